@@ -1,4 +1,5 @@
-// The narrow waist between a platform and the gateway. Keeps the channel's half of I1: a platform is acknowledged only after `receive` resolved.
+// The channel contract: the narrow interface between a platform and the gateway. Keeps the channel's half of
+// I1: a channel acknowledges its platform only after `receive` resolved.
 import type {
   Action,
   ActionKind,
@@ -9,9 +10,9 @@ import type {
   RenderedPart,
 } from "@parley/protocol";
 
-/** What a channel may want to show about a batch where somebody waits at the screen. */
+/** What a channel may show about a batch to a person who waits at the screen. */
 export interface Received {
-  /** Ids of events that get no answer, because whoever caused them may not speak there. */
+  /** Ids of events that get no answer, because their senders may not speak there. */
   readonly refused: readonly string[];
 }
 
@@ -21,19 +22,22 @@ export type Receive = (events: readonly ChannelEvent[]) => Promise<Received | vo
 export interface ChannelHealth {
   readonly state: "starting" | "ok" | "degraded" | "down" | "stopped";
   readonly reason?: string;
-  /** When inbound work last completed (a poll answered, a heartbeat acknowledged); absent before the first. */
+  /**
+   * When inbound work last completed (a poll was answered, a heartbeat acknowledged); absent before the
+   * first.
+   */
   readonly lastInboundAtMs?: number;
 }
 
 export interface SendOptions {
-  /** Derived from delivery id and part: the same on every repeat. */
+  /** Derived from the delivery's id and part; the same on every repeat. */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
-  /** Ids of the inbound events that this message answers; only with the first message of an answer. */
+  /** Ids of the inbound events that this message answers; set only on the first message of an answer. */
   readonly answers?: readonly string[];
-  /** Id of our message that this one takes the place of, on a platform where none can be edited. */
+  /** Id of an earlier message of ours that this one replaces, on platforms without edits. */
   readonly replaces?: string;
-  /** What the message before it in the same answer came to. */
+  /** Receipt of the message before it in the same answer. */
   readonly follows?: Receipt;
 }
 
@@ -41,16 +45,26 @@ export interface Channel {
   readonly name: string;
   readonly account: string;
   readonly capabilities: Capabilities;
-  /** Resolves when receiving has begun; trouble after that shows in `health`. Rejects with Fault("denied") when it can never succeed (bad token). */
+  /**
+   * Resolves when receiving has begun; later trouble shows in `health`. Rejects with Fault("denied") when it
+   * can never succeed (bad token).
+   */
   start(receive: Receive): Promise<void>;
-  /** Stops receiving, waits for `receive` calls in flight, never confirms what was not accepted. Idempotent. Sending goes on working. */
+  /**
+   * Stops receiving and waits for `receive` calls in flight. Never confirms an event that was not accepted.
+   * Calling it again changes nothing. Sending goes on working.
+   */
   stop(): Promise<void>;
   health(): ChannelHealth;
-  /** One platform message, within the limits. Never retries by itself; throws Fault, `ambiguous` once bytes were written and no answer was read. */
+  /**
+   * Sends one platform message within the channel's limits. Never retries by itself. Throws Fault:
+   * `ambiguous` once bytes were written and no answer was read.
+   */
   send(to: Address, part: RenderedPart, options: SendOptions): Promise<Receipt>;
   /**
-   * Our own messages that say exactly this and are not older than `sinceMs`, oldest first: whether a send of unknown outcome arrived. Null
-   * when that cannot be known here. Exists where a platform lets bots read back. Throws Fault for what passes.
+   * Finds our own messages with exactly this content since `sinceMs`, oldest first, to learn whether a send
+   * of unknown outcome arrived. Null when the channel cannot know. Exists where a platform lets bots read
+   * their messages back. Throws Fault for failures that may pass.
    */
   sentSince?(
     to: Address,
@@ -58,14 +72,20 @@ export interface Channel {
     sinceMs: number,
     signal: AbortSignal,
   ): Promise<readonly Receipt[] | null>;
-  /** Actions that this channel can do; `act` exists exactly when this is not empty. */
+  /** Actions that this channel supports; `act` exists exactly when this is not empty. */
   readonly actions?: readonly ActionKind[];
   act?(to: Address, action: Action, options: SendOptions): Promise<Receipt | null>;
-  /** Shows "is typing" for some seconds. Failures are the caller's to ignore. */
+  /** Shows "is typing" for some seconds. The caller may ignore failures. */
   typing?(to: Address): Promise<void>;
-  /** These inbound events get no answer: what shows people that one is coming ends. Repeats change nothing. Never rejects. */
+  /**
+   * Ends the sign that an answer is coming for these inbound events, which get none. Idempotent. Never
+   * rejects.
+   */
   settle?(events: readonly string[]): Promise<void>;
-  /** Bytes of an attachment's `ref`; Fault("invalid") beyond `limitBytes`, checked while reading. */
+  /**
+   * Fetches the bytes behind an attachment's `ref`. Throws Fault("invalid") beyond `limitBytes`, checked
+   * while reading.
+   */
   download?(
     ref: string,
     limitBytes: number,

@@ -1,8 +1,11 @@
-// Whether a whole conversation is closed to us, whichever platform says so.
+// Tells whether a conversation is closed to us, on any platform.
 import { discordChatIsClosed } from "./discord/refusals.ts";
 import { chatIsClosed as telegramChatIsClosed } from "./telegram/refusals.ts";
 
-/** A Fault that says so until something comes from there: blocked, removed, deleted. */
+/**
+ * True for a Fault that says so (blocked, removed, deleted); the chat stays closed until something comes from
+ * it.
+ */
 export function chatIsClosed(error: unknown): boolean {
   return telegramChatIsClosed(error) || discordChatIsClosed(error);
 }

@@ -1,11 +1,13 @@
-// What an account says about itself. One log line for each transition, never one for each failure.
+// Keeps an account's health and logs one line per transition, never one per failure.
 import type { Clock, Log } from "@parley/protocol";
 import type { ChannelHealth } from "./channel.ts";
 
 export interface HealthBoard {
   read(): ChannelHealth;
   set(state: ChannelHealth["state"], reason?: string): void;
-  /** Inbound work was completed: a poll was answered, a webhook's update accepted. Sends do not count. */
+  /**
+   * Called when inbound work completed: a poll was answered, a webhook's update accepted. Sends do not count.
+   */
   inboundCompleted(): void;
 }
 

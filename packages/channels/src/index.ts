@@ -1,4 +1,5 @@
-// Platforms behind one contract. Factories load their driver's SDK only when they are called; a driver that few installations have, itself too.
+// The channel drivers behind one contract. Factories load their driver's SDK only when they are called;
+// rarely used drivers are loaded lazily as a whole.
 import type { Channel } from "./channel.ts";
 import type { DiscordOptions } from "./discord/discord.ts";
 

@@ -1,5 +1,6 @@
-// A channel without a platform: people are function calls. For tests, the simulator and `parley chat`.
-// It keeps the same promises as the real ones: an event is offered again until `receive` resolved (I1), a repeated send under one key shows once (I5).
+// A channel without a platform: people are function calls. For tests, the simulator and `parley chat`. It
+// makes the same promises as real channels: it offers an event again until `receive` resolved (I1), and shows
+// a repeated send under one key once (I5).
 import {
   type Action,
   type Address,
@@ -17,21 +18,21 @@ import type { Channel, ChannelHealth, Receive } from "./channel.ts";
 export interface LoopbackOptions {
   readonly account: string;
   readonly clock: Clock;
-  /** The channel's name in addresses; "loopback" unless a test plays several platforms. */
+  /** The channel's name in addresses; "loopback" by default, another where a test plays several platforms. */
   readonly name?: string;
 }
 
 export interface LoopbackSay {
-  /** Who writes; "person" by default. */
+  /** Id of the sender; "person" by default. */
   readonly from?: string;
-  /** Where; the private chat with `from` by default. */
+  /** The conversation; by default the private chat with `from`. */
   readonly address?: Pick<Address, "kind" | "peer" | "thread">;
-  /** Meant for the bot; by default true in private chats only. */
+  /** True when the message is meant for the bot; by default only in private chats. */
   readonly addressed?: boolean;
   readonly fields?: Partial<Inbound>;
 }
 
-/** A message that the product sent, as it stands after edits and removals. */
+/** A message that the product sent, as it looks after edits and removals. */
 export interface LoopbackMessage {
   readonly id: string;
   readonly to: Address;
@@ -41,15 +42,15 @@ export interface LoopbackMessage {
 }
 
 export interface Loopback extends Channel {
-  /** Offers an event to the product, after those before it. Returns it as it was offered. */
+  /** Offers an event to the product, after the events before it, and returns it. */
   says(text: string, say?: LoopbackSay): Inbound;
-  /** Makes an attachment whose bytes `download` gives. */
+  /** Creates an attachment; `download` returns its bytes. */
   attaches(bytes: Uint8Array, attachment: Omit<Attachment, "ref" | "bytes">): Attachment;
-  /** What is visible now, in order; of one conversation's peer when given. */
+  /** The messages visible now, in order; only those of one peer when given. */
   sent(peer?: string): readonly LoopbackMessage[];
   /** Events that `receive` has accepted, in order. */
   accepted(): readonly Inbound[];
-  /** The next send throws this instead of sending. */
+  /** Makes the next send throw this instead of sending. */
   failsNext(fault: Fault): void;
   /** Peers that were shown typing, in order. */
   typed(): readonly string[];
@@ -74,7 +75,7 @@ const capabilities: Capabilities = {
   idempotentSends: true,
 };
 
-/** Between two offers of an event that was not accepted. */
+/** Wait before an event that was not accepted is offered again. */
 const reofferMs = 1_000;
 
 export function loopback({ account, clock, name = "loopback" }: LoopbackOptions): Loopback {
@@ -99,7 +100,7 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
         accepted.push(...offered.splice(0, batch.length));
         health = { state: "ok", lastInboundAtMs: clock.now() };
       } catch (error) {
-        // Not durable, so offered again, as a platform would.
+        // The event is not durable, so it is offered again, as a platform would.
         health = {
           ...health,
           state: "degraded",

@@ -1,4 +1,5 @@
-// Trying on until a platform answers: the waits between attempts of polling and of setting up. Sends never come through here: only the lane runner repeats them.
+// Repeats polling and setup calls until the platform answers, with waits in between. Sends never come through
+// here; only the lane runner repeats those.
 import { type Clock, Fault, type Ids, isFault, sleep } from "@parley/protocol";
 import type { HealthBoard } from "./health.ts";
 
@@ -13,13 +14,16 @@ export interface Persistence {
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
-/** Capped exponential with half of it jitter: many accounts that lose one network do not come back in one beat. `failures` counts from 1. */
+/**
+ * Exponential and capped, half of it jitter, so that many accounts that lose one network do not come back
+ * together. `failures` counts from 1.
+ */
 export function backoffMs(failures: number, ids: Ids): number {
   const capMs = Math.min(firstWaitMs * 2 ** Math.min(failures - 1, 16), longestWaitMs);
   return capMs / 2 + (ids.chance() * capMs) / 2;
 }
 
-/** How long to wait after this failure: the platform's own word first. */
+/** Milliseconds to wait after this failure; the platform's own figure goes first. */
 export function waitAfterMs(error: unknown, failures: number, ids: Ids): number {
   return isFault(error, "rate_limited") && error.retryAfterMs !== undefined
     ? error.retryAfterMs
@@ -27,8 +31,8 @@ export function waitAfterMs(error: unknown, failures: number, ids: Ids): number 
 }
 
 /**
- * Calls until it succeeds. Null when the signal ended it, or when the platform denies the account for good (health is `down` then).
- * Only for calls that may be repeated freely.
+ * Calls until it succeeds. Null when the signal ended it, or when the platform denies the account for good
+ * (health is then `down`). Only for calls that may be repeated freely.
  */
 export async function untilDone<T>(
   call: () => Promise<T>,

@@ -1,10 +1,11 @@
-// Reads an event part by part: what is not of the form that a platform promises is left out and named, what is is kept. Only a part that
-// cannot stand without another takes that one along. Known keys alone get through, so nothing unread reaches the code behind.
+// Reads an event part by part: keeps the parts that have the form the platform promises, and names and drops
+// the others. A part goes along with another only when it makes no sense alone. Only known keys get through,
+// so later code sees nothing unchecked.
 
-/** The value as it may be used; undefined where it cannot be. `left` collects the paths of what was left out. */
+/** Returns the usable value, or undefined. `left` collects the paths of dropped parts. */
 export type Part = (value: unknown, at: string, left: string[]) => unknown;
 
-/** A part by a test alone. */
+/** A part that one test decides. */
 function when(test: (value: unknown) => boolean): Part {
   return (value, at, left) => {
     if (test(value)) return value;
@@ -17,13 +18,13 @@ export const text = when((value) => typeof value === "string");
 export const flag = when((value) => typeof value === "boolean");
 export const integer = when((value) => Number.isSafeInteger(value));
 export const finite = when((value) => typeof value === "number" && Number.isFinite(value));
-/** Of bytes, characters, seconds. */
+/** A non-negative number of bytes, characters or seconds. */
 export const amount = when((value) => typeof value === "number" && Number.isFinite(value) && value >= 0);
 export const count = when((value) => Number.isSafeInteger(value) && (value as number) >= 0);
-/** As Discord writes ids. */
+/** A Discord id. */
 export const snowflakeId = when((value) => typeof value === "string" && /^\d{1,20}$/.test(value));
 
-/** Elements that cannot be read are left out alone. */
+/** Drops unreadable elements one by one. */
 export function list(part: Part): Part {
   return (value, at, left) => {
     if (Array.isArray(value))
@@ -35,7 +36,7 @@ export function list(part: Part): Part {
 
 type Parts = { readonly [key: string]: Part };
 
-/** Null counts as absent: some servers write it for what is not there. */
+/** Null counts as absent, because some servers write it for absent values. */
 export function object(needed: Parts, more: Parts = {}): Part {
   return (value, at, left) => {
     const given =

@@ -1,18 +1,21 @@
-// What our messages show, as far as this process wrote them: an edit that would change nothing is not sent. Growing answers make most of
-// theirs such ones: the first after the message, and the last, which is the whole answer.
+// Remembers what our messages show, as far as this process wrote them, so that an edit without a change is
+// not sent. Growing answers make many such edits: the first after the message, and the last, which is the
+// whole answer.
 import type { Action, Address, Button, Receipt, RenderedText } from "@parley/protocol";
 
 type Edit = Extract<Action, { readonly kind: "edit" }>;
 type Rows = readonly (readonly Button[])[] | undefined;
 
 export interface ShownTexts {
-  /** The message was sent, and shows this. */
+  /** Records that the message was sent and shows this. */
   now(to: Address, messageId: string, text: RenderedText, buttons: Rows): void;
-  /** Edits where that changes something. After an edit of unknown end the next one is sent, whatever it says. */
+  /**
+   * Sends the edit when it changes something. After an edit with unknown outcome the next one is always sent.
+   */
   edit(to: Address, edit: Edit, send: () => Promise<Receipt | null>): Promise<Receipt | null>;
 }
 
-/** Messages that still grow are few, and are those of the last minutes. */
+/** Only messages of the last minutes still grow, and they are few. */
 const mostMessages = 500;
 
 export function shownTexts(): ShownTexts {

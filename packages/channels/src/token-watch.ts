@@ -1,17 +1,18 @@
-// Whether the platform takes the account's token, heard from every call: an account whose calls are refused is down, also while its
-// connection for events goes on. It is asked again now and then, because a token can be right again by itself (I10).
+// Watches whether the platform accepts the account's token, from every call. An account whose calls are
+// refused is down, even while its event connection works. The watch asks again now and then, because a token
+// can start working again (I10).
 import { type Clock, type Log, sleep } from "@parley/protocol";
 import type { ChannelHealth } from "./channel.ts";
 
 export interface TokenWatch {
   accepted(): void;
   refused(reason: string): void;
-  /** The account's health with what is known of its token. */
+  /** The account's health combined with what is known of its token. */
   over(health: ChannelHealth): ChannelHealth;
 }
 
 export interface TokenWatchOptions {
-  /** A call that changes nothing; its end is heard by `accepted` and `refused`. */
+  /** A call without effect; its result is reported through `accepted` and `refused`. */
   readonly ask: (signal: AbortSignal) => Promise<unknown>;
   readonly everyMs: number;
   readonly clock: Clock;
@@ -44,7 +45,7 @@ export function tokenWatch({ ask, everyMs, clock, log, signal }: TokenWatchOptio
         asking = null;
       });
     },
-    // What is down or stopped already has its own reason, which says what to do.
+    // An account that is already down or stopped has its own reason, which says what to do.
     over: (health) =>
       reason === null || health.state === "stopped" || health.state === "down"
         ? health

@@ -1,6 +1,7 @@
-// One HTTP exchange with a platform on node:http, because its events tell what a send needs to know: were bytes written?
-// Until the socket is connected (TLS: until the handshake is done) nothing of the request can have left: the Fault is `unavailable`, or `aborted`.
-// From then on, and on a reused connection from the start, whatever goes wrong before the whole answer is read is `ambiguous`.
+// One HTTP exchange with a platform over node:http, whose events tell whether bytes were written. Until the
+// socket is connected (TLS: until the handshake is done) nothing of the request can have left, so the Fault
+// is `unavailable` or `aborted`. From then on, and on a reused connection from the start, any failure before
+// the whole answer is read is `ambiguous`.
 import * as http from "node:http";
 import * as https from "node:https";
 import { type Clock, Fault, type Timer } from "@parley/protocol";
@@ -11,11 +12,13 @@ export interface Exchange {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | AsyncIterable<Uint8Array>;
   readonly signal?: Pick<AbortSignal, "aborted" | "addEventListener" | "removeEventListener"> | undefined;
-  /** From the first moment to the last byte of the answer: a slow body does not stretch it. */
+  /**
+   * From the first moment to the last byte of the answer, in milliseconds; a slow body does not extend it.
+   */
   readonly deadlineMs: number;
-  /** An answer of which nothing comes for so long is given up. Default: the deadline. */
+  /** Gives up an answer after this long without a byte. Default: the deadline. */
   readonly stallMs?: number;
-  /** An answer beyond this is cut off. */
+  /** A longer answer is cut off. */
   readonly maxBytes: number;
   /** Long polls have a connection of their own. */
   readonly line: "calls" | "poll";
@@ -28,23 +31,36 @@ export interface Answer {
 }
 
 export interface Transport {
-  /** Throws Fault unavailable, ambiguous or aborted; `invalid` when the answer is over `maxBytes`. Messages never hold the URL: it carries the token. */
+  /**
+   * Throws Fault unavailable, ambiguous or aborted, and `invalid` when the answer is over `maxBytes`.
+   * Messages never contain the URL, because it carries the token.
+   */
   exchange(request: Exchange): Promise<Answer>;
-  /** Drops the connections of long polls: after a 409 a kept-alive socket goes on conflicting. */
+  /** Drops the connections of long polls, because after a 409 a kept-alive socket goes on conflicting. */
   renewPoll(): void;
-  /** Closes idle connections and those of long polls. Exchanges under way end as they would; later ones work too. */
+  /**
+   * Closes idle connections and those of long polls. Exchanges in flight end normally; later ones work too.
+   */
   close(): void;
 }
 
 /** A server that takes this long to accept a connection counts as down. */
 const connectMs = 10_000;
-/** Idle connections are closed long before servers do (75 s is nginx' default), so that a send seldom meets a connection that is just closing. */
+/**
+ * Idle connections are closed long before servers close them (nginx' default is 75 s), so that a send seldom
+ * meets a closing connection.
+ */
 const idleMs = 10_000;
 
-/** A file is fetched while its conversation waits: silence for this long, or this long in all, is no delivery. */
+/**
+ * A file is fetched while its conversation waits, so silence for `stallMs`, or `deadlineMs` in all, ends the
+ * fetch.
+ */
 export const fileTimes = { stallMs: 8_000, deadlineMs: 25_000 } as const;
 
-/** `platform` is what failures call the other side; `proxy`, an HTTP proxy's address, is where connections go first. */
+/**
+ * `platform` names the other side in failures. `proxy` is the address of an HTTP proxy to connect through.
+ */
 export function transport(clock: Clock, platform: string, proxy?: string): Transport {
   const agents = { calls: new Map<string, http.Agent>(), poll: new Map<string, http.Agent>() };
   const agentFor = (line: Exchange["line"], protocol: string): http.Agent => {
@@ -72,7 +88,7 @@ export function transport(clock: Clock, platform: string, proxy?: string): Trans
   };
 }
 
-/** Destroying the agent would cut what is being sent at this moment, and nobody would know whether it arrived. */
+/** Destroying the agent would cut sends in flight, and nobody would know whether they arrived. */
 function closeIdle(agent: http.Agent): void {
   agent.maxFreeSockets = 0;
   for (const sockets of Object.values(agent.freeSockets))
@@ -100,7 +116,7 @@ function exchange(
     };
     const fail = (why: string, cause?: unknown, code?: "aborted" | "invalid"): void => {
       const kind = code === "invalid" ? code : bytesMayBeOut ? "ambiguous" : (code ?? "unavailable");
-      // The first failure wins: a settled promise ignores the rest, and destroying twice does nothing.
+      // The first failure wins: a settled promise ignores later ones, and destroying twice does nothing.
       settle(() => reject(new Fault(kind, why, cause === undefined ? {} : { cause })));
       request.destroy();
     };
@@ -177,7 +193,7 @@ function drained(request: http.ClientRequest): Promise<void> {
   });
 }
 
-/** ECONNRESET and the like; never a message that could quote the URL. */
+/** The error's code, such as ECONNRESET, and never its message, which could quote the URL. */
 function errorWord(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -1,5 +1,6 @@
-// The web as a channel: its platform is the gateway's own event log, which clients replay by seq. Sends are effectively once (I5),
-// because an event is unique by its delivery id. Who a client is, the control plane has settled before anything gets here.
+// The web as a channel: its platform is the gateway's own event log, which clients replay by seq. Sends are
+// effectively once (I5), because an event is unique by its delivery id. The control plane has already
+// authenticated the client.
 import {
   conversationKey,
   Fault,
@@ -16,25 +17,28 @@ import type { Channel, Receive } from "./channel.ts";
 export interface WebChannelOptions {
   readonly account: string;
   readonly clock: Clock;
-  /** Appends to the durable event log, unique by `id`, and tells the clients that follow; resolves with the event's seq. */
+  /**
+   * Appends to the durable event log, unique by `id`, and notifies the clients that follow; resolves with the
+   * event's seq.
+   */
   readonly publish: (stream: ConversationKey, id: string, message: WebMessage) => Promise<number>;
 }
 
-/** What a client shows; the event log adds seq. */
+/** A message as clients show it; the event log adds the seq. */
 export interface WebMessage {
-  /** Of an answer: the key that it was sent under. */
+  /** For an answer: the key it was sent under. */
   readonly id?: string;
-  /** Of the answer that this one takes the place of: its buttons count no longer. */
+  /** Id of the answer that this one replaces, whose buttons no longer count. */
   readonly replaces?: string;
   readonly role: "user" | "assistant";
   readonly text: string;
-  /** Sanitised HTML of an answer; empty for what a person typed, which is shown as it is. */
+  /** Sanitized HTML of an answer; empty for a person's text, which is shown as typed. */
   readonly html: string;
   readonly buttons?: readonly (readonly WebButton[])[];
   readonly atMs: number;
 }
 
-/** One that says `value` in the chat, or a link. */
+/** A button that says `value` in the chat, or a link. */
 export type WebButton = Pick<Button, "label" | "value" | "url" | "style">;
 
 export interface WebSaid {
@@ -43,7 +47,7 @@ export interface WebSaid {
   readonly address: Address;
   readonly senderName: string;
   readonly text: string;
-  /** The client's token may not administer, so what it says has no owner's rights. */
+  /** True when the client's token may not administer, so that what it says has no owner's rights. */
   readonly guest?: boolean;
   /** A guest whose token may decide about approvals. */
   readonly approver?: boolean;
@@ -51,11 +55,14 @@ export interface WebSaid {
 
 /** Role of senders whose token may not administer. */
 export const guestRole = "guest";
-/** Role of guests whose token may decide about approvals all the same. */
+/** Role of guests whose token may decide about approvals nevertheless. */
 export const approverRole = "approver";
 
 export interface WebChannel extends Channel {
-  /** Resolves when what was said is durable; Fault("unavailable") while the channel does not receive. */
+  /**
+   * Resolves when the message is durable; rejects with Fault("unavailable") while the channel does not
+   * receive.
+   */
   submit(said: WebSaid): Promise<void>;
 }
 
@@ -78,14 +85,20 @@ export const webCapabilities: Capabilities = {
   idempotentSends: true,
 };
 
-/** A page repeats what was refused within seconds, so silence for a minute means that nothing is refused any more. */
+/**
+ * A page repeats a refused message within seconds, so a minute of silence means that nothing is refused any
+ * more.
+ */
 const troubleShownMs = 60_000;
 
 export function webChannel(options: WebChannelOptions): WebChannel {
   const { account, clock } = options;
   let receive: Receive | null = null;
   let lastInboundAtMs: number | undefined;
-  /** Why the last thing that was said could not be stored. It heals with the next one that can, or with time: nobody may type again. */
+  /**
+   * Why the last message could not be stored. Cleared by the next one that can be, or by time, because nobody
+   * may type again.
+   */
   let trouble: { readonly reason: string; readonly atMono: number } | undefined;
   const inFlight = new Set<Promise<void>>();
 
@@ -113,7 +126,8 @@ export function webChannel(options: WebChannelOptions): WebChannel {
     }
     trouble = undefined;
     lastInboundAtMs = clock.now();
-    // After the row is durable: a crash here costs other tabs the echo until the client repeats its request, never the message.
+    // Published after the row is durable: a crash here costs other tabs the echo until the client repeats its
+    // request, never the message.
     await options.publish(conversationKey(said.address), inbound.id, {
       role: "user",
       text: said.text,
@@ -184,7 +198,10 @@ function rolesOf({ guest, approver }: WebSaid): { readonly roles?: string[] } {
   return guest === true ? { roles: [guestRole, ...(approver === true ? [approverRole] : [])] } : {};
 }
 
-/** A value that the gateway keeps under a short name is none that a person can say: such buttons are for surfaces with presses. */
+/**
+ * Leaves out buttons whose value the gateway keeps under a short name: a person cannot say it, so they are
+ * for surfaces with presses.
+ */
 function shownButtons(rows: readonly (readonly Button[])[]): readonly (readonly WebButton[])[] {
   return rows
     .map((row) =>

@@ -1,4 +1,4 @@
-// Actions on a conversation beside sending. An edit may be repeated: the same again is the same message (I5).
+// Discord actions other than sending. Repeating an edit is safe, because it sets the same content (I5).
 import { type Action, type Address, Fault, isFault, type Receipt } from "@parley/protocol";
 import { actionRows, type BodyOptions, content } from "./body.ts";
 import { slashCommands, titleChars } from "./capabilities.ts";
@@ -15,7 +15,7 @@ export interface ActContext extends BodyOptions {
   readonly places: Places;
   readonly interactions: Interactions;
   readonly forms: Forms;
-  /** Null before the first session. */
+  /** The bot's own ids; null before the first session. */
   readonly self: () => Self | null;
 }
 
@@ -115,7 +115,7 @@ async function createThread(
   return { messageId: thread.id, extra: { thread: thread.id } };
 }
 
-/** Takes back every reaction of ours. */
+/** Removes all reactions of the bot. */
 async function unreact(
   rest: DiscordRest,
   message: `/channels/${string}`,
@@ -136,12 +136,12 @@ async function unreact(
   }
 }
 
-/** `<:name:id>` as texts write it becomes `name:id` as the API does. */
+/** Turns `<:name:id>`, as texts write it, into `name:id`, as the API wants it. */
 function emojiName(emoji: string): string {
   return /^<a?:(\w+:\d+)>$/.exec(emoji)?.[1] ?? emoji;
 }
 
-/** What stands after a command is one optional text, so that it reads as if it were typed. */
+/** Registers slash commands. Each takes one optional text for all arguments, so that it reads as if typed. */
 async function setCommands(
   rest: DiscordRest,
   known: Self | null,
@@ -151,7 +151,7 @@ async function setCommands(
   const application = isSnowflake(known?.application)
     ? known.application
     : await applicationId(rest, known?.user, signal);
-  // A longer list is cut: the caller puts the important ones first.
+  // The list is cut at the limit; the caller puts the important commands first.
   const body = commands.slice(0, slashCommands).map(({ name, description }) => ({
     type: 1,
     name: name.toLowerCase(),
@@ -170,7 +170,7 @@ async function applicationId(
     .call({ method: "GET", route: "/applications/@me", signal })
     .catch((error: unknown) => {
       if (me === undefined || !isFault(error, "missing")) throw error;
-      return { id: me }; // The two ids are one, for every application since 2016.
+      return { id: me }; // Bot and application have the same id, for every application since 2016.
     })) as { readonly id?: unknown } | undefined;
   if (!isSnowflake(application?.id))
     throw new Fault("unavailable", "Discord did not say which application this bot is");

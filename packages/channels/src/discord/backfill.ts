@@ -1,5 +1,6 @@
-// After a gap that no RESUME can fill: what was written meanwhile in the conversations that we know is read from their history. Rows know
-// what they had already, so reading a little too much repeats nothing; what is older than the fence nobody waits for any more.
+// Reads the history of known conversations after a gap that RESUME cannot fill. Rows have their own guards
+// against duplicates, so reading a little too much repeats nothing. Messages older than the fence are
+// skipped, because nobody waits for an answer any more.
 import { type Clock, type Ids, isFault, type Log, sleep } from "@parley/protocol";
 import { waitAfterMs } from "../persist.ts";
 import type { Dispatch } from "./connection.ts";
@@ -10,9 +11,12 @@ import { idAt, isSnowflake, madeAtMs, namesTime, newerId } from "./snowflake.ts"
 export interface BackfillOptions {
   readonly rest: DiscordRest;
   readonly watched: readonly Watched[];
-  /** Newest message that was accepted before the gap. */
+  /** The newest message that was accepted before the gap. */
   readonly lastMessageId: string;
-  /** How far before that message to begin. Messages of two channels may have come in another order than their ids say. Default: a minute. */
+  /**
+   * How long before that message to begin, because messages of two channels may arrive in another order than
+   * their ids. Milliseconds; default a minute.
+   */
   readonly overlapMs?: number;
   readonly session: Dispatch["session"];
   readonly clock: Clock;
@@ -24,19 +28,25 @@ export interface BackfillOptions {
 const fenceMs = 24 * 3_600_000;
 export const pageMessages = 100;
 const mostPages = 5;
-/** One after the other, two hundred conversations would hold up everybody for half a minute. */
+/**
+ * Histories read at once. One after the other, two hundred conversations would delay everybody by half a
+ * minute.
+ */
 const atOnce = 8;
-/** Live events wait for the history, so that each conversation keeps its order; but not for ever. */
+/** Live events wait for the history, so that each conversation keeps its order, but no longer than this. */
 const withinMs = 60_000;
 
 export interface Missed {
   /** Oldest first over all conversations. */
   readonly messages: readonly Dispatch[];
-  /** Could not be read to their end, but may be later. */
+  /** Conversations that could not be read to the end but may be later. */
   readonly unread: readonly Watched[];
 }
 
-/** What was missed. Never rejects: a conversation that may not be read is left out, and logged. */
+/**
+ * Returns the missed messages. Never rejects: a conversation that the bot may not read is left out and
+ * logged.
+ */
 export async function missedMessages(options: BackfillOptions): Promise<Missed> {
   const { watched, lastMessageId, overlapMs = 60_000, clock, log, session } = options;
   const after = namesTime(lastMessageId)
@@ -99,7 +109,9 @@ async function history(
   return { messages: found, isUnread: false };
 }
 
-/** Up to a hundred messages next to an id, the newest first; the newest of all without one. Throws Fault. */
+/**
+ * Reads up to a hundred messages next to an id, newest first; the newest of all without one. Throws Fault.
+ */
 export async function messagesOf<M extends Found>(
   rest: DiscordRest,
   channel: string,

@@ -1,5 +1,6 @@
-// A message as Discord's REST API takes it: limits are checked before anything is written, nothing that people did not ask for is shown
-// (mentions ring nobody, links bring no previews), and files travel in one multipart body, streamed from disk.
+// Builds message bodies for Discord's REST API. Limits are checked before anything is written. Mentions ping
+// nobody and links get no preview unless people asked for it. Files travel in one multipart body, streamed
+// from disk.
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import type {
@@ -24,12 +25,12 @@ import { isSnowflake } from "./snowflake.ts";
 const suppressEmbeds = 1 << 2;
 
 export interface BodyOptions {
-  /** Where `MediaFile.path` begins. */
+  /** Folder that `MediaFile.path` is relative to. */
   readonly mediaFolder: string;
   readonly suppressEmbeds: boolean;
 }
 
-/** What a message says, without what only a new message has (nonce, reference). */
+/** The content of a message, without the fields that only a new message has (nonce, reference). */
 export interface Said {
   readonly json: Readonly<Record<string, unknown>>;
   readonly files: readonly MediaFile[];
@@ -63,14 +64,17 @@ export function said(part: RenderedPart, options: BodyOptions): Said {
       };
     }
     case "voice":
-      // A recording of Discord's own kind needs its waveform; the file plays all the same.
+      // Discord's own voice messages need a waveform; a plain file plays as well.
       return { json: quiet, files: [part.file] };
     case "poll":
       return { json: { ...quiet, poll: poll(part) }, files: [] };
   }
 }
 
-/** JSON alone, or JSON and files. Throws Fault: `missing` for a file that cannot be read, `invalid` for one over `limitBytes`. */
+/**
+ * Builds JSON alone, or JSON and files. Throws Fault("missing") for a file that cannot be read,
+ * Fault("invalid") for one over `limitBytes`.
+ */
 export async function payloadOf(
   json: Readonly<Record<string, unknown>>,
   files: readonly MediaFile[],
@@ -87,7 +91,7 @@ export async function payloadOf(
     );
   const form = new FormData();
   const attachments = files.map(({ name }, id) => ({ id, filename: name }));
-  // In a new post the message stands one level deeper.
+  // In a new forum post the message stands one level deeper.
   const message = json["message"];
   const whole =
     typeof message === "object"
@@ -106,7 +110,7 @@ export function content({ text }: RenderedText): { readonly content: string } {
   return { content: text };
 }
 
-/** Only a message can be answered: ids of interactions and reactions quote nothing. A message that is gone is left unquoted. */
+/** Only messages can be quoted, not interactions or reactions. Discord leaves a deleted message unquoted. */
 export function reference(replyTo: string | undefined): object {
   return isSnowflake(replyTo)
     ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } }
@@ -116,7 +120,10 @@ export function reference(replyTo: string | undefined): object {
 const styles = { primary: 1, plain: 2, success: 3, danger: 4, link: 5 } as const;
 const components = { row: 1, button: 2, menu: 3 } as const;
 
-/** Throws Fault("invalid") for what Discord would not show: too many rows, values that are too long or not each other's. */
+/**
+ * Throws Fault("invalid") for buttons that Discord would not show: too many rows, too long or duplicate
+ * values.
+ */
 export function actionRows(
   rows: readonly (readonly Button[])[],
 ): APIActionRowComponent<APIButtonComponent | APIStringSelectComponent>[] {
@@ -133,7 +140,7 @@ export function actionRows(
   }));
 }
 
-/** A menu fills its row, five buttons fill theirs: what is over begins another. */
+/** A menu fills a row, and so do five buttons; the rest begins another row. */
 function rowsOf(row: readonly Button[]): readonly (readonly Button[])[] {
   const buttons = row.filter((button) => button.choices === undefined);
   const menus = row.filter((button) => button.choices !== undefined).map((menu) => [menu]);

@@ -1,4 +1,4 @@
-// What Discord can do, and its limits as its developer documentation states them (API version 10).
+// Discord's capabilities and limits, from its developer documentation (API version 10).
 import type { ActionKind, Capabilities } from "@parley/protocol";
 
 const mebibyte = 1024 * 1024;
@@ -7,9 +7,12 @@ export const discordCapabilities: Capabilities = {
   dialect: "discord",
   textChars: 2000,
   captionChars: 2000,
-  /** What every server takes was 10 or 25 MiB over the years; Discord has the last word. Boosted servers take more: `uploadBytesByTier`. */
+  /**
+   * The limit that every server allows was 10 or 25 MiB over the years; Discord itself decides. Boosted
+   * servers allow more: `uploadBytesByTier`.
+   */
   uploadBytes: 25 * mebibyte,
-  /** Discord lets people send up to 500 MiB; what comes in is held in memory once. */
+  /** Discord lets people send up to 500 MiB, but an incoming file is held in memory once. */
   downloadBytes: 25 * mebibyte,
   media: true,
   albumFiles: 10,
@@ -22,7 +25,7 @@ export const discordCapabilities: Capabilities = {
   removals: true,
   replyTags: true,
   inlineButtons: true,
-  /** By nonce within some minutes; beyond, our own messages are read back (`sentSince`). */
+  /** By nonce within some minutes; later our own messages are read back (`sentSince`). */
   idempotentSends: true,
 };
 
@@ -44,7 +47,7 @@ export const uploadBytesByTier: readonly number[] = [
   100 * mebibyte,
 ];
 
-/** A nonce holds at most 25 characters. */
+/** A nonce has at most 25 characters. */
 export const nonceChars = 25;
 /** Titles of threads, and of posts in a forum. */
 export const titleChars = 100;

@@ -1,16 +1,17 @@
-// What the end of a connection means for the next one. Codes as in the developer documentation under "Gateway close event codes".
+// Maps the close codes of Discord's gateway to the next step. Source: "Gateway close event codes" in the
+// developer documentation.
 
 export type AfterClose =
-  /** The session may go on. */
+  /** The session may be resumed. */
   | { readonly kind: "resume" }
-  /** The session is over. */
+  /** The session is over; a new one must begin. */
   | { readonly kind: "identify" }
   /** No connection can succeed until a person acts. */
   | { readonly kind: "fatal"; readonly instruction: string };
 
 const portal = "https://discord.com/developers/applications, your application";
 
-/** Told by 4004, and before any connection by 401. */
+/** Shown for close code 4004, and for a 401 before any connection. */
 export const tokenInstruction = `Discord refuses the bot's token. Open ${portal}, "Bot", "Reset Token", and put the new one into channels.discord.token or DISCORD_BOT_TOKEN`;
 
 const fatal: ReadonlyMap<number, string> = new Map([
@@ -28,10 +29,10 @@ const fatal: ReadonlyMap<number, string> = new Map([
   ],
 ]);
 
-/** 4003 and 4005 say that the session's state is confused; 4007 and 4009 that it is gone; 4008 that it was taken for misuse. */
+/** 4003 and 4005: the session's state is confused. 4007 and 4009: it is gone. 4008: it was rate limited. */
 const sessionOver = new Set([4003, 4005, 4007, 4008, 4009]);
 
-/** `code` is null when nothing but silence came. */
+/** `code` is null when the connection just went silent. */
 export function afterClose(code: number | null): AfterClose {
   const instruction = code === null ? undefined : fatal.get(code);
   if (instruction !== undefined) return { kind: "fatal", instruction };

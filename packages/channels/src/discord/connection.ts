@@ -1,55 +1,58 @@
-// One connection to Discord's gateway, from HELLO to its end: the handshake with IDENTIFY or RESUME, heartbeats, and the watch over both.
-// What the end means for the next connection is gateway.ts' business. No frame that comes in can make it throw.
+// One connection to Discord's gateway, from HELLO to its end: handshake with IDENTIFY or RESUME, heartbeats,
+// and timeouts for both. gateway.ts decides what follows the end. No incoming frame can make it throw.
 import type { WebSocket } from "ws";
 import type { Clock, Ids, Log, Timer } from "@parley/protocol";
 import { isSnowflake } from "./snowflake.ts";
 
-/** What RESUME needs. */
+/** The data that RESUME needs. */
 export interface Session {
   readonly id: string;
   readonly resumeUrl: string;
-  /** Of the last event that came in. */
+  /** Sequence of the last event received. */
   readonly sequence: number;
 }
 
-/** An event as it came: `body` may have any shape. */
+/** An event as received; `body` may have any shape. */
 export interface Dispatch {
   readonly event: string;
   readonly body: unknown;
-  /** Counts up in a session; null for what was fetched and not dispatched. */
+  /** Counts up within a session; null for events that were fetched and not dispatched. */
   readonly sequence: number | null;
   readonly session: Pick<Session, "id" | "resumeUrl">;
 }
 
 export interface ConnectionOptions {
-  /** Without a query. */
+  /** Without a query string. */
   readonly url: string;
   readonly open: (url: string) => WebSocket;
   readonly token: string;
   readonly intents: number;
-  /** Null: IDENTIFY. */
+  /** The session to resume; null for a new one by IDENTIFY. */
   readonly session: Session | null;
-  /** False: no more for now. The connection ends, and what comes after this event is told again after RESUME. */
+  /**
+   * Returns false to take no more for now. The connection then ends, and Discord repeats the following events
+   * after RESUME.
+   */
   readonly onDispatch: (dispatch: Dispatch) => boolean;
-  /** Events flow. `ready` is the body of READY, null after RESUMED. */
+  /** Called when events flow. `ready` is the body of READY, null after RESUMED. */
   readonly onLive: (ready: unknown) => void;
-  /** The other side is there: a heartbeat was acknowledged. */
+  /** Called when Discord acknowledged a heartbeat. */
   readonly onAlive: () => void;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Ends the connection so that its session can be resumed. */
+  /** Ends the connection in a way that keeps its session resumable. */
   readonly signal: AbortSignal;
 }
 
 export interface Ending {
-  /** The other side's close code; null when it did not say any, or when we ended it. */
+  /** Discord's close code; null when there was none, or when we closed. */
   readonly code: number | null;
   readonly reason: string;
   readonly reached: "nothing" | "hello" | "live";
-  /** Op 9: the session is refused, for good or for now. */
+  /** Op 9: Discord refuses the session, for good or for now. */
   readonly refused: "gone" | "for now" | null;
-  /** As far as it got. */
+  /** The session as far as it was received. */
   readonly session: Session | null;
 }
 
@@ -64,14 +67,17 @@ const op = {
   heartbeatAck: 11,
 } as const;
 
-/** 1000 and 1001 from us would end the session; any other code keeps it for the next connection, also of the next process. */
+/**
+ * Closing with 1000 or 1001 would end the session. Any other code keeps it resumable, also for the next
+ * process.
+ */
 export const resumableClose = 4200;
 const helloWithinMs = 20_000;
-/** READY of a large bot takes long; a RESUME replays events first, each of which gives it more time. */
+/** READY of a large bot takes long. A RESUME replays events first, and each of them extends this time. */
 const liveWithinMs = 30_000;
-/** What does not close within this is cut. */
+/** A connection that does not close within this time is cut. */
 const closeWithinMs = 1_000;
-/** Discord asks for 41.25 s; what is far from it is no interval. */
+/** Discord asks for 41.25 s; a value far from that is not taken as an interval. */
 const heartbeatMs = { least: 10, most: 600_000, usual: 41_250 } as const;
 
 /** Resolves when the connection is over; never rejects. */
@@ -108,7 +114,7 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
       log.debug({ reason }, "ending the gateway connection");
       if (socket.readyState === socket.OPEN) socket.close(resumableClose);
       else socket.terminate();
-      // The other side may be gone, and would never answer the close.
+      // The other side may be gone and would never answer the close.
       cut = clock.after(closeWithinMs, () => {
         socket.terminate();
         over(null);
@@ -119,7 +125,8 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
       watch = clock.after(afterMs, () => end(`${what} did not come within ${afterMs / 1000} s`));
     };
     const send = (code: number, body: unknown): void => {
-      if (socket.readyState === socket.OPEN) socket.send(JSON.stringify({ op: code, d: body }), () => {}); // A failed write closes the socket.
+      // A failed write closes the socket.
+      if (socket.readyState === socket.OPEN) socket.send(JSON.stringify({ op: code, d: body }), () => {});
     };
     const heartbeat = (): void => {
       isAcknowledged = false;
@@ -189,7 +196,7 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
           refused = frame.d === true ? "for now" : "gone";
           return end("Discord refused the session");
         default:
-          return; // Newer than this file.
+          return; // An opcode that is newer than this file.
       }
     };
     function onAbort(): void {
@@ -203,7 +210,8 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
       else onFrame(frame);
     });
     socket.on("error", (error) => {
-      // `close` follows. The message of a failed handshake holds no secret: the token travels in IDENTIFY.
+      // `close` follows. The message of a failed handshake holds no secret, because the token travels in
+      // IDENTIFY.
       reason ??= `no connection to Discord's gateway: ${error.message}`;
     });
     socket.on("close", (code) => over(reason === null && code !== 1006 ? code : null));
@@ -232,7 +240,7 @@ function parse(text: string): Frame | null {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : null;
   } catch {
-    return null; // The caller says so in the log.
+    return null; // The caller logs it.
   }
 }
 
@@ -242,7 +250,7 @@ function intervalOf(body: unknown): number {
   return Math.min(Math.max(everyMs, heartbeatMs.least), heartbeatMs.most);
 }
 
-/** Null for a READY that names no session, or not us: without our own id we would answer ourselves. */
+/** Null for a READY without a session or without our own id, because the bot would then answer itself. */
 function readyOf(body: unknown): { readonly id: string; readonly resumeUrl: string | null } | null {
   const {
     session_id: id,

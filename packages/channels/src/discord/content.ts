@@ -1,4 +1,5 @@
-// What a Discord message says: its author's words with names in place of ids, what came along of others, and references to its files.
+// Reads the content of a Discord message: the author's words with names in place of ids, enclosed content of
+// others, and references to files.
 import type {
   APIAttachment,
   APIEmbed,
@@ -15,7 +16,7 @@ export interface Content {
   readonly attachments: readonly Attachment[];
 }
 
-/** What a server may leave out of a message. */
+/** Defaults for fields that a server may leave out of a message. */
 export const absentFields = {
   type: 0,
   content: "",
@@ -26,13 +27,15 @@ export const absentFields = {
   edited_timestamp: null,
 } as const;
 
-/** Flag of a message that is a recording. */
+/** Flag of a voice message. */
 const voiceMessage = 1 << 13;
 
-/** What a channel or a role is called. */
+/** Returns the name of a channel or role. */
 export type NameOf = (id: string) => string | undefined;
 
-/** Null for what carries nothing to answer. `title` is that of the forum post which this message opens. */
+/**
+ * Null for a message with nothing to answer. `title` is the title of the forum post that this message opens.
+ */
 export function contentOf(
   message: APIMessage,
   me: { readonly id: string },
@@ -59,7 +62,10 @@ export function contentOf(
   };
 }
 
-/** Whether a server's message came without anything that people see: what Discord does to bots without the message content intent. */
+/**
+ * True for a server's message without any visible content, which is what bots without the message content
+ * intent get.
+ */
 export function isHidden(message: APIMessage): boolean {
   const parts = [
     message.attachments,
@@ -73,7 +79,9 @@ export function isHidden(message: APIMessage): boolean {
   );
 }
 
-/** What a program shows in a frame, where its text is often empty. A person's frames are previews of links. */
+/**
+ * The text of a program's embeds, whose message text is often empty. Embeds of a person are link previews.
+ */
 function framed(embeds: readonly APIEmbed[] | undefined): Enclosed[] {
   return (embeds ?? []).flatMap(({ type, title, description, fields = [] }): Enclosed[] => {
     if (type !== undefined && (type as string) !== "rich") return [];
@@ -84,7 +92,7 @@ function framed(embeds: readonly APIEmbed[] | undefined): Enclosed[] {
   });
 }
 
-/** What is in a message beside text and files. */
+/** Content other than text and files. */
 function described(message: Partial<APIMessage> | APIMessageSnapshotFields): Enclosed[] {
   const found = (message.sticker_items ?? []).map((sticker): Enclosed => ({
     kind: "sticker",
@@ -98,10 +106,13 @@ function described(message: Partial<APIMessage> | APIMessageSnapshotFields): Enc
   return [...found, { kind: "poll", words: [poll.question.text ?? "", ...answers] }];
 }
 
-/** Of a name inside somebody's words. */
+/** Longest name inserted in place of an id, in UTF-16 units. */
 const nameChars = 64;
 
-/** Ids become names, as people see them, on one line whatever they hold; a leading mention of ours only called us. */
+/**
+ * Replaces ids with the names that people see, on one line. A leading mention of the bot is dropped, because
+ * it only addressed it.
+ */
 function spoken(
   content: string,
   mentions: readonly APIUser[],
@@ -148,7 +159,7 @@ function attachmentOf(file: APIAttachment, message: APIMessage, isVoice: boolean
   };
 }
 
-/** The address of a file is signed for a day; its message gives a fresh one. */
+/** A file's address is signed for a day; fetching its message gives a fresh one. */
 export interface FileRef {
   readonly channel: string;
   readonly message: string;
@@ -160,7 +171,7 @@ export function formatFileRef({ channel, message, file, url }: FileRef): string 
   return JSON.stringify([channel, message, file, url]);
 }
 
-/** Null for what is no reference of ours. */
+/** Null for a text that is not one of our references. */
 export function parseFileRef(ref: string): FileRef | null {
   try {
     const value: unknown = JSON.parse(ref);
@@ -169,6 +180,6 @@ export function parseFileRef(ref: string): FileRef | null {
     const [channel = "", message = "", file = "", url = ""] = value as string[];
     return { channel, message, file, url };
   } catch {
-    return null; // Not ours.
+    return null; // Not one of ours.
   }
 }

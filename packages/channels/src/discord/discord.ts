@@ -1,4 +1,5 @@
-// The Discord channel: one bot account. Receiving is gateway.ts and intake.ts with backfill.ts; sending is send.ts and act.ts.
+// The Discord channel of one bot account. gateway.ts, intake.ts and backfill.ts receive; send.ts and act.ts
+// send.
 import { type Clock, Fault, type Ids, type Log, sleep } from "@parley/protocol";
 import type { APIInteraction } from "discord-api-types/v10";
 import type { Channel, Receive } from "../channel.ts";
@@ -27,17 +28,23 @@ import { type Self, watch } from "./resume-state.ts";
 
 export interface DiscordOptions {
   readonly account: string;
-  /** From the developer portal. */
+  /** The bot's token from the developer portal. */
   readonly token: string;
-  /** Root of another API server; by default Discord's. The gateway's address comes from there. */
+  /** Root of another API server, which also names the gateway's address; default is Discord's. */
   readonly apiRoot?: string;
-  /** Folder under which `MediaFile.path` lies. */
+  /** Folder that `MediaFile.path` is relative to. */
   readonly mediaFolder: string;
-  /** Whether to ask for the privileged message content intent. Without it only direct messages and mentions can be read. Default: true. */
+  /**
+   * True to ask for the privileged message content intent. Without it Discord shows the bot only direct
+   * messages and mentions. Default: true.
+   */
   readonly messageContent?: boolean;
-  /** Whether links show no preview. Default: true. */
+  /** True to show links without previews. Default: true. */
   readonly suppressEmbeds?: boolean;
-  /** Slash commands that only tell something: in a server their answers are shown to whoever gave them alone. Default: none. */
+  /**
+   * Slash commands that only report something: in a server only the person who gave one sees its answer.
+   * Default: none.
+   */
   readonly quietCommands?: readonly string[];
   readonly memory: DiscordMemory;
   readonly clock: Clock;
@@ -48,22 +55,22 @@ export interface DiscordOptions {
 /** GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS. */
 const baseIntents = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13);
 const messageContentIntent = 1 << 15;
-/** `start` waits this long for the first connection; then the daemon goes on without. */
+/** Longest wait of `start` for the first connection; after it the daemon goes on without. */
 const startWithinMs = 5_000;
 const typingDeadlineMs = 5_000;
-/** A conversation whose history could not be read after a gap is looked at again. */
+/** Wait before a history that could not be read after a gap is tried again. */
 const unreadAgainMs = 60_000;
-/** READY and GUILD_CREATE of a bot in many servers are a few megabytes. */
+/** READY and GUILD_CREATE of a bot in many servers take a few megabytes. */
 const mostFrameBytes = 64 * 1024 * 1024;
-/** A refused token is tried again this often. */
+/** Wait between attempts with a refused token. */
 const tokenAgainMs = 60_000;
 const handshakeWithinMs = 15_000;
-/** Parts of a message that are named in the log. */
+/** Most unreadable parts that one log line names. */
 const mostNamed = 20;
 const hiddenContent =
   'messages come without content: open https://discord.com/developers/applications, your application, "Bot", and switch on "Message Content Intent"';
 
-/** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
+/** Throws Fault("invalid") for options that can never work. Sends nothing before `start`. */
 export async function discord(options: DiscordOptions): Promise<Channel> {
   const {
     account,
@@ -142,7 +149,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       const missed = await missedMessages({ ...common, watched: notes.conversations() });
       queue.unshift(missed.messages);
       release();
-      // Nobody waits for these any more: what is said meanwhile comes first.
+      // Nobody waits for these messages any more, so live ones go first.
       for (let left = missed.unread; left.length > 0;) {
         await sleep(clock, unreadAgainMs, signal);
         if (signal.aborted) return;
@@ -157,7 +164,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     }
   };
 
-  /** Messages of a server's channels that nobody had spoken in before the gap. */
+  /** Messages in a server's channels that nobody had spoken in before the gap. */
   const unheard = async (dispatch: Dispatch): Promise<readonly Dispatch[]> => {
     const gap = notes.gap();
     const written = writtenIn(dispatch, gap);
@@ -250,7 +257,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       : [];
   };
 
-  /** Its three seconds run from now, whatever waits before it. */
+  /** Called at once, because Discord's three seconds run from now, whatever waits in the queue. */
   const announce = (body: unknown, context: { readonly channel: string; readonly account: string }): void => {
     const interaction = body as APIInteraction | null;
     if (isSnowflake(interaction?.id) && typeof interaction.token === "string")
@@ -278,7 +285,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       ]);
       timeouts.abort();
       const { state, reason } = health.read();
-      // A network that is down now may come back; a token or an intent that is refused will not.
+      // A network that is down may come back; a refused token or intent will not.
       if (state === "down") throw new Fault("denied", reason ?? "Discord refuses this account");
     },
     async stop() {
@@ -319,7 +326,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
   };
 }
 
-/** What READY says about us; ids that it leaves out are nobody's. */
+/** The bot's ids from READY; an absent id becomes empty and matches nobody. */
 function selfIn(ready: unknown): Self {
   const { user, application } = (ready ?? {}) as {
     readonly user?: { readonly id?: unknown };

@@ -1,4 +1,5 @@
-// Files of messages. They are fetched from Discord's own hosts only, whatever a message says, and their size is checked while reading.
+// Downloads files of messages, from Discord's own hosts only, whatever a message says. Sizes are checked
+// while reading.
 import { Fault } from "@parley/protocol";
 import { parseFileRef } from "./content.ts";
 import type { DiscordRest } from "./rest.ts";
@@ -31,7 +32,10 @@ export async function download(
   }
 }
 
-/** Another API server, as tests and proxies are, serves its files itself: other ports of its host are other programs. */
+/**
+ * Another API server (in tests, or a proxy) serves files itself. Other ports of its host belong to other
+ * programs.
+ */
 function checkHost(url: string, apiRoot: string): void {
   const { host, origin, protocol } = URL.canParse(url)
     ? new URL(url)

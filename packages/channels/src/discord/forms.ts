@@ -1,5 +1,6 @@
-// Forms behind buttons. Discord wants a form within three seconds of the press, too soon to ask the gateway, so the driver keeps what it
-// sent, also over restarts; what is written into a form comes in as a press of its button, with a line for each field.
+// Forms behind buttons. Discord wants a form within three seconds of the press, too soon to ask the gateway,
+// so the driver keeps the forms it sent, also over restarts. A submitted form arrives as a press of its
+// button with one line per field.
 import type { APIModalInteractionResponseCallbackData } from "discord-api-types/v10";
 import { z } from "zod";
 import type { Button, Log } from "@parley/protocol";
@@ -7,9 +8,9 @@ import { type DiscordMemory, recall } from "./memory.ts";
 
 export interface Forms {
   load(): Promise<void>;
-  /** Call it before the buttons are shown. */
+  /** Stores the forms of these buttons. Call it before the buttons are shown. */
   keep(rows: readonly (readonly Button[])[]): Promise<void>;
-  /** What a press of this button opens; null for a plain one. */
+  /** The form that a press of this button opens; null for a plain button. */
   find(customId: string): APIModalInteractionResponseCallbackData | null;
 }
 
@@ -22,7 +23,7 @@ type Form = z.infer<typeof formSchema>;
 
 const mostForms = 200;
 const mostFields = 5;
-/** Of titles and labels. */
+/** Longest title or label, in characters. */
 const wordChars = 45;
 const components = { textInput: 4, label: 18 } as const;
 

@@ -1,5 +1,5 @@
-// Keeps one session with Discord's gateway alive: connect, resume what can be resumed, identify where it cannot, wait between attempts.
-// It gives up only where a person has to act. Never rejects.
+// Keeps one session with Discord's gateway alive: connects, resumes where possible, identifies where not, and
+// waits between attempts. Gives up only where a person has to act. Never rejects.
 import type { WebSocket } from "ws";
 import { type Clock, Fault, type Ids, isFault, type Log, sleep } from "@parley/protocol";
 import type { HealthBoard } from "../health.ts";
@@ -14,15 +14,18 @@ export interface GatewayOptions {
   readonly open: (url: string) => WebSocket;
   readonly token: string;
   readonly intents: number;
-  /** Of the process before, as far as its events were accepted. */
+  /** The session of the last process, as far as its events were accepted. */
   readonly session: Session | null;
   readonly identifiedAtMs: number;
   readonly onDispatch: (dispatch: Dispatch) => boolean;
   /** Resolves when there is room for more events. */
   readonly room: () => Promise<void>;
-  /** A new session began: what happened since the last one was not told. `atMs` paces the next IDENTIFY, also after a restart. */
+  /**
+   * A new session began, so Discord did not report what happened since the last one. `atMs` spaces the next
+   * IDENTIFY, also after a restart.
+   */
   readonly onIdentified: (ready: unknown, atMs: number) => void;
-  /** An attempt to connect came to something, good or bad. */
+  /** Called after each attempt to connect, whether it succeeded or failed. */
   readonly onAttempt: () => void;
   readonly health: HealthBoard;
   readonly clock: Clock;
@@ -38,20 +41,23 @@ interface StartLimit {
 }
 
 const mostFailedResumes = 3;
-/** A connection that lived this long was a good one: the next failure counts from one again. */
+/** After a connection of this length the failure count starts over. */
 const stableMs = 30_000;
-/** A connection that was live and ended again and again: RESUME costs nothing, IDENTIFY is one of a thousand a day. */
+/**
+ * Longest waits after connections that were live and ended again and again. RESUME costs nothing; IDENTIFY is
+ * one of a thousand a day.
+ */
 const longestAfterLiveMs = { resume: 5_000, identify: 15_000 } as const;
-/** Discord takes one IDENTIFY in five seconds. */
+/** Discord allows one IDENTIFY in five seconds. */
 const identifyEveryMs = 5_000;
-/** With few session starts left (of 1,000 a day) they are spread, at most this far apart. */
+/** With fewer starts left (of 1,000 a day) they are spread, at most this far apart. */
 const scarceStarts = 100;
 const scarceEveryMs = 300_000;
-/** After a refused session Discord asks for one to five seconds. */
-/** Asked this seldom, a refused token is no loop. */
+/** Discord asks for a wait of one to five seconds after a refused session. */
+/** Wait between attempts with a refused token, long enough to be no loop. */
 const refusedTokenMs = 10 * 60_000;
 const refusedWaitMs = { least: 1_000, spread: 4_000 } as const;
-/** From then on it is not the resume address' fault alone, or it is: the general one is tried. */
+/** After this many failures the resume address may be at fault, so the general address is tried. */
 const unreachableResumes = 2;
 
 export async function keepGateway(options: GatewayOptions): Promise<void> {
@@ -113,7 +119,7 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
     return ending;
   };
 
-  /** How long to wait before the next connection; null when there is none. */
+  /** Milliseconds to wait before the next connection; null to give up. */
   const judge = (ending: Ending): number | null => {
     const after = afterClose(ending.code);
     if (after.kind === "fatal") {
@@ -133,7 +139,7 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
       session = null;
       failedResumes = 0;
     }
-    // One that was live and ended is soon live again; that is no trouble yet.
+    // A connection that was live is usually back soon, so a first end is no trouble yet.
     if (ending.reached !== "live" || failures > 1) health.set("degraded", ending.reason);
     if (ending.refused !== null) return refusedWaitMs.least + ids.chance() * refusedWaitMs.spread;
     if (ending.reached !== "live") return backoffMs(failures, ids);
@@ -159,7 +165,7 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
       const isToken = refusalStatus(error) === 401;
       if (isToken || isFault(error, "denied")) {
         health.set("down", isToken || !(error instanceof Error) ? tokenInstruction : error.message);
-        // A token that was right once may be so again: an outage can say so too.
+        // A token that worked once may work again: an outage can answer with the same code.
         if (!isToken || !hasBeenLive) return options.onAttempt();
         waitMs = refusedTokenMs;
       } else {

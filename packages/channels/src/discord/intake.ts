@@ -1,5 +1,6 @@
-// The way in: events wait here in the platform's order, are read and handed over in batches, and only when a batch is durable is its
-// sequence noted as accepted (I1): from there the next process resumes. Bounded: what waits too long makes us leave and come back (I9).
+// Queues incoming events in the platform's order and hands them over in batches. Only when a batch is durable
+// does it note the batch's sequence as accepted (I1), which is where the next process resumes. Bounded: when
+// too much waits, the connection is dropped and resumed later (I9).
 import { type ChannelEvent, type Clock, type Ids, isFault, type Log, sleep } from "@parley/protocol";
 import type { HealthBoard } from "../health.ts";
 import type { Receive } from "../channel.ts";
@@ -16,10 +17,10 @@ export interface Accepted {
 }
 
 export interface IntakeOptions {
-  /** One event, and what it makes us find that was not told. */
+  /** Reads one event, and any others that it reveals. */
   readonly read: (dispatch: Dispatch) => Promise<readonly Read[]>;
   readonly receive: Receive;
-  /** The batch is durable. Rejections are logged: it stays accepted. */
+  /** Called when the batch is durable. Rejections are only logged, because the batch stays accepted. */
   readonly onAccepted: (batch: Accepted) => Promise<void>;
   readonly health: HealthBoard;
   readonly clock: Clock;
@@ -29,12 +30,12 @@ export interface IntakeOptions {
 }
 
 export interface Intake {
-  /** False: so much waits that nothing more should come before there is `room`. */
+  /** Returns false when so much waits that nothing more should come before there is `room`. */
   push(dispatch: Dispatch): boolean;
   room(): Promise<void>;
-  /** Before everything that waits: what happened while nobody told us. */
+  /** Puts events before everything that waits: those that happened during a gap. */
   unshift(dispatches: readonly Dispatch[]): void;
-  /** Nothing is handed over until this is called back. */
+  /** Hands nothing over until the returned function is called. */
   hold(): () => void;
   /** Resolves when nothing is being handed over. */
   idle(): Promise<void>;
@@ -49,7 +50,7 @@ export function intake(options: IntakeOptions): Intake {
   let waiting: Dispatch[] = [];
   let holds = 0;
   let pumping: Promise<void> | null = null;
-  /** Health shows our trouble, and only we take it back. */
+  /** True while health shows this queue's trouble, which only this queue clears. */
   let inTrouble = false;
   const onRoom: (() => void)[] = [];
 
@@ -61,7 +62,7 @@ export function intake(options: IntakeOptions): Intake {
     if (events.length > 0) health.inboundCompleted();
     const refused = new Set(typeof told === "object" ? told.refused : []);
     await options.onAccepted({ dispatches: batch, reads, events, refused }).catch((error: unknown) => {
-      // What is not noted is told again after a restart, and known by its row.
+      // Discord repeats unnoted events after a restart; their rows recognise them.
       log.warn({ error }, "what was accepted could not be noted");
     });
   };

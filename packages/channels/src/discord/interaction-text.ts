@@ -1,5 +1,5 @@
-// What an interaction says in text: a slash command as it would be typed, the value of a button, what was chosen in a menu, what was
-// written into a form.
+// The text of an interaction: a slash command as typed, a button's value, a menu's choice, or a form's
+// fields.
 import type { APIInteraction } from "discord-api-types/v10";
 
 export const interactionTypes = { ping: 1, command: 2, component: 3, autocomplete: 4, modal: 5 } as const;
@@ -10,7 +10,7 @@ interface Option {
   readonly options?: readonly Option[];
 }
 
-/** `/name subcommand value value`: names of options are the menu's, their values the person's. */
+/** `/name subcommand value value`. Option names come from the menu; only their values are the person's. */
 export function commandText(interaction: APIInteraction): string {
   const { name, options } = (interaction.data ?? {}) as {
     readonly name?: unknown;
@@ -34,7 +34,7 @@ interface Field {
   readonly component?: Field;
 }
 
-/** A button's value; what was chosen in a menu; a form's value and under it a line for each field. */
+/** A button's value, a menu's choice, or a form's value followed by one line per field. */
 export function formText(interaction: APIInteraction): string {
   const data = (interaction.data ?? {}) as Field;
   if (data.values !== undefined) return data.values.map(wordOf).join(", ");
@@ -50,7 +50,7 @@ function lines(fields: readonly Field[]): string[] {
   });
 }
 
-/** Options are text, numbers, booleans and ids. */
+/** Option values are texts, numbers, booleans or ids. */
 function wordOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,5 +1,6 @@
-// Interactions want a first answer within three seconds, long before an agent has one, so they are deferred: a slash command shows "is
-// thinking" until its answer takes that place. For fifteen minutes, also after a restart; later an answer is a message like any other.
+// Answers interactions in time. Discord wants a first answer within three seconds, long before an agent has
+// one, so the driver defers: a slash command shows "is thinking" until its answer replaces that. This works
+// for fifteen minutes, also after a restart; later answers are sent as ordinary messages.
 import type { APIInteraction } from "discord-api-types/v10";
 import { type Clock, Fault, isFault, type Log, type Timer } from "@parley/protocol";
 import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "./memory.ts";
@@ -10,40 +11,49 @@ import type { DiscordRest } from "./rest.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 export interface Interactions {
-  /** Of the process before. */
+  /** Loads the open interactions of the last process. */
   load(): Promise<void>;
-  /** Call it at once: what is not accepted in time is deferred before it is. */
+  /** Call it at once. An interaction that is not accepted in time is deferred first. */
   arrived(interaction: APIInteraction, event: string): void;
-  /** These events are durable; of `refused` nobody will hear. */
+  /** These events are durable; nobody will answer those in `refused`. */
   accepted(events: readonly string[], refused: ReadonlySet<string>): Promise<void>;
-  /** What these say is nothing that we put there: whoever gave or pressed it is told so. Never throws. */
+  /** Tells the person that these commands or buttons are not ours. Never throws. */
   notOurs(events: readonly string[]): void;
-  /** The open slash command among `events` that the send with this key answers: the first send to ask has it, and its repeats. */
+  /**
+   * The open slash command among `events` that the send with this key answers. The first send to ask gets it,
+   * and so do its repeats.
+   */
   take(events: readonly string[], key: string): Promise<OpenInteraction | null>;
-  /** Puts the answer where "is thinking" stands. Null when Discord has forgotten it: then it is a message like any other. Throws Fault. */
+  /**
+   * Replaces "is thinking" with the answer. Null when Discord has forgotten the interaction; the answer is
+   * then an ordinary message. Throws Fault.
+   */
   fill(
     open: OpenInteraction,
     payload: { readonly body?: unknown; readonly form?: FormData },
     signal: AbortSignal,
   ): Promise<unknown>;
-  /** What follows in the answer of a quiet command. Null where its time is over: then it is a message like any other. Throws Fault. */
+  /**
+   * Sends the rest of a quiet command's answer. Null when its time is over; the rest is then an ordinary
+   * message. Throws Fault.
+   */
   follow(
     event: string,
     payload: { readonly body?: unknown; readonly form?: FormData },
     signal: AbortSignal,
   ): Promise<unknown>;
-  /** One answer answers several commands: the waiting of all but the one in whose place it stands ends. Never rejects. */
+  /** Ends "is thinking" of the other commands that the same answer covers. Never rejects. */
   endOthers(events: readonly string[], answered: OpenInteraction): Promise<void>;
-  /** Nothing will be said to these: their waiting ends. Never rejects. */
+  /** Ends "is thinking" of events that get no answer. Never rejects. */
   settle(events: readonly string[]): Promise<void>;
-  /** Ends the waiting at a button; `text` is for the one who pressed. Throws Fault. */
+  /** Acknowledges a pressed button; only the person who pressed sees `text`. Throws Fault. */
   answer(id: string, text: string | undefined, signal: AbortSignal): Promise<void>;
   stop(): void;
 }
 
-/** Tokens live for fifteen minutes; a minute less leaves room for the answer's own way. */
+/** Discord's tokens live for fifteen minutes; one minute less leaves time for the answer to get there. */
 const tokenMs = 14 * 60_000;
-/** An interaction is dead after three seconds. */
+/** Discord drops an interaction without an answer after three seconds. */
 const deferAfterMs = 1_500;
 const mostOpen = 500;
 const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8, form: 9 } as const;
@@ -62,7 +72,7 @@ interface Arrived {
   readonly isQuiet: boolean;
   readonly atMs: number;
   readonly timer: Timer;
-  /** Whether the waiting was put off; null while nobody tried. */
+  /** True when it was deferred; null while nobody has tried. */
   deferred: Promise<boolean> | null;
 }
 
@@ -70,7 +80,7 @@ export interface InteractionsOptions {
   readonly rest: DiscordRest;
   readonly memory: DiscordMemory;
   readonly forms: Pick<Forms, "find">;
-  /** In a server, what these commands answer is shown to whoever gave them alone. */
+  /** In a server, only the person who gave one of these commands sees the answer. */
   readonly quietCommands: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
@@ -84,7 +94,7 @@ export function interactions({
   clock,
   log,
 }: InteractionsOptions): Interactions {
-  /** By event id. */
+  /** Keyed by event id. */
   const arrived = new Map<string, Arrived>();
   let open: readonly OpenInteraction[] = [];
   const expiries = new Set<Timer>();
@@ -104,7 +114,7 @@ export function interactions({
       () => true,
       (error: unknown) => {
         log.warn({ interaction: to.id, error }, "an interaction could not be deferred");
-        // Perhaps it was: the answer will find out.
+        // It may have been deferred; the answer will find out.
         return isFault(error, "ambiguous") || isRefusal(error, "alreadyAcknowledged");
       },
     ));
@@ -119,7 +129,7 @@ export function interactions({
     }
   };
 
-  /** A command that nobody answered must not think for ever. */
+  /** Ends "is thinking" of a command that nobody answers. */
   const expireLater = (one: OpenInteraction): void => {
     const timer = clock.after(Math.max(0, tokenMs - (clock.now() - one.atMs)), () => {
       expiries.delete(timer);
@@ -133,7 +143,7 @@ export function interactions({
 
   const isWaiting = (event: string, one: Arrived): boolean =>
     one.isCommand && isFresh(one) && !open.some((known) => known.event === event);
-  /** Its answer may take the place from now on, also after a restart. */
+  /** Records commands whose answer may replace "is thinking" from now on, also after a restart. */
   const waitFor = (commands: readonly (readonly [event: string, one: Arrived])[]): Promise<void> => {
     const added = commands.map(([event, one]): OpenInteraction => {
       one.timer.cancel();
@@ -159,13 +169,16 @@ export function interactions({
       ...ended.map(endWaiting),
     ]);
   };
-  /** A turn may be over before we hear that its command is durable: its place is kept first, so that a repeat finds it too. */
+  /**
+   * A turn may end before the driver hears that its command is durable, so the command is recorded here
+   * first; a repeat then finds it too.
+   */
   const waitForEarly = async (isMeant: (event: string) => boolean): Promise<void> => {
     const early = [...arrived].filter(([event, one]) => isMeant(event) && isWaiting(event, one));
     if (early.length > 0) await waitFor(early);
   };
 
-  /** In place of "is thinking", or to whoever pressed alone. */
+  /** Replaces "is thinking", or tells only the person who pressed. */
   const tell = async (to: Arrived, words: string): Promise<void> => {
     const data = { content: words, flags: ephemeral };
     if (to.deferred === null) {
@@ -185,7 +198,7 @@ export function interactions({
     arrived(interaction, event) {
       const { id, application_id: application, token } = interaction;
       const type = interaction.type as number;
-      if (arrived.has(event)) return; // Told again after RESUME.
+      if (arrived.has(event)) return; // Discord repeated it after RESUME.
       const atMs = clock.now();
       for (const [key, one] of arrived) if (!isFresh(one)) arrived.delete(key);
       const timer = clock.after(deferAfterMs, () => void defer(one));
@@ -279,7 +292,7 @@ export function interactions({
       await waitForEarly(isMeant).catch((error: unknown) =>
         log.debug({ error }, "what ended could not be noted"),
       );
-      // What was not shown yet cannot be taken away.
+      // A deferral in flight must land before it can be removed.
       await Promise.all(
         [...arrived].flatMap(([event, { deferred }]) =>
           isMeant(event) && deferred !== null ? [deferred] : [],
@@ -317,12 +330,14 @@ export function interactions({
   };
 }
 
-/** What stood after /new is an event of its own, under the command's id. */
+/** The text after /new is an event of its own whose id begins with the command's id. */
 function answeredBy(events: readonly string[]): (event: string) => boolean {
   return (event) => events.some((id) => id === event || id.startsWith(`${event}/`));
 }
 
-/** What needs no row: the form behind a button, suggestions (there are none). */
+/**
+ * Answers interactions that need no row: the form behind a button, and suggestions, of which there are none.
+ */
 function answerAtOnce(interaction: APIInteraction, forms: Pick<Forms, "find">): object | null {
   const type = interaction.type as number;
   if (type === interactionTypes.autocomplete) return { type: responses.choices, data: { choices: [] } };

@@ -1,5 +1,6 @@
-// What outlives the process, as small JSON documents: the session with the last accepted sequence, the conversations to look at after a
-// gap, the slash commands that still wait for an answer, the forms behind buttons. All of it may be lost: rows keep their own guards against repeats.
+// The channel's notes that outlive the process, as small JSON documents: the session with its last accepted
+// sequence, conversations to check after a gap, slash commands that still wait for an answer, and forms
+// behind buttons. All may be lost, because rows have their own guards against duplicates.
 import { z } from "zod";
 import type { Log } from "@parley/protocol";
 import { isSnowflake } from "./snowflake.ts";
@@ -13,16 +14,19 @@ export interface DiscordMemory {
 
 export const sessionSchema = z.object({
   id: z.string().nullable(),
-  /** Who we are, and the application that our slash commands belong to: told at the beginning of a session only. */
+  /**
+   * Ids of the bot and of the application that owns its slash commands; Discord tells them only at the start
+   * of a session.
+   */
   user: z.string(),
   application: z.string(),
   resumeUrl: z.string(),
-  /** Of the last event that was accepted. */
+  /** Sequence of the last accepted event. */
   sequence: z.number().int(),
-  /** Newest accepted message. */
+  /** The newest accepted message. */
   lastMessageId: z.string().refine(isSnowflake).nullable(),
   identifiedAtMs: z.number(),
-  /** What was before this session and is still to be looked for. */
+  /** The gap before this session, while some of it is still to be found. */
   gap: z
     .object({
       session: z.string(),
@@ -37,7 +41,7 @@ export const watchedSchema = z.array(
   z.object({
     channel: z.string(),
     guild: z.string().optional(),
-    /** Of a private chat: its person. */
+    /** For a private chat, the person. */
     user: z.string().optional(),
     seenAtMs: z.number(),
   }),
@@ -53,13 +57,13 @@ export const interactionsSchema = z.array(
     atMs: z.number(),
     /** Idempotency key of the send that answers it. */
     takenBy: z.string().optional(),
-    /** Shown to whoever gave it alone. */
+    /** Only the person who gave the command sees the answer. */
     quiet: z.literal(true).optional(),
   }),
 );
 export type OpenInteraction = z.infer<typeof interactionsSchema>[number];
 
-/** Null for what is not there or cannot be read. */
+/** Null for a note that is missing or cannot be read. */
 export async function recall<T>(
   memory: DiscordMemory,
   name: MemoryName,

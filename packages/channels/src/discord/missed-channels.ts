@@ -1,19 +1,20 @@
-// After a gap that no RESUME can fill: which channels of a server, in which we never heard anybody, were written in meanwhile. A server says so
-// by itself when a session begins. Keeps what to look for until the server has said it, also over a restart.
+// Finds server channels that were written in during a gap that RESUME cannot fill, although nobody had spoken
+// there before. Each server lists its channels when a session begins; until all have, the gap is kept, also
+// over a restart.
 import type { Dispatch } from "./connection.ts";
 import { channelTypes, isForum } from "./places.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 export interface Gap {
-  /** The session that began after it. */
+  /** Id of the session that began after the gap. */
   readonly session: string;
-  /** The newest message, or the moment, before it. */
+  /** Id of the newest message before the gap, or of that moment. */
   readonly since: string;
-  /** Servers that we were in already. */
+  /** Servers that the bot was in already. */
   readonly guilds: readonly string[];
 }
 
-/** Far more than are talked in within an outage; each costs a call. */
+/** Far more channels than are used within an outage; each costs one call. */
 const mostChannels = 50;
 
 export function gapBefore(ready: unknown, since: string | null): Gap | undefined {
@@ -48,7 +49,10 @@ export function writtenIn(
   };
 }
 
-/** What is left to look for once these are durable: a server that comes back later in the session has told its gap already. */
+/**
+ * The rest of the gap once these events are durable. A server that becomes available again later in the
+ * session has already reported.
+ */
 export function gapAfter(dispatches: readonly Dispatch[], gap: Gap | undefined): Gap | undefined {
   const told = new Set(dispatches.map((dispatch) => writtenIn(dispatch, gap)?.guild));
   return gap === undefined || told.size === 0
@@ -56,7 +60,7 @@ export function gapAfter(dispatches: readonly Dispatch[], gap: Gap | undefined):
     : { ...gap, guilds: gap.guilds.filter((guild) => !told.has(guild)) };
 }
 
-/** Those that hold messages. What a forum has last is a post, and that is a thread of its own. */
+/** The channels that hold messages. A forum's last item is a post, which is a thread of its own. */
 function described(list: unknown): readonly { readonly id: string; readonly last: string }[] {
   return (Array.isArray(list) ? list : []).flatMap((channel: unknown) => {
     const { id, type, last_message_id: last } = (channel ?? {}) as Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
-// Events of Discord's gateway become Inbounds: pure, and checked against the schema, so that nothing malformed goes further (I13). What it
-// throws for becomes `Unreadable`; null means "nothing for us". Ids come from what happened and not from how it was told, so that a replay
-// after RESUME and a look at the history name the same thing the same.
+// Normalizes Discord gateway events into Inbounds. Pure, and checked against the schema, so that nothing
+// malformed goes further (I13). An event that makes it throw becomes an `Unreadable`; null means that the
+// event is not for us. Ids derive from what happened and not from how it was reported, so a replay after
+// RESUME and a history read give the same ids.
 import type {
   APIGuildMember,
   APIInteraction,
@@ -23,26 +24,26 @@ export interface NormalizeContext {
   readonly channel: string;
   readonly account: string;
   readonly me: BotIdentity;
-  /** The time of what carries none. */
+  /** Time for events that carry none. */
   readonly nowMs: number;
-  /** What a channel or a role is called. */
+  /** Returns the name of a channel or role. */
   readonly nameOf?: (id: string) => string | undefined;
-  /** Told of parts that could not be read and were left out. */
+  /** Called with the paths of parts that could not be read and were left out. */
   readonly onLeftOut?: (paths: readonly string[]) => void;
 }
 
-/** What a message does not say itself. */
+/** Facts about a message that the message itself does not carry. */
 export interface Surroundings {
   readonly place: Place;
-  /** Of a thread. */
+  /** Channel type of a thread's parent. */
   readonly parentType: number | null;
-  /** Of the author; the event's own where it names them. */
+  /** Role ids of the author; those in the event win. */
   readonly roles: readonly string[];
-  /** Ours, in this server. */
+  /** The bot's own role ids in this server. */
   readonly myRoles: readonly string[];
 }
 
-/** As the gateway tells it; over REST `guild_id` and `member` are missing. */
+/** A message as the gateway sends it; over REST `guild_id` and `member` are missing. */
 export type MessageEvent = APIMessage &
   Partial<Pick<GatewayMessageCreateDispatchData, "guild_id" | "member">>;
 
@@ -56,7 +57,9 @@ export function eventId(
   return `${channel}:${account}:${what}`;
 }
 
-/** Message or edit: Discord also updates messages for link previews, and then the edit's time has not moved. */
+/**
+ * Id of a message or edit event. Discord also sends updates for link previews, which keep the edit's time.
+ */
 export function messageEventId(
   message: Pick<APIMessage, "id" | "edited_timestamp">,
   isEdit: boolean,
@@ -108,7 +111,10 @@ export function normalizeMessage(
   });
 }
 
-/** `turn` keeps a reaction that was given, taken back and given again apart: its place in its session. */
+/**
+ * `turn` tells apart a reaction that was given, removed and given again: it is the event's place in its
+ * session.
+ */
 export function normalizeReaction(
   reaction: GatewayMessageReactionAddDispatchData,
   isAdded: boolean,
@@ -142,7 +148,7 @@ export function normalizeReaction(
   });
 }
 
-/** Null for what needs no row: pings, autocompletion. */
+/** Null for interactions that need no row: pings, autocompletion. */
 export function normalizeInteraction(
   interaction: APIInteraction,
   place: Place,
@@ -203,7 +209,7 @@ function within({ guild, parent }: Place): Pick<Inbound, "guild" | "parent"> {
   return { ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
 }
 
-/** A webhook writes under any name; its id is its own and nobody's account. */
+/** A webhook writes under any name, and its id belongs to no account. */
 function senderOf(
   user: APIUser,
   nick: string | null | undefined,

@@ -1,5 +1,5 @@
-// Where a Discord channel id is: a private chat, a channel, a thread under its channel. Discord's events name only the id, so this asks
-// and remembers, bounded; nothing else of a server is kept (I9).
+// Resolves Discord channel ids to a private chat, a channel, or a thread with its channel. Events carry only
+// the id, so this asks Discord and remembers the answers, bounded; nothing else of a server is kept (I9).
 import { type Address, Fault, isFault } from "@parley/protocol";
 import { refusalCode } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
@@ -8,32 +8,35 @@ import { isSnowflake, snowflake } from "./snowflake.ts";
 export interface Place {
   readonly id: string;
   readonly guild?: string;
-  /** Discord's channel type; null when we may not know. */
+  /** Discord's channel type; null when the bot may not know. */
   readonly type: number | null;
-  /** Of a thread: its channel. */
+  /** For a thread, its channel. */
   readonly parent?: string;
-  /** Of a thread: its title. */
+  /** For a thread, its title. */
   readonly title?: string;
 }
 
 export interface Places {
-  /** Throws Fault for what passes (unavailable, rate_limited); a place that we may not look at counts as a plain channel. */
+  /**
+   * Throws Fault for failures that may pass (unavailable, rate_limited). A channel that the bot may not read
+   * counts as a plain channel.
+   */
   find(channel: string, guild?: string): Promise<Place>;
   /** The same for a channel whose server is not known. */
   look(channel: string): Promise<Place>;
-  /** From an event that describes channels. Anything else is ignored. */
+  /** Learns channels from an event that describes them, and ignores anything else. */
   learn(channels: unknown, guild?: string): void;
-  /** What a channel or a role is called, as far as events have told. */
+  /** The name of a channel or role, as far as events have told it. */
   nameOf(id: string): string | undefined;
-  /** From a server's list. Anything else is ignored. */
+  /** Learns roles from a server's list, and ignores anything else. */
   learnRoles(roles: unknown): void;
-  /** The id to send to. Opens the private chat if it must. Throws Fault. */
+  /** The channel id to send to. Opens the private chat if needed. Throws Fault. */
   target(to: Address, signal?: AbortSignal): Promise<string>;
-  /** A private chat is known by its person; messages name only its channel. */
+  /** Remembers a private chat by its person, because messages name only its channel. */
   learnDirect(user: string, channel: string): void;
-  /** Role ids of a member. None for who left. */
+  /** A member's role ids; empty for a person who left. */
   rolesOf(guild: string, user: string): Promise<readonly string[]>;
-  /** 0 to 3; null when we may not know. */
+  /** The server's boost tier, 0 to 3; null when the bot may not know. */
   boostTier(guild: string): Promise<number | null>;
 }
 
@@ -72,7 +75,7 @@ export function addressOf(
 const mostPlaces = 5_000;
 const mostMembers = 1_000;
 const mostNames = 10_000;
-/** Roles change; nobody should keep for long what was taken from them. */
+/** Roles are asked for again after this time, so that a person does not long keep one that was taken away. */
 const rolesFreshMs = 60_000;
 
 export function places(rest: DiscordRest, monoMs: () => number): Places {
@@ -116,14 +119,15 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
       return learnOne(await rest.call({ method: "GET", route: `/channels/${channel}` }), guild) ?? plain;
     } catch (error) {
       if (!isRefusedForGood(error)) throw error;
-      // Not kept for good: rights come and go.
+      // Not remembered, because permissions change.
       return plain;
     }
   };
 
   return {
     async find(channel, guild) {
-      // Without a server it is a private chat, unless we know better: a server's channel must never pass for a private one.
+      // Without a server it is a private chat, unless we know better: a server's channel must never pass for
+      // a private chat.
       if (guild === undefined && known.get(channel)?.guild === undefined)
         return { id: channel, type: channelTypes.directMessage };
       const place = await look(channel, guild);
@@ -202,7 +206,7 @@ function isRefusedForGood(error: unknown): boolean {
   );
 }
 
-/** The one that was set longest ago leaves. */
+/** Removes the entry that was set longest ago. */
 function remember<V>(map: Map<string, V>, key: string, value: V, most: number): void {
   map.delete(key);
   map.set(key, value);

@@ -1,5 +1,6 @@
-// From a dispatch to an Inbound: gathers what the event does not say (where its channel is, which roles count) and normalizes. Throws Fault
-// only for what passes, so that the event is read again; what cannot be read at all becomes `Unreadable`.
+// Turns a dispatch into an Inbound: adds what the event does not carry (its place, the sender's roles) and
+// normalizes it. Throws Fault only for failures that may pass, so that the event is read again; an event that
+// can never be read becomes `Unreadable`.
 import type { APIInteraction, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
 import { type ChannelEvent, isFault, type Unreadable } from "@parley/protocol";
 import { isHidden } from "./content.ts";
@@ -21,26 +22,26 @@ import { salvage } from "./salvage.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 export interface Read {
-  /** Null: nothing for us. */
+  /** Null when the event is not for us. */
   readonly event: ChannelEvent | null;
-  /** Of a message: where and what, for the look at the history after a gap. */
+  /** For a message: its place and id, for reading the history after a gap. */
   readonly seen?: {
     readonly channel: string;
     readonly guild?: string;
     readonly user?: string;
     readonly message: string;
   };
-  /** Of a server's message: whether Discord kept its content from us. */
+  /** For a server's message: true when Discord withheld its content. */
   readonly hidden?: boolean;
 }
 
-/** A raw event is kept up to this length: enough to see what was wrong with it. */
+/** Characters of a raw event that are kept, enough to see what was wrong. */
 const rawChars = 16_384;
 const nothing: Read = { event: null };
 
 export interface Reading extends NormalizeContext {
   readonly places: Places;
-  /** Whether a press of this button opens a form: then it is no event yet. */
+  /** True when a press of this button opens a form, so that the press is no event yet. */
   readonly opensForm: (customId: string) => boolean;
 }
 
@@ -125,7 +126,7 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
 
 async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean): Promise<Read> {
   const { places } = context;
-  // An update for a link preview may come without an author, and says nothing new.
+  // An update for a link preview may have no author and brings nothing new.
   if (isEdit && told.author === undefined) return nothing;
   const { message, left } = salvage(told);
   if (!isWanted(message, context.me, isEdit)) return nothing;
@@ -146,7 +147,7 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
   };
   const event = normalizeMessage(message, around, { ...context, nameOf: places.nameOf }, isEdit);
   if (left.length > 0) context.onLeftOut?.(left);
-  // Something was said, in a part that cannot be read.
+  // The message has content, but in a part that cannot be read.
   if (event === null && left.length > 0)
     throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
   return { event, seen, ...(guild === undefined || isMine ? {} : { hidden: false }) };
@@ -156,7 +157,10 @@ async function parentType({ parent, guild }: Place, places: Places): Promise<num
   return parent === undefined ? null : (await places.find(parent, guild)).type;
 }
 
-/** Who wrote a private message that cannot be read. Of a server's nobody knows whether it was meant for us. */
+/**
+ * The author of an unreadable private message. In a server nobody can tell whether the message was for the
+ * bot.
+ */
 async function writtenBy(
   { event, body }: Dispatch,
   { places, channel, account }: Reading,
@@ -171,7 +175,7 @@ async function writtenBy(
   };
 }
 
-/** What an event that cannot be read is called: by its own id where it has one. */
+/** Names an unreadable event by its own id where it has one. */
 function nameOf({ event, body, sequence, session }: Dispatch): string {
   const message = (body ?? {}) as Partial<MessageEvent>;
   if (event.startsWith("MESSAGE_") && !event.includes("REACTION") && typeof message.id === "string")
@@ -182,7 +186,7 @@ function nameOf({ event, body, sequence, session }: Dispatch): string {
   return `s${session.id}-${sequence ?? "none"}`;
 }
 
-/** What is noted under an id, and asked for by it, must be one. */
+/** Ids are used as keys, so they must be well-formed. */
 function idIn(id: unknown, what: string): string {
   if (isSnowflake(id)) return id;
   throw new Error(`its ${what} id is none`);
@@ -192,7 +196,7 @@ function rawOf(body: unknown): string {
   try {
     return JSON.stringify(body ?? null).slice(0, rawChars);
   } catch {
-    return "nested too deep to be written"; // Reading it was possible, writing it takes a stack.
+    return "nested too deep to be written"; // Parsing succeeded, but writing it overflows the stack.
   }
 }
 

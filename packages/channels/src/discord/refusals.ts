@@ -1,7 +1,11 @@
-// What Discord's refusals mean. Codes as in the developer documentation under "JSON error codes"; the table is failure-model section 2.
+// Maps Discord's refusals to Faults. Source: "JSON error codes" in the developer documentation; the table is
+// failure-model section 2.
 import { Fault, type FaultCode } from "@parley/protocol";
 
-/** Discord's "no", kept as the cause of the Fault. It holds no payload and no address: those carry people's texts and tokens. */
+/**
+ * Discord's refusal, kept as the Fault's cause. It holds no payload and no address, because those carry
+ * people's texts and tokens.
+ */
 export class DiscordRefusal extends Error {
   override readonly name = "DiscordRefusal";
   readonly call: string;
@@ -16,7 +20,7 @@ export class DiscordRefusal extends Error {
   }
 }
 
-/** The cause of a limit's Fault: how far it reaches. */
+/** The cause of a rate limit's Fault; says how far the limit reaches. */
 export class DiscordLimit extends Error {
   override readonly name = "DiscordLimit";
   readonly reach: "chat" | "account";
@@ -27,7 +31,7 @@ export class DiscordLimit extends Error {
   }
 }
 
-/** Null for a Fault that is no limit of Discord's. */
+/** Null for a Fault that is not a rate limit of Discord. */
 export function discordLimitReach(error: unknown): "chat" | "account" | null {
   return error instanceof Fault && error.cause instanceof DiscordLimit ? error.cause.reach : null;
 }
@@ -46,7 +50,7 @@ export const refusalCodes = {
   replyWithoutHistory: 160002,
 } as const;
 
-/** Where the HTTP status alone would mislead. */
+/** Codes for which the HTTP status alone would mislead. */
 const table: ReadonlyMap<number, FaultCode> = new Map([
   [10003, "missing"],
   [10004, "missing"],
@@ -71,10 +75,10 @@ const table: ReadonlyMap<number, FaultCode> = new Map([
   [160005, "denied"],
 ]);
 
-/** The daily allowance of new commands comes back within a day; asking once an hour is enough. */
+/** The daily allowance of new commands recovers within a day; asking once an hour is enough. */
 const commandsAgainMs = 3_600_000;
 
-/** 5xx and 408 may have been done: `ambiguous`. 4xx was not. */
+/** 5xx and 408 may have been carried out, so they are `ambiguous`; 4xx were not. */
 export function faultOf(cause: DiscordRefusal): Fault {
   const { status, code } = cause;
   const words = `Discord refused ${cause.message}`;
@@ -82,7 +86,7 @@ export function faultOf(cause: DiscordRefusal): Fault {
     return new Fault("rate_limited", words, { cause, retryAfterMs: commandsAgainMs });
   const known = table.get(code);
   if (known !== undefined) return new Fault(known, words, { cause });
-  // About the bot's token alone: what was to be done is still wanted when it is right again.
+  // 401 is only about the bot's token; the call is still wanted once the token works again.
   if (status === 401) return new Fault("unavailable", words, { cause });
   if (status === 403) return new Fault("denied", words, { cause });
   if (status === 404) return new Fault("missing", words, { cause });
@@ -91,7 +95,7 @@ export function faultOf(cause: DiscordRefusal): Fault {
   return new Fault("invalid", words, { cause });
 }
 
-/** Discord's code behind a Fault; 0 when it was no refusal of Discord's. */
+/** Discord's error code behind a Fault; 0 when it was no refusal of Discord. */
 export function refusalCode(error: unknown): number {
   return error instanceof Fault && error.cause instanceof DiscordRefusal ? error.cause.code : 0;
 }
@@ -106,7 +110,7 @@ export function isRefusal(error: unknown, ...names: readonly (keyof typeof refus
   return names.some((name) => refusalCodes[name] === code);
 }
 
-/** Whether a Fault says that the whole conversation is closed to us until something comes from it. */
+/** True when a Fault says that the conversation is closed to us until something comes from it. */
 export function discordChatIsClosed(error: unknown): boolean {
   return isRefusal(error, "unknownChannel", "missingAccess", "cannotWriteToUser");
 }

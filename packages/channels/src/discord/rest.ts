@@ -1,6 +1,7 @@
-// Discord's REST API through discord.js's REST, which knows buckets and the global limit, over our transport, which knows whether bytes
-// went out. The only file that loads discord.js, and only when a channel is made. Nothing is retried, nothing waits inside: a limit is
-// Fault("rate_limited") with its wait, and every other failure leaves here as a Fault too.
+// Discord's REST API through discord.js, which tracks buckets and the global limit, over our transport, which
+// knows whether bytes were written. Only this file loads discord.js, and only when a channel is made. It
+// neither retries nor waits: a limit is Fault("rate_limited") with its wait, and every other failure is a
+// Fault too.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RESTOptions, RouteLike } from "discord.js";
 import { type Clock, Fault } from "@parley/protocol";
@@ -9,25 +10,28 @@ import { DiscordLimit, DiscordRefusal, faultOf, refusalStatus } from "./refusals
 
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below `<apiRoot>/v10`. */
+  /** Path below `<apiRoot>/v10`. */
   readonly route: RouteLike;
   readonly body?: unknown;
-  /** In place of `body`: JSON and files in one. */
+  /** JSON and files in one, in place of `body`. */
   readonly form?: FormData;
   readonly query?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
 export interface DiscordRest {
-  /** The answer's JSON; undefined where there is none. Its shape is the caller's to check. Throws Fault. */
+  /** Returns the answer's JSON, undefined when there is none. The caller checks its shape. Throws Fault. */
   call(request: Call): Promise<unknown>;
-  /** Bytes behind an address. Throws Fault: `invalid` beyond `limitBytes`, `missing` for what is gone. */
+  /**
+   * Fetches the bytes at an address. Throws Fault("invalid") beyond `limitBytes`, Fault("missing") for a file
+   * that is gone.
+   */
   fetch(url: string, limitBytes: number, signal: AbortSignal): Promise<Uint8Array>;
   /** Closes idle connections. Calls go on working. */
   close(): void;
 }
 
-/** How the platform takes the bot's token. */
+/** Tells whether the platform accepts the bot's token. */
 export interface TokenNews {
   readonly accepted: () => void;
   readonly refused: (reason: string) => void;
@@ -35,25 +39,31 @@ export interface TokenNews {
 
 export interface RestOptions {
   readonly token: string;
-  /** `https://discord.com/api`; the version is added. */
+  /** For example `https://discord.com/api`; the version is added. */
   readonly apiRoot: string;
   readonly onToken: TokenNews;
   readonly clock: Clock;
 }
 
 const callDeadlineMs = 30_000;
-/** 100 MiB at 0.9 MB/s. */
+/** Enough for 100 MiB at 0.9 MB/s. */
 const uploadDeadlineMs = 120_000;
-/** Of a limit that does not say how long, or that asks for more than the longest ban known: asking again then costs little. */
+/**
+ * The waits for a limit that names none, and for one that asks for more than the longest known ban; asking
+ * again then costs little.
+ */
 const usualWaitMs = 1_000;
 const longestWaitMs = 3_600_000;
-/** A hundred messages of full length with embeds are far below this. */
+/** A hundred full-length messages with embeds are far smaller. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
 export async function discordRest({ token, apiRoot, onToken, clock }: RestOptions): Promise<DiscordRest> {
   const { REST, DiscordAPIError, HTTPError, RateLimitError } = await import("discord.js");
   const line = transport(clock, "Discord");
-  /** Of the call under way: whether Discord itself limited it. What discord.js guesses from the headers of other calls is only a guess. */
+  /**
+   * Records for the call in flight whether Discord itself limited it; discord.js also guesses from the
+   * headers of other calls.
+   */
   const underWay = new AsyncLocalStorage<{ wasLimited: boolean }>();
   const makeRequest = async (
     url: string,
@@ -78,11 +88,11 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
     api: apiRoot.replace(/\/+$/, ""),
     version: "10",
     retries: 0,
-    // Our own deadline comes first and knows whether bytes went out.
+    // Longer than our own deadline, which comes first and knows whether bytes were written.
     timeout: 2 * uploadDeadlineMs,
     offset: 0,
     rejectOnRateLimit: () => true,
-    // Not `setToken`: a 401 for the dead token of an interaction would make it forget the bot's.
+    // Not `setToken`: a 401 for an interaction's expired token would make discord.js forget the bot's token.
     headers: { Authorization: `Bot ${token}` },
     makeRequest: makeRequest as unknown as RESTOptions["makeRequest"],
   });
@@ -135,7 +145,7 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
       } catch (error) {
         const fault = asFault(request, state.wasLimited, error);
         if (refusalStatus(fault) === 401 && isByToken(route)) onToken.refused(fault.message);
-        // Reading twice changes nothing, so for a read "perhaps done" is as good as "not done".
+        // Reading twice changes nothing, so for a read `ambiguous` is as good as `unavailable`.
         throw method === "GET" ? certain(fault) : fault;
       }
     },
@@ -152,7 +162,7 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
         throw error instanceof Fault ? certain(error) : error;
       });
       if (status === 200) return bytes;
-      // The addresses of files are signed for a day; what is older answers 403 or 404.
+      // File addresses are signed for a day; older ones answer 403 or 404.
       const gone = status === 403 || status === 404 || status === 410;
       throw new Fault(gone ? "missing" : "unavailable", `Discord answered ${status} for the file`);
     },
@@ -164,12 +174,12 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
   };
 }
 
-/** Interactions are answered by tokens of their own. */
+/** Interactions are answered with tokens of their own. */
 function isByToken(route: string): boolean {
   return !/^\/(?:webhooks|interactions)\//.test(route);
 }
 
-/** What a call is called in messages: ids and the tokens of interactions are no business of a log. */
+/** A call's name for messages, without ids and interaction tokens, which do not belong in a log. */
 function nameOf({ method, route }: Call): string {
   return `${method} ${route.replace(/^\/(webhooks|interactions)\/(\d+)\/[^/]+/, "/$1/$2/…")}`;
 }
@@ -191,7 +201,10 @@ function payload(
   return { headers: { ...plain, "Content-Length": String(Buffer.byteLength(body)) }, body };
 }
 
-/** The answer as discord.js reads it. A success that is no JSON may have been done: half an answer, or a proxy's page. */
+/**
+ * The answer as discord.js reads it. A success without JSON (half an answer, a proxy's page) may have been
+ * carried out.
+ */
 function responseOf({ status, headers, bytes }: Answer): object {
   const ok = status >= 200 && status < 300;
   const json = parse(bytes);
@@ -204,7 +217,7 @@ function responseOf({ status, headers, bytes }: Answer): object {
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers)) if (typeof value === "string") sent.set(name, value);
   const shown = ok ? json : refusal(status, json, bytes);
-  // The body's wait is the exact one; the header may be rounded, or lost on the way.
+  // The body's wait is exact; the header may be rounded or lost on the way.
   const { retry_after: retryAfter, global } = (json ?? {}) as {
     readonly retry_after?: unknown;
     readonly global?: unknown;
@@ -231,7 +244,7 @@ function responseOf({ status, headers, bytes }: Answer): object {
 
 const detailChars = 400;
 
-/** A refusal in the one form that discord.js can read, whatever came. */
+/** Any refusal in the one form that discord.js can read. */
 function refusal(
   status: number,
   json: unknown,
@@ -249,7 +262,7 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    return undefined; // Not JSON: the caller decides what that means.
+    return undefined; // Not JSON; the caller decides what that means.
   }
 }
 

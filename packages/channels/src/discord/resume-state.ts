@@ -1,5 +1,5 @@
-// What this account has accepted, noted so that the next connection, also of the next process, goes on from there: the session with its
-// sequence, and the conversations that people wrote in of late.
+// Notes what this account has accepted, so that the next connection, also of the next process, continues from
+// there: the session with its sequence, and the recently used conversations.
 import type { Clock, Log } from "@parley/protocol";
 import type { Dispatch, Session } from "./connection.ts";
 import type { Accepted } from "./intake.ts";
@@ -22,12 +22,12 @@ export interface Self {
 
 export interface Watch {
   load(): Promise<void>;
-  /** What a new process resumes; null when there is nothing to resume. */
+  /** The session that a new process resumes; null when there is none. */
   session(): Session | null;
   identifiedAtMs(): number;
-  /** A new session, with what READY says about us. */
+  /** Starts a new session with READY's facts about the bot. */
   identified(self: Self, atMs: number, ready: unknown): void;
-  /** What is to be looked for since the session began. */
+  /** The gap before this session, while some of it is still to be found. */
   gap(): Gap | undefined;
   /** Null before the first session. */
   self(): Self | null;
@@ -106,7 +106,7 @@ export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
   };
 }
 
-/** The newest place in a session; nothing when none of these was told by the gateway. */
+/** The newest place in a session; null when the gateway dispatched none of these. */
 function reached(dispatches: readonly Dispatch[]): Pick<SessionNote, "id" | "resumeUrl" | "sequence"> | null {
   const last = dispatches.findLast(({ sequence }) => sequence !== null);
   return last === undefined

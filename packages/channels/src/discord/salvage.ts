@@ -1,5 +1,5 @@
-// What of a message can be read when parts of it are not of the form that Discord promises: the rest of it. Whose it is and where are never
-// guessed: without these it throws.
+// Reads the valid parts of a message whose other parts do not have the form that Discord promises. It never
+// guesses author and place, and throws without them.
 import { amount, count, flag, integer, list, object, snowflakeId, text } from "../salvage.ts";
 import { absentFields } from "./content.ts";
 import type { MessageEvent } from "./normalize.ts";
@@ -40,16 +40,22 @@ const more = {
 } as const;
 
 const whole = object({ id: snowflakeId, channel_id: snowflakeId, author: person }, more);
-/** Present and unreadable, nothing is left to go by: a server's message must not pass for a private one, nor a program's for a person's. */
+/**
+ * When present but unreadable, it throws: a server's message must not pass for a private one, nor a program's
+ * for a person's.
+ */
 const identity = { guild_id: snowflakeId, webhook_id: snowflakeId } as const;
 
 export interface Salvaged {
   readonly message: MessageEvent;
-  /** Paths of what was left out. */
+  /** Paths of the parts that were left out. */
   readonly left: readonly string[];
 }
 
-/** Throws when it cannot be told which message this is, where, or whose. What it does not have stands as Discord writes nothing. */
+/**
+ * Throws when the message's id, place or author cannot be read. Absent parts get the value that Discord uses
+ * for nothing.
+ */
 export function salvage(told: unknown): Salvaged {
   const left: string[] = [];
   const read = whole(told, "message", left) as Record<string, unknown> | undefined;

@@ -1,5 +1,6 @@
-// One rendered part becomes one message: in place of a slash command's "is thinking", as a forum's new post, or plainly. Every create has
-// a nonce from its idempotency key, so that a repeat within some minutes is shown once (I5); beyond, our own messages are read back.
+// Sends one rendered part as one message: in place of a slash command's "is thinking", as a forum's new post,
+// or plainly. Every create has a nonce from its idempotency key, so that Discord shows a repeat within some
+// minutes once (I5); later the driver reads our own messages back.
 import { createHash } from "node:crypto";
 import type { APIMessage } from "discord-api-types/v10";
 import {
@@ -27,7 +28,7 @@ export interface SendContext extends BodyOptions {
   readonly places: Places;
   readonly interactions: Interactions;
   readonly forms: Forms;
-  /** Null before the first session. */
+  /** The bot's own ids; null before the first session. */
   readonly self: () => Self | null;
 }
 
@@ -82,7 +83,8 @@ export async function sendPart(
   try {
     return await create(quote);
   } catch (error) {
-    // A message that cannot be quoted (another channel's, a system's) still gets its answer: nothing was sent yet.
+    // When a message cannot be quoted (another channel's, a system message), the answer is sent without the
+    // quote; nothing was sent yet.
     if (!("message_reference" in quote) || !isAboutQuote(error)) throw error;
     return create({});
   }
@@ -104,7 +106,7 @@ export function nonceOf(idempotencyKey: string): string {
   return createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, nonceChars);
 }
 
-/** What follows in an answer that began a post goes into that post. */
+/** The rest of an answer that opened a post goes into that post. */
 async function destination(
   places: Places,
   to: Address,
@@ -114,12 +116,13 @@ async function destination(
   const thread = to.thread === undefined ? follows?.extra?.["thread"] : undefined;
   if (isSnowflake(thread)) return { channel: thread, place: null };
   const channel = await places.target(to, signal);
-  // A private chat or a thread is what it is; only a channel may turn out to be a forum. Without its server nothing can be asked.
+  // Private chats and threads need no look-up; only a channel may turn out to be a forum. Without its server
+  // nothing can be asked.
   if (to.kind === "dm" || to.thread !== undefined) return { channel, place: null };
   return { channel, place: await places.look(channel) };
 }
 
-/** A forum takes no bare messages: the text opens a post, and its first line is the title. */
+/** A forum takes no bare messages, so the text opens a post and its first line is the title. */
 async function post(
   { rest, mediaFolder }: SendContext,
   place: Place,
@@ -165,7 +168,7 @@ function plainOf(part: RenderedPart): string {
   }
 }
 
-/** Asked for only where it matters: a boosted server takes more. */
+/** Asked for only when a file needs it: boosted servers allow larger files. */
 async function uploadLimit(
   places: Places,
   place: Place | null,
@@ -177,7 +180,7 @@ async function uploadLimit(
   return uploadBytesByTier[(await places.boostTier(place.guild)) ?? 0] ?? usual;
 }
 
-/** Our own messages since then that say the same; null where we may not read. */
+/** Our own messages with the same content since then; null where the bot may not read. */
 export async function sentSince(
   context: SendContext,
   to: Address,
@@ -217,7 +220,7 @@ export async function sentSince(
 
 const mostPages = 5;
 
-/** What names no time at all counts as new: better looked at than sent twice. */
+/** An id without a time counts as new, because checking a message is better than sending it twice. */
 function writtenAtMs({ id, timestamp }: APIMessage): number {
   const said = Date.parse(timestamp);
   return Number.isNaN(said) ? (namesTime(id) ? madeAtMs(id) : Number.POSITIVE_INFINITY) : said;
@@ -227,7 +230,7 @@ function byAge(a: string, b: string): number {
   return BigInt(a) < BigInt(b) ? -1 : 1;
 }
 
-/** Discord trims what it stores. */
+/** Compared trimmed, because Discord trims what it stores. */
 function isSame(message: APIMessage, { json, files }: Said): boolean {
   const { content: text = "", poll } = json as {
     readonly content?: string;

@@ -1,4 +1,5 @@
-// Updates become events and are handed over as one batch; only when this resolves may Telegram be told. One unreadable update never holds up the rest.
+// Turns updates into events and hands them over as one batch; Telegram may be told only when this resolves.
+// One unreadable update never holds up the others.
 import type { Update } from "grammy/types";
 import type { Clock, Inbound, Log, Unreadable } from "@parley/protocol";
 import type { Receive } from "../channel.ts";
@@ -8,18 +9,23 @@ import { type ChatMigration, eventId, normalize, type NormalizeContext, placeOf 
 export interface AcceptOptions {
   readonly channel: string;
   readonly account: string;
-  /** The account was another bot before. */
+  /** Id of the present bot, where the account was another bot before. */
   readonly bot?: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly receive: Receive;
-  /** Awaited before the batch is handed over, so that the new chat's first message meets the rewritten routes. */
+  /**
+   * Awaited before the batch is handed over, so that the new chat's first message meets the rewritten routes.
+   */
   readonly onMigration: (migration: ChatMigration) => Promise<void>;
-  /** A button was pressed that is none of ours: the waiting at it is to end. Called once the batch is durable; must not throw. */
+  /**
+   * Called once the batch is durable, for a pressed button that is not ours, so that its spinner ends. Must
+   * not throw.
+   */
   readonly onForeignPress: (query: string) => void;
 }
 
-/** A raw update is kept up to this length: enough to see what was wrong with it. */
+/** Characters of a raw update that are kept, enough to see what was wrong. */
 const rawChars = 16_384;
 const mostNamed = 20;
 
@@ -64,7 +70,7 @@ function read(update: Update, context: NormalizeContext): Inbound | Unreadable |
   try {
     return normalize(update, context);
   } catch (error) {
-    // Whatever was wrong with it, the operator gets the update and the reason, and its neighbours go on.
+    // The operator gets the update with the reason, and the other updates go on.
     const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
     const raw = JSON.stringify(update).slice(0, rawChars);
     const { channel, account } = context;

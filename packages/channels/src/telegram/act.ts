@@ -1,4 +1,5 @@
-// Actions on a conversation beside sending. Edits are idempotent: "message is not modified" is success, which makes streaming by edits safe to repeat (I5).
+// Telegram actions other than sending. Edits are idempotent, because "message is not modified" counts as
+// success; this makes streaming by edits safe to repeat (I5).
 import type { ReactionTypeEmoji } from "grammy/types";
 import { type Action, type Address, Fault, isFault, type Receipt } from "@parley/protocol";
 import { type BotApi, grammySignal } from "./bot-api.ts";
@@ -6,7 +7,7 @@ import { reactionEmoji, telegramCapabilities } from "./capabilities.ts";
 import { refusalWords } from "./refusals.ts";
 import { chatId, checkText, inlineKeyboard, withoutEntitiesIfRefused, wholeNumber } from "./send.ts";
 
-/** The menu holds 100 commands; a longer list is cut, so the caller puts the important ones first. */
+/** Telegram's menu holds 100 commands. A longer list is cut, so the caller puts the important ones first. */
 const menuCommands = 100;
 
 export async function performAction(
@@ -85,7 +86,7 @@ async function edit(
     await unless(/message is not modified/, asText);
   } catch (error) {
     if (!/there is no text in the message/.test(refusalWords(error))) throw error;
-    // A file's words are its caption.
+    // The text of a media message is its caption.
     checkText(action.text, telegramCapabilities.captionChars);
     const asCaption = withoutEntitiesIfRefused(
       action.text,
@@ -97,7 +98,7 @@ async function edit(
   }
 }
 
-/** Waits for `work`; a refusal with these words means that what was asked for is already so. */
+/** Waits for `work`; a refusal with these words means that the wanted state is already there. */
 async function unless(already: RegExp, work: Promise<unknown>): Promise<void> {
   try {
     await work;

@@ -1,24 +1,28 @@
-// Whether a Telegram message is meant for us: by exact entities and ids only, never by looking for a name in the text.
+// Decides whether a Telegram message is meant for the bot, by exact entities and ids only and never by a name
+// in the text.
 import type { Message, MessageEntity } from "grammy/types";
 
-/** Who we are, from getMe. */
+/** The bot's own identity, from getMe. */
 export interface BotIdentity {
   readonly id: string;
   readonly username: string;
 }
 
 export interface Addressing {
-  /** Ids of people (and of us) named by exact entities. */
+  /** Ids of the people (and of the bot) named by exact entities. */
   readonly mentions: readonly string[];
-  /** The message begins with a command that is not for another bot. */
+  /** True when the message begins with a command that is not for another bot. */
   readonly isCommand: boolean;
-  /** `/cmd@us` becomes `/cmd`. */
+  /** The text with `/cmd@us` shortened to `/cmd`. */
   readonly text: string;
-  /** By mention, by reply to us, or by a command with our name. A bare `/cmd` in a group is a command but not addressed: the gateway knows its own. */
+  /**
+   * True for a mention of the bot, a reply to it, or a command with its name. A bare `/cmd` in a group is a
+   * command but not addressed; the gateway knows its own commands.
+   */
   readonly toUs: boolean;
 }
 
-/** `text` is what will be read: without a forward's heading only when nothing was forwarded. */
+/** `text` is the text to read, which for a forward leaves out the heading. */
 export function addressing(message: Message, text: string, me: BotIdentity): Addressing {
   const source = message.text ?? message.caption ?? "";
   const entities = message.entities ?? message.caption_entities ?? [];
@@ -26,7 +30,7 @@ export function addressing(message: Message, text: string, me: BotIdentity): Add
   const mentions = entities.flatMap((entity) => mentioned(entity, source, me));
   const repliesToUs = isReplyTo(message, me);
   const command = isForward ? null : leadingCommand(entities, source);
-  // Words passed on are somebody else's: they neither command nor call us.
+  // Forwarded words are somebody else's, so they neither command nor address the bot.
   const mentionsUs = !isForward && mentions.includes(me.id);
   if (command === null) return { mentions, isCommand: false, text, toUs: mentionsUs || repliesToUs };
   const forUs = command.bot !== null && sameName(command.bot, me.username);
@@ -35,7 +39,7 @@ export function addressing(message: Message, text: string, me: BotIdentity): Add
   return { mentions, isCommand: true, text: shortened, toUs: forUs || mentionsUs || repliesToUs };
 }
 
-/** In a topic every message "replies" to the service message that made the topic: that is no reply. */
+/** In a topic every message "replies" to the service message that created the topic; that is no reply. */
 export function quotedMessage(message: Message): NonNullable<Message["reply_to_message"]> | null {
   const quoted = message.reply_to_message;
   return quoted === undefined || quoted.forum_topic_created !== undefined ? null : quoted;
@@ -48,7 +52,7 @@ function isReplyTo(message: Message, me: BotIdentity): boolean {
 function mentioned(entity: MessageEntity, text: string, me: BotIdentity): string[] {
   if (entity.type === "text_mention")
     return (entity as Partial<typeof entity>).user === undefined ? [] : [String(entity.user.id)];
-  // A plain @name carries no id; ours is the only name that we can tie to one.
+  // A plain @name carries no id; the bot's own name is the only one we can resolve.
   return entity.type === "mention" && sameName(slice(text, entity).slice(1), me.username) ? [me.id] : [];
 }
 

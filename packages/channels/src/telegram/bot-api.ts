@@ -1,4 +1,5 @@
-// grammY's typed Api over our transport; the only file that loads grammY, and only when a channel is made. Every failure leaves here as a Fault, and nothing is retried.
+// grammY's typed Bot API over our transport. Only this file loads grammY, and only when a channel is made.
+// Every failure leaves here as a Fault, and nothing is retried.
 import type { InputFile, RawApi } from "grammy";
 import { type Clock, Fault } from "@parley/protocol";
 import { faultOf, isTokenRefused, type RefusedAnswer } from "./refusals.ts";
@@ -8,7 +9,7 @@ export interface BotApiOptions {
   readonly token: string;
   readonly apiRoot: string;
   readonly proxy?: string;
-  /** How Telegram takes the token. */
+  /** Tells whether Telegram accepts the token. */
   readonly onToken: { readonly accepted: () => void; readonly refused: (reason: string) => void };
   readonly clock: Clock;
 }
@@ -19,26 +20,29 @@ export interface BotApi {
   readonly transport: Transport;
   /** A file to upload, streamed from disk. */
   file(path: string, name: string): InputFile;
-  /** Bytes of a file that getFile named. Throws Fault: `invalid` beyond `limitBytes`. */
+  /** Fetches the bytes of a file that getFile named. Throws Fault("invalid") beyond `limitBytes`. */
   fetchFile(filePath: string, limitBytes: number, signal: AbortSignal): Promise<Uint8Array>;
 }
 
 export type Upload = InputFile;
 type GrammySignal = NonNullable<Parameters<RawApi["getMe"]>[0]>;
 
-/** grammY types its signals by the abort-controller package; the native one has all that it uses. */
+/** grammY types signals by the abort-controller package; the native one has everything it uses. */
 export function grammySignal(signal: AbortSignal): GrammySignal {
   return signal as unknown as GrammySignal;
 }
 
-/** How long getUpdates is held by the server, in seconds, as grammY and most clients do. */
+/** Seconds for which the server holds getUpdates, as grammY and most clients set it. */
 export const pollSeconds = 30;
-/** A poll that has no answer this long after its hold is over is dead. */
+/** A poll without an answer this long after its hold counts as dead. */
 const pollGraceMs = 10_000;
 const callDeadlineMs = 30_000;
-/** 50 MB at 0.4 MB/s. */
+/** Enough for 50 MB at 0.4 MB/s. */
 const uploadDeadlineMs = 120_000;
-/** A hundred updates of full-length texts are below 4 MB; what is larger is not from Telegram, or is asked for again in smaller bites. */
+/**
+ * A hundred updates of full-length texts are below 4 MB. A larger answer is not from Telegram, or the poll is
+ * repeated with a smaller limit.
+ */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOptions): Promise<BotApi> {
@@ -61,7 +65,8 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
     const json = apiAnswer(answer.status, answer.bytes);
     return { json: () => Promise.resolve(json) };
   };
-  // grammY aborts after `timeoutSeconds`; ours is always first. Its `fetch` uses no more of a Response than `json`.
+  // grammY aborts after `timeoutSeconds`, always later than our own deadline. Of a Response it uses only
+  // `json`.
   const api = new Api(token, {
     apiRoot: root,
     timeoutSeconds: 600,
@@ -111,11 +116,14 @@ interface FetchInit {
   readonly signal?: AbortSignal;
 }
 
-/** The answer's JSON, when it is one that the Bot API would give. Throws Fault for HTML of a proxy, an empty or broken body. */
+/**
+ * The answer's JSON when it has the Bot API's form. Throws Fault for a proxy's HTML and for an empty or
+ * broken body.
+ */
 function apiAnswer(status: number, bytes: Uint8Array): object {
   const body = parseObject(bytes);
   if (body?.["ok"] === true && "result" in body) return body;
-  // Without a code of its own the answer is judged by its HTTP status.
+  // An answer without an error code of its own is judged by its HTTP status.
   if (body?.["ok"] === false) {
     const { error_code: code, description } = body;
     return {
@@ -137,7 +145,7 @@ function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | nul
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : null;
   } catch {
-    return null; // Not JSON: the caller says so in its Fault.
+    return null; // Not JSON; the caller says so in its Fault.
   }
 }
 
@@ -151,7 +159,7 @@ function asFault(method: string, error: unknown): Fault {
   return new Fault("ambiguous", `${method} failed inside the Telegram client`, { cause: inner });
 }
 
-/** Reading twice changes nothing, so for a read "perhaps done" is as good as "not done". */
+/** Reading twice changes nothing, so for a read `ambiguous` is as good as `unavailable`. */
 function isRead(method: string): boolean {
   return method.startsWith("get");
 }

@@ -1,4 +1,4 @@
-// What Telegram can do, and its limits as the Bot API documents them (core.telegram.org/bots/api, version 10).
+// Telegram's capabilities and limits, from the Bot API (core.telegram.org/bots/api, version 10).
 import type { ActionKind, Capabilities } from "@parley/protocol";
 
 /** An album has 2 to 10 files. */
@@ -22,7 +22,7 @@ export const telegramCapabilities: Capabilities = {
   removals: true,
   replyTags: true,
   inlineButtons: true,
-  /** There is no idempotency key for sendMessage: see docs on guarantees. */
+  /** sendMessage has no idempotency key; docs/guarantees.md says what follows from it. */
   idempotentSends: false,
 };
 
@@ -36,12 +36,12 @@ export const telegramActions: readonly ActionKind[] = [
   "setCommands",
 ];
 
-/** Photos of the Bot API are at most 10 MB; larger images go as documents. */
+/** The Bot API takes photos up to 10 MB; larger images are sent as documents. */
 export const photoBytes = 10_000_000;
 /** callback_data: 1 to 64 bytes of UTF-8. */
 export const callbackBytes = 64;
 
-/** The emoji that ReactionTypeEmoji allows. Telegram writes them without variation selectors. */
+/** The emoji that ReactionTypeEmoji allows, which Telegram writes without variation selectors. */
 export const reactionEmoji: ReadonlySet<string> = new Set(
   (
     "👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ " +

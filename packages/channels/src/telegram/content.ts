@@ -1,15 +1,16 @@
-// What a Telegram message says: its sender's words, what came along of others, and references to its files.
+// Reads the content of a Telegram message: the sender's words, enclosed content of others, and references to
+// files.
 import type { Message, MessageOrigin } from "grammy/types";
 import type { Attachment, Enclosed } from "@parley/protocol";
 
 export interface Content {
-  /** The sender's own words: none in what was passed on. */
+  /** The sender's own words; empty for forwarded content. */
   readonly text: string;
   readonly enclosed: readonly Enclosed[];
   readonly attachments: readonly Attachment[];
 }
 
-/** Null for what carries nothing to answer: service messages and kinds that are newer than this file. */
+/** Null for messages with nothing to answer: service messages and kinds that are newer than this file. */
 export function contentOf(message: Message): Content | null {
   const attachments = attachmentsOf(message);
   const words = message.text ?? message.caption;
@@ -26,7 +27,7 @@ export function contentOf(message: Message): Content | null {
   return { text: "", enclosed: [passed, ...along], attachments };
 }
 
-/** What people can send and an agent cannot be shown: it is told that it was there. */
+/** Kinds that people can send and an agent cannot be shown; it is told that there was one. */
 export const unsupportedKinds = [
   "story",
   "game",
@@ -37,7 +38,7 @@ export const unsupportedKinds = [
   "checklist",
 ] as const;
 
-/** What has neither text nor file. */
+/** Describes content that has neither text nor file. */
 function described(message: Message): Enclosed | null {
   const { venue, location, contact, poll, dice } = message;
   if (venue !== undefined)
@@ -53,7 +54,7 @@ function described(message: Message): Enclosed | null {
     : { kind: "unsupported", words: [unsupported.replaceAll("_", " ")] };
 }
 
-/** A quoted message in words: they stand in the fence of the quote. */
+/** A quoted message in words, for the fenced quote in the prompt. */
 export function quotedWords(message: Message): string | undefined {
   return message.text ?? message.caption ?? described(message)?.words.join(", ");
 }
@@ -83,7 +84,7 @@ function attachmentsOf(message: Message): Attachment[] {
   const { photo, animation, document, video, video_note: videoNote, audio, voice, sticker } = message;
   const largest = photo?.toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
   if (largest !== undefined) return [attachment("image", largest, { mediaType: "image/jpeg" })];
-  // An animation is repeated in `document` for old clients.
+  // Telegram repeats an animation in `document` for old clients.
   if (animation !== undefined) return [attachment("video", animation, { description: "animation" })];
   if (document !== undefined) return [attachment("file", document)];
   if (video !== undefined) return [attachment("video", video)];

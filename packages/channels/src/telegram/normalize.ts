@@ -1,5 +1,7 @@
-// An update of the Bot API becomes an Inbound: pure, and checked against the schema, so that nothing malformed goes further (I13).
-// What it throws for makes the update an `Unreadable`; null means "nothing for us" (service messages, kinds that we did not ask for).
+// Normalizes an update of the Bot API into an Inbound. Pure, and checked against the schema, so that nothing
+// malformed goes further (I13). An update that makes it throw becomes an `Unreadable`; null means that the
+// update is not for us (service messages, kinds we did not ask for).
+// Next: apps/gateway/src/receive/receive.ts.
 import type {
   CallbackQuery,
   Chat,
@@ -14,7 +16,10 @@ import { contentOf, originName, personName, quotedWords } from "./content.ts";
 import { salvage, salvageQuery, salvageReaction } from "./salvage.ts";
 import { generalThread } from "./send.ts";
 
-/** A group became a supergroup: everything that names the old chat must name the new one. Arrives once from each side. */
+/**
+ * A group became a supergroup, so everything that names the old chat must name the new one. Both chats report
+ * it.
+ */
 export interface ChatMigration {
   readonly kind: "migration";
   readonly fromChat: string;
@@ -25,15 +30,18 @@ export interface NormalizeContext {
   readonly channel: string;
   readonly account: string;
   readonly me: BotIdentity;
-  /** The account was another bot before: ids carry this one's. */
+  /** Id of the present bot, which event ids carry where the account was another bot before. */
   readonly bot?: string;
-  /** When the update came in: the time of what carries none. */
+  /** When the update arrived, in milliseconds since the epoch; the time of updates that carry none. */
   readonly nowMs: number;
-  /** Told of parts that could not be read and were left out. */
+  /** Called with the paths of parts that could not be read and were left out. */
   readonly onLeftOut?: (paths: readonly string[]) => void;
 }
 
-/** The kinds that we ask Telegram for. Reactions must be asked for; without a list, several kinds that nobody reads would come. */
+/**
+ * The kinds that we ask Telegram for. Reactions come only when asked for; without a list, several unused
+ * kinds would come.
+ */
 export const wantedUpdates = [
   "message",
   "edited_message",
@@ -50,7 +58,10 @@ export function eventId(
   return `${channel}:${account}:${bot === undefined ? "" : `b${bot}.`}u${updateId}`;
 }
 
-/** Where it was said and by whom, as far as an update tells that cannot be read as a whole. Null where it does not. */
+/**
+ * The conversation and sender of an update that cannot be read as a whole. Null when even these cannot be
+ * read.
+ */
 export function placeOf(
   update: Update,
   context: NormalizeContext,
@@ -64,13 +75,13 @@ export function placeOf(
       sender: senderOf(message),
     });
   } catch {
-    return null; // Not even that can be read.
+    return null; // Not even these can be read.
   }
 }
 
 const placeSchema = inboundSchema.pick({ address: true, sender: true });
 
-/** Throws for an update that has one of the wanted kinds in a shape that cannot be read. */
+/** Throws for an update of a wanted kind whose form cannot be read. */
 export function normalize(update: Update, context: NormalizeContext): Inbound | ChatMigration | null {
   const written = update.message ?? update.channel_post;
   const edited = update.edited_message ?? update.edited_channel_post;
@@ -105,14 +116,14 @@ function fromMessage(told: Message, isEdit: boolean, context: NormalizeContext):
   const sender = senderOf(message);
   if (sender.id === me.id) return null;
   const content = contentOf(message);
-  // Something was said, in a part that cannot be read.
+  // The message has content, but in a part that cannot be read.
   if (content === null && left.length > 0)
     throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
   if (content === null) return null;
   const { mentions, isCommand, text, toUs } = addressing(message, content.text, me);
   const address = addressOf(message.chat, context, message);
   const replyTo = replyOf(message, me);
-  // Forwarded messages of one batch carry nothing that ties them, but come at once.
+  // Forwarded messages of one batch share no id, but arrive together.
   const groupId = message.media_group_id ?? (message.forward_origin === undefined ? undefined : "forwarded");
   return {
     address,
@@ -131,11 +142,14 @@ function fromMessage(told: Message, isEdit: boolean, context: NormalizeContext):
   };
 }
 
-/** A pressed button. Its own id keeps two presses of one button apart; the message with the button is what it replies to. */
+/**
+ * A pressed button. The query's own id tells two presses of one button apart; the press replies to the
+ * message with the button.
+ */
 function fromCallback(told: CallbackQuery, context: NormalizeContext): Body | null {
   const query = salvageQuery(told);
   const { message, data } = query;
-  // Buttons of inline results and games have no chat, or no value.
+  // Buttons of inline results and games have no chat or no value.
   if (message === undefined || data === undefined) return null;
   const isReadable = "text" in message || "caption" in message;
   const text = isReadable ? (message.text ?? message.caption) : undefined;
@@ -150,12 +164,15 @@ function fromCallback(told: CallbackQuery, context: NormalizeContext): Body | nu
     mentions: [],
     addressed: true,
     callback: { id: query.id, value: data },
-    // Callback queries carry no time; the message's own would be the button's age.
+    // Callback queries carry no time; the message's time would be the button's age.
     atMs: context.nowMs,
   };
 }
 
-/** Telegram does not say whose message it was, so `toBot` is false here: who knows our message ids decides. It does not name the topic either. */
+/**
+ * Telegram does not say whose message it was, so `toBot` is false here; the gateway, which knows our message
+ * ids, decides. Telegram does not name the topic either.
+ */
 function fromReaction(
   told: MessageReactionUpdated,
   updateId: number,
@@ -201,7 +218,8 @@ function addressOf(
     chat.type
   ];
   if (kind === undefined) throw new Error(`chat type "${String(chat.type)}" is unknown`);
-  // Outside topics `message_thread_id` only names a chain of replies. What a forum shows outside its topics is General.
+  // Outside topics `message_thread_id` only names a chain of replies. In a forum, messages outside all topics
+  // belong to General.
   const isForum = "is_forum" in chat && chat.is_forum === true;
   const thread =
     at.is_topic_message === true && at.message_thread_id !== undefined
@@ -212,7 +230,10 @@ function addressOf(
   return { channel, account, kind, peer: String(chat.id), ...(thread === undefined ? {} : { thread }) };
 }
 
-/** Channels and anonymous admins write as a chat; their `from` is a stand-in that many share, so it identifies nobody. */
+/**
+ * Channels and anonymous admins write as a chat; their `from` is a placeholder that many share, so it
+ * identifies nobody.
+ */
 function senderOf(message: Message): Inbound["sender"] {
   if (message.sender_chat !== undefined) return chatSender(message.sender_chat);
   if (message.from === undefined)
@@ -220,7 +241,7 @@ function senderOf(message: Message): Inbound["sender"] {
   return { id: String(message.from.id), name: personName(message.from), isBot: message.from.is_bot === true };
 }
 
-/** `chat:<id>`: never equal to a person's id. */
+/** `chat:<id>`, which never equals a person's id. */
 function chatSender(chat: Chat | undefined): Inbound["sender"] {
   if (chat === undefined) throw new Error("it names no sender");
   return { id: `chat:${chat.id}`, name: chat.title ?? "", isBot: false };
@@ -239,7 +260,7 @@ function replyOf(message: Message, me: BotIdentity): NonNullable<Inbound["replyT
       toBot: String(quoted.from?.id) === me.id,
     };
   }
-  // A reply to another chat's message: its id means nothing here, so it is marked.
+  // A reply to a message of another chat: its id means nothing here, so it is marked as external.
   const external = message.external_reply;
   if (external === undefined) return null;
   return {

@@ -1,6 +1,7 @@
-// The fetch loop, ours and not grammY's: getUpdates, hand over, and only then the offset that confirms (I1). No offset outlives its use:
-// the first poll has none, and after the poll that confirmed a batch there is none again, so an id that Telegram draws anew (it may be
-// lower) is never passed over. Ids are never compared.
+// Polls Telegram with getUpdates, hands each batch over, and only then confirms it with the next offset (I1).
+// No offset is used twice: the first poll has none, and neither has the poll after one that confirmed a
+// batch, because Telegram may draw ids anew that are lower. Ids are never compared.
+// Next: packages/channels/src/telegram/normalize.ts.
 import type { Update } from "grammy/types";
 import { Fault, isFault, type Log, sleep } from "@parley/protocol";
 import { type BotApi, grammySignal, pollSeconds } from "./bot-api.ts";
@@ -15,14 +16,23 @@ export interface PollOptions extends Persistence {
   readonly accept: (updates: readonly Update[]) => Promise<void>;
 }
 
-/** 100 is the Bot API's most. */
+/** The Bot API returns at most 100 updates. */
 const mostUpdates = 100;
-/** After a 409 the other poller's request may live as long as a poll: a shorter wait only trades kicks with it. */
+/**
+ * After a 409 the other poller's request may live as long as a poll; a shorter wait would only make the two
+ * interrupt each other.
+ */
 const conflictMs = pollSeconds * 1000;
 const conflictJitterMs = 10_000;
-/** A token that is refused seldom works again, but an outage can say so too (I10): asked this seldom, it is no loop. */
+/**
+ * Wait between attempts with a refused token. It seldom works again, but an outage can refuse it too (I10),
+ * and this is slow enough to be no loop.
+ */
 const refusedMs = 10 * 60_000;
-/** Rest after a poll that came back empty at once: some servers and proxies do not hold polls, and must not be called in a circle. */
+/**
+ * Rest after an empty answer that came at once: some servers and proxies do not hold polls, and must not be
+ * called in a tight loop.
+ */
 const notHeldMs = 1_000;
 
 /** Runs until the signal aborts. Never rejects for a failure of Telegram or of `accept`. */
@@ -32,7 +42,8 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
   let limit = mostUpdates;
   let failures = 0;
   let webhookRemoved = false;
-  // The first poll, and the first after trouble, is answered at once: health need not wait for a message or half a minute.
+  // The first poll, and the first after trouble, asks for an answer at once, so that health need not wait for
+  // half a minute.
   let isProven = false;
 
   const fetchBatch = async (): Promise<readonly Update[]> => {
@@ -49,7 +60,8 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
       const askedAtMs = clock.mono();
       const updates = await fetchBatch();
       health.inboundCompleted();
-      // Whoever asks for the state in the first batch is heard, and must not be told that nobody hears. After trouble the batch has to be in first.
+      // A status question in the first batch must not be answered with "starting". After trouble, health
+      // turns ok only once the batch is durable.
       if (health.read().state === "starting") health.set("ok");
       offset = undefined;
       limit = mostUpdates;
@@ -68,7 +80,8 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
       failures++;
       isProven = false;
       if (isFault(error, "conflict") && /webhook is active/.test(refusalWords(error)) && !webhookRemoved) {
-        // Once: should it come back, another process sets it, and two of them must not fight.
+        // Removed once only: should the webhook come back, another process sets it, and the two must not
+        // fight.
         webhookRemoved = true;
         log.info({}, "polling is configured but a webhook is set: removing it, pending updates are kept");
         await api.raw.deleteWebhook({ drop_pending_updates: false }, grammySignal(signal)).catch(() => {
@@ -76,7 +89,7 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
         });
         continue;
       }
-      // A batch too large to read is asked for in smaller bites.
+      // A batch too large to read is asked for again with half the limit.
       if (isFault(error, "invalid")) limit = Math.max(1, limit >> 1);
       const isRefused = isTokenRefused(error);
       health.set(isRefused ? "down" : "degraded", error instanceof Error ? error.message : String(error));
@@ -92,7 +105,7 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
   }
 }
 
-/** Whatever code the store's Fault has, here it means one thing: the batch is not durable, so it stays with Telegram. */
+/** Any Fault of the store means one thing here: the batch is not durable, so it stays with Telegram. */
 async function handOver(accept: PollOptions["accept"], updates: readonly Update[]): Promise<void> {
   try {
     await accept(updates);
@@ -105,7 +118,7 @@ async function handOver(accept: PollOptions["accept"], updates: readonly Update[
   }
 }
 
-/** Without its id an update cannot be confirmed; a batch of none but such is an answer that makes no sense. */
+/** An update without its id cannot be confirmed; a batch of nothing else is an invalid answer. */
 function withIds(updates: unknown): readonly Update[] {
   if (!Array.isArray(updates))
     throw new Fault("unavailable", "Telegram answered getUpdates with something that is not a list");

@@ -1,7 +1,11 @@
-// What Telegram's refusals mean. The table is failure-model section 1.2: descriptions are the real server's words, matched without case.
+// Maps Telegram's refusals to Faults. The table is failure-model section 1.2; descriptions are the real
+// server's words, matched without case.
 import { Fault, type FaultCode } from "@parley/protocol";
 
-/** Telegram's "no", kept as the cause of the Fault. It holds no payload: payloads carry people's texts and the webhook's secret. */
+/**
+ * Telegram's refusal, kept as the Fault's cause. It holds no payload, because payloads carry people's texts
+ * and the webhook's secret.
+ */
 export class TelegramRefusal extends Error {
   override readonly name = "TelegramRefusal";
   readonly method: string;
@@ -27,14 +31,20 @@ export interface RefusedAnswer {
   readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
 }
 
-/** The group's new id when a Fault says that the chat moved: send there instead, and rewrite what names the old one. Null otherwise. */
+/**
+ * The group's new id when a Fault says that the chat moved: send there, and rewrite what names the old one.
+ * Null otherwise.
+ */
 export function migratedChatId(error: unknown): string | null {
   return error instanceof Fault && error.cause instanceof TelegramRefusal
     ? (error.cause.migratedTo ?? null)
     : null;
 }
 
-/** Whether a Fault says that the whole chat is closed to us until something comes from it: blocked, removed, deleted. */
+/**
+ * True when a Fault says that the chat is closed to us until something comes from it: blocked, removed,
+ * deleted.
+ */
 export function chatIsClosed(error: unknown): boolean {
   if (!(error instanceof Fault && error.cause instanceof TelegramRefusal)) return false;
   const { errorCode, description } = error.cause;
@@ -44,7 +54,10 @@ export function chatIsClosed(error: unknown): boolean {
   );
 }
 
-/** 401 is about the token alone; 403 and 404 to a call that worked before come from whatever stands in front of the Bot API. */
+/**
+ * Only 401 is about the token; 403 and 404 for a call that worked before come from a proxy in front of the
+ * Bot API.
+ */
 export function isTokenRefused(error: unknown): boolean {
   return error instanceof Fault && error.cause instanceof TelegramRefusal && error.cause.errorCode === 401;
 }
@@ -73,13 +86,17 @@ const table: readonly (readonly [RegExp, FaultCode])[] = [
   [/reaction_invalid|the chat is not a forum/, "unsupported"],
 ];
 
-/** What carries answers. Refused for the token's sake it certainly was not sent, and is still wanted when the token is right again. */
+/**
+ * Methods that carry answers. When the token is refused the answer certainly was not sent, and is still
+ * wanted once the token works again.
+ */
 const carriesAnswers = /^(?:send|edit)(?!ChatAction)/;
 
 /**
- * 429 is `rate_limited` with the wait; 403 is `denied`, and so are 401 and 404 (what Telegram answers to a malformed token), except to what
- * carries answers: `unavailable`. 409 is `conflict`; 400 goes by the table, else `invalid`; 413 is `invalid`. Everything else, 5xx above
- * all, may have been done: `ambiguous`.
+ * 429 is `rate_limited` with its wait; 409 is `conflict`; 413 is `invalid`; 400 goes by the table, else
+ * `invalid`. 403 is `denied`, and so are 401 and 404 (Telegram's answer to a malformed token), except for
+ * methods that carry answers: `unavailable`. Everything else, above all 5xx, may have been carried out:
+ * `ambiguous`.
  */
 export function faultOf(method: string, answer: RefusedAnswer): Fault {
   const cause = new TelegramRefusal(method, answer);

@@ -1,5 +1,6 @@
-// What of a message, a press or a reaction can be read when parts of it are not of the form that the Bot API promises: the rest of it. Where it
-// is and whose it is are never guessed: without these, and without a number of its own, it throws.
+// Reads the valid parts of a message, a press or a reaction whose other parts do not have the form that the
+// Bot API promises. It never guesses place and author, and throws without them and without the message's own
+// id.
 import type { CallbackQuery, Message, MessageReactionUpdated } from "grammy/types";
 import { unsupportedKinds } from "./content.ts";
 import { amount, count, finite, flag, integer, list, object, type Part, text } from "../salvage.ts";
@@ -18,7 +19,7 @@ const file = object({ file_id: text }, facts);
 const location = object({ latitude: finite, longitude: finite });
 const entity = object({ type: text, offset: count, length: count }, { user: person });
 
-/** Whatever is wrong with its origin, words that were passed on are not the sender's own. */
+/** Even with an unreadable origin, forwarded words do not count as the sender's own. */
 const origin: Part = (value, at, left) => {
   const forms: { readonly [type: string]: Part } = {
     user: object({ type: text, sender_user: person }),
@@ -75,7 +76,7 @@ const whole = object(
   },
 );
 
-/** Parts that say who wrote it and where: present and unreadable, nothing is left to go by. */
+/** Parts that name author and place; when present but unreadable, reading fails. */
 const identity = {
   from: person,
   sender_chat: chat,
@@ -95,11 +96,11 @@ const reaction = object(
 
 export interface Salvaged {
   readonly message: Message;
-  /** Paths of what was left out. */
+  /** Paths of the parts that were left out. */
   readonly left: readonly string[];
 }
 
-/** Throws when it cannot be told which message this is, where, or whose. */
+/** Throws when the message's id, place or author cannot be read. */
 export function salvage(message: unknown, nowMs: number): Salvaged {
   const left: string[] = [];
   const read = needed(whole, message, "message", left);
@@ -111,7 +112,10 @@ export function salvage(message: unknown, nowMs: number): Salvaged {
   return { message: read as unknown as Message, left };
 }
 
-/** Without its message or its value it is a press of a button that is none of ours. Throws for one of nobody. */
+/**
+ * Without a message or a value it is a press of a button that is not ours. Throws when the person cannot be
+ * read.
+ */
 export function salvageQuery(query: unknown): CallbackQuery {
   const read = needed(button, query, "callback_query", []);
   const { message } = query as { readonly message?: unknown };
@@ -120,7 +124,7 @@ export function salvageQuery(query: unknown): CallbackQuery {
   return read as unknown as CallbackQuery;
 }
 
-/** Throws when it cannot be told what was reacted to. */
+/** Throws when the message reacted to cannot be read. */
 export function salvageReaction(given: unknown, nowMs: number): MessageReactionUpdated {
   const read = needed(reaction, given, "message_reaction", []);
   return { date: Math.floor(nowMs / 1000), ...read } as unknown as MessageReactionUpdated;

@@ -1,5 +1,6 @@
-// One rendered part becomes one call (an album: one call, several messages). Limits are checked before anything is written;
-// the single second attempt is the same text without entities after Telegram refused the entities, which certainly sent nothing.
+// Sends one rendered part as one call (an album: one call, several messages). Limits are checked before
+// anything is written. The only second attempt sends the same text without entities after Telegram refused
+// the entities, so certainly nothing was sent before.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type {
@@ -30,17 +31,20 @@ import { spelledOut } from "./spelled-out.ts";
 export interface SendContext {
   readonly api: BotApi;
   readonly log: Log;
-  /** Where `MediaFile.path` begins. */
+  /** Folder that `MediaFile.path` is relative to. */
   readonly mediaFolder: string;
 }
 
 type Media = InputMediaAudio | InputMediaDocument | InputMediaPhoto | InputMediaVideo;
 type Sent = { readonly message_id: number; readonly chat?: { readonly id?: number } };
 
-/** The thread id of a forum's General topic. Sends must leave it out ("message thread not found"); typing must name it. */
+/**
+ * Thread id of a forum's General topic. Sends must leave it out (else "message thread not found"); typing
+ * must name it.
+ */
 export const generalThread = "1";
 
-/** A quote that Telegram refuses costs the quote and not the answer: nothing was sent yet. */
+/** When Telegram refuses the quote, the answer is sent without it; nothing was sent yet. */
 export async function sendPart(
   context: SendContext,
   to: Address,
@@ -57,7 +61,7 @@ export async function sendPart(
   }
 }
 
-/** Surely nothing was sent. */
+/** True for Faults after which certainly nothing was sent. */
 function isCertain(error: unknown): boolean {
   return isFault(error) && ["invalid", "missing", "denied", "unsupported"].includes(error.code);
 }
@@ -106,7 +110,7 @@ async function sendAsIs(
       }
       await Promise.all(part.files.map((file) => checkFile(mediaFolder, file)));
       const sendMedia = async (text: string, entities: MessageEntity[]): Promise<Sent[]> => {
-        // An upload is read once: every attempt makes its own.
+        // An upload can be read only once, so every attempt makes its own.
         const kind = part.media === "image" && !part.files.every(isPhoto) ? "file" : part.media;
         const media = part.files.map((file, index) => ({
           ...inputMedia(api.file(join(mediaFolder, file.path), file.name), kind),
@@ -164,17 +168,20 @@ function isAboutEntities(error: unknown): boolean {
   return /entit/i.test(refusalWords(error));
 }
 
-/** Telegram counted more than we did, or refused the entities of what without them is too long for one message. */
+/**
+ * True when Telegram counted more than we did, or refused the entities of a text that is too long without
+ * them.
+ */
 function needsPieces(error: unknown, text: RenderedText, limitChars: number): boolean {
   return isTooLong(error) || (isAboutEntities(error) && spelledOut(text).length > limitChars);
 }
 
-/** No server takes less; what is refused at this length is refused for something else. */
+/** No server has a lower limit; a refusal at this length has another reason. */
 const leastPieceChars = 16;
 
 /**
- * Telegram counted more than we did: the plain text in as many messages as it takes. What fails after something went out (`before` of it
- * already) is `ambiguous`, because it was neither sent nor unsent.
+ * Sends the plain text in several messages after Telegram counted more than we did. A failure after something
+ * was sent (`before` counts it) is `ambiguous`, because the part was neither sent nor unsent.
  */
 async function sendInPieces(
   pieces: readonly string[],
@@ -202,7 +209,10 @@ async function sendInPieces(
   return sent;
 }
 
-/** Cut at the last line or word of the first half; a text of one word in the middle, between characters. */
+/**
+ * Cuts at the last line or word of the first half; a text of one word is cut in the middle, between
+ * characters.
+ */
 function halves(text: string): readonly string[] {
   const middle = Math.ceil(text.length / 2);
   const head = text.slice(0, middle);
@@ -231,7 +241,7 @@ export function wholeNumber(text: string, what: string): number {
   return number;
 }
 
-/** Ids that are not Telegram messages (a callback's, a reaction's) quote nothing. */
+/** Ids that are not Telegram messages (of a callback or a reaction) quote nothing. */
 function replyParameters(replyTo: string | undefined): {
   readonly reply_parameters?: { message_id: number; allow_sending_without_reply: true };
 } {
@@ -239,7 +249,10 @@ function replyParameters(replyTo: string | undefined): {
   return { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } };
 }
 
-/** Runs `attempt` with the entities, and once more without them when Telegram finds fault with them. Any other failure passes through. */
+/**
+ * Runs `attempt` with the entities, and once more without them when Telegram refuses them. Any other failure
+ * passes through.
+ */
 export async function withoutEntitiesIfRefused<T>(
   { text, entities }: RenderedText,
   limitChars: number,
@@ -249,7 +262,7 @@ export async function withoutEntitiesIfRefused<T>(
     return await attempt(text, entities as MessageEntity[]);
   } catch (error) {
     if (!isFault(error, "invalid") || entities.length === 0 || !isAboutEntities(error)) throw error;
-    // With its addresses written out it may no longer fit: then whoever can sends it in pieces.
+    // With link addresses written out the text may no longer fit; a caller that can then sends it in pieces.
     const plain = spelledOut({ text, entities });
     if (plain.length > limitChars) throw error;
     return await attempt(plain, []);
@@ -281,7 +294,7 @@ export function inlineKeyboard(rows: readonly (readonly Button[])[]): InlineKeyb
   };
 }
 
-/** Telegram has no menus: each choice is a button in a row of its own. */
+/** Telegram has no menus, so each choice becomes a button in a row of its own. */
 function withoutMenus(rows: readonly (readonly Button[])[]): readonly (readonly Button[])[] {
   return rows.flatMap((row) => {
     const plain = row.filter((button) => button.choices === undefined);
@@ -304,7 +317,10 @@ async function checkFile(mediaFolder: string, file: MediaFile): Promise<void> {
 
 const photoTypes = new Set(["image/jpeg", "image/png", "image/webp"]);
 
-/** What Telegram does not take as a photo goes as a document, with its whole album: other image types, and photos over 10 MB. */
+/**
+ * Images that Telegram does not take as a photo (other types, over 10 MB) go as documents, with their whole
+ * album.
+ */
 function isPhoto({ mediaType, bytes }: MediaFile): boolean {
   return photoTypes.has(mediaType) && bytes <= photoBytes;
 }

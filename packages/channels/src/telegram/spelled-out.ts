@@ -1,7 +1,10 @@
-// A text without its entities loses what only they say: where links lead, and where code begins and ends. Written out, people read it.
+// Writes out what only the entities say (link addresses, the edges of code), so that a text without entities
+// loses nothing.
 import type { RenderedText, TextEntity } from "@parley/protocol";
 
-/** The text with addresses behind their labels, and the edges of code as Markdown has them. Offsets are UTF-16 units. */
+/**
+ * The text with addresses after their labels, and the edges of code in Markdown. Offsets are UTF-16 units.
+ */
 export function spelledOut({ text, entities }: Pick<RenderedText, "text" | "entities">): string {
   const edges = entities
     .flatMap((entity, order) => {
@@ -14,7 +17,7 @@ export function spelledOut({ text, entities }: Pick<RenderedText, "text" | "enti
             { at: end, mark: marks.after, order, isEnd: true },
           ];
     })
-    // At one place what ends comes before what begins; of those the inner ends first and the outer begins first.
+    // At one offset ends come before beginnings; of those the inner ends first and the outer begins first.
     .toSorted(
       (a, b) =>
         a.at - b.at || Number(b.isEnd) - Number(a.isEnd) || (a.isEnd ? b.order - a.order : a.order - b.order),

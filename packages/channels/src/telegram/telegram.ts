@@ -1,4 +1,5 @@
-// The Telegram channel: one bot account. Receiving is poll.ts or webhook.ts, both through accept.ts; sending is send.ts and act.ts.
+// The Telegram channel of one bot account. poll.ts or webhook.ts receive, both through accept.ts; send.ts and
+// act.ts send.
 import { basename } from "node:path";
 import type { Update } from "grammy/types";
 import { type Clock, Fault, type Ids, isFault, type Log } from "@parley/protocol";
@@ -22,17 +23,23 @@ export interface TelegramOptions {
   readonly account: string;
   /** From @BotFather. */
   readonly token: string;
-  /** Root of another Bot API server; by default Telegram's. */
+  /** Root of another Bot API server; default is Telegram's. */
   readonly apiRoot?: string;
-  /** Address of an HTTP proxy, with a name and a password in it if the proxy wants them. */
+  /** Address of an HTTP proxy, with user name and password if it needs them. */
   readonly proxy?: string;
-  /** Folder under which `MediaFile.path` lies. */
+  /** Folder that `MediaFile.path` is relative to. */
   readonly mediaFolder: string;
-  /** Present: webhook mode. Absent: long polling. */
+  /** Set for webhook mode; absent means long polling. */
   readonly webhook?: TelegramWebhook;
-  /** The bot that this account was first, told which one it is now; by default the same. Each bot counts messages and updates by itself. */
+  /**
+   * Told the present bot's id, returns the id of the account's first bot; default: the same. Each bot counts
+   * messages and updates by itself.
+   */
   readonly firstBot?: (bot: string) => Promise<string>;
-  /** A group became a supergroup. Called before anything of its batch is accepted; when it rejects, the batch comes again. May be called twice for one move. */
+  /**
+   * Called when a group became a supergroup, before anything of its batch is accepted. When it rejects, the
+   * batch comes again. May be called twice for one move.
+   */
   readonly onMigration?: (migration: ChatMigration) => Promise<void>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -40,17 +47,17 @@ export interface TelegramOptions {
 }
 
 export interface TelegramChannel extends Channel {
-  /** Webhook mode only: what the gateway calls for POST /telegram/<account>. */
+  /** Webhook mode only: the gateway calls it for POST /telegram/<account>. */
   readonly webhook?: WebhookHandler;
 }
 
 const telegramRoot = "https://api.telegram.org";
 const typingDeadlineMs = 5_000;
-/** A refused token is tried again this seldom, as by polling. */
+/** Wait between attempts with a refused token, as in polling. */
 const tokenAgainMs = 10 * 60_000;
 const foreignPress = "This button is no longer in use.";
 
-/** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
+/** Throws Fault("invalid") for options that can never work. Sends nothing before `start`. */
 export async function telegram(options: TelegramOptions): Promise<TelegramChannel> {
   const { account, token, apiRoot = telegramRoot, proxy, mediaFolder, webhook, clock, ids, log } = options;
   if (webhook !== undefined) checkWebhook(webhook);
@@ -132,7 +139,7 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     async start(receive) {
       if (receiving !== null || ending.signal.aborted)
         throw new Fault("invalid", `Telegram account "${account}" was started before: make a new channel`);
-      // A network that is down now may come back; a token that is refused will not.
+      // A network that is down may come back; a refused token will not.
       const me = await identity(api, ending.signal).catch((error: unknown) => {
         if (!isFault(error) || error.code === "denied") {
           health.set("down", isFault(error) ? error.message : "the first call failed");
@@ -145,7 +152,7 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     },
     async stop() {
       ending.abort();
-      // Webhook calls get 503 from here on; what was handed over before is waited for.
+      // Webhook calls get 503 from here on; those handed over before are waited for.
       accept = null;
       await receiving;
       await Promise.all(inFlight);
@@ -180,7 +187,7 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
       try {
         return await fetchOnce(ref, limitBytes, signal);
       } catch (error) {
-        // A link that is gone says nothing of the file: asked again, Telegram makes another.
+        // An expired link says nothing about the file; asked again, Telegram makes a new one.
         if (!isFault(error, "missing") || refusalWords(error) !== "") throw error;
         return await fetchOnce(ref, limitBytes, signal);
       }
@@ -189,7 +196,7 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   };
 }
 
-/** Servers of others, such as one made for tests, may have tokens of another form; a token is one step of a path everywhere. */
+/** Other servers, such as test servers, may use other token forms; a token is one path segment everywhere. */
 function checkToken(token: string, apiRoot: string, account: string): void {
   if (apiRoot === telegramRoot && !/^\d+:\S+$/.test(token))
     throw new Fault(
@@ -200,13 +207,13 @@ function checkToken(token: string, apiRoot: string, account: string): void {
     throw new Fault("invalid", `the token of Telegram account "${account}" has characters that no token has`);
 }
 
-/** Every bot has a user name; a server that leaves it out gives us one that nobody can mention. */
+/** Every bot has a user name; for a server that leaves it out we use one that nobody can mention. */
 async function identity(api: BotApi, signal: AbortSignal): Promise<BotIdentity> {
   const me: { readonly id: number; readonly username?: string } = await api.raw.getMe(grammySignal(signal));
   return { id: String(me.id), username: me.username ?? "" };
 }
 
-/** One connection at a time: Telegram then keeps the order of updates. */
+/** One connection at a time, so that Telegram keeps the order of updates. */
 async function setWebhook(
   { raw }: BotApi,
   { url, secret }: TelegramWebhook,

@@ -1,13 +1,16 @@
-// The other way in: Telegram calls us. The secret is compared before a byte of the body is read; 200 only after the update is durable (I1),
-// 503 otherwise, and Telegram tries again.
+// Receives Telegram's webhook calls. The secret is compared before a byte of the body is read. It answers 200
+// only after the update is durable (I1) and 503 otherwise, so that Telegram tries again.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Update } from "grammy/types";
 import { Fault } from "@parley/protocol";
 
 export interface TelegramWebhook {
-  /** Public address of the handler; HTTPS. */
+  /** Public HTTPS address of the handler. */
   readonly url: string;
-  /** 1 to 256 characters of A-Z a-z 0-9 _ -. There is no webhook without one: anybody could forge updates. */
+  /**
+   * 1 to 256 characters of A-Z a-z 0-9 _ - (Bot API, setWebhook). Required, because without it anybody could
+   * forge updates.
+   */
   readonly secret: string;
 }
 
@@ -16,7 +19,7 @@ export type WebhookHandler = (
   body: AsyncIterable<Uint8Array>,
 ) => Promise<{ readonly status: 200 | 400 | 401 | 413 | 503 }>;
 
-/** One update is far below this. */
+/** Far larger than any single update. */
 const bodyBytes = 1024 * 1024;
 
 /** Throws Fault("invalid") for a secret or an address that Telegram would not take. */
@@ -27,7 +30,7 @@ export function checkWebhook({ url, secret }: TelegramWebhook): void {
     throw new Fault("invalid", `webhook.url "${url}" is not an address: write https://<host>/<path>`);
 }
 
-/** `accept` is null while the channel does not receive. */
+/** `accept` returns null while the channel does not receive. */
 export function webhookHandler(
   secret: string,
   accept: () => ((updates: readonly Update[]) => Promise<void>) | null,
@@ -46,13 +49,13 @@ export function webhookHandler(
       await accepts([update]);
       return { status: 200 };
     } catch {
-      // Not durable. The store has said why in its own log; Telegram keeps the update and repeats it.
+      // The update is not durable. The store has logged why; Telegram keeps the update and repeats it.
       return { status: 503 };
     }
   };
 }
 
-/** Equal lengths for the comparison, whatever was sent. */
+/** Hashes give equal lengths for the comparison. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

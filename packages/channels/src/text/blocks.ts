@@ -1,4 +1,5 @@
-// Writes the blocks of a reply from markdown-it's token stream. Blank lines between blocks are kept as their writer put them.
+// Writes the blocks of a reply from markdown-it's token stream, and keeps the writer's blank lines between
+// blocks.
 import type { Mark } from "./document.ts";
 import type { Token } from "./grammar.ts";
 import { writeInline } from "./inline.ts";
@@ -116,7 +117,7 @@ function openItem(writer: Writer, list: OpenList | undefined, checked: boolean |
   writer.pushPrefix(itemPrefix(number, checked));
 }
 
-/** The indentation is as wide as the bullet: CommonMark and Discord both nest by it. */
+/** The indentation is as wide as the bullet, because CommonMark and Discord both nest by it. */
 function itemPrefix(number: number | null, checked: boolean | null): LinePrefix {
   const box = checked === null ? "" : checked ? "☑ " : "☐ ";
   const discordBullet = number === null ? "- " : `${number}. `;
@@ -137,7 +138,7 @@ function takeTaskBox(tokens: readonly Token[], index: number): boolean | null {
   return box[1] !== " ";
 }
 
-/** A language name is used only when every platform can take it as one. */
+/** A language name is used only when every platform accepts it. */
 function writeCode(writer: Writer, token: Token): void {
   const code = token.content.trimEnd();
   if (code === "") return;

@@ -1,17 +1,18 @@
-// Where a text that is too long for one message is cut: between paragraphs, else lines, sentences, words, characters.
-// A later kind of cut is taken only when the earlier one would leave the message too short.
+// Chooses where to cut a text that is too long for one message: between paragraphs, else lines, sentences,
+// words, characters. A finer kind of cut is taken only when the coarser one would leave the message too
+// short.
 import { isSpace } from "./characters.ts";
 import { isVerbatim, type Span } from "./document.ts";
 import { boundaryBefore, codePointBefore } from "./graphemes.ts";
 
-/** The least share of the room that a message must fill for a cut of this kind. */
+/** The share of the room that a message must at least fill for this kind of cut. */
 const leastFill = { paragraph: 0.3, line: 0.4, sentence: 0.5, word: 0.5 };
 const sentenceEnd = /[.!?…]["'”’)\]]*(?=\s)|[。！？]["'”’」』）]*/g;
 
 /**
- * The end of the next message, in `(start, end]`. `spans` are those of `text.slice(start, end)`, with offsets in it.
- * Only a single character longer than `end - start` is cut inside, and then between code points; of a surrogate pair alone
- * in too little room, the whole is taken, one unit beyond `end`.
+ * The end of the next message, in `(start, end]`. `spans` are those of `text.slice(start, end)`, with offsets
+ * in it. Only a character longer than `end - start` is cut inside, and then between code points. A surrogate
+ * pair that alone exceeds the room is taken whole, one unit beyond `end`.
  */
 export function chooseCut(text: string, spans: readonly Span[], start: number, end: number): number {
   const room = end - start;
@@ -24,7 +25,7 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
     spans.filter(({ mark }) => mark.kind === "heading").map((span) => start + span.end),
   );
 
-  // Only this stretch is searched: looking back to the start of the text would make a long one quadratic.
+  // Searches only this stretch; looking back to the start of the text would make a long one quadratic.
   const reach = text.slice(start, end + 2);
   const lineEnd = (mark: string, from: number): number =>
     from < start ? -1 : start + reach.lastIndexOf(mark, from - start);
@@ -49,7 +50,7 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
   return part > start ? part : Math.min(start + 2, text.length);
 }
 
-/** Where the next message starts: line ends are dropped at a cut, in running text all whitespace. */
+/** The start of the next message. Line ends are dropped at a cut; in running text so is all whitespace. */
 export function skipSpace(text: string, verbatim: boolean, cut: number): number {
   let start = cut;
   while (verbatim ? text[start] === "\n" : isSpace(text[start])) start += 1;
@@ -65,7 +66,7 @@ function lastSentence(text: string, from: number, end: number): number | null {
   return last;
 }
 
-/** Where little room is used, only if the word that follows can then be kept whole. */
+/** Uses a small room only when the following word can then be kept whole. */
 function lastWord(text: string, start: number, from: number, end: number): number | null {
   let cut = end;
   while (cut > start && !isSpace(text[cut])) cut -= 1;
@@ -76,7 +77,7 @@ function lastWord(text: string, start: number, from: number, end: number): numbe
   return cut > start && wordEnd - cut - 1 <= room ? cut : null;
 }
 
-/** A bullet or number goes with its item: null when it is the first thing of the message. */
+/** Keeps a bullet or number with its item; null when it is the first thing in the message. */
 function beforeOrnament(cut: number, spans: readonly Span[], start: number): number | null {
   const split = spans.find(
     (span) => span.mark.kind === "ornament" && start + span.start < cut && cut <= start + span.end,

@@ -1,11 +1,12 @@
-// Discord: its Markdown, written so that it shows what the document means. Discord's own parser is not CommonMark: italics with
-// underscores need word edges, masked links show only without an address in their label, quotes are lines, headings have three sizes.
+// Renders Discord Markdown that shows what the document means. Discord's parser is not CommonMark: italics
+// with underscores need word edges, masked links need a label without an address, quotes are lines, headings
+// have three sizes.
 import type { RenderedText } from "@parley/protocol";
 import { isVerbatim, type Document, type Span } from "./document.ts";
 import { breakFences, breakMassMentions, delimiterGap, escapeDiscord, inlineCode } from "./escape-discord.ts";
 import { walk } from "./walk.ts";
 
-/** Discord shows `[label](address)` as it stands when the label could pass for another address. */
+/** Discord shows `[label](address)` as plain text when the label could pass for another address. */
 const addressLike = /https?:\/\/|www\.|discord\.gg/i;
 
 export function renderDiscord(message: Document): RenderedText {
@@ -23,7 +24,7 @@ function markdownOf(message: Document): string {
   let inQuote = false;
   let items = 0;
   let inBoldHeading = false;
-  /** The span whose text is written by its opening, or as code. */
+  /** The span whose text its opening has written, or that is code. */
   let solid: Span | null = null;
   const closings = new Map<Span, string>();
 

@@ -1,9 +1,10 @@
-// Discord has no plain mode: text is shown as meant only when what could be its Markdown is escaped.
+// Escapes Discord's Markdown. Discord has no plain mode, so text shows as meant only when possible markup is
+// escaped.
 
-/** Mentions, custom emoji and times as Discord writes them; `allowed_mentions` decides whether a mention pings. */
+/** Mentions, custom emoji and times in Discord's form; `allowed_mentions` decides whether a mention pings. */
 const token = /<(?:@[!&]?\d{15,21}|#\d{15,21}|a?:\w{2,32}:\d{15,21}|t:-?\d{1,13}(?::[a-zA-Z])?)>/g;
 const special = /[\\*_~|`<>[\]]/g;
-/** What means something only at the start of a line: headings, small print, list items. */
+/** Markup that counts only at the start of a line: headings, small print, list items. */
 const lineOpening = /^([ \t]*)(?:(#{1,3}[ \t]|-#?[ \t]|\+[ \t])|(\d+)([.)][ \t]))/;
 const zeroWidthSpace = "\u200b";
 
@@ -17,23 +18,23 @@ export function escapeDiscord(text: string, atLineStart: boolean): string {
     .join("\n");
 }
 
-/** A mention of everyone is never ours to make, in text, code or a label alike. */
+/** Breaks @everyone and @here, which are never ours to send, in text, code and labels alike. */
 export function breakMassMentions(text: string): string {
   return text.replace(/@(?=everyone|here)/g, `@${zeroWidthSpace}`);
 }
 
-/** A code block ends at the first three backticks, so none may stand in it. */
+/** A code block ends at the first three backticks, so none may stand inside. */
 export function breakFences(code: string): string {
   return code.replace(/`(?=``)/g, `\`${zeroWidthSpace}`);
 }
 
-/** Code in a line, with backticks in it or without. */
+/** Inline code, with or without backticks in it. */
 export function inlineCode(code: string): string {
   if (!code.includes("`")) return `\`${code}\``;
   return `\`\` ${code.replace(/`(?=`)/g, `\`${zeroWidthSpace}`)} \`\``;
 }
 
-/** What goes between two runs of the same delimiter that would read as one. */
+/** Goes between two runs of the same delimiter that would otherwise read as one. */
 export const delimiterGap = zeroWidthSpace;
 
 function escapeLine(line: string): string {

@@ -1,5 +1,5 @@
-// The Markdown that replies are read as: CommonMark with tables and strikethrough, `<br>` as a line break, no other HTML,
-// links only from explicit addresses (`README.md` is a file, not a site).
+// The Markdown grammar for replies: CommonMark with tables and strikethrough, `<br>` as a line break, no
+// other HTML, and links only from explicit addresses (`README.md` is a file, not a site).
 import MarkdownIt, { type StateInline as InlineState, type Token } from "markdown-it";
 
 export type { Token } from "markdown-it";
@@ -10,14 +10,15 @@ export const deepestNesting = 40;
 const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false });
 markdown.set({ maxNesting: deepestNesting });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
-// Every address parses as a link, so that no half-parsed `[x](data:...)` is shown; `planLink` decides what may be followed.
+// Every address parses as a link, so that no half-parsed `[x](data:...)` is shown; `planLink` decides which
+// may be followed.
 markdown.validateLink = () => true;
-// The label of a bare address stays as it was typed: no decoding, which could disguise it.
+// The label of a bare address stays as typed, because decoding could disguise the address.
 markdown.normalizeLinkText = (url) => url;
-// Escaped characters stay tokens of their own: `\|\|` must not open a spoiler.
+// Escaped characters stay tokens of their own, because `\|\|` must not open a spoiler.
 markdown.disable("text_join");
 
-/** Han, kana, hangul and their punctuation: no spaces stand between words and marks. */
+/** Han, kana, hangul and their punctuation, which put no spaces between words and marks. */
 const unspaced =
   /[\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31f0-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]/;
 
@@ -27,14 +28,16 @@ function isFactor(character: string, beyond: string): boolean {
   return /\p{N}/u.test(character) || !wordCharacter.test(beyond);
 }
 
-// CommonMark lets a style end at punctuation only before a space, which these scripts do not write: `**「重要」**です` would stay open.
+// CommonMark lets a style end at punctuation only before a space, which these scripts do not write:
+// `**「重要」**です` would stay open.
 markdown.inline.State = class extends markdown.inline.State {
   override scanDelims(start: number, canSplitWord: boolean): ReturnType<InlineState["scanDelims"]> {
     const scanned = super.scanDelims(start, canSplitWord);
     const before = this.src.charAt(start - 1);
     const after = this.src.charAt(start + scanned.length);
     const isUnspaced = unspaced.test(before) || unspaced.test(after);
-    // `2*3*4` and `a*b*c` are products: a lone star beside a digit or a lone letter is no style inside a word.
+    // `2*3*4` and `a*b*c` are products: a lone star beside a digit or a lone letter is no style inside a
+    // word.
     const isProduct =
       isFactor(before, this.src.charAt(start - 2)) ||
       isFactor(after, this.src.charAt(start + scanned.length + 1));
@@ -50,7 +53,7 @@ markdown.inline.State = class extends markdown.inline.State {
   }
 };
 
-// `__init__.py` is a file and `__name__` a name of Python: nobody writes one lower-case word in bold this way.
+// `__init__.py` is a file and `__name__` a Python name; nobody writes one lower-case word in bold this way.
 const dunder = /__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__(?![\p{L}\p{N}_])/uy;
 markdown.inline.ruler.before("emphasis", "dunder", (state, silent) => {
   dunder.lastIndex = state.pos;
@@ -72,7 +75,7 @@ markdown.inline.ruler.before("autolink", "break_tag", (state, silent) => {
   return true;
 });
 
-/** Linear in the length of the text for every input class we know; about 1 ms per 4 kB of prose. */
+/** Linear in the length of the text for every known class of input; about 1 ms per 4 kB of prose. */
 export function tokenize(text: string): Token[] {
   return markdown.parse(text, {});
 }

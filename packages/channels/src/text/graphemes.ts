@@ -1,13 +1,16 @@
-// Where a text may be cut so that no person sees half a character.
+// Finds grapheme boundaries, so that no cut leaves half a character.
 
-/** Boundaries do not depend on the language; a fixed one keeps the same text cut the same everywhere. */
+/** Boundaries do not depend on the language; a fixed one cuts the same text the same way everywhere. */
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 export function graphemes(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** The last grapheme boundary at or before `offset`, given that `from` is one. Two units ahead decide whether `offset` is a boundary. */
+/**
+ * The last grapheme boundary at or before `offset`, given that `from` is one. Two more units decide whether
+ * `offset` itself is one.
+ */
 export function boundaryBefore(text: string, from: number, offset: number): number {
   if (offset >= text.length) return text.length;
   if (offset <= from) return from;
@@ -23,7 +26,7 @@ export function codePointBefore(text: string, offset: number): number {
   return inside ? offset - 1 : offset;
 }
 
-/** In UTF-16 units; 0 for an empty text. */
+/** Length of the first character in UTF-16 units; 0 for an empty text. */
 export function firstCharacterLength(text: string): number {
   return segmenter.segment(text).containing(0)?.segment.length ?? 0;
 }

@@ -1,6 +1,7 @@
-// Closes the styles and code that are open at the end of a paragraph in the making, and holds back half of a link.
+// Closes the styles and code that are open at the end of an unfinished paragraph, and holds back half of a
+// link.
 
-/** A bracket open for longer than this is not a link in the making. */
+/** A bracket that stays open for longer than this is no link in the making. */
 const longestLabelChars = 200;
 const longestAddressChars = 2000;
 const wordCharacter = /[\p{L}\p{N}]/u;
@@ -23,7 +24,7 @@ export function closeInline(text: string): string {
       const run = text.slice(position, end);
       if (end === text.length) return finish(position);
       const closing = findRun(text, run, end);
-      // A code span that holds nothing yet would close as a longer run of backticks.
+      // Closing an empty code span would make a longer run of backticks.
       if (closing === null && text.slice(end).trim() === "") return finish(position);
       if (closing === null) return finish(codeEnd(text, end, run.length), run);
       position = closing;
@@ -44,7 +45,7 @@ export function closeInline(text: string): string {
   return finish(text.length);
 }
 
-/** Closes and opens styles for one run of delimiters; returns how many characters of it did neither. */
+/** Closes and opens styles for one run of delimiters; returns how many of its characters did neither. */
 function readDelimiters(open: string[], text: string, start: number, end: number): number {
   const character = text.charAt(start);
   const before = text.charAt(start - 1);
@@ -98,7 +99,7 @@ function endOfRun(text: string, start: number): number {
   return end;
 }
 
-/** Where the code ends that `run` opened, after its closing run of the same length. */
+/** The end of the code that `run` opened, after its closing run of the same length. */
 function findRun(text: string, run: string, from: number): number | null {
   for (let start = text.indexOf(run, from); start !== -1;) {
     const end = endOfRun(text, start);
@@ -108,7 +109,7 @@ function findRun(text: string, run: string, from: number): number | null {
   return null;
 }
 
-/** Unclosed code, without a closing run of which only a part has come. */
+/** The end of unclosed code, without a closing run that is only partly there. */
 function codeEnd(text: string, start: number, runLength: number): number {
   let end = text.length;
   while (runLength > 1 && end > start && text[end - 1] === "`") end -= 1;

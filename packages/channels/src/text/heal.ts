@@ -1,26 +1,28 @@
-// Makes a reply that is still being written presentable: what is open is closed, what is half written waits for its other half.
-// Works on the Markdown, so that a preview goes through the same rendering as the finished reply.
+// Makes an unfinished reply presentable: closes what is open and holds back what is half written. Works on
+// the Markdown, so that previews and finished replies are rendered the same way.
 import { closeInline } from "./heal-inline.ts";
 
 interface Fence {
   readonly marker: string;
-  /** What its lines begin with: quote marks, and indentation in place of a list's bullet. */
+  /** Prefix of its lines: quote marks, and indentation in place of a list's bullet. */
   readonly prefix: string;
 }
 
 const fenceOpening = /^((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}(?=[^`]*$)|~{3,})/;
 const fenceClosing = /^[ \t>]*(`{3,}|~{3,})[ \t]*$/;
-/** The last line of code may be the closing fence, half written. */
+/** The last line of code may be a half-written closing fence. */
 const partialFence = /^[ \t>]*(?:`+|~+)$/;
-/** An unfinished line that may still become a fence, a heading's underline, a rule, a list item or a quote. */
+/**
+ * An unfinished line that may still become a fence, a heading's underline, a rule, a list item or a quote.
+ */
 const undecidedLine = /^[ \t]*(?:`{1,2}|~{1,2}|-+|=+|[*_]+|#+|\+|\d{1,9}[.)]?|>+)[ \t]*$/;
 const tableLine = /^[ \t]*\|(?!\|)/;
 const dashRow = /^[ \t]*\|?[ \t:|-]*-[ \t:|-]*$/;
 const blockOpening = /^[ \t]*(?:$|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
 
 /**
- * Markdown that renders well from a prefix of a reply: the longest part of it whose meaning is settled, plus the closing marks of what
- * is open. Nothing else is added or changed. Linear in the length of the prefix.
+ * Markdown that renders well from a prefix of a reply: its longest part with a settled meaning, plus closing
+ * marks. Adds and changes nothing else. Linear in the length of the prefix.
  */
 export function healPartial(markdown: string): string {
   const lines = markdown.split("\n");
@@ -30,7 +32,7 @@ export function healPartial(markdown: string): string {
     const settled = partialFence.test(last) ? lines.slice(0, -1) : lines;
     return [...settled, fence.prefix + fence.marker].join("\n");
   }
-  // An opening fence waits for the end of its line: its language is still being written.
+  // An opening fence waits for the end of its line, because its language is still being written.
   if (fence !== null || undecidedLine.test(last)) lines[lines.length - 1] = "";
   const table = settledTable(lines);
   if (table !== null) return lines.slice(0, table.keep).join("\n");
@@ -59,7 +61,10 @@ function readFences(lines: readonly string[]): { readonly fence: Fence | null; r
   return { fence, bodyLines };
 }
 
-/** Null when the text does not end in a table; else how many lines to keep: whole rows, and none before the row of dashes is whole. */
+/**
+ * Null when the text does not end in a table, otherwise how many lines to keep: whole rows, and none before
+ * the row of dashes is whole.
+ */
 function settledTable(lines: readonly string[]): { readonly keep: number } | null {
   const last = lines.at(-1) ?? "";
   const end = lines.length - 1;

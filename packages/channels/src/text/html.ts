@@ -1,5 +1,5 @@
-// The web: HTML from a closed list of tags, written by us from the document. No markup of the reply itself can pass, because
-// only text is taken from it, escaped, and addresses that `planLink` allowed.
+// Renders HTML for the web from a closed list of tags. Markup of the reply cannot pass, because only escaped
+// text is taken from it, and addresses that `planLink` allowed.
 import type { RenderedText } from "@parley/protocol";
 import { isVerbatim, type Document, type Span } from "./document.ts";
 import { walk } from "./walk.ts";
@@ -24,7 +24,7 @@ export function renderHtmlMessage(message: Document): RenderedText {
 export function htmlOf(document: Document): string {
   const { spans } = document;
   let out = "";
-  /** Enclosing spans whose text is shown: elsewhere it is layout for plain surfaces. */
+  /** Counts enclosing spans whose text is shown; text elsewhere is layout for plain surfaces. */
   let showing = 0;
   let muted = 0;
   let verbatim = 0;

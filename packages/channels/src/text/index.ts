@@ -1,4 +1,5 @@
-// Markdown in, platform messages out: one parse, one split, one rendering per dialect. Pure and synchronous.
+// Turns Markdown into platform messages: one parse, one split, one rendering per dialect. Pure and
+// synchronous.
 import { Fault, type Dialect, type RenderedText } from "@parley/protocol";
 import { renderDiscord } from "./discord.ts";
 import { htmlOf, renderHtmlMessage } from "./html.ts";
@@ -24,9 +25,10 @@ const renderers: { readonly [dialect in Exclude<Dialect, "markdown">]: Render } 
 };
 
 /**
- * The messages that say `markdown` on a surface, in order; none when there is nothing to see in it. Each holds at most
- * `textChars` UTF-16 units and `textEntities` entities. Longer than `longestMarkdownChars`, or nested deeper than 20 lists or
- * 39 quotes, it is sent as plain text. Throws Fault("invalid") for a limit that is no positive integer, nothing else.
+ * The messages for `markdown` on a surface, in order; none when nothing in it is visible. Each holds at most
+ * `textChars` UTF-16 units and `textEntities` entities. A text longer than `longestMarkdownChars`, or nested
+ * deeper than 20 lists or 39 quotes, is sent as plain text. Throws Fault("invalid") for a limit that is no
+ * positive integer, and nothing else.
  */
 export function renderMarkdown(markdown: string, options: MarkdownOptions): readonly RenderedText[] {
   checkLimits(options);
@@ -35,7 +37,9 @@ export function renderMarkdown(markdown: string, options: MarkdownOptions): read
   return split(parse(markdown), options, renderers[dialect]);
 }
 
-/** As `renderMarkdown`, but a text that is markup and nothing else (a lone fence, a lone `#`) is shown as it is written. */
+/**
+ * As `renderMarkdown`, but a text that is nothing but markup (a lone fence, a lone `#`) is shown as written.
+ */
 export function renderFinal(markdown: string, options: MarkdownOptions): readonly RenderedText[] {
   const rendered = renderMarkdown(markdown, options);
   const { dialect } = options;
@@ -43,18 +47,20 @@ export function renderFinal(markdown: string, options: MarkdownOptions): readonl
   return split(unformatted(markdown), options, renderers[dialect]);
 }
 
-/** Programs count no characters of a message. */
+/** Programs have no limit on the characters of a message. */
 function whole(markdown: string): readonly RenderedText[] {
   return markdown.trim() === "" ? [] : [{ text: markdown, entities: [], plain: plainText(markdown) }];
 }
 
-/** The whole of it as sanitised HTML; classes used: `spoiler`, `language-*`, and `left`, `right`, `center` on cells. */
+/**
+ * The whole text as sanitized HTML. Classes: `spoiler`, `language-*`, and `left`, `right`, `center` on cells.
+ */
 export function renderHtml(markdown: string): string {
   const document = parse(markdown);
   return htmlOf(documentReader(document).take(document.text.length));
 }
 
-/** The whole of it as people read it, without markup: for logs, titles and notifications. */
+/** The whole text as people read it, without markup, for logs, titles and notifications. */
 export function plainText(markdown: string): string {
   return parse(markdown).text.trim();
 }

@@ -11,7 +11,7 @@ const styles: { readonly [type: string]: "bold" | "italic" | "strike" } = {
   s_open: "strike",
 };
 
-/** `breaks: "space"` keeps it on one line. Chat keeps the line ends of a paragraph, as their writer put them. */
+/** `breaks: "space"` keeps the text on one line. In chat the line ends of a paragraph stay as written. */
 export function writeInline(writer: Writer, tokens: readonly Token[], breaks: "line" | "space"): void {
   const edges = spoilerEdges(tokens);
   const links: LinkPlan[] = [];
@@ -24,7 +24,7 @@ export function writeInline(writer: Writer, tokens: readonly Token[], breaks: "l
   tokens.forEach((token, index) => {
     const style = styles[token.type];
     if (style !== undefined) {
-      // Bold in bold says nothing more, and thousands of them would be nested without end.
+      // Bold inside bold says nothing more, and thousands of them would nest without end.
       if (!open.includes(style)) writer.open({ kind: style });
       open.push(style);
       return;
@@ -56,7 +56,7 @@ export function writeInline(writer: Writer, tokens: readonly Token[], breaks: "l
       case "image": {
         const label = token.content.trim() === "" ? "image" : flatten(token.children ?? []);
         const plan = planLink(String(token.attrGet("src") ?? ""), label);
-        // A link holds no link: inside one, only the picture's name is left.
+        // Links do not nest; inside a link only the picture's name is kept.
         const mark = links.some((outer) => outer.mark !== undefined) ? undefined : plan.mark;
         if (mark !== undefined) writer.open(mark);
         writer.write(label);

@@ -1,24 +1,30 @@
-// What becomes of an address in a reply: a link, an address spelled out beside its label, or the label alone.
-// The only place that decides which schemes may be followed.
+// Decides what becomes of an address in a reply: a link, an address written out after its label, or the label
+// alone. Only this file decides which schemes may be followed.
 import type { Mark } from "./document.ts";
 
 type Link = Extract<Mark, { kind: "link" }>;
 
-/** Longer ones are spelled out, or stay text, so that they can be split: Discord needs the whole address in one message of 2000. */
+/**
+ * Longer addresses are written out, or stay text, so that they can be split: Discord needs the whole address
+ * in one message of 2000 characters.
+ */
 const longestMaskedUrlChars = 1000;
 const web = /^https?:\/\//i;
 const mail = /^mailto:/i;
-/** Never shown either: they carry code or bytes, and mean nothing to a reader. */
+/** Schemes that are never shown either: they carry code or bytes and mean nothing to a reader. */
 const carriers = /^\s*(javascript|vbscript|data|blob|file):/i;
 
 export interface LinkPlan {
   /** Absent where nothing may be followed. */
   readonly mark?: Link;
-  /** To be shown after the label. */
+  /** Text to show after the label. */
   readonly spelled?: string;
 }
 
-/** `url` is normalized: markdown-it has percent-encoded spaces, quotes and angle brackets. `label` is what the reader sees. */
+/**
+ * `url` is normalized: markdown-it has percent-encoded spaces, quotes and angle brackets. `label` is the text
+ * that the reader sees.
+ */
 export function planLink(url: string, label: string): LinkPlan {
   if (web.test(url)) {
     const bare = isSameAddress(url, label);

@@ -1,18 +1,19 @@
-// Markdown in, document out. Never throws; what is too large or too deep to format arrives whole, as plain text.
+// Parses Markdown into a document. Never throws; a text that is too large or too deep to format arrives
+// whole, as plain text.
 import { cleanText } from "./characters.ts";
 import { writeBlocks } from "./blocks.ts";
 import type { Document } from "./document.ts";
 import { deepestNesting, tokenize } from "./grammar.ts";
 import { documentWriter } from "./writer.ts";
 
-/** No reply is that long; the bound keeps a hostile one to a fraction of a second. In UTF-16 units. */
+/** In UTF-16 units. No real reply is that long; the limit keeps a hostile one to a fraction of a second. */
 export const longestMarkdownChars = 200_000;
 
 export function parse(markdown: string): Document {
   if (markdown.length > longestMarkdownChars) return unformatted(markdown);
   const clean = cleanText(markdown);
   const tokens = tokenize(clean);
-  // markdown-it leaves out what is nested deeper; losing text is worse than losing its form.
+  // markdown-it drops deeper nesting, and losing text is worse than losing its form.
   if (tokens.some((token) => token.nesting === 1 && token.level >= deepestNesting - 1))
     return unformatted(clean);
   const writer = documentWriter();
@@ -20,7 +21,7 @@ export function parse(markdown: string): Document {
   return writer.finish();
 }
 
-/** The text as it is written. */
+/** The text as written. */
 export function unformatted(markdown: string): Document {
   const text = cleanText(markdown).trim();
   return {

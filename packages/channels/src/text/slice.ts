@@ -1,16 +1,17 @@
-// Takes stretches out of a document from front to back, each a document again: spans are closed at its end and opened again in
-// the next, and styles never begin or end in whitespace, where platforms would not show or would refuse them.
+// Takes stretches out of a document from front to back, each a document again: spans are closed at its end
+// and opened again in the next. Styles never begin or end in whitespace, where platforms would not show them
+// or would refuse them.
 import { isBlank, isSpace } from "./characters.ts";
 import { isInline, type Document, type Mark, type Span } from "./document.ts";
 
 export interface Reader {
-  /** The stretch from where the reader stands to `end`. */
+  /** The stretch from the reader's position to `end`. */
   take(end: number): Document;
-  /** Stands at `offset` from now on; never backwards. */
+  /** Moves to `offset`; never backwards. */
   advance(offset: number): void;
 }
 
-/** Looks at each span once per stretch that it touches, so that reading a whole document is linear. */
+/** Visits each span once per stretch that it touches, so that reading a whole document is linear. */
 export function documentReader(document: Document): Reader {
   const { text, spans } = document;
   let position = 0;
@@ -51,13 +52,16 @@ function pushClipped(into: Span[], span: Span, from: number, to: number): void {
   into.push({ start: start - from, end: end - from, depth: span.depth, mark });
 }
 
-/** Half an ornament is no bullet; half an address must not become an address of its own. */
+/** Half an ornament is no bullet, and half an address must not become an address of its own. */
 function partOf(mark: Mark): Mark {
   if (mark.kind === "ornament") return { kind: "ornament" };
   return mark.kind === "link" && mark.form === "bare" ? { ...mark, form: "masked" } : mark;
 }
 
-/** Shrinks styles to what can be seen, and drops spans over nothing; code keeps its spaces, a table its empty cells and rows. */
+/**
+ * Shrinks styles to their visible text and drops empty spans; code keeps its spaces, a table its empty cells
+ * and rows.
+ */
 function tidy(document: Document): Document {
   const { text } = document;
   const spans = document.spans.flatMap((span): Span[] => {

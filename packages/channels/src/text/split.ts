@@ -1,5 +1,5 @@
-// Cuts a document into messages that fit their surface after rendering. Every message has something to see, no character is
-// cut that could be kept whole, and nothing but whitespace at the cuts is lost.
+// Splits a document into messages that fit their surface after rendering. Every message shows something, no
+// character is cut that could be kept whole, and only whitespace at the cuts is lost.
 import type { RenderedText } from "@parley/protocol";
 import { isBlank, isSpace } from "./characters.ts";
 import { chooseCut, skipSpace } from "./cut.ts";
@@ -7,22 +7,28 @@ import { isVerbatim, type Document } from "./document.ts";
 import { firstCharacterLength } from "./graphemes.ts";
 import { documentReader, type Reader } from "./slice.ts";
 
-/** Markup that leaves less than this part of a message to its text is left out; it also bounds how many messages a text can become. */
+/**
+ * Markup that leaves its text less than this part of a message is dropped, which also bounds the number of
+ * messages.
+ */
 const mostMarkupShare = 16;
 
 export interface TextLimits {
-  /** In UTF-16 units of the rendered text; an integer of at least 1. Markup that does not fit gives way to bare text. */
+  /**
+   * In UTF-16 units of the rendered text; an integer of at least 1. Markup that does not fit gives way to
+   * bare text.
+   */
   readonly textChars: number;
-  /** Most entities of one message; no limit when absent. */
+  /** Most entities in one message; absent means no limit. */
   readonly textEntities?: number;
 }
 
-/** Renders one message: a pure function of its document. */
+/** Renders one message as a pure function of its document. */
 export type Render = (message: Document) => RenderedText;
 
 /**
- * The messages of a document, in order; none when there is nothing to see in it. All are within the limits, except that a
- * code point is sent whole and unescaped even where `textChars` is too small for it.
+ * The messages of a document, in order; none when nothing in it is visible. All are within the limits, except
+ * that a code point is sent whole and unescaped where `textChars` is too small for it.
  */
 export function split(document: Document, limits: TextLimits, render: Render): readonly RenderedText[] {
   const { text } = document;
@@ -37,7 +43,7 @@ export function split(document: Document, limits: TextLimits, render: Render): r
   return messages;
 }
 
-/** Where the message after a cut starts. */
+/** The start of the message after a cut. */
 function resume(text: string, reader: Reader, cut: number): number {
   reader.advance(cut);
   const verbatim = reader.take(cut + 1).spans.some(({ mark }) => isVerbatim(mark.kind));
@@ -46,11 +52,14 @@ function resume(text: string, reader: Reader, cut: number): number {
 
 interface Stretch {
   readonly end: number;
-  /** Null when there is nothing to see in it. */
+  /** Null when nothing in it is visible. */
   readonly message: RenderedText | null;
 }
 
-/** As it is meant; where its markup takes nearly all the room, as bare text: a link of a thousand characters over one word, for example. */
+/**
+ * The message with its markup, or as bare text where the markup takes nearly all the room, as a link of a
+ * thousand characters over one word does.
+ */
 function nextMessage(
   text: string,
   start: number,
@@ -67,8 +76,8 @@ function nextMessage(
 }
 
 /**
- * The longest stretch from `start` that fits, found by trying less and less, for rendering may lengthen a text at any place; null when
- * it would be shorter than `leastChars` or than one character.
+ * The longest stretch from `start` that fits. It tries shorter and shorter ones, because rendering may
+ * lengthen a text anywhere. Null when it would be shorter than `leastChars` or than one character.
  */
 function longestFit(
   text: string,
@@ -111,7 +120,7 @@ function longestFit(
   }
 }
 
-/** Above 1: by what factor a message is too large. */
+/** Above 1: the factor by which a message is too large. */
 function excess(rendered: RenderedText, limits: TextLimits): number {
   return Math.max(
     rendered.text.length / limits.textChars,

@@ -1,10 +1,11 @@
-// Finds `||hidden||` in the tokens of one paragraph. Both ends lie in the same span, hug their text, and are not escaped.
+// Finds `||hidden||` in the tokens of one paragraph. Both ends lie in the same span, touch their text, and
+// are not escaped.
 import type { Token } from "./grammar.ts";
 
-/** `|||` and longer is not a spoiler's edge. */
+/** `|||` and longer runs are no spoiler's edge. */
 const edge = /(?<!\|)\|\|(?!\|)/g;
 
-/** Offsets of the edges that pair up, by index of their token; opening and closing edges take turns. */
+/** Offsets of the paired edges by token index; opening and closing edges alternate. */
 export function spoilerEdges(tokens: readonly Token[]): ReadonlyMap<number, readonly number[]> {
   const edges = new Map<number, number[]>();
   const add = (index: number, offset: number): void => {

@@ -1,4 +1,5 @@
-// Writes a table as aligned columns for a fixed-width font, with a span per cell for the surfaces that have real tables.
+// Writes a table as aligned columns for a fixed-width font, with a span per cell for surfaces that have real
+// tables.
 import type { Document, Mark } from "./document.ts";
 import type { Token } from "./grammar.ts";
 import { writeInline } from "./inline.ts";
@@ -12,9 +13,9 @@ interface Cell {
   readonly align: Align;
 }
 
-/** A longer cell sticks out of its column: padding every row to it would cost more than it shows. */
+/** A longer cell sticks out of its column, because padding every row to it would cost more than it shows. */
 const widestColumn = 40;
-/** Larger tables are not padded at all: a hostile one could ask for megabytes of spaces. */
+/** Larger tables are not padded at all, because a hostile one could ask for megabytes of spaces. */
 const mostPaddedCells = 4000;
 
 /** `tokens` are those between `table_open` and its `table_close`. */

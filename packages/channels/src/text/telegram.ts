@@ -1,11 +1,12 @@
-// Telegram: text with entities, so nothing needs escaping and nothing can be rejected for its markup. The rules of the Bot API
-// ("Formatting options"): code and pre hold nothing and lie in no style, block quotes do not nest, links hold no code.
+// Renders Telegram text with entities, so nothing needs escaping and no markup can be rejected. Rules of the
+// Bot API ("Formatting options"): code and pre hold nothing and lie in no style, block quotes do not nest,
+// links hold no code.
 import type { RenderedText, TextEntity } from "@parley/protocol";
 import { isBlank, isSpace } from "./characters.ts";
 import { isVerbatim, type Document, type Mark, type MarkKind, type Span } from "./document.ts";
 import { walk } from "./walk.ts";
 
-/** Styles that may hold and lie in anything but code. */
+/** Styles that may hold anything but code and lie in anything but code. */
 const styleTypes: { readonly [kind in MarkKind]?: string } = {
   bold: "bold",
   heading: "bold",
@@ -18,7 +19,10 @@ export function renderTelegram(message: Document): RenderedText {
   return { text: message.text, entities: entitiesOf(message), plain: message.text };
 }
 
-/** Sorted by offset, outer before inner; each lies within the text and does not end in whitespace; none but pre and the quotes around it begins with it. */
+/**
+ * Sorted by offset, outer before inner. Each lies within the text and does not end in whitespace; none begins
+ * with it, except pre and the quotes around pre.
+ */
 function entitiesOf({ text, spans }: Document): TextEntity[] {
   const entities: TextEntity[] = [];
   const styles: { readonly span: Span; readonly type: string; start: number }[] = [];
@@ -27,7 +31,7 @@ function entitiesOf({ text, spans }: Document): TextEntity[] {
   const add = (entity: TextEntity | null): void => {
     if (entity !== null) entities.push(entity);
   };
-  // Code lies in no style: the styles around it end where it starts, and go on after it.
+  // Code lies in no style, so the styles around it end where it starts and go on after it.
   const endStyles = (at: number): void => {
     for (const style of styles.toReversed())
       add(trimmed(text, { type: style.type, offset: style.start, length: at - style.start }));
@@ -67,11 +71,14 @@ function entitiesOf({ text, spans }: Document): TextEntity[] {
       },
     },
   );
-  // Inner ones were closed first; of two with the same extent the outer has to come first.
+  // Inner entities were closed first; of two with the same extent the outer has to come first.
   return entities.reverse().sort((a, b) => a.offset - b.offset || b.length - a.length);
 }
 
-/** What holds no other such thing. A bare address needs no entity: Telegram finds it by itself. */
+/**
+ * True for marks that hold no other such mark. A bare address needs no entity, because Telegram finds it by
+ * itself.
+ */
 function isSolid(mark: Mark): boolean {
   return isVerbatim(mark.kind) || (mark.kind === "link" && mark.form === "masked");
 }
@@ -88,7 +95,9 @@ function entityOf({ start, end, mark }: Span): TextEntity {
   };
 }
 
-/** Null when nothing of it can be seen. The indentation of code is kept, and with it that of a quote that begins with code. */
+/**
+ * Null when nothing of it is visible. Code keeps its indentation, and so does a quote that begins with code.
+ */
 function trimmed(text: string, entity: TextEntity): TextEntity | null {
   let start = entity.offset;
   let end = start + entity.length;

@@ -1,4 +1,4 @@
-// Turns a document back into a sequence: open, text, close. Every renderer is a visitor of this walk.
+// Walks a document as a sequence of open, text and close. Every renderer is a visitor of this walk.
 import type { Document, Span } from "./document.ts";
 
 export interface Visitor {

@@ -1,4 +1,5 @@
-// How many columns a text takes in a fixed-width font, as far as fonts agree: East Asian wide and emoji are two, marks are none.
+// Counts the columns of a text in a fixed-width font, as far as fonts agree: East Asian wide characters and
+// emoji are two wide, marks none.
 import { graphemes } from "./graphemes.ts";
 
 const ascii = /^[\x20-\x7e]*$/;

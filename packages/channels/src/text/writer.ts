@@ -1,9 +1,9 @@
-// Writes a document front to back: text, spans, line breaks that wait until something follows them, and the prefix that each new
-// line of a list item or an inner quote begins with.
+// Writes a document front to back: text, spans, line breaks that wait until something follows them, and the
+// prefixes of lines in list items and inner quotes.
 import { cleanText } from "./characters.ts";
 import { isInline, type Document, type Mark } from "./document.ts";
 
-/** What lines begin with while it is in force: `first` once, `rest` from then on. */
+/** The prefix of lines while it is in force: `first` once, `rest` from then on. */
 export interface LinePrefix {
   readonly first?: { readonly text: string; readonly discord: string };
   readonly rest: { readonly text: string; readonly discord: string };
@@ -13,19 +13,19 @@ export interface Writer {
   open(mark: Mark): void;
   /** Ends the span that was opened last. */
   close(): void;
-  /** Running text; a line end in it is a space. */
+  /** Writes running text; a line end in it is a space. */
   write(text: string): void;
-  /** Ends the line when it holds only an item's bullet: what follows needs a line of its own. */
+  /** Ends the line when it holds only an item's bullet, because what follows needs a line of its own. */
   startFresh(): void;
-  /** Lines as they are, without prefixes: code and tables. */
+  /** Writes lines without prefixes, for code and tables. */
   writeLines(text: string): void;
   ornament(text: string, discord?: string): void;
-  /** At least so many line ends between what was written and what follows; none at the start of the document. */
+  /** Requests at least this many line ends before the next text; none at the start of the document. */
   breakLine(count: 1 | 2): void;
   pushPrefix(prefix: LinePrefix): void;
-  /** True when its `first` was still to be written: it is written then, for an item without content. */
+  /** Returns true when `first` was not written yet; it is written now, for an empty item. */
   popPrefix(): boolean;
-  /** Everything of another document, in place. */
+  /** Inserts the whole of another document. */
   append(document: Document): void;
   finish(): Document;
 }
@@ -73,7 +73,8 @@ export function documentWriter(): Writer {
 
   const writer: Writer = {
     open(mark) {
-      // A bullet stands before what it introduces, not in it: the first bold word must not make it bold.
+      // A bullet stands before what it introduces, not in it, so that a bold first word does not make it
+      // bold.
       if (isInline(mark.kind) || mark.kind === "paragraph" || mark.kind === "heading") beginLine();
       else flushBreaks();
       unclosed.push(spans.length);
