@@ -1,23 +1,27 @@
-// Which models are out of order for a while. Kept per process and shared by all turns: an outage is learnt once, not once per turn.
-// It never forbids a call: when every model cools, the one that is due first is tried, so that recovery needs no restart (I10).
+// Remembers which models fail at the moment. One process shares it over all turns, so an outage is learnt
+// once and not once per turn. It never forbids a call: when every model cools down, the one that is due first
+// is tried, so that recovery needs no restart (I10).
 import type { Clock } from "@parley/protocol";
 import type { ModelErrorKind } from "./model.ts";
 
 export interface Cooldowns {
-  /** Milliseconds until the model may be preferred again; 0 when it is in order. */
+  /** Milliseconds until the model may be preferred again; 0 when it works. */
   leftMs(model: string): number;
-  /** Records a failure; a class that waiting cannot heal soon cools longer. */
+  /** Records a failure. A kind that waiting cannot heal soon cools down longer. */
   failed(model: string, kind: ModelErrorKind, retryAfterMs?: number): void;
   succeeded(model: string): void;
-  /** Models that failed last for a reason that only a person can mend. */
+  /** Models whose last failure only a person can fix. */
   troubles(): readonly { readonly model: string; readonly kind: ModelErrorKind }[];
-  /** Somebody changed the config: such models are asked again at once. */
+  /** Called after a config change: models that needed a person are asked again at once. */
   mended(): void;
 }
 
-/** The first, second and every further failure in a row: what the reference product does, so that operators find what they know. */
+/**
+ * Waits after the first, second and every further failure in a row, as in the reference product, so that
+ * operators find what they know.
+ */
 const ladderMs = [30_000, 60_000, 300_000] as const;
-/** A wrong key, an empty account, an unknown model: a person must act, so there is no use in asking every minute. */
+/** A wrong key, an empty account and an unknown model need a person, so asking every minute is useless. */
 const needsPersonMs = 600_000;
 const needsPerson: readonly ModelErrorKind[] = ["auth", "billing", "not_found"];
 

@@ -1,5 +1,6 @@
-// One model out of several: the primary, then its fallbacks in order. The only place that repeats a model call; the loop never does,
-// and the SDKs' own retries are off. A repeat continues the same request, so nothing is asked or run twice (I7).
+// Combines several models into one: the primary, then its fallbacks in order. Only this file repeats a model
+// call; the loop never does, and the SDKs' own retries are off. A repeat continues the same request, so
+// nothing is asked or run twice (I7).
 import { type Clock, type Ids, type Log, addUsage, noUsage, sleep } from "@parley/protocol";
 import type { Cooldowns } from "./cooldown.ts";
 import type { Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest } from "./model.ts";
@@ -11,23 +12,29 @@ export interface FallbackOptions {
   readonly cooldowns: Cooldowns;
 }
 
-/** No attempt is repeated beyond it. Every model that is at hand still gets its one attempt: the turn's deadline bounds those. */
+/**
+ * No attempt is repeated after this time. Every other model still gets one attempt, which the turn's deadline
+ * bounds.
+ */
 const budgetMs = 90_000;
-/** The longest wait that a server may ask for; one that wants more is left for the next model. */
+/** The longest wait that a server may ask for; for more, the next model is tried. */
 const longestWaitMs = 60_000;
-/** A person is waiting: with another model at hand, no wait is longer than this. */
+/** The longest wait while another model is available, because a person is waiting. */
 const patienceMs = 5000;
 const firstBackoffMs = 1000;
 const longestBackoffMs = 30_000;
-/** Attempts at one model in one call; fewer where another one is at hand. */
+/** Attempts at one model in one call; fewer when another model is available. */
 const attempts = { alone: 8, withOthers: 2 } as const;
 
-/** Another model would not do better, or must not: the failure goes back as it is. */
+/** Failures that another model would repeat or must not take over, so they go back unchanged. */
 const final: readonly ModelErrorKind[] = ["aborted", "context_overflow", "refused"];
-/** Waiting may heal it. */
+/** Failures that waiting may heal. */
 const passing: readonly ModelErrorKind[] = ["rate_limited", "overloaded", "unavailable", "timeout", "torn"];
 
-/** `models[0]` is the primary: the composed model has its name and sizes. A model that failed after its first words is followed by `discard`. */
+/**
+ * `models[0]` is the primary, whose name and sizes the combined model has. When a model fails after its first
+ * words, a `discard` event follows.
+ */
 export function withFallbacks(models: readonly [Model, ...Model[]], options: FallbackOptions): Model {
   const [primary] = models;
   return {
@@ -100,7 +107,7 @@ async function* answer(
   if (last !== undefined) yield last;
 }
 
-/** Models in order first, in the order given; then those that cool, the one that is due first before the others. */
+/** Working models first, in the given order; then cooling ones, the one due first before the others. */
 function inOrder(models: readonly Model[], cooldowns: Cooldowns): readonly Model[] {
   return models
     .map((model) => ({ model, leftMs: cooldowns.leftMs(model.id) }))
@@ -108,9 +115,12 @@ function inOrder(models: readonly Model[], cooldowns: Cooldowns): readonly Model
     .map(({ model }) => model);
 }
 
-/** Milliseconds before the same model is asked again; null when it should not be. A server's own wait is the least we wait. */
+/**
+ * Milliseconds to wait before asking the same model again, at least as long as its server asked; null to
+ * stop.
+ */
 function waitBefore(error: ModelError, attempt: number, others: boolean, chance: number): number | null {
-  // A silent server has cost a person enough; the next one may speak.
+  // A silent server has cost a person enough time; the next model may answer.
   if (others && error.kind === "timeout") return null;
   if (!passing.includes(error.kind) || attempt >= (others ? attempts.withOthers : attempts.alone))
     return null;

@@ -1,4 +1,4 @@
-// Language models behind one contract. Providers load their SDK only when they are called.
+// Language models behind one contract. Providers load their SDK on the first call.
 export * from "./cooldown.ts";
 export * from "./fallback.ts";
 export { modelApis, type ModelApi, type ModelFacts } from "./known.ts";

@@ -1,6 +1,6 @@
-// What is known about well-known providers and models without any configuration. A config entry always wins over this table.
-// Sizes and prices are the providers' published ones where we know them; a family is matched by its longest prefix, so that dated
-// versions fall under their family. A model that is in no family gets cautious sizes and no price.
+// Facts about well-known providers and models, for use without configuration; a config entry always wins.
+// Sizes and prices are the providers' published ones where we know them. A family matches by its longest
+// prefix, so dated versions fall under their family. A model in no family gets cautious sizes and no price.
 import { thinkingLevels, type ThinkingLevel } from "@parley/protocol";
 import type { ModelPrice } from "./price.ts";
 
@@ -17,7 +17,7 @@ export type ModelApi = (typeof modelApis)[number];
 export interface KnownProvider {
   readonly api: ModelApi;
   readonly baseUrl: string;
-  /** Whether it answers without an API key. */
+  /** True when it answers without an API key. */
   readonly keyless?: true;
 }
 
@@ -26,7 +26,7 @@ export interface ModelFacts {
   readonly maxTokens: number;
   readonly input: readonly ("text" | "image")[];
   readonly reasoning: boolean;
-  /** The levels of thinking that it takes, where they are not the usual ones. */
+  /** The levels of thinking that it accepts, where they are not the usual ones. */
   readonly thinking?: readonly ThinkingLevel[];
   readonly cost?: ModelPrice;
 }
@@ -50,7 +50,8 @@ const claude = (input: number, output: number, maxTokens: number, reasoning = tr
   maxTokens,
   input: seeing,
   reasoning,
-  // Anthropic's rule for five-minute caches: reads cost a tenth of the input price, writes a quarter more than it.
+  // Anthropic's rule for five-minute caches: a read costs a tenth of the input price, a write a quarter more
+  // than it.
   cost: { input, output, cacheRead: input / 10, cacheWrite: input * 1.25 },
 });
 const gpt = (
@@ -98,7 +99,7 @@ const families: { readonly [prefix: string]: ModelFacts } = {
   "gemini-2.5-pro": gpt(1_048_576, 65_536, true, 1.25, 0.31, 10),
   "gemini-2.5-flash": gpt(1_048_576, 65_536, true, 0.3, 0.075, 2.5),
   "gemini-2.5-flash-lite": gpt(1_048_576, 65_536, true, 0.1, 0.025, 0.4),
-  // Sizes only: their prices are not known to us.
+  // Sizes only, because we do not know their prices.
   claude: { contextWindow: 200_000, maxTokens: 64_000, input: seeing, reasoning: true },
   ...Object.fromEntries(
     ["claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-5", "claude-opus-5"].map((family) => [
@@ -106,7 +107,7 @@ const families: { readonly [prefix: string]: ModelFacts } = {
       { contextWindow: 200_000, maxTokens: 64_000, input: seeing, reasoning: true, thinking: thinkingLevels },
     ]),
   ),
-  // OpenAI refuses an effort that a model does not take: its API reference says of each version which those are.
+  // OpenAI refuses an effort that a model does not accept. Its API reference lists them for each version.
   "gpt-5-codex": { ...gpt(400_000, 128_000, true, 1.25, 0.125, 10), thinking: ["low", "medium", "high"] },
   "gpt-5-pro": openAiThinker(400_000, 128_000, ["high"]),
   "gpt-5.": openAiThinker(400_000, 128_000, ["off", "low", "medium", "high"]),
@@ -128,7 +129,7 @@ const families: { readonly [prefix: string]: ModelFacts } = {
   o3: openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
   "o4-mini": openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
   "gpt-oss": { ...openAiThinker(131_072, 8192, ["low", "medium", "high"]), input: text },
-  // All levels below the highest are one to it.
+  // It treats all levels below the highest as one.
   "deepseek-v4": {
     contextWindow: 128_000,
     maxTokens: 8192,
@@ -136,7 +137,7 @@ const families: { readonly [prefix: string]: ModelFacts } = {
     reasoning: true,
     thinking: thinkingLevels,
   },
-  // These think or they do not.
+  // These models either think or do not.
   "glm-": { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: true, thinking: ["off", "low"] },
   "kimi-k2": {
     contextWindow: 256_000,
@@ -154,7 +155,10 @@ export function knownProvider(name: string): KnownProvider | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined;
 }
 
-/** Facts for a model id as its provider spells it; a vendor before a slash (`anthropic/claude-…` at a proxy) is looked past. */
+/**
+ * Facts for a model id as its provider spells it. A vendor before a slash (`anthropic/claude-…` at a proxy)
+ * is ignored.
+ */
 export function knownModel(modelId: string): ModelFacts {
   const name = modelId.slice(modelId.lastIndexOf("/") + 1);
   const prefix = Object.keys(families)

@@ -1,5 +1,6 @@
-// What the agent loop asks of a language model: one stream of typed events. Failures are values, never throws.
-// In `Usage`, `inputTokens` counts what was neither read from a cache nor written to one, so the prompt's size is the sum of the three.
+// The model contract of the agent loop: one stream of typed events, in which failures are values and never
+// throws. In `Usage`, `inputTokens` counts tokens that were neither read from a cache nor written to one, so
+// the prompt's size is the sum of the three.
 import type {
   AssistantContent,
   ImageContent,
@@ -10,7 +11,9 @@ import type {
   Usage,
 } from "@parley/protocol";
 
-/** A view of the transcript, as a model reads it: every tool call is paired with a result. */
+/**
+ * A message of the transcript view that a model reads; every tool call in the view is paired with a result.
+ */
 export type ModelMessage =
   | { readonly role: "user"; readonly content: readonly (TextContent | ImageContent)[] }
   | { readonly role: "assistant"; readonly content: readonly AssistantContent[] }
@@ -34,17 +37,20 @@ export interface ModelRequest {
   readonly system: { readonly stable: string; readonly volatile: string };
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSchema[];
-  /** `none`: the tools stay in the request, so that history and cache stay valid, but the model must answer in text. Default `auto`. */
+  /**
+   * `none` keeps the tools in the request, so that history and cache stay valid, but the model must answer in
+   * text. Default `auto`.
+   */
   readonly toolChoice?: "auto" | "none";
   readonly thinking: ThinkingLevel;
-  /** Somebody will read the thoughts: they are asked for where they do not come by themselves. */
+  /** True when people will read the thoughts; providers that hide them are then asked for them. */
   readonly showThoughts?: boolean;
   readonly maxTokens?: number;
-  /** Stable id of the session, for providers that route their caches by key. */
+  /** A stable id of the session, for providers that route their caches by key. */
   readonly cacheKey: string;
 }
 
-/** Why a call failed; decides between waiting, falling back and telling the person. */
+/** Kinds of failure, which decide between waiting, falling back and telling the person. */
 export const modelErrorKinds = [
   "rate_limited",
   "overloaded",
@@ -73,7 +79,7 @@ export type ModelEvent =
   | { readonly type: "thinking"; readonly delta: string }
   /** Complete and parsed; a truncated call never appears here. */
   | { readonly type: "toolCall"; readonly id: string; readonly name: string; readonly args: JsonObject }
-  /** Arguments that were no JSON object: the loop answers them with an error result, it never runs them. */
+  /** The arguments were no JSON object; the loop answers with an error result and never runs the call. */
   | {
       readonly type: "badToolCall";
       readonly id: string;
@@ -81,16 +87,22 @@ export type ModelEvent =
       readonly raw: string;
       readonly reason: string;
     }
-  /** Forget everything that this call streamed so far: the attempt failed after its first words and another one begins. */
+  /**
+   * Drop everything that this call streamed so far: the attempt failed after its first words and another
+   * begins.
+   */
   | { readonly type: "discard" }
-  /** Always the last event, exactly once. `content` is what may be kept; after an error it is what arrived, without any tool call. */
+  /**
+   * Always the last event, exactly once. `content` is what may be kept; after an error it is what arrived,
+   * without tool calls.
+   */
   | {
       readonly type: "end";
       readonly stop: StopReason;
       readonly usage: Usage;
       readonly content: readonly AssistantContent[];
       readonly error?: ModelError;
-      /** Id of the model that answered, where it is not the one that was asked (a fallback). */
+      /** Id of the model that answered, when it is a fallback. */
       readonly model?: string;
     };
 
@@ -101,10 +113,10 @@ export interface Model {
   readonly maxTokens: number;
   readonly vision: boolean;
   readonly reasoning: boolean;
-  /** The levels that it takes; see `thinkingLevelsOf`. */
+  /** The levels of thinking that it accepts; see `thinkingLevelsOf`. */
   readonly thinking?: readonly ThinkingLevel[];
-  /** Whether its calls have a price; absent: not known to have one. */
+  /** True when its calls have a known price; absent when none is known. */
   readonly priced?: boolean;
-  /** Never throws; ends with one `end` event, also when aborted. */
+  /** Never throws; ends with one `end` event, even when aborted. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }

@@ -1,5 +1,5 @@
-// What a model call costs. Prices are US dollars per million tokens, as providers publish them.
-// A call without a known price has no cost at all: an unknown price is never shown as zero.
+// Computes the cost of a model call. Prices are US dollars per million tokens, as providers publish them. A
+// call without a known price has no cost: an unknown price is never shown as zero.
 import type { Usage } from "@parley/protocol";
 
 /** US dollars per 1,000,000 tokens. */
@@ -14,7 +14,7 @@ export interface ModelPrice {
 
 const tokensPerPrice = 1_000_000;
 
-/** The usage with `costUsd` added, or unchanged where no price is known. */
+/** Returns the usage with `costUsd`, or unchanged where no price is known. */
 export function priced(usage: Usage, price: ModelPrice | undefined): Usage {
   if (price === undefined) return usage;
   const costUsd =

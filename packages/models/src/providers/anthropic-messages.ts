@@ -1,5 +1,6 @@
-// Anthropic's Messages API. It must be told where to cache: at the end of the tools, of the stable zone and of the history, three of
-// the four marks it allows. The volatile zone is a second system block behind the boundary.
+// Anthropic's Messages API. Requests mark where to cache: the ends of the tools, of the stable zone and of
+// the history, three of the four marks it allows. The volatile zone is a second system block behind the
+// boundary.
 import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
@@ -10,19 +11,20 @@ import { isObject } from "../sdk/json.ts";
 import { budgetWithin, mendedFetch } from "../sdk/thought-budget.ts";
 
 const provider = "anthropic";
-/** Kept for five minutes from the last use. */
+/** Cached for five minutes from the last use. */
 const cacheMark = { [provider]: { cacheControl: { type: "ephemeral" } } };
 
 export function anthropicMessages(options: ProviderOptions): Model {
   return sdkModel(options, {
     provider,
     mendEvents,
-    // A long turn of its own tools: it is handed its words back and goes on.
+    // It pauses a long turn of its own tools, and continues when given its words back.
     pauses: (raw) => raw === "pause_turn",
     wasCut: (raw) => raw === "compaction",
     async open(watched) {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      // A key is always given, if only a word: the SDK would look for one in the environment and send it to any address.
+      // A key is always given, even a placeholder, because the SDK would look for one in the environment and
+      // send it to any address.
       const anthropic = createAnthropic({
         baseURL: options.baseUrl,
         apiKey: options.apiKey ?? "none",
@@ -34,17 +36,20 @@ export function anthropicMessages(options: ProviderOptions): Model {
       return anthropic(options.modelId);
     },
     async write(request) {
-      // This API insists on a limit; the model's own is the one that never cuts an answer short.
+      // This API requires a limit; the model's own maximum never cuts an answer short.
       const limited = { ...request, maxTokens: request.maxTokens ?? options.facts.maxTokens };
       return callOptions(limited, options, { ...promptOptions(provider, options), cacheMark });
     },
   });
 }
 
-/** No budget for thoughts may be smaller. */
+/** The smallest thinking budget that the API accepts. */
 const leastBudgetTokens = 1024;
 
-/** The SDK adds the budget of the thoughts to the limit of the answer: a server refuses more than its model can give in one. */
+/**
+ * The SDK adds the thinking budget to the answer's limit, and a server refuses a sum above the model's
+ * maximum.
+ */
 function within(maxTokens: number, body: JsonObject): JsonObject {
   const { max_tokens: asked, thinking } = body as {
     max_tokens?: number;
@@ -61,8 +66,9 @@ function within(maxTokens: number, body: JsonObject): JsonObject {
 }
 
 /**
- * With a budget for thoughts, the answer whose tool results come now must begin with a thought that Anthropic signed. One that another model wrote,
- * before it failed, has none: for that request thinking is off. Models that adapt their thinking do not ask for it.
+ * With a thinking budget, the answer that the tool results belong to must begin with a thought that Anthropic
+ * signed. An answer that another model wrote before it failed has none, so this request turns thinking off.
+ * Models with adaptive thinking do not require it.
  */
 function answerable(body: JsonObject): JsonObject {
   const { thinking, messages } = body as {
@@ -82,7 +88,7 @@ function blocksOf(message: { readonly content?: unknown } | undefined): readonly
     : [];
 }
 
-/** The SDK insists on counts; servers that imitate this API leave them out. What they come to is estimated (counts.ts). */
+/** The SDK requires counts, which servers that imitate this API leave out; counts.ts estimates them. */
 const mendEvents: MendEvents = () => ({
   event(event) {
     const { type, message, usage } = event;

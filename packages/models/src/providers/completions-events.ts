@@ -1,11 +1,11 @@
-// The habits of servers that imitate chat completions, mended before the SDK reads their events; and OpenRouter's `reasoning_details`, gathered
-// from the pieces of a stream so that they can be handed back as they came.
+// Repairs events of servers that imitate chat completions before the SDK reads them, and gathers OpenRouter's
+// `reasoning_details` from a stream so that they can be returned unchanged.
 import type { MetadataExtractor } from "@ai-sdk/openai-compatible";
 import type { Json, JsonObject } from "@parley/protocol";
 import type { MendEvents } from "../sdk/events.ts";
 import { isObject } from "../sdk/json.ts";
 
-/** Their own words for an end. What is not here is passed on. */
+/** Servers' own words for the reason of an end. Others are passed on. */
 const finishWords: { readonly [reason: string]: string | null } = {
   "": null,
   eos: "stop",
@@ -19,7 +19,7 @@ const finishWords: { readonly [reason: string]: string | null } = {
   sensitive: "content_filter",
   refusal: "content_filter",
 };
-/** The server gave up in the middle: DeepSeek, GLM, OpenRouter and Mistral in this order. */
+/** Words for an answer that the server broke off: DeepSeek, GLM, OpenRouter and Mistral in this order. */
 const brokenOff: readonly string[] = ["insufficient_system_resource", "network_error", "error"];
 
 export const mendCompletions: MendEvents = () => {
@@ -36,11 +36,11 @@ export const mendCompletions: MendEvents = () => {
       if (typeof cause === "string" && brokenOff.includes(cause)) {
         return { error: { message: `the server ended its answer early (${cause})`, type: cause } };
       }
-      // Some count beside the choice.
+      // Some servers put the counts beside the choice.
       const usage = event["usage"] ?? first?.["usage"];
       return { ...event, choices, ...(usage === undefined ? {} : { usage }) };
     },
-    // The mark of the end is one, also where nobody said why.
+    // The end mark ends the answer, even where the server gave no reason.
     end: () => (isFinished ? [] : [{ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }]),
   };
 };
@@ -59,7 +59,7 @@ function mendChoice(choice: JsonObject): JsonObject {
 
 function mendDelta(delta: JsonObject): JsonObject {
   const calls = delta["tool_calls"];
-  // A name of another role is no reason to refuse what it says.
+  // An unusual role name is no reason to refuse the text.
   const { role: _, ...said } = delta;
   return { ...said, tool_calls: Array.isArray(calls) ? calls.filter(isObject).map(mendCall) : null };
 }
@@ -83,7 +83,7 @@ function written(args: Json): string | null {
   return args === null ? null : JSON.stringify(args);
 }
 
-/** Pieces of one block are put together: text to text, and whatever came last of the rest. */
+/** Joins the pieces of one block: texts are concatenated, and of the rest the last value wins. */
 export function reasoningDetails(provider: string): MetadataExtractor {
   const gathered = (): {
     add(body: unknown): void;

@@ -1,5 +1,5 @@
-// A prompt as servers of chat completions take it. Their results of tools are text alone, so pictures stand in a message of the person behind
-// them; thoughts, ids and the order of messages are the dialect's (dialects.ts).
+// Writes a prompt for servers of chat completions. Their tool results are text only, so pictures follow in a
+// message from the person; dialects.ts decides about thoughts, ids and message order.
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { Json, JsonObject } from "@parley/protocol";
 import type { Dialect } from "./dialects.ts";
@@ -8,9 +8,9 @@ type Message<Role extends LanguageModelV4Message["role"]> = Extract<LanguageMode
 type UserPart = Message<"user">["content"][number];
 type Result = Extract<Message<"tool">["content"][number], { type: "tool-result" }>;
 
-/** The name under which the SDK takes fields that it writes into a message as they are. */
+/** The name under which the SDK copies fields into a message unchanged. */
 const raw = "openaiCompatible";
-/** What a vendor that insists on thoughts beside calls takes for a message that had none; an empty one is refused by some. */
+/** Stands in for a missing thought where a vendor requires one beside calls; some refuse an empty one. */
 const noThought = " ";
 
 export function completionsPrompt(
@@ -51,7 +51,7 @@ function addUser(
   messages.push(message);
 }
 
-/** The results in words, and their pictures with the name of the tool that made them. */
+/** The results as text, and their pictures with the name of the tool that made them. */
 function withoutPictures({ content }: Message<"tool">): {
   readonly results: Message<"tool">["content"];
   readonly pictures: UserPart[];

@@ -1,5 +1,6 @@
-// What sets the servers of OpenAI's chat completions apart: a row each for those that refuse, or need, what the others take. Each row is what
-// the vendor's own reference says. A server without a row gets only what all of them understand. docs/models.md has the same table for people.
+// Differences between servers of OpenAI's chat completions: one row for each that refuses, or needs,
+// something that others accept, taken from the vendor's own reference. A server without a row gets only
+// fields that all understand. docs/models.md has the same table for people.
 import { createHash } from "node:crypto";
 import type { JsonObject, ThinkingLevel } from "@parley/protocol";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
@@ -11,30 +12,35 @@ type Fields = { readonly [field: string]: JsonObject | string };
 
 export interface Asked {
   readonly effort: Effort;
-  /** The model's own name in lower case, without a vendor before it. */
+  /** The model's own name in lower case, without a vendor in front. */
   readonly model: string;
   readonly facts: ModelFacts;
 }
 
 export interface Dialect {
   /**
-   * How a model's own thoughts go back to it with the history. `none`: strict servers refuse the field. `beside calls`: every message with tool
-   * calls must have them, also one that another model wrote.
+   * How a model's thoughts go back to it with the history. `none`: strict servers refuse the field. `beside
+   * calls`: every message with tool calls must have it, even one that another model wrote.
    */
   readonly thoughts: "none" | "reasoning_content" | "beside calls" | "reasoning_details";
   readonly effort: (asked: Asked) => Fields;
-  /** The ids of tool calls as it takes them. */
+  /** Converts tool call ids to the form it accepts. */
   readonly callId?: (id: string) => string;
-  /** Words between a tool's result and a person's message, where one may not follow the other. */
+  /**
+   * Text between a tool's result and a person's message, for servers that do not let one follow the other.
+   */
   readonly afterTools?: string;
-  /** `stream_options`, a field of OpenAI's. Default: sent. */
+  /** False leaves out OpenAI's `stream_options`. Default: sent. */
   readonly asksUsage?: false;
   readonly cacheKey?: true;
-  /** The field for the answer's limit. Default: `max_tokens`. */
+  /** Name of the field for the answer's limit. Default: `max_tokens`. */
   readonly limit?: "max_completion_tokens";
 }
 
-/** Three efforts are what these servers have in common; others, and the word "none", only go to one that was declared to take them. */
+/**
+ * All these servers know three efforts. Others, and the word "none", go only to a model that is declared to
+ * accept them.
+ */
 function usualEffort({ effort, facts }: Asked): Fields {
   if (effort === "none") return takes(facts, "off") ? { reasoningEffort: "none" } : {};
   return { reasoningEffort: effort === "minimal" && !takes(facts, "minimal") ? "low" : effort };
@@ -59,7 +65,7 @@ const openai: Dialect = {
       : {};
   },
   cacheKey: true,
-  // Its own models that think refuse the field that all others know.
+  // Its own thinking models refuse the field that all others know.
   limit: "max_completion_tokens",
 };
 
@@ -70,7 +76,7 @@ const openrouter: Dialect = {
 
 const groq: Dialect = {
   thoughts: "none",
-  // Qwen thinks or does not: `default` and `none` are its only words.
+  // Qwen either thinks or does not; `default` and `none` are its only words.
   effort: (asked) =>
     asked.model.startsWith("qwen")
       ? { reasoningEffort: asked.effort === "none" ? "none" : "default" }
@@ -79,7 +85,7 @@ const groq: Dialect = {
 
 const mistral: Dialect = {
   thoughts: "none",
-  // Magistral always thinks and takes no word about it.
+  // Magistral always thinks and accepts no word about it.
   effort: (asked) => {
     if (asked.model.startsWith("magistral")) return {};
     return asked.facts.thinking === undefined
@@ -104,7 +110,7 @@ const deepseek: Dialect = {
 const moonshot: Dialect = { thoughts: "beside calls", effort: thinkingSwitch };
 const zai: Dialect = { thoughts: "reasoning_content", effort: thinkingSwitch };
 
-/** By the name under which a provider is configured, and by where its server is. */
+/** Matched by the provider's name in the config, and by its server's host. */
 const vendors: readonly { readonly name: RegExp; readonly host: RegExp; readonly dialect: Dialect }[] = [
   { name: /^openai$/, host: /(^|\.)openai\.com$/, dialect: openai },
   { name: /^openrouter$/, host: /(^|\.)openrouter\.ai$/, dialect: openrouter },
@@ -116,7 +122,7 @@ const vendors: readonly { readonly name: RegExp; readonly host: RegExp; readonly
   { name: /^cerebras$/, host: /(^|\.)cerebras\.ai$/, dialect: plain },
 ];
 
-/** On a server that nobody knows, the model's family says what its template needs. */
+/** On an unknown server, the model's family decides what its template needs. */
 const families: readonly { readonly model: RegExp; readonly dialect: Dialect }[] = [
   { model: /^deepseek-v4/, dialect: deepseek },
   { model: /^kimi-k2/, dialect: moonshot },
@@ -144,7 +150,7 @@ export function modelName(modelId: string): string {
   return modelId.slice(modelId.lastIndexOf("/") + 1).toLowerCase();
 }
 
-/** Mistral takes ids of exactly nine letters or digits. The same id always becomes the same nine. */
+/** Mistral accepts ids of exactly nine letters or digits. The same id always becomes the same nine. */
 function nineCharacters(id: string): string {
   return /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9);
 }

@@ -1,5 +1,5 @@
-// Google's Generative Language API. Its cache works by itself on equal prefixes. Gemini signs its tool calls and refuses a history
-// without the signatures: they travel as seals beside the calls.
+// Google's Generative Language API, which caches equal prefixes by itself. Gemini signs its tool calls and
+// refuses a history without the signatures, so they travel as seals beside the calls.
 import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
@@ -17,7 +17,7 @@ export function google(options: ProviderOptions): Model {
       const { createGoogle } = await import("@ai-sdk/google");
       const gemini = createGoogle({
         baseURL: options.baseUrl,
-        // Always given, or the SDK would take one from the environment and send it to any address.
+        // Always given, because the SDK would take one from the environment and send it to any address.
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
         fetch: mendedFetch(watched, (body) => together(options.limited === true ? within(body) : body)),
@@ -26,7 +26,7 @@ export function google(options: ProviderOptions): Model {
     },
     async write(request) {
       const written = await callOptions(request, options, promptOptions(provider, options));
-      // Gemini keeps its thoughts to itself unless it is asked for them.
+      // Gemini shows its thoughts only when asked.
       const shown = options.facts.reasoning && request.showThoughts === true && request.thinking !== "off";
       return shown
         ? { ...written, providerOptions: { [provider]: { thinkingConfig: { includeThoughts: true } } } }
@@ -35,7 +35,7 @@ export function google(options: ProviderOptions): Model {
   });
 }
 
-/** The answers to the calls of one turn stand side by side; pictures of theirs come behind them. */
+/** Puts the answers to the calls of one turn side by side, with their pictures behind them. */
 function together(body: JsonObject): JsonObject {
   const { contents } = body as { contents?: readonly { readonly parts?: readonly JsonObject[] }[] };
   if (contents === undefined) return body;
@@ -48,7 +48,7 @@ function together(body: JsonObject): JsonObject {
   return { ...body, contents: ordered as JsonObject[] };
 }
 
-/** What the smallest model of theirs insists on. */
+/** The smallest thinking budget that Google's smallest model accepts. */
 const leastBudgetTokens = 512;
 
 function within(body: JsonObject): JsonObject {

@@ -1,4 +1,5 @@
-// A request as Ollama's /api/chat takes it: images as base64 beside the text, arguments as objects, results by the tool's name.
+// Writes a request for Ollama's /api/chat: images as base64 beside the text, arguments as objects, results by
+// the tool's name.
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4Message,
@@ -39,14 +40,17 @@ export function chatBody(asked: Asked, call: LanguageModelV4CallOptions): JsonOb
       ? {}
       : { think: thinkOf(asked, reasoning) }),
     options: {
-      // Without it Ollama takes a few thousand tokens and cuts the rest without a word.
+      // Without it Ollama takes a few thousand tokens and silently cuts the rest.
       num_ctx: facts.contextWindow,
       ...(maxOutputTokens === undefined ? {} : { num_predict: maxOutputTokens }),
     },
   };
 }
 
-/** Models think or they do not, and refuse another word; those that take three levels are known by name, or the config says so. */
+/**
+ * Models either think or do not, and refuse another word. Those with three levels are known by name or
+ * declared in the config.
+ */
 function thinkOf(
   { modelId, declaredThinking = [] }: Asked,
   effort: NonNullable<LanguageModelV4CallOptions["reasoning"]>,

@@ -1,5 +1,5 @@
-// Ollama's answer, a JSON object a line, as the SDKs' stream parts. Only the line that says `done` ends it: a stream that stops before is torn,
-// and a line that is no JSON ends it as torn.
+// Reads Ollama's answer, one JSON object per line, as the SDKs' stream parts. Only a line with `done` ends
+// it: a stream that stops before, or a line that is no JSON, makes the answer torn.
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { jsonIn } from "../sdk/json.ts";
 
@@ -26,7 +26,7 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
   let rest = "";
   let calls = 0;
   let ended = false;
-  /** The block that is open; its id counts up. */
+  /** The open block; its id counts up. */
   let block: { readonly kind: "text" | "reasoning"; readonly id: string } | null = null;
   let blocks = 0;
 
@@ -99,18 +99,18 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
       for (const line of lines) for (const part of read(line)) controller.enqueue(part);
     },
     flush(controller) {
-      // The last line may come without its line break; half a line is no line.
+      // The last line may lack its line break; half a line does not count.
       for (const part of isWhole(rest) ? read(rest) : []) controller.enqueue(part);
     },
   });
 }
 
 function isWhole(text: string): boolean {
-  // Cut off: what is missing tells the caller that the stream is torn.
+  // The stream was cut off; the missing end tells the caller that it is torn.
   return jsonIn(text) !== undefined;
 }
 
-/** Undefined is estimated (counts.ts). */
+/** counts.ts estimates an undefined count. */
 function countIn(value: unknown): number | undefined {
   const count = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof count === "number" && Number.isFinite(count) && count >= 0 ? count : undefined;

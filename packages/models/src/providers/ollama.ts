@@ -1,4 +1,4 @@
-// Ollama's own API: one JSON object a line. Its compatible endpoint under /v1 cannot be told the size of the context and silently cuts long
+// Ollama's own API. Its compatible endpoint under /v1 does not take a context size and silently cuts long
 // conversations, so it is used only where the address names it.
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { Model, ModelRequest } from "../model.ts";
@@ -9,9 +9,9 @@ import { chatParts } from "./ollama-stream.ts";
 import { completionsDriver } from "./openai-completions.ts";
 import type { ProviderOptions } from "../provider.ts";
 
-/** It sends no headers before the model is in memory, which takes minutes for a large one. */
+/** It sends no headers until the model is in memory, which takes minutes for a large one. */
 const loadingMs = 300_000;
-/** Somebody's own machine may write slowly, and costs nothing. */
+/** A person's own machine may write slowly, and costs nothing. */
 const totalMs = 1_800_000;
 const timers = { connectMs: loadingMs, firstTokenMs: loadingMs, totalMs } as const;
 
@@ -23,7 +23,7 @@ export function ollama(options: ProviderOptions): Model {
     timers,
     lines: "json",
     open: async (watched) => chat(options, watched),
-    // It knows no tool choice: a model without tools answers in words.
+    // It has no tool choice, and a model without tools answers in words.
     write: ({ toolChoice, tools, ...request }: ModelRequest) =>
       callOptions(
         { ...request, tools: toolChoice === "none" ? [] : tools },
@@ -63,7 +63,7 @@ function chat(
   };
 }
 
-/** In the form in which the SDKs' own errors come. */
+/** An error in the form of the SDKs' own errors. */
 class Refused extends Error {
   override readonly name = "Refused";
   readonly statusCode: number;

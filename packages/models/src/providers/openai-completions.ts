@@ -1,5 +1,5 @@
-// The chat completions API of OpenAI and of the many servers that imitate it. Their dialects differ (dialects.ts): only what all understand is
-// sent to a server that nobody knows, because strict ones refuse fields that they do not know.
+// The chat completions API of OpenAI and of the many servers that imitate it. Their dialects differ
+// (dialects.ts), and strict ones refuse unknown fields, so an unknown server gets only what all understand.
 import type { Model } from "../model.ts";
 import { cacheKeyOf } from "../sdk/cache-key.ts";
 import { callOptions, promptOptions, signerOf } from "../sdk/call-options.ts";

@@ -1,5 +1,6 @@
-// OpenAI's Responses API. Its cache works by itself on equal prefixes; the session's key routes a conversation to the machine that has it.
-// Nothing is stored at OpenAI: reasoning comes back encrypted and is handed back with the history.
+// OpenAI's Responses API, which caches equal prefixes by itself; the session's key routes a conversation to
+// the machine that has its cache. OpenAI stores nothing: reasoning comes back encrypted and is returned with
+// the history.
 import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { cacheKeyOf } from "../sdk/cache-key.ts";
@@ -19,7 +20,7 @@ export function openAiResponses(options: ProviderOptions): Model {
       const { createOpenAI } = await import("@ai-sdk/openai");
       const openai = createOpenAI({
         baseURL: options.baseUrl,
-        // Always given, or the SDK would take one from the environment and send it to any address.
+        // Always given, because the SDK would take one from the environment and send it to any address.
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
         fetch: watched,
@@ -31,9 +32,10 @@ export function openAiResponses(options: ProviderOptions): Model {
       const own = {
         store: false,
         promptCacheKey: cacheKeyOf(request, options),
-        // The SDK knows reasoning models by their names; the config may know better.
+        // The SDK knows reasoning models by name, but the config may know more.
         ...(options.facts.reasoning ? { forceReasoning: true } : {}),
-        // OpenAI writes summaries for verified organisations only and refuses the whole request of others: not asked for unless they are read.
+        // OpenAI writes summaries only for verified organisations and refuses the whole request of others, so
+        // they are asked for only when people read them.
         reasoningSummary: options.facts.reasoning && request.showThoughts === true ? "auto" : null,
       };
       return { ...written, providerOptions: { [provider]: own } };
@@ -41,7 +43,7 @@ export function openAiResponses(options: ProviderOptions): Model {
   });
 }
 
-/** Where there are counts the SDK insists on two of them. What is missing is estimated (counts.ts). */
+/** Where there are counts, the SDK requires two of them; counts.ts estimates missing ones. */
 const mendEvents: MendEvents = () => {
   const filled = <Carrier extends JsonObject>(carrier: Carrier): Carrier =>
     isObject(carrier["usage"])
