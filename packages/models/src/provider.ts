@@ -1,9 +1,11 @@
-// What every provider factory takes. A factory only describes a model; its SDK loads when the first call is made.
+// The options of every provider factory. A factory only describes a model; its SDK loads on the first call.
 import type { Clock, Log, ThinkingLevel } from "@parley/protocol";
 import type { ModelFacts } from "./known.ts";
 import type { ReadImage } from "./sdk/prompt.ts";
 
-/** How long a silent server is waited for. Comment lines and pings are not progress. */
+/**
+ * How long to wait for a silent server, in milliseconds. Comment lines and pings do not count as progress.
+ */
 export interface ModelTimers {
   /** From the call to the response headers. */
   readonly connectMs: number;
@@ -11,7 +13,10 @@ export interface ModelTimers {
   readonly firstTokenMs: number;
   /** Between two events of the stream, from the first token on. */
   readonly idleMs: number;
-  /** From the call to the answer's end, however much comes in between: a server that drips would hold a turn for its whole time. */
+  /**
+   * From the call to the answer's end, however much arrives in between: a server that drips would otherwise
+   * hold a turn for its whole time.
+   */
   readonly totalMs: number;
 }
 
@@ -25,21 +30,24 @@ export const defaultTimers: ModelTimers = {
 export interface ProviderOptions {
   /** `<provider>/<model>`, as the config names it. */
   readonly id: string;
-  /** As the provider spells it. */
+  /** The model's name as the provider spells it. */
   readonly modelId: string;
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly baseUrl: string;
   readonly apiKey?: string;
   readonly headers?: { readonly [name: string]: string };
   readonly facts: ModelFacts;
-  /** Somebody set `facts.maxTokens`: it is sent with every request, also where the server would do without. */
+  /**
+   * True when the config sets `facts.maxTokens`: it is then sent with every request, even where the server
+   * does not need it.
+   */
   readonly limited?: boolean;
-  /** The levels of thinking that the config declares for it, not those of the built-in table. */
+  /** The levels of thinking that the config declares, as opposed to the built-in table's. */
   readonly declaredThinking?: readonly ThinkingLevel[];
   readonly timers?: Partial<ModelTimers>;
-  /** Absent: images are named in words. */
+  /** Absent: images are described in words. */
   readonly readImage?: ReadImage;
-  /** Of this installation: what a session is called at a provider is made with it. */
+  /** A secret of this installation, from which session names for providers are derived. */
   readonly cacheSecret?: string;
   readonly clock: Clock;
   readonly log: Log;

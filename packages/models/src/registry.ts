@@ -1,5 +1,6 @@
-// From the config's providers to models: `<provider>/<model>` names one. Declared entries win over the built-in table, so a proxy,
-// a new model or a local server needs a line of configuration and no code. Nothing is contacted here; drivers load on the first call.
+// The registry of models: turns the config's providers into models named `<provider>/<model>`. Declared
+// entries win over the built-in table, so a proxy, a new model or a local server needs a line of
+// configuration and no code. It contacts nothing; drivers load on the first call.
 import { type Clock, Fault, type Log } from "@parley/protocol";
 import { knownModel, knownProvider, type ModelApi, type ModelFacts } from "./known.ts";
 import type { Model } from "./model.ts";
@@ -12,15 +13,15 @@ import type { ReadImage } from "./sdk/prompt.ts";
 import type { ModelTimers, ProviderOptions } from "./provider.ts";
 import { rehearsal } from "./rehearsal/rehearsal.ts";
 
-/** A model as the config declares it; what it leaves out comes from the built-in table. */
+/** A model as the config declares it; the built-in table fills the gaps. */
 export interface DeclaredModel extends Partial<ModelFacts> {
-  /** As the provider spells it. */
+  /** The model's name as the provider spells it. */
   readonly id: string;
 }
 
 export interface DeclaredProvider {
   readonly api?: ModelApi;
-  /** Up to and without the endpoint: `https://api.openai.com/v1`. */
+  /** The address before the endpoint, for example `https://api.openai.com/v1`. */
   readonly baseUrl?: string;
   readonly apiKey?: string;
   readonly headers?: { readonly [name: string]: string };
@@ -30,9 +31,12 @@ export interface DeclaredProvider {
 
 export interface ModelsOptions {
   readonly providers: { readonly [name: string]: DeclaredProvider };
-  /** The bytes of an image by its path under the media folder. Absent: models read about images in words. */
+  /**
+   * Reads the bytes of an image by its path under the media folder. Absent: models get images described in
+   * words.
+   */
   readonly readImage?: ReadImage;
-  /** A secret of this installation, so that no provider can tell from a session's key whose it is. */
+  /** A secret of this installation, so that no provider can tell from a session's key whose session it is. */
   readonly cacheSecret?: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,14 +46,17 @@ export interface ModelCard extends ModelFacts {
   /** `<provider>/<model>`. */
   readonly id: string;
   readonly api: ModelApi;
-  /** Whether a call can be made: a key is there, or none is needed. */
+  /** True when a call can be made: a key is set, or none is needed. */
   readonly ready: boolean;
 }
 
 export interface Models {
-  /** The same object for the same id. Throws Fault("invalid") for what no configuration makes callable; the message says what to add. */
+  /**
+   * Returns the same object for the same id. Throws Fault("invalid") for a model that is not configured well
+   * enough to call; the message says what to add.
+   */
   get(id: string): Promise<Model>;
-  /** The declared models, those named here whose provider is known, and the rehearsal. */
+  /** The declared models, the named ones whose provider is known, and the rehearsal. */
   list(named?: readonly string[]): readonly ModelCard[];
 }
 
@@ -74,7 +81,7 @@ export function modelsFrom(options: ModelsOptions): Models {
   };
 }
 
-/** Empty for what is of no provider, and for the rehearsal. */
+/** Empty for an unknown provider and for the rehearsal. */
 function cardOf(id: string, { providers }: ModelsOptions): readonly ModelCard[] {
   const [name, modelId] = [id.slice(0, id.indexOf("/")), id.slice(id.indexOf("/") + 1)];
   const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
@@ -115,7 +122,7 @@ function modelOf(id: string, { providers, readImage, cacheSecret, clock, log }: 
     );
   }
   if (api === "rehearsal") return rehearsal({ clock, id });
-  // A server of one's own may need no key; a vendor's own address always does.
+  // A private server may need no key; a vendor's own address always does.
   if (declared?.apiKey === undefined && declared?.baseUrl === undefined && known?.keyless !== true) {
     throw new Fault("invalid", `model "${id}" needs an API key: set models.providers.${name}.apiKey`);
   }
@@ -136,7 +143,7 @@ function modelOf(id: string, { providers, readImage, cacheSecret, clock, log }: 
   });
 }
 
-/** Addresses are known with and without the version that two of the APIs have in them, also under a proxy's path. */
+/** Adds the version to the address for the two APIs that have one in it, also under a proxy's path. */
 function rootOf(api: ModelApi, baseUrl: string): string {
   if (api === "anthropic-messages") return /\/v\d+$/.test(baseUrl) ? baseUrl : `${baseUrl}/v1`;
   return api === "google-generative-ai" && !/\/v\d+(?:alpha|beta)?\d*$/.test(baseUrl)
@@ -144,7 +151,10 @@ function rootOf(api: ModelApi, baseUrl: string): string {
     : baseUrl;
 }
 
-/** Memory for a context is taken on somebody's own machine: where nobody said how much, it is asked for no more than this. */
+/**
+ * The context is allocated in memory of the person's own machine, so where the config sets no size no more
+ * than this is asked for.
+ */
 const localContextWindow = 32_768;
 
 function declaredModel(modelId: string, provider: DeclaredProvider | undefined): DeclaredModel | undefined {

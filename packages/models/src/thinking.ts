@@ -1,8 +1,12 @@
-// Which levels of thinking a model takes, and what becomes of one that it does not take. Typed levels are refused by whoever reads them;
-// stored ones and those of a fallback come here and are moved to the nearest, so that a change of model never ends a turn.
+// Maps levels of thinking to those that a model accepts. Callers that read typed levels refuse unsupported
+// ones. Stored levels and those of a fallback come here and are moved to the nearest supported level, so that
+// a change of model never ends a turn.
 import { thinkingLevels, type ThinkingLevel } from "@parley/protocol";
 
-/** What nearly every reasoning model can be told; more only where it is known. A model that cannot reason natively does it in tags. */
+/**
+ * Nearly every reasoning model accepts these; others are listed where known. A model without native reasoning
+ * does it in tags.
+ */
 const usual: readonly ThinkingLevel[] = ["off", "minimal", "low", "medium", "high"];
 
 export interface Thinker {
@@ -17,7 +21,10 @@ export function thinkingLevelsOf({ thinking }: Pick<Thinker, "thinking">): reado
     : thinkingLevels.filter((level) => thinking.includes(level));
 }
 
-/** The level itself where the model takes it, else the nearest; one that thinks stays one that thinks where the model can. */
+/**
+ * The level itself where the model accepts it, otherwise the nearest. A level that thinks stays one that
+ * thinks if the model can.
+ */
 export function nearestThinking(model: Pick<Thinker, "thinking">, wanted: ThinkingLevel): ThinkingLevel {
   const levels = thinkingLevelsOf(model);
   if (levels.includes(wanted)) return wanted;
@@ -30,12 +37,12 @@ export function nearestThinking(model: Pick<Thinker, "thinking">, wanted: Thinki
   return nearest;
 }
 
-/** Where nobody said anything. */
+/** The level when nobody chose one. */
 export function defaultThinking(model: Thinker): ThinkingLevel {
   return model.reasoning ? nearestThinking(model, "medium") : "off";
 }
 
-/** Levels by the efforts that a config declares; `max` has no level of its own. */
+/** Maps the efforts that a config declares to levels; `max` has no level of its own. */
 export function levelsOfEfforts(efforts: readonly string[]): readonly ThinkingLevel[] {
   return thinkingLevels.filter((level) => efforts.includes(level === "off" ? "none" : level));
 }

@@ -1,5 +1,6 @@
-// Speech to words by an OpenAI-compatible /audio/transcriptions: OpenAI, Groq and most self-hosted servers speak it. One call, no repeat:
-// the caller knows whether a message is worth a second one.
+// Transcribes speech through an OpenAI-compatible /audio/transcriptions, which OpenAI, Groq and most
+// self-hosted servers have. Makes one call without a repeat; the caller knows whether a message is worth a
+// second one.
 import { Fault, type Clock, type FaultCode } from "@parley/protocol";
 import { knownProvider } from "./known.ts";
 import type { DeclaredProvider } from "./registry.ts";
@@ -9,7 +10,7 @@ export interface Speech {
   readonly mediaType: string;
 }
 
-/** The words, empty when nobody spoke. Throws Fault. */
+/** The text, empty when nobody spoke. Throws Fault. */
 export type Transcribe = (speech: Speech, signal: AbortSignal) => Promise<string>;
 
 export interface TranscriberOptions {
@@ -24,7 +25,10 @@ const deadlineMs = 60_000;
 /** An hour of speech is about 60,000 characters. */
 const longestAnswerChars = 500_000;
 
-/** Throws Fault("invalid") when no provider of that name can be called; the message says what to add. */
+/**
+ * Throws Fault("invalid") when the config has no callable provider of that name; the message says what to
+ * add.
+ */
 export function transcriber({ model, providers, clock }: TranscriberOptions): Transcribe {
   const name = model.slice(0, model.indexOf("/"));
   const provider = providers[name];
@@ -78,7 +82,7 @@ function textIn(body: string): string {
     const { text } = JSON.parse(body) as { readonly text?: unknown };
     if (typeof text === "string") return text;
   } catch {
-    // Not JSON: said below like any other answer without a text.
+    // Not JSON; reported below like any other answer without a text.
   }
   throw new Fault("unavailable", "the transcription answered without a text");
 }
@@ -89,7 +93,7 @@ function codeOf(status: number): FaultCode {
   return status >= 500 ? "unavailable" : "invalid";
 }
 
-/** Servers tell formats by the name. Telegram's voice messages are Opus in Ogg. */
+/** Servers tell formats by the file name. Telegram's voice messages are Opus in Ogg. */
 function extension(mediaType: string): string {
   const subtype = /\/(?:x-)?([a-z0-9]+)/.exec(mediaType.toLowerCase())?.[1] ?? "ogg";
   return { mpeg: "mp3", mp4: "m4a", wave: "wav", opus: "ogg" }[subtype] ?? subtype;

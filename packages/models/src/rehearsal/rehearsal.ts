@@ -1,5 +1,5 @@
-// The built-in model: deterministic, no key, no network. The same request always gets the same events.
-// It reads its script from the last user message and finds its place in it by counting the answers that follow that message,
+// The built-in model: deterministic, without key or network. The same request always gets the same events. It
+// reads its script from the last user message and finds its place by counting the answers after that message,
 // so it keeps no state and a resumed turn goes on where it stopped.
 import {
   type AssistantContent,
@@ -19,7 +19,7 @@ export interface RehearsalOptions {
   readonly id?: string;
 }
 
-/** Characters that count as one token, here and nowhere else: the rehearsal has no tokenizer. */
+/** Characters per token, which the rehearsal uses because it has no tokenizer. */
 const charsPerToken = 4;
 
 export function rehearsal(options: RehearsalOptions): Model {
@@ -95,7 +95,7 @@ async function* perform(
     } else if (command.do !== "empty") {
       const { pieces, everyMs } =
         command.do === "text" ? command : { pieces: inPieces(answerTo(command.do, request)), everyMs: 0 };
-      // Texts of one answer stand under each other.
+      // Texts of one answer stand on lines of their own.
       for (const [at, piece] of (text === "" ? pieces : ["\n", ...pieces]).entries()) {
         if (at > 0 && everyMs > 0) await sleep(clock, everyMs, signal);
         if (signal.aborted) return yield aborted();
@@ -107,7 +107,10 @@ async function* perform(
   yield signal.aborted ? aborted() : end(called > 0 ? "toolUse" : "stop");
 }
 
-/** The part of the script that this call plays: from where the last one stopped, through the next group of tool calls. */
+/**
+ * The part of the script that this call plays: from where the last call stopped, through the next group of
+ * tool calls.
+ */
 function commandsNow(request: ModelRequest): readonly RehearsalCommand[] {
   const lastUser = request.messages.findLastIndex((message) => message.role === "user");
   const message = request.messages[lastUser];
@@ -127,7 +130,7 @@ function commandsNow(request: ModelRequest): readonly RehearsalCommand[] {
     if (calls(current.at(-1)) && !calls(command)) groups.push([command]);
     else current.push(command);
   }
-  // A script that ends with a tool call still owes an answer: what the tool said.
+  // A script that ends with a tool call still owes an answer, which is the tool's result.
   const now = groups[answered] ?? [{ do: "result" }];
   return request.toolChoice === "none"
     ? now.filter((command) => command.do !== "tool" && command.do !== "badTool")
@@ -158,7 +161,10 @@ function textOf(message: ModelMessage | undefined): string {
   return (message?.content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Unique in its conversation and the same on every replay: position of the answer, then of the call in it. */
+/**
+ * Unique in its conversation and the same on every replay: the position of the answer, then of the call in
+ * it.
+ */
 function callId(request: ModelRequest, nth: number): string {
   return `rehearsal_${request.messages.length}_${nth}`;
 }

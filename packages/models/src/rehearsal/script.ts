@@ -1,5 +1,5 @@
-// The script language of the rehearsal model: one command per line, `!` first. docs/rehearsal.md is its manual.
-// Lines that are no command are not an error: a message without any command is ordinary conversation.
+// The script language of the rehearsal model: one command per line, beginning with `!`. docs/rehearsal.md is
+// its manual. Other lines are no error: a message without commands is ordinary conversation.
 import type { JsonObject } from "@parley/protocol";
 import { modelErrorKinds, type ModelErrorKind } from "../model.ts";
 
@@ -12,22 +12,25 @@ export type RehearsalCommand =
   | { readonly do: "fail"; readonly kind: ModelErrorKind; readonly retryAfterMs?: number }
   | { readonly do: "result" | "history" | "promptHash" | "help" | "hang" | "empty" | "length" };
 
-/** No reply may be longer; a script that asks for more is a mistake, not a load test. */
+/** Longest reply; a script that asks for more is a mistake and not a load test. */
 const longestTextChars = 1_000_000;
 const longestWaitMs = 3_600_000;
 
 const commandLine = /^\s*!([a-z-]+)(?: ([^\n]*))?$/;
 
-// What the gateway itself adds to a message: fences around quotes, memories and other people's words, and its labels.
+// Text that the gateway adds to a message: labels, and fences around quotes, memories and other people's
+// words.
 const fenced = /<<<BEGIN_PARLEY_(\w+ \S+)>>>[\s\S]*?<<<END_PARLEY_\1>>>/g;
 const label = /^\[(?:Parley:|from |attached |edited message\]|reaction\])[^\n]*$/gm;
 
-/** What the person wrote, without what the gateway put around it: a script in a quote is nobody's order. */
+/** The person's own text without the gateway's additions, because a script in a quote is no order. */
 export function ownWords(text: string): string {
   return text.replaceAll(fenced, "").replaceAll(label, "").trim();
 }
 
-/** The commands of a message in order. A command with wrong arguments becomes a text that says what is wrong with it. */
+/**
+ * The commands of a message in order. A command with wrong arguments becomes a text that says what is wrong.
+ */
 export function parseScript(text: string): readonly RehearsalCommand[] {
   return text.split("\n").flatMap((line) => {
     const match = commandLine.exec(line.trimEnd());
@@ -44,7 +47,7 @@ function say(text: string): RehearsalCommand {
   return { do: "text", pieces: inPieces(text), everyMs: 0 };
 }
 
-/** Small pieces, about two words each, never cutting a word: what a streaming model looks like. */
+/** Pieces of about two whole words each, as a streaming model sends them. */
 export function inPieces(text: string): readonly string[] {
   return text.match(/(?:\s*\S+){1,2}\s*$|(?:\s*\S+){1,2}|\s+/g) ?? [];
 }
@@ -59,7 +62,7 @@ function evenly(text: string, count: number): readonly string[] {
 
 const unescaped = (text: string): string => text.replaceAll("\\n", "\n");
 
-/** Null for arguments that make no sense. */
+/** Returns null for wrong arguments. */
 const commands: { readonly [name: string]: (rest: string) => RehearsalCommand | null } = {
   say: (rest) => say(unescaped(rest)),
   stream: (rest) => {
@@ -120,7 +123,7 @@ function parseObject(json: string): JsonObject | null {
       ? (value as JsonObject)
       : null;
   } catch {
-    // Not JSON: the caller answers with how the command is written.
+    // Not JSON; the caller answers with the command's syntax.
     return null;
   }
 }

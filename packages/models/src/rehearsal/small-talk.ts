@@ -1,5 +1,5 @@
-// What the rehearsal says when nobody gives it a script. It never pretends: every answer says that this is a rehearsal.
-// It also keeps the product's two silent conventions, so that background turns stay quiet without a real model.
+// The rehearsal's answers without a script. Every answer says that this is a rehearsal. It also keeps the
+// product's two silent conventions, so that background turns stay quiet without a real model.
 
 export const helpText = `(rehearsal) I am Parley's built-in rehearsal model. I need no key and no network, and I do not think: I follow a script.
 Write commands, one a line:
@@ -13,7 +13,7 @@ const asksForHelp = /\b(help|what can you do|who are you|what are you)\b/i;
 /** The answer to a message without commands. `turn` is 1 for the first message of a conversation. */
 export function smallTalk(text: string, turn: number, images: number): string {
   const said = text.trim();
-  // A background prompt names the token that means "nothing to say". We have nothing to say.
+  // A background prompt names the token for "nothing to say", which the rehearsal returns.
   if (/\bHEARTBEAT_OK\b/.test(said)) return "HEARTBEAT_OK";
   if (/\b(reply|answer|respond)\b[^\n]*\bNO_REPLY\b/i.test(said)) return "NO_REPLY";
   if (/^Write the summary\b/m.test(said))

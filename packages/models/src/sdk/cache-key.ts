@@ -1,5 +1,5 @@
-// The session as a provider may know it: always the same word for the same session, and nobody's id. Providers need it to send a conversation
-// to the machine that has its prefix in the cache.
+// Derives the name of a session for providers: always the same for one session, and nobody's id. Providers
+// use it to route a conversation to the machine that has its cached prefix.
 import { createHmac } from "node:crypto";
 import type { ModelRequest } from "../model.ts";
 import type { ProviderOptions } from "../provider.ts";
@@ -7,7 +7,7 @@ import type { ProviderOptions } from "../provider.ts";
 /** OpenAI refuses keys of more than 64 characters. */
 const shownHexChars = 32;
 
-/** Keyed, because a platform's ids are few enough to try them all. */
+/** Keyed with a secret, because there are few enough platform ids to try them all. */
 export function cacheKeyOf(
   { cacheKey }: Pick<ModelRequest, "cacheKey">,
   { cacheSecret = "" }: Pick<ProviderOptions, "cacheSecret">,

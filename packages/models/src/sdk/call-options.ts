@@ -5,7 +5,7 @@ import { nearestThinking } from "../thinking.ts";
 import { type PromptOptions, promptOf } from "./prompt.ts";
 import type { ProviderOptions } from "../provider.ts";
 
-/** `reasoning` is the SDKs' own scale; each maps it to what the model at hand takes: an effort, a budget, or nothing. */
+/** `reasoning` is the SDKs' own scale; each SDK maps it to an effort, a budget, or nothing. */
 export async function callOptions(
   request: ModelRequest,
   options: ProviderOptions,
@@ -25,7 +25,7 @@ export async function callOptions(
   };
 }
 
-/** Of a fallback the person who typed the level knows nothing: it gets the nearest that it takes. */
+/** The person set the level for another model, so a fallback gets the nearest level that it accepts. */
 function effortOf(
   { thinking }: ModelRequest,
   { facts }: ProviderOptions,
@@ -34,13 +34,13 @@ function effortOf(
   return level === "off" ? "none" : level;
 }
 
-/** Eyes only where the model has them. */
+/** Images are sent only to models that accept them. */
 export function promptOptions(provider: string, options: ProviderOptions): PromptOptions {
   const readImage = options.facts.input.includes("image") ? options.readImage : undefined;
   return { provider, signer: signerOf(options), readImage };
 }
 
-/** What was signed goes back to the provider that the config names, not to another one that speaks the same API. */
+/** Signed content goes back to the provider named in the config, and not to another with the same API. */
 export function signerOf({ id }: Pick<ProviderOptions, "id">): string {
   return id.slice(0, Math.max(id.indexOf("/"), 0)) || "compatible";
 }

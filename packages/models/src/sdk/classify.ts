@@ -1,18 +1,19 @@
-// From whatever an SDK threw or streamed to the kind of failure that decides what happens next. Words before numbers:
-// providers use one status for several things (429 for an empty account, 400 for a full context), but their codes and texts differ.
+// Classifies whatever an SDK threw or streamed into the kind of failure that decides what happens next. Words
+// come before status codes: providers use one status for several things (429 for an empty account, 400 for a
+// full context), but their codes and texts differ.
 import type { ModelError, ModelErrorKind } from "../model.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { NotAStream, TooLarge } from "./wire.ts";
 
 export interface FailureContext {
   readonly nowMs: number;
-  /** Whether response headers had come: then the answer was under way. */
+  /** True when response headers had come, so the answer was under way. */
   readonly answering: boolean;
-  /** Never shown: some providers repeat the key in their message. */
+  /** The API key, which is removed from messages because some providers repeat it there. */
   readonly secret?: string | undefined;
 }
 
-/** What is known of a failure, whatever its source. */
+/** The known facts of a failure, from any source. */
 interface Failure {
   readonly status: number | undefined;
   readonly text: string;
@@ -22,7 +23,7 @@ interface Failure {
 
 const messageChars = 300;
 
-/** Checked in order; the first that matches decides. `status`: only with one of these, or without any status. */
+/** Checked in order; the first match decides. `status`: only with one of these, or without any status. */
 const byWords: readonly {
   readonly kind: ModelErrorKind;
   readonly words: RegExp;
@@ -34,7 +35,8 @@ const byWords: readonly {
       /context_length_exceeded|context (length|window|size|limit)|prompt is too long|input is too long|too many (input )?tokens|token count[^"]*exceeds|exceeds[^"]*(maximum|max)[^"]*tokens|request_too_large/i,
     status: [400, 413, 422],
   },
-  // Google says "check your plan and billing details" of every quota; only one of nought needs another plan.
+  // Google says "check your plan and billing details" for every quota; only a quota of zero needs another
+  // plan.
   { kind: "billing", words: /RESOURCE_EXHAUSTED[\s\S]*(?:"quotaValue":\s*"0"|\blimit: 0\b)/ },
   { kind: "rate_limited", words: /RESOURCE_EXHAUSTED/ },
   {
@@ -88,7 +90,7 @@ function kindOf(error: unknown, { status, text }: Failure, answering: boolean): 
   return byStatus(status) ?? (answering ? "torn" : "unavailable");
 }
 
-/** 529 is Anthropic's "overloaded"; 408 and 504 are timeouts of the server or of a proxy before it. */
+/** 529 is Anthropic's "overloaded"; 408 and 504 are timeouts of the server or of a proxy in front of it. */
 function byStatus(status: number | undefined): ModelErrorKind | undefined {
   if (status === undefined || status < 300) return undefined;
   const exact: { readonly [status: number]: ModelErrorKind } = {
@@ -105,7 +107,10 @@ function byStatus(status: number | undefined): ModelErrorKind | undefined {
   return exact[status] ?? (status >= 500 ? "unavailable" : "invalid");
 }
 
-/** SDK errors carry `statusCode`, `responseBody` and `responseHeaders`; error events inside a stream are plain objects or such errors. */
+/**
+ * SDK errors carry `statusCode`, `responseBody` and `responseHeaders`; error events inside a stream are plain
+ * objects or such errors.
+ */
 function readFailure(error: unknown): Failure {
   if (error instanceof NotAStream)
     return { status: error.status, text: error.body, message: error.message, headers: {} };

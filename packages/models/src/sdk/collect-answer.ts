@@ -1,4 +1,5 @@
-// Collects one answer from the SDK's stream parts: texts and thoughts as they come, tool calls only when the answer is whole.
+// Collects one answer from the SDK's stream parts: texts and thoughts as they arrive, tool calls only when
+// the answer is whole.
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from "@ai-sdk/provider";
 import {
   type AssistantContent,
@@ -18,25 +19,30 @@ import { closeSeal } from "./prompt.ts";
 type Part<Type extends string> = Extract<LanguageModelV4StreamPart, { type: Type }>;
 
 export interface Gathering {
-  /** `started`: the model is at work on something that is not shown yet. Undefined: this part says nothing about progress. */
+  /**
+   * `started`: the model is working on something that is not shown yet. Undefined: this part shows no
+   * progress.
+   */
   add(
     part: LanguageModelV4StreamPart,
   ): Extract<ModelEvent, { type: "text" | "thinking" }> | { readonly type: "started" } | undefined;
   finished(part: Part<"finish">): readonly ModelEvent[];
   failed(error: ModelError): ModelEvent;
-  /** The provider wants to be asked to go on with what it has said so far; what follows is added to it. */
+  /**
+   * The provider paused and wants to be asked to go on from its words so far; later parts are added to them.
+   */
   paused(part: Part<"finish">): readonly AssistantContent[];
 }
 
 export interface CollectAnswerOptions {
   /** The name under which the SDK keeps this provider's options and metadata. */
   readonly provider: string;
-  /** Who may be handed back what it signed. */
+  /** The provider that may get back what it signed. */
   readonly signer: string;
   readonly price: ModelPrice | undefined;
   readonly contextWindow: number;
   readonly requestBytes: () => number;
-  /** Whether the provider ended an answer for a reason of its own that is neither its end nor a limit. */
+  /** True when the provider ended an answer for a reason of its own that is neither its end nor a limit. */
   readonly wasCut?: ((raw: string) => boolean) | undefined;
 }
 
@@ -73,7 +79,7 @@ export function collectAnswer({
     return thought;
   };
 
-  /** By the part itself: some servers give two calls one id. */
+  /** Keyed by the part itself, because some servers give two calls one id. */
   const contentOf = (calls: ReadonlyMap<Item, ToolCall>): readonly AssistantContent[] =>
     items.flatMap((item): readonly AssistantContent[] => {
       if (item.type === "text") return item.text === "" ? [] : [item];
@@ -97,7 +103,7 @@ export function collectAnswer({
       return [{ type: "thinking", text: "", signature: seal }, call];
     });
 
-  /** What a provider wants back with the whole answer, not with one part of it. */
+  /** Metadata that a provider wants back with the whole answer and not with one part of it. */
   const keep = (metadata: SharedV4ProviderMetadata | undefined): void => {
     const { reasoningDetails } = metaOf(metadata);
     if (reasoningDetails === undefined) return;
@@ -124,7 +130,7 @@ export function collectAnswer({
       if (part.type === "reasoning-start") thoughtOf(part.id, part.providerMetadata);
       if (part.type === "reasoning-end") {
         thoughtOf(part.id, part.providerMetadata);
-        // Some SDKs count their blocks anew; the next thought is another one.
+        // Some SDKs number their blocks anew, so the next thought is another one.
         thoughts.delete(part.id);
       }
       if (part.type === "reasoning-delta") {
@@ -178,7 +184,7 @@ export function collectAnswer({
       return [...events, { type: "end", stop, usage, content: contentOf(calls) }];
     },
     failed(error) {
-      // What had been written when it broke off was paid for.
+      // The text written before the break was paid for.
       const usage = items.length === 0 ? spent : total(estimatedUsage(size()));
       return {
         type: "end",
@@ -199,7 +205,9 @@ const cutOff =
   "the answer was cut off by its length limit, so no call in it can be trusted. Make the call again with shorter arguments, or in smaller steps";
 const noObject = "Send the arguments as one JSON object";
 
-/** No tool needs as many. What validates, stores and redacts arguments walks them by recursion. */
+/**
+ * No tool needs deeper arguments. Code that validates, stores and redacts arguments walks them by recursion.
+ */
 const mostLevels = 100;
 
 function nestsTooDeep(value: object): boolean {
@@ -211,9 +219,9 @@ function nestsTooDeep(value: object): boolean {
   return level.some((each) => typeof each === "object" && each !== null);
 }
 
-/** Strict JSON only: what a tolerant parser could close is a call that the model never finished. */
+/** Strict JSON only: a call that only a tolerant parser can close was never finished by the model. */
 function argumentsOf(input: string): { readonly args: JsonObject } | { readonly reason: string } {
-  // A call without arguments is written as nothing by some models.
+  // Some models write nothing for a call without arguments.
   if (input.trim() === "") return { args: {} };
   const value = jsonIn(input);
   if (value === undefined) return { reason: `the arguments are not valid JSON. ${noObject}` };

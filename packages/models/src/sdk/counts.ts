@@ -1,14 +1,17 @@
-// Token counts as servers write them: numbers as text, negative ones, none at all, sums that cannot be. What counts towards a cap must be a
-// number that can be true, so what is missing or impossible is estimated from the bytes that went over the wire.
+// Corrects token counts that servers write as text, as negative numbers, not at all, or as impossible sums.
+// Spend limits need plausible counts, so missing and impossible ones are estimated from the bytes on the
+// wire.
 import type { LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { Json, JsonObject, Usage } from "@parley/protocol";
 import { isObject } from "./json.ts";
 
-/** Where the APIs keep their counts: beside the answer, or in the message or the response that an event carries. */
+/**
+ * Where the APIs put their counts: beside the answer, or in the message or response that an event carries.
+ */
 const usageFields = ["usage", "usageMetadata"] as const;
 const carriers = ["message", "response"] as const;
 
-/** The event with counts that are numbers from nought up, or are not there. */
+/** The event with only non-negative numbers as counts; other counts are removed. */
 export function withPlainCounts(event: JsonObject): JsonObject {
   const changed: { [field: string]: Json } = {};
   for (const field of usageFields) if (field in event) changed[field] = plainUsage(event[field]);
@@ -40,20 +43,23 @@ function isCount(field: string): boolean {
   return /tokens?$|count$/i.test(field);
 }
 
-/** What bounds the counts of one call. */
+/** Bounds for the counts of one call. */
 export interface Size {
-  /** UTF-8 bytes of the request as it was sent, without pictures. */
+  /** UTF-8 bytes of the request as sent, without pictures. */
   readonly requestBytes: number;
-  /** Of the answer, thoughts included. */
+  /** UTF-8 bytes of the answer, thoughts included. */
   readonly answerBytes: number;
   readonly contextWindow: number;
 }
 
 const bytesPerToken = 4;
-/** Thoughts that are not sent, pictures and a vendor's own tools make counts larger than what is seen of them; not by more than this. */
+/**
+ * Hidden thoughts, pictures and a vendor's own tools make counts larger than what is visible, but not by more
+ * than this many context windows.
+ */
 const mostWindows = 8;
 
-/** The counts where they can be true, else our estimate; `estimated` says so. */
+/** The counts where they are plausible, otherwise our estimate, marked `estimated`. */
 export function soundUsage(usage: LanguageModelV4Usage, size: Size): Usage {
   const { total = 0, noCache, cacheRead = 0, cacheWrite = 0 } = usage.inputTokens;
   const input = {
@@ -78,7 +84,7 @@ export function soundUsage(usage: LanguageModelV4Usage, size: Size): Usage {
   };
 }
 
-/** For a call whose counts never came: it was paid for all the same. */
+/** For a call whose counts never came; it was paid for nevertheless. */
 export function estimatedUsage({ requestBytes, answerBytes }: Size): Usage {
   return {
     inputTokens: Math.ceil(requestBytes / bytesPerToken),

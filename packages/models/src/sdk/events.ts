@@ -1,15 +1,19 @@
-// An event stream as servers write it, made into one that every SDK can read: events without a blank line between or behind them, any line
-// break, and whatever a driver knows about the habits of its servers. Half an event at the end is none: what is torn stays torn.
+// Normalizes event streams so that every SDK can read them: events without blank lines between or after them,
+// any line break, and the repairs of a driver that knows its servers. Half an event at the end is dropped, so
+// that a torn stream stays torn.
 import type { Json, JsonObject } from "@parley/protocol";
 import { withPlainCounts } from "./counts.ts";
 import { isObject, jsonIn } from "./json.ts";
 
-/** Changes one event of a stream; `end`: the mark with which OpenAI's streams end. Made anew for each stream. */
+/**
+ * Changes the events of one stream; `end` replaces the mark with which OpenAI's streams end. Created anew for
+ * each stream.
+ */
 export type MendEvents = () => { event(event: JsonObject): JsonObject; end?(): readonly JsonObject[] };
 
 const endMark = "[DONE]";
 
-/** `progress` is called for every event but pings. */
+/** `progress` is called for every event except pings. */
 export function tidyEvents(
   progress: () => void,
   mend: MendEvents | undefined,
@@ -17,7 +21,7 @@ export function tidyEvents(
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const mender = mend?.();
-  /** Of the line that has not ended: kept in pieces, so that a long line costs no more than its length. */
+  /** Pieces of the unfinished line, so that a long line costs no more than its length. */
   let pieces: string[] = [];
   let wasReturn = false;
   let data: string[] = [];
@@ -29,7 +33,7 @@ export function tidyEvents(
     const known = data.length === 0 ? undefined : parsed(text);
     data = [];
     if (known === undefined) {
-      // No JSON: the SDK says what is wrong with it.
+      // Not JSON; the SDK says what is wrong with it.
       if (text.trim() !== "") yield written(text.replaceAll("\n", " "));
       return;
     }

@@ -1,7 +1,7 @@
-// JSON from outside: parsed without a throw, and told apart.
+// Parses untrusted JSON without throwing, and tells objects apart.
 import type { Json, JsonObject } from "@parley/protocol";
 
-/** Undefined for what is no JSON: half of it, or something else. */
+/** Undefined for a text that is not JSON, or only half of it. */
 export function jsonIn(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;

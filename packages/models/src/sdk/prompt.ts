@@ -1,7 +1,9 @@
-// From our request to the SDK's prompt. Two decisions live here, both for the providers' prompt caches, which match from the front:
-// - The volatile zone follows the stable one at once. It changes only with surface, level or model, so within a conversation the whole
-//   prefix through the history stays the same; behind the history it would have to be read anew with every call.
-// - What a provider signed (thinking, Gemini's call signatures) goes back only to the provider that signed it.
+// Converts our request to the SDK's prompt. Two decisions serve the providers' prompt caches, which match
+// from the front:
+// - The volatile zone directly follows the stable one. It changes only with surface, level or model, so
+//   within a conversation the whole prefix through the history stays the same; behind the history it would
+//   have to be read anew on every call.
+// - Signed content (thinking, Gemini's call signatures) goes back only to the provider that signed it.
 import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
@@ -17,11 +19,11 @@ export type ReadImage = (path: string) => Promise<Uint8Array>;
 export interface PromptOptions {
   /** The name under which the SDK keeps this provider's options. */
   readonly provider: string;
-  /** Whose seals are opened. */
+  /** The provider whose seals are opened. */
   readonly signer: string;
-  /** Absent: images are named in words, for models without eyes. */
+  /** Absent: images are described in words, for models that take none. */
   readonly readImage?: ReadImage | undefined;
-  /** Marks the ends of the stable zone and of the history for caches that must be told. */
+  /** Marks the ends of the stable zone and of the history, for providers whose caches need marks. */
   readonly cacheMark?: SharedV4ProviderOptions;
 }
 
@@ -42,7 +44,10 @@ export async function promptOf(
   return prompt;
 }
 
-/** The results of parallel calls stand in one message: Gemini refuses an answer whose calls it does not find answered in the next one. */
+/**
+ * Puts the results of parallel calls into one message, because Gemini requires all answers in the message
+ * after the calls.
+ */
 function joined(messages: readonly LanguageModelV4Message[]): LanguageModelV4Message[] {
   const done: LanguageModelV4Message[] = [];
   for (const message of messages) {
@@ -54,7 +59,10 @@ function joined(messages: readonly LanguageModelV4Message[]): LanguageModelV4Mes
   return done;
 }
 
-/** One message where caches work by themselves (some servers accept only one); two where the boundary must be marked. */
+/**
+ * One message where caches work by themselves (some servers accept only one); two where the boundary needs a
+ * mark.
+ */
 function systemOf(
   { stable, volatile }: ModelRequest["system"],
   { cacheMark }: PromptOptions,
@@ -152,11 +160,11 @@ function imageInWords(image: ImageContent): string {
   return `[image: ${image.path.slice(image.path.lastIndexOf("/") + 1)}, ${image.mediaType}]`;
 }
 
-// ---- seals: what a provider wants back unchanged, as the text of `Thinking.signature` ----
+// ---- seals: data that a provider wants back unchanged, as the text of `Thinking.signature` ----
 
 export interface Seal {
   readonly by: string;
-  /** Of the thought itself, or of the tool call that follows it. */
+  /** Belongs to the thought itself, or to the tool call that follows it. */
   readonly of: "thought" | "call";
   readonly meta: JsonObject;
 }
@@ -166,7 +174,7 @@ export function closeSeal(seal: Seal): string {
 }
 
 function openSeal(signature: string): Seal | null {
-  // Signed by something that is not this code: not ours to hand back.
+  // Not written by this code, so not ours to return.
   const seal = jsonIn(signature);
   return isObject(seal) && "by" in seal && "meta" in seal ? (seal as unknown as Seal) : null;
 }

@@ -1,11 +1,14 @@
-// How long a server asks us to wait, in the spellings that providers use. Undefined when it does not say.
+// Reads how long a server asks us to wait, in the forms that providers use. Undefined when it does not say.
 
 type Headers = { readonly [name: string]: string | undefined };
 
-/** A server that asks for more is not believed. */
+/** Longer requests are not believed. */
 const longestMs = 7 * 86_400_000;
 
-/** `retry-after-ms` in milliseconds; `retry-after` in seconds or as an HTTP date; Google's RetryInfo in the body. Never negative. */
+/**
+ * Milliseconds, never negative: from `retry-after-ms` in milliseconds, `retry-after` in seconds or as an HTTP
+ * date, or Google's RetryInfo in the body.
+ */
 export function retryAfterMs(headers: Headers, body: string, nowMs: number): number | undefined {
   const waitMs = googleDay.test(body) ? untilGoogleDayMs(nowMs) : toldMs(headers, body, nowMs);
   return waitMs === undefined ? undefined : Math.min(waitMs, longestMs);
@@ -25,7 +28,7 @@ function toldMs(headers: Headers, body: string, nowMs: number): number | undefin
   return delay === undefined ? undefined : Math.ceil(Number(delay) * 1000);
 }
 
-/** The violated quota is one of a day: the RetryInfo beside it speaks of seconds all the same. */
+/** A daily quota was exceeded; the RetryInfo beside it nevertheless names seconds. */
 const googleDay = /"quotaId":\s*"[^"]*PerDay/;
 
 /** Google's daily quotas begin anew at midnight in California. */

@@ -1,5 +1,6 @@
-// One call of an SDK's language model as our stream of events. Keeps three promises whatever a server does: it ends, with exactly one
-// `end` event; a stream without its terminal event is `torn`, never an answer; a tool call appears only after a whole answer.
+// Runs one call of an SDK's language model as our stream of events. Whatever a server does, it keeps three
+// promises: it ends with exactly one `end` event; a stream without its terminal event is `torn` and never an
+// answer; tool calls appear only after a whole answer.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -15,29 +16,35 @@ import type { MendEvents } from "./events.ts";
 import { streamed } from "./whole-answer.ts";
 import { watchedFetch, watching, type WireWatch } from "./wire.ts";
 
-/** What a provider adds: how its SDK is made, and how a request is written for it. */
+/** A provider's own part: how to create its SDK, and how to write a request for it. */
 export interface Driver {
   /** The name under which the SDK keeps this provider's options and metadata. */
   readonly provider: string;
   /** Loads the SDK; called once. Its requests go through `watched`. */
   open(watched: typeof fetch): Promise<LanguageModelV4>;
   write(request: ModelRequest): Promise<LanguageModelV4CallOptions>;
-  /** Where the defaults do not fit: a local server loads its model before it answers. */
+  /**
+   * Timers that differ from the defaults, for example because a local server loads its model before it
+   * answers.
+   */
   readonly timers?: Partial<ModelTimers>;
-  /** How its stream is written: events of `data:` lines, or a JSON object a line. Default `events`. */
+  /** Form of its stream: events of `data:` lines, or one JSON object per line. Default `events`. */
   readonly lines?: "events" | "json";
-  /** What is known of its servers' habits: see events.ts. */
+  /** Repairs for its servers' events; see events.ts. */
   readonly mendEvents?: MendEvents;
-  /** Whether it ended the answer for a reason of its own (`raw`) that is neither the answer's end nor a limit. */
+  /**
+   * True when `raw` says that it ended the answer for a reason of its own that is neither the end nor a
+   * limit.
+   */
   readonly wasCut?: (raw: string) => boolean;
-  /** Whether it stopped (`raw`) only to be asked to go on with its own words. */
+  /** True when `raw` says that it stopped only to be asked to go on from its own words. */
   readonly pauses?: (raw: string) => boolean;
 }
 
 export function sdkModel(options: ProviderOptions, driver: Driver): Model {
   const { id, facts } = options;
   let opened: Promise<LanguageModelV4> | null = null;
-  /** One that could not be loaded is tried again with the next call. */
+  /** When loading fails, the next call tries again. */
   const open = (): Promise<LanguageModelV4> => {
     opened ??= driver.open(watchedFetch).catch((error: unknown) => {
       opened = null;
@@ -108,7 +115,7 @@ async function* call(
         wait.reading(true);
         const next = await halt.orStopped(reader.read());
         wait.reading(false);
-        // The SDK marks what broke off as interrupted; a stream that only stops has said nothing at all.
+        // The SDK marks a broken answer as interrupted; for a stream that just stops it says nothing.
         if (next.done || (next.value.type === "finish" && brokenOff(next.value))) {
           return yield answer.failed({ kind: "torn", message: "the stream ended before the answer did" });
         }
@@ -143,7 +150,7 @@ async function* call(
   } finally {
     wait.end();
     halt.end();
-    // Not awaited: a body that hangs may hang its own cancelling.
+    // Not awaited, because cancelling a body that hangs may hang too.
     reader?.cancel().catch(() => {});
   }
 
@@ -152,7 +159,7 @@ async function* call(
   }
 }
 
-/** Pictures are charged by their size in pixels, not by the bytes of their encoding. */
+/** Pictures are charged by their pixels, not by the bytes of their encoding. */
 function bytesOf(body: string): number {
   return Buffer.byteLength(body.replaceAll(/[A-Za-z0-9+/]{2000,}={0,2}/g, ""));
 }
@@ -164,7 +171,7 @@ function brokenOff(finish: Extract<LanguageModelV4StreamPart, { type: "finish" }
   return unified === "interrupted" || unified === "error";
 }
 
-/** Aborts the request when the caller's signal or a timer says so, and stops waiting for it in the same moment. */
+/** Aborts the request when the caller's signal or a timer fires, and stops waiting for it at once. */
 function haltable(signal: AbortSignal): {
   readonly signal: AbortSignal;
   stop(why: ModelError): void;
@@ -179,7 +186,7 @@ function haltable(signal: AbortSignal): {
     reject = refuse;
   });
   halted.catch(() => {
-    // Whoever waits learns it through orStopped; with nobody waiting it is no failure.
+    // A waiting caller learns it through orStopped; without one it is no failure.
   });
   const stop = (reason: ModelError): void => {
     why ??= reason;

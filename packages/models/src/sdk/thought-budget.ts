@@ -1,8 +1,9 @@
-// Where thoughts and answer share one limit: an SDK sets the budget of the thoughts without looking at it, and an answer that got nothing of
-// it would be empty. The written request is mended on its way out, because only there both numbers stand.
+// Bounds the thinking budget where thoughts and answer share one limit: SDKs set it without regard to the
+// limit, which can leave nothing for the answer. The request is corrected after the SDK wrote it, because
+// only there both numbers stand.
 import type { JsonObject } from "@parley/protocol";
 
-/** `mend` gets the request's body as it was written. */
+/** `mend` gets the request's body as the SDK wrote it. */
 export function mendedFetch(watched: typeof fetch, mend: (body: JsonObject) => JsonObject): typeof fetch {
   return (input, init) => {
     const body = init?.body;
@@ -15,7 +16,7 @@ export function mendedFetch(watched: typeof fetch, mend: (body: JsonObject) => J
   };
 }
 
-/** At most half of the limit, at least what the provider takes. */
+/** At most half of the limit, and at least the provider's minimum. */
 export function budgetWithin(maxTokens: number, budgetTokens: number, leastTokens: number): number {
   return Math.max(leastTokens, Math.min(budgetTokens, Math.floor(maxTokens / 2)));
 }

@@ -1,5 +1,6 @@
-// How long a call waits for its server: first for headers, then for the first token, then between events, and for all of it. On the monotonic
-// clock. Between events, time in which nobody reads does not count: a slow consumer is not a slow server.
+// Timeouts of one call: for the headers, the first token, each gap between events, and the whole. They use
+// the monotonic clock. Time in which nobody reads does not count between events, because a slow consumer is
+// not a slow server.
 import type { Clock, Timer } from "@parley/protocol";
 import type { ModelTimers } from "../provider.ts";
 
@@ -7,14 +8,14 @@ export interface Timeouts {
   headers(): void;
   firstToken(): void;
   progress(): void;
-  /** Around each wait for the stream's next event. */
+  /** Call it around each wait for the stream's next event. */
   reading(now: boolean): void;
   end(): void;
 }
 
 export type Stage = "headers" | "first token" | "next event" | "end of the answer";
 
-/** `lost` is called once, with what did not come and the milliseconds that were waited. */
+/** `lost` is called once, with the missing thing and the milliseconds waited. */
 export function timeouts(
   timers: ModelTimers,
   clock: Clock,
@@ -50,7 +51,8 @@ export function timeouts(
       if (stage === "next event") sinceMs = clock.mono();
     },
     reading(now) {
-      // The first token has one deadline from the headers on; only between events does a pause start the count again.
+      // The first token has one deadline from the headers on; only between events does a pause restart the
+      // count.
       if (now && stage === "next event") sinceMs = clock.mono();
       isReading = now;
     },

@@ -1,5 +1,5 @@
-// An answer that came in one piece although a stream was asked for. The SDK reads it as the answer to a request without a stream; it is not asked
-// for again, because that would be paid for twice.
+// Handles an answer that came in one piece although a stream was asked for. The SDK reads it as the answer to
+// a request without a stream. The server is not asked again, because that would be paid for twice.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -8,7 +8,7 @@ import type {
 } from "@ai-sdk/provider";
 import { WholeAnswer, watching, type WireWatch } from "./wire.ts";
 
-/** The parts of the answer; those of an answer that came in one piece too. */
+/** The parts of the answer, whether it was streamed or came in one piece. */
 export async function streamed(
   model: LanguageModelV4,
   written: LanguageModelV4CallOptions,

@@ -1,6 +1,7 @@
-// The bytes under the SDK: tells when headers came and when an event came, refuses what is no answer, and bounds its size (I9). What comes is
-// known by how it begins, not by what its headers call it: servers and proxies name streams text, and JSON a stream.
-// Comment lines and pings are not progress: a server can send them forever without answering.
+// The HTTP layer under the SDK: reports headers and events, refuses responses that are no answer, and bounds
+// their size (I9). It recognises a response by how it begins and not by its headers, because servers and
+// proxies call streams text and JSON a stream. Comment lines and pings do not count as progress: a server can
+// send them forever without answering.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Json } from "@parley/protocol";
 import { withPlainCounts } from "./counts.ts";
@@ -10,16 +11,19 @@ import { isObject, jsonIn } from "./json.ts";
 export interface WireWatch {
   headers(): void;
   progress(): void;
-  /** The body of the request, as it goes out. */
+  /** Called with the request's body as it goes out. */
   sent?(body: string): void;
   /** See `Driver`. */
   readonly lines: "events" | "json";
   readonly mendEvents?: MendEvents | undefined;
-  /** An answer that has come already: nothing is asked. */
+  /** An answer that has already arrived, so that no request is sent. */
   readonly whole?: string;
 }
 
-/** The server answered 2xx with a web page or an error instead of a stream: a captive portal, a proxy's error page, a wrong address. */
+/**
+ * The server answered 2xx with a web page or an error instead of a stream: a captive portal, a proxy's error
+ * page, a wrong address.
+ */
 export class NotAStream extends Error {
   override readonly name = "NotAStream";
   readonly status: number;
@@ -32,7 +36,9 @@ export class NotAStream extends Error {
   }
 }
 
-/** The server answered a request for a stream with the whole answer at once. Asking again would pay for it twice. */
+/**
+ * The server answered a streaming request with the whole answer at once. Asking again would pay for it twice.
+ */
 export class WholeAnswer extends Error {
   override readonly name = "WholeAnswer";
   readonly body: string;
@@ -47,11 +53,14 @@ export class TooLarge extends Error {
   override readonly name = "TooLarge";
 }
 
-/** Far above any answer of any model; only a broken or hostile server sends more. */
+/** Far above any model's longest answer; only a broken or hostile server sends more. */
 const longestAnswerBytes = 32 * 1024 * 1024;
 const errorBodyChars = 4096;
 
-/** Whose call it is: an SDK takes its `fetch` when it is made, which costs too much to do for every call. */
+/**
+ * The call that a request belongs to; an SDK takes its `fetch` when it is created, which costs too much to do
+ * per call.
+ */
 const watches = new AsyncLocalStorage<WireWatch>();
 
 /** Runs a call of an SDK whose `fetch` is `watchedFetch`. */
@@ -59,7 +68,7 @@ export function watching<T>(watch: WireWatch, call: () => T): T {
   return watches.run(watch, call);
 }
 
-/** `fetch` for SDKs. Only within `watching`. */
+/** The `fetch` for SDKs. Works only inside `watching`. */
 export const watchedFetch: typeof fetch = async (input, init) => {
   const watch = watches.getStore();
   if (watch === undefined) throw new Error("an SDK asked its server outside of a call");
@@ -78,7 +87,10 @@ export const watchedFetch: typeof fetch = async (input, init) => {
   return new Response(body.pipeThrough(tidyEvents(watch.progress, watch.mendEvents)), response);
 };
 
-/** The first byte that is no blank, as a character; empty for an empty body. The bytes are handed on from the beginning. */
+/**
+ * The first byte that is not blank, as a character; empty for an empty body. All bytes are passed on from the
+ * beginning.
+ */
 async function peek(
   stream: ReadableStream<Uint8Array>,
 ): Promise<{ readonly begins: string; readonly body: ReadableStream<Uint8Array> }> {
@@ -112,14 +124,17 @@ function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   return new Response(body).text();
 }
 
-/** JSON in place of a stream. A list is a stream's events in one piece; an object is the whole answer, or why there is none. */
+/**
+ * Handles JSON in place of a stream. A list is a stream's events in one piece; an object is the whole answer,
+ * or an error.
+ */
 function whole(
   text: string,
   status: number,
   { mendEvents, progress }: WireWatch,
 ): ReadableStream<Uint8Array> | null {
   const value = jsonIn(text);
-  // Cut off on its way, or of another kind: an empty stream is a torn one.
+  // Cut off on its way, or of another kind; an empty stream is a torn one.
   if (value === undefined) return null;
   if (Array.isArray(value)) {
     const events = value.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
@@ -152,7 +167,7 @@ function bounded(): TransformStream<Uint8Array, Uint8Array> {
 const newline = 0x0a;
 const brace = 0x7b;
 
-/** Of a JSON object a line: passes everything on unchanged. */
+/** For one JSON object per line; passes everything on unchanged. */
 function progressLines({ progress }: WireWatch): TransformStream<Uint8Array, Uint8Array> {
   let isObjectLine = false;
   let begins = true;
