@@ -13,7 +13,7 @@ export interface Import {
   readonly names: readonly string[];
 }
 
-export interface Factory {
+interface Factory {
   readonly name: string;
   /** The declared return type, without its `Promise<>`. */
   readonly makes: string;
@@ -44,7 +44,7 @@ export interface SourceFile {
   readonly errors: readonly string[];
 }
 
-export interface Use {
+interface Use {
   readonly name: string;
   readonly line: number;
   /** The number of arguments of a call or `new`; null where it is neither. */

@@ -1,5 +1,6 @@
-// Every check of the repository in one run: web build, lint, format, types, then all test projects. Goes on after a failure, so that one run
-// tells everything, and ends with the line "N passed, N failed": one for each static check, one for each test.
+// Every check of the repository in one run: web build, lint, format, unused code, types, then all test projects. It goes on
+// after a failure, so that one run tells everything, and ends with the line "N passed, N failed": one for each static
+// check, one for each test.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { at, root, toolEnv } from "./places.mjs";
@@ -111,6 +112,7 @@ export async function runChecks(args) {
     results.push(await staticCheck("web app", () => prepared({ web: true })));
     results.push(await staticCheck("lint", turbo("//#check:lint")));
     results.push(await staticCheck("format", turbo("//#check:format")));
+    results.push(await staticCheck("unused", turbo("//#check:unused")));
     results.push(await staticCheck("types", turbo("typecheck")));
     results.push(await vitest(args));
   }

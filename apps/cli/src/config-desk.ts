@@ -40,7 +40,7 @@ export interface Written {
 }
 
 /** As they come over the wire. */
-export function problemsOf(told: MethodResult<"config.validate">["problems"]): readonly ConfigProblem[] {
+function problemsOf(told: MethodResult<"config.validate">["problems"]): readonly ConfigProblem[] {
   return told.map(({ path, message, line, column, fix }) => ({
     path,
     message,

@@ -19,8 +19,8 @@ export interface Probe {
 
 const answerWithinMs = 15_000;
 
-export const telegramRoot = "https://api.telegram.org";
-export const discordRoot = "https://discord.com/api";
+const telegramRoot = "https://api.telegram.org";
+const discordRoot = "https://discord.com/api";
 
 export async function probeTelegram(token: string, apiRoot = telegramRoot): Promise<Probe> {
   const answer = await ask(`${apiRoot.replace(/\/+$/, "")}/bot${token}/getMe`, {}, token);

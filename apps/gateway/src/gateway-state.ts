@@ -4,7 +4,7 @@ import type { Store } from "@parley/store";
 
 export type Phase = "starting" | "running" | "draining" | "safe-mode";
 
-export interface StateReport {
+interface StateReport {
   readonly state: "starting" | "ok" | "degraded" | "draining" | "safe-mode";
   /** Why it is not `ok`; empty when it is. */
   readonly reasons: readonly string[];

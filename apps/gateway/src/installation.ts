@@ -18,14 +18,14 @@ const webFolder = join(root, "apps/web/dist");
 export const webRoot = existsSync(webFolder) ? webFolder : null;
 
 /** Undefined where no docs lie beside the program. */
-export function documentation(folder: string = root): DocumentationFacts | undefined {
+function documentation(folder: string = root): DocumentationFacts | undefined {
   const path = join(folder, "docs");
   if (!existsSync(join(path, "ARCHITECTURE.md"))) return undefined;
   // A bundle has no sources to look into.
   return { path, ...(existsSync(join(folder, "packages/agent/src")) ? { source: folder } : {}) };
 }
 
-export function commandLine(folder: string = root): string | undefined {
+function commandLine(folder: string = root): string | undefined {
   const path = join(folder, "bin/parley");
   return existsSync(path) ? path : undefined;
 }

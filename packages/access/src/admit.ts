@@ -58,7 +58,7 @@ export interface AdmitOptions {
   readonly authority?: (inbound: Inbound, owner: boolean) => string;
 }
 
-export interface Call {
+interface Call {
   /** It is a command of ours: that calls us as a mention does. */
   readonly isCommand: boolean;
   /** What /activation set in the session; asked for only when it decides. */

@@ -33,7 +33,7 @@ export type PairingRequest = z.infer<typeof requestSchema>;
 export type Paired = z.infer<typeof pairedSchema>;
 
 /** `asked`: a new code, to be told once. `pending`: told already. `full`: too many strangers wait; say nothing. */
-export type PairingAnswer =
+type PairingAnswer =
   | { readonly kind: "asked"; readonly code: string }
   | { readonly kind: "pending" }
   | { readonly kind: "full" };

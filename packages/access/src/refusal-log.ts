@@ -3,7 +3,7 @@
 import type { Clock, LogFields, Timer } from "@parley/protocol";
 
 /** Closed, so that they can be counted and looked for. */
-export const refusalReasons = [
+const refusalReasons = [
   // Of the control plane.
   "host",
   "origin",

@@ -13,10 +13,10 @@ export { discordActions, discordCapabilities } from "./discord/capabilities.ts";
 export type { DiscordOptions } from "./discord/discord.ts";
 export type { DiscordMemory } from "./discord/memory.ts";
 export { migratedChatId } from "./telegram/refusals.ts";
-export { normalize as normalizeTelegram, type ChatMigration } from "./telegram/normalize.ts";
+export { normalize as normalizeTelegram } from "./telegram/normalize.ts";
 export { telegramActions, telegramCapabilities } from "./telegram/capabilities.ts";
 export { telegram, type TelegramChannel, type TelegramOptions } from "./telegram/telegram.ts";
-export type { TelegramWebhook, WebhookHandler } from "./telegram/webhook.ts";
+export type { WebhookHandler } from "./telegram/webhook.ts";
 
 export const discord = async (options: DiscordOptions): Promise<Channel> =>
   (await import("./discord/discord.ts")).discord(options);

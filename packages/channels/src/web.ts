@@ -41,7 +41,7 @@ export interface WebMessage {
 /** A button that says `value` in the chat, or a link. */
 export type WebButton = Pick<Button, "label" | "value" | "url" | "style">;
 
-export interface WebSaid {
+interface WebSaid {
   /** Unique in this account: the client's idempotency key under its peer. */
   readonly id: string;
   readonly address: Address;

@@ -12,7 +12,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Channel, SendOptions } from "@parley/channels";
 
-export const contractCases = [
+const contractCases = [
   "an event is acknowledged only after receive resolved",
   "an event whose receive rejected is not acknowledged and comes again",
   "events come in the platform's order",
@@ -35,9 +35,9 @@ export const contractCases = [
   "typing resolves",
   "an attachment is downloaded whole, and not beyond the limit",
 ] as const;
-export type ContractCase = (typeof contractCases)[number];
+type ContractCase = (typeof contractCases)[number];
 
-export interface ContractPlatform {
+interface ContractPlatform {
   readonly channel: Channel;
   /** A person writes. `dm`: privately; `mention`: in a group, naming the bot; `bystander`: in a group, to nobody. */
   says(how: "dm" | "mention" | "bystander", text: string): void;

@@ -13,7 +13,7 @@ import type { Role } from "./node-identity.ts";
 import type { NodeRegistry } from "./node-registry.ts";
 
 /** Every account's connection, made by the wiring. */
-export interface AccountChannels {
+interface AccountChannels {
   /** By `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
   /** Of Telegram accounts in webhook mode, by account. */
@@ -23,7 +23,7 @@ export interface AccountChannels {
 }
 
 /** What the nodes share of the store. */
-export interface ClusterStore {
+interface ClusterStore {
   readonly cells: Store["cells"];
   /** Frees leases of processes that are gone; resolves with how many. */
   freeLeases(of: DeadLeases): Promise<number>;
@@ -41,7 +41,7 @@ export interface ClusterOptions {
 }
 
 /** What the running daemon lends. */
-export interface ClusterWork {
+interface ClusterWork {
   readonly pools: Pick<Pools, "lead">;
   readonly waker: Pick<WorkNotifier, "serve">;
   readonly receive: Receive;

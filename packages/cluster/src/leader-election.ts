@@ -41,12 +41,12 @@ const marginMs = 500;
 export const leaderCell = (account: string): string => `leader:${account}`;
 
 /** Who leads by the cell's value. */
-export interface Leader {
+interface Leader {
   readonly node: string;
   readonly boot: string;
 }
 
-export function readLeader(value: string): Leader {
+function readLeader(value: string): Leader {
   const { node, boot } = JSON.parse(value) as Leader;
   return { node, boot };
 }

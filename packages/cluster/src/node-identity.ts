@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Fault, isFault } from "@parley/protocol";
 import { lockHome, type HomeLock } from "@parley/store";
 
-export const roles = ["all", "edge", "worker"] as const;
+const roles = ["all", "edge", "worker"] as const;
 /** `edge`: holds connections, receives and delivers. `worker`: runs turns. `all`: both. */
 export type Role = (typeof roles)[number];
 

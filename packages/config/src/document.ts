@@ -3,7 +3,7 @@
 import { parse, type ObjectNode, type ValueNode } from "@humanwhocodes/momoa";
 import { formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
 
-export interface Position {
+interface Position {
   readonly line: number;
   readonly column: number;
 }

@@ -31,7 +31,7 @@ export const wellKnownProviders: ReadonlySet<string> = new Set([
 ]);
 
 /** Answers without key or network: what is left when nothing is configured. */
-export const rehearsalModel = "rehearsal/rehearsal";
+const rehearsalModel = "rehearsal/rehearsal";
 
 export function providersOf(file: ConfigFile, env: Env): { readonly [name: string]: ProviderConfig } {
   const providers: { [name: string]: ProviderConfig } = { ...file.models.providers };

@@ -3,7 +3,7 @@
 
 import type { EventName, EventPayloads } from "@parley/protocol";
 
-export interface Follower {
+interface Follower {
   /** Something durable was appended to the stream. */
   wake(): void;
   /** Shown now or never: `frame` is the event, ready to send. */

@@ -8,7 +8,7 @@ import type { Cells } from "@parley/store";
 
 export type KeyStore = Pick<Cells, "get" | "put">;
 
-export interface KeyedRequest {
+interface KeyedRequest {
   /** Keys of one peer mean nothing to another. */
   readonly peer: string;
   readonly method: string;

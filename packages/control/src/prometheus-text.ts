@@ -1,13 +1,13 @@
 // Numbers in Prometheus' text format (exposition format 0.0.4). Names and units by its conventions: base units, `_total` for what only grows.
 // Series are bounded (I9): beyond the limit what is new is counted together under "other".
 
-export type Labels = { readonly [name: string]: string };
+type Labels = { readonly [name: string]: string };
 
-export interface Counter {
+interface Counter {
   add(labels: Labels, by?: number): void;
 }
 
-export interface Histogram {
+interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 

@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 import type { Clock } from "@parley/protocol";
 
 /** Sent to a client that cannot keep up: "try again later" (RFC 6455 registry). */
-export const slowClose = 1013;
+const slowClose = 1013;
 
 export interface SendBufferLimits {
   /** Bytes in the buffer from which on shown events are dropped and durable ones wait. */
@@ -15,7 +15,7 @@ export interface SendBufferLimits {
   readonly stalledMs: number;
 }
 
-export const sendBufferLimits: SendBufferLimits = {
+const sendBufferLimits: SendBufferLimits = {
   softBytes: 1_048_576,
   hardBytes: 8_388_608,
   stalledMs: 30_000,

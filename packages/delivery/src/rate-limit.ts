@@ -2,7 +2,7 @@
 // earning a ban; forgets chats that are quiet, so that it stays small (I9).
 import type { Clock } from "@parley/protocol";
 
-export interface Rate {
+interface Rate {
   /** Messages that may go out at once after a quiet time. */
   readonly burst: number;
   /** Milliseconds in which one more becomes free. */

@@ -12,7 +12,7 @@ import {
 import type { PartView } from "@parley/store";
 import { markedLate } from "./late-mark.ts";
 
-export interface PartSending extends SendOptions {
+interface PartSending extends SendOptions {
   /** 0 for what is on time. */
   readonly lateMs: number;
   /** Awaited before a new message takes the place of a refused edit; what it throws forbids it. */

@@ -1,7 +1,7 @@
 // Language models behind one contract. Providers load their SDK on the first call.
 export * from "./cooldown.ts";
 export * from "./fallback.ts";
-export { modelApis, type ModelApi, type ModelFacts } from "./known.ts";
+export { type ModelApi } from "./known.ts";
 export * from "./model.ts";
 export * from "./price.ts";
 export * from "./providers/anthropic-messages.ts";
@@ -9,7 +9,6 @@ export * from "./providers/google.ts";
 export * from "./providers/ollama.ts";
 export * from "./providers/openai-completions.ts";
 export * from "./providers/openai-responses.ts";
-export type { ReadImage } from "./sdk/prompt.ts";
 export * from "./provider.ts";
 export * from "./registry.ts";
 export * from "./rehearsal/rehearsal.ts";

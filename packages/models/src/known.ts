@@ -4,7 +4,7 @@
 import { thinkingLevels, type ThinkingLevel } from "@parley/protocol";
 import type { ModelPrice } from "./price.ts";
 
-export const modelApis = [
+const modelApis = [
   "openai-completions",
   "openai-responses",
   "anthropic-messages",

@@ -5,7 +5,7 @@ import { Fault, type Clock, type FaultCode } from "@parley/protocol";
 import { knownProvider } from "./known.ts";
 import type { DeclaredProvider } from "./registry.ts";
 
-export interface Speech {
+interface Speech {
   readonly bytes: Uint8Array;
   readonly mediaType: string;
 }

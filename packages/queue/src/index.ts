@@ -1,10 +1,10 @@
 // Lanes: schedules the work on them, leases it to one holder at a time, and repeats what failed.
 export * from "./backoff.ts";
 export { type LeaseHandle } from "./lease-handle.ts";
-export { type Bus, redisBus, type RedisBusOptions, silentBus } from "./bus.ts";
-export { bullNotifier, type BullNotifierOptions } from "./bull-notifier.ts";
+export { type Bus, redisBus, silentBus } from "./bus.ts";
+export { bullNotifier } from "./bull-notifier.ts";
 export * from "./lane-runner.ts";
-export { type HintSource, localNotifier, type Wake, type WorkNotifier } from "./work-notifier.ts";
+export { type HintSource, localNotifier, type WorkNotifier } from "./work-notifier.ts";
 export { startPools, turnPools, type Pools, type PoolsOptions } from "./pools.ts";
 export { turnNames } from "./turn-names.ts";
 export { untilStored } from "./until-stored.ts";

@@ -30,7 +30,7 @@ export interface PoolsOptions {
 }
 
 export const turnPools = ["main", "cron", "subagent", "heartbeat"] as const;
-export type TurnPool = (typeof turnPools)[number];
+type TurnPool = (typeof turnPools)[number];
 
 export interface Pools {
   turnsRunning(): number;

@@ -3,7 +3,7 @@
 import type { ConversationKey } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
-export interface DroppedMessages {
+interface DroppedMessages {
   readonly count: number;
   /** One of them was meant for us. */
   readonly isOwed: boolean;

@@ -14,13 +14,7 @@ export { mediaFolder } from "./media/media-store.ts";
 export type { MediaReaderOptions } from "./media/read-attachment.ts";
 export { startupDue } from "./memory/startup-memory.ts";
 export { directiveCommand, directiveNames, isClearing, readDirectives } from "./models/directives.ts";
-export {
-  modelCatalog,
-  modelField,
-  type FoundModel,
-  type ModelCatalog,
-  type ModelChoice,
-} from "./models/model-catalog.ts";
+export { modelCatalog, modelField, type ModelCatalog, type ModelChoice } from "./models/model-catalog.ts";
 export { modelTrouble } from "./models/model-failure.ts";
 export {
   ownReasoning,
@@ -77,7 +71,6 @@ export { sessionPlans, sessionStatus } from "./tools/session-tools.ts";
 export { toolHooks, type ToolHooks } from "./tools/tool-hooks.ts";
 export { listedTools, type ListedTool } from "./tools/tool-listing.ts";
 export { showsWaiting } from "./turn-rows.ts";
-export type { PrepareTurn } from "./turn-scope.ts";
 export { resetIn, spendLimits, type SpendLimits, type SpendState } from "./usage/spend-limits.ts";
 export {
   addUsed,

@@ -30,7 +30,7 @@ export interface TurnPreparerOptions extends PromptForOptions {
   readonly ids: Ids;
 }
 
-export interface PrepareRequest extends Place {
+interface PrepareRequest extends Place {
   readonly agent: string;
   readonly session: Session;
   /** Skills that the turn's messages call by command. */
@@ -44,7 +44,7 @@ export interface PrepareRequest extends Place {
 }
 
 /** A session may be asked for its prompt without being in a conversation. */
-export interface PromptRequest {
+interface PromptRequest {
   readonly agent: string;
   readonly session: Session;
   readonly place: Place | null;

@@ -16,12 +16,12 @@ export interface TurnJournal extends Journal {
 }
 
 /** A preview was opened: its delivery is reused by whoever resumes the turn. */
-export interface PreviewMark {
+interface PreviewMark {
   readonly delivery: string;
 }
 
 /** A piece of the answer went out. */
-export interface BlockMark extends PreviewMark {
+interface BlockMark extends PreviewMark {
   /** The answer up to the piece's end. */
   readonly said: string;
 }

@@ -8,13 +8,12 @@ export type { Boot } from "./sqlite/boots.ts";
 export { type SqliteOptions, type SqliteStore, sqliteStore } from "./sqlite/open.ts";
 export { backupDatabase, restoreDatabase } from "./sqlite/backup.ts";
 export { databaseIdentity } from "./sqlite/identity.ts";
-export { type DatabaseDescription, describeDatabase } from "./sqlite/describe.ts";
+export { describeDatabase } from "./sqlite/describe.ts";
 export type { RedisAddress } from "./redis/connection.ts";
 export type { DeadLeases, RedisOptions, RedisStore } from "./redis/open.ts";
 export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";
-export type { MovedKind } from "./move/move.ts";
 export type { Moved, MoveOptions } from "./move/open.ts";
-export { type Kind, moveCell } from "./move/records.ts";
+export { moveCell } from "./move/records.ts";
 
 export const redisStore = async (options: RedisOptions): Promise<RedisStore> =>
   (await import("./redis/open.ts")).redisStore(options);

@@ -290,7 +290,7 @@ export interface CellWrite {
   readonly expect?: number;
 }
 
-export interface Checkpoint {
+interface Checkpoint {
   readonly steps: readonly Step[];
   readonly deliveries?: readonly NewDelivery[];
   /** Consuming an approval and logging the tool's intent are one transaction. */

@@ -21,7 +21,7 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-export interface Bench {
+interface Bench {
   readonly store: Store;
   readonly clock: TestClock;
 }

@@ -102,7 +102,7 @@ export function seededIds(seed: number): Ids {
 }
 
 /** Numbers in [0, 1) by a multiplicative congruential generator (Lehmer; multiplier 48271 and modulus 2^31 - 1, Park and Miller 1993). */
-export function seededChance(seed: number): () => number {
+function seededChance(seed: number): () => number {
   const modulus = 2_147_483_647;
   let state = (Math.abs(Math.trunc(seed)) % (modulus - 1)) + 1;
   const next = (): number => {

@@ -9,4 +9,3 @@ if (asked !== "random" && !/^-?\d{1,10}$/.test(asked))
 if (asked !== "random") fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(asked) });
 
 // oxlint-disable-next-line import/no-default-export -- tests import the library by its default export
-export { fc as default };

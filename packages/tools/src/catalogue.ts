@@ -12,10 +12,10 @@ import { sessionStatus } from "./tools/session-status.ts";
 import { updatePlan } from "./tools/update-plan.ts";
 import { write } from "./tools/write.ts";
 
-export const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
+const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
 export type ToolProfile = (typeof toolProfiles)[number];
 
-export type ToolSection =
+type ToolSection =
   | "fs"
   | "runtime"
   | "web"

@@ -54,7 +54,7 @@ export interface ExecPorts {
 }
 
 /** Where pictures for the model are kept: bytes never enter the transcript. */
-export interface Pictures {
+interface Pictures {
   /** Returns the path under the media folder. */
   keep(bytes: Uint8Array, extension: string): Promise<string>;
 }
@@ -66,7 +66,7 @@ export interface SessionStatus {
   setModel(scope: ToolScope, model: string | null): Promise<string>;
 }
 
-export interface PlanStep {
+interface PlanStep {
   readonly step: string;
   readonly status: "pending" | "in_progress" | "completed";
 }

@@ -5,42 +5,24 @@ import { echo } from "./rehearsal/echo.ts";
 import { sleepTool } from "./rehearsal/sleep.ts";
 import type { Tool } from "./tool.ts";
 
-export {
-  catalogue,
-  makeTools,
-  toolProfiles,
-  type CatalogueEntry,
-  type MadeTools,
-  type ToolProfile,
-  type ToolSection,
-} from "./catalogue.ts";
-export { isUnavailable } from "./context.ts";
+export { catalogue, makeTools, type MadeTools } from "./catalogue.ts";
 export type * from "./context.ts";
-export { defineTool, textResult, type ToolDefinition } from "./define-tool.ts";
-export type { CommandRecord, CommandRecords, CommandState } from "./exec/command-record.ts";
-export { openCommands, type Command, type Commands, type CommandsOptions } from "./exec/commands.ts";
-export { checkedEnv, commandEnv, type CommandEnv } from "./exec/environment.ts";
+export { defineTool, textResult } from "./define-tool.ts";
+export type { CommandRecord, CommandRecords } from "./exec/command-record.ts";
+export { openCommands, type Command, type Commands } from "./exec/commands.ts";
+export { commandEnv } from "./exec/environment.ts";
 export { actionHash, describeAction, type ExecAction } from "./exec/exec-action.ts";
 export * from "./exec/exec-decision.ts";
-export { guardOf, promptFolders, promptNames, proposalFolder } from "./files/guarded-paths.ts";
-export {
-  isOlder,
-  type Begun,
-  type Origin,
-  type Origins,
-  type PathHash,
-  type Watch,
-} from "./files/origins.ts";
+export { guardOf, promptFolders, promptNames } from "./files/guarded-paths.ts";
+export { isOlder, type Begun, type Origin, type Origins, type Watch } from "./files/origins.ts";
 export { rooted, type Rooted } from "./files/rooted.ts";
-export type { RootSpec } from "./files/walk.ts";
-export { freeSettings, type FreeSetting } from "./free-settings.ts";
+export { freeSettings } from "./free-settings.ts";
 export { workspaceFiles, type WorkspaceFiles, type WorkspaceFilesOptions } from "./files/workspace-files.ts";
 export * from "./policy.ts";
 export { protectedChanges } from "./protected-settings.ts";
-export { runGroup, type GroupEnd, type GroupRequest } from "./process-group.ts";
 export { endWatch } from "./sandbox/guard-watch.ts";
-export { isSandboxed, noSandbox, openSandbox, type SandboxRequest } from "./sandbox/open-sandbox.ts";
-export type { Sandbox, SandboxLimits, SandboxSettings } from "./sandbox/sandbox.ts";
+export { isSandboxed, noSandbox, openSandbox } from "./sandbox/open-sandbox.ts";
+export type { Sandbox, SandboxSettings } from "./sandbox/sandbox.ts";
 export * from "./tool.ts";
 
 /** Harmless tools to try the machinery with. `path` is the search path for programs. */

@@ -8,14 +8,14 @@ export interface ToolRules {
   readonly deny?: readonly string[] | undefined;
 }
 
-export interface ToolPolicy extends ToolRules {
+interface ToolPolicy extends ToolRules {
   readonly profile?: ToolProfile | undefined;
   /** Added to what the profile has; it never reaches past a later step. */
   readonly alsoAllow?: readonly string[] | undefined;
 }
 
 /** By "PROVIDER/MODEL" or "PROVIDER"; the more exact one counts. */
-export interface ProviderPolicies {
+interface ProviderPolicies {
   readonly [provider: string]: ToolPolicy;
 }
 
@@ -41,7 +41,7 @@ export interface PolicyStep {
   readonly rules: ToolRules;
 }
 
-export interface Removal {
+interface Removal {
   readonly tool: string;
   readonly step: string;
   readonly rule: string;

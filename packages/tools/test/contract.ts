@@ -6,7 +6,7 @@ import type { JsonObject } from "@parley/protocol";
 import type { Tool, ToolScope } from "../src/index.ts";
 import { scopeOf } from "./stage.ts";
 
-export interface ToolSubject {
+interface ToolSubject {
   readonly tool: Tool;
   readonly workspace: string;
   close(): Promise<void>;

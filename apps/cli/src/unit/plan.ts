@@ -5,7 +5,7 @@ import { placesIn, type Env } from "@parley/config";
 import { CommandFailure, exitCodes } from "../exit.ts";
 import { gatewayProgram } from "../gateway-program.ts";
 
-export type SupervisorName = "systemd" | "launchd";
+type SupervisorName = "systemd" | "launchd";
 
 export interface UnitFlags {
   readonly system?: boolean;

@@ -5,7 +5,7 @@ import { said } from "../gateway-process.ts";
 import { launchdLabel, type UnitPlan } from "./plan.ts";
 import { ran } from "./ran.ts";
 
-export interface UnitState {
+interface UnitState {
   /** Starts with the machine or the user. */
   readonly enabled: boolean;
   readonly running: boolean;

@@ -28,7 +28,7 @@ export interface ProgramAnswer {
   readonly usage: Usage;
 }
 
-export interface HookCall {
+interface HookCall {
   readonly name: string;
   readonly agent: string;
   /** Unique among the calls of this webhook. */
@@ -38,7 +38,7 @@ export interface HookCall {
   readonly deliver?: Address;
 }
 
-export interface Stored {
+interface Stored {
   readonly id: string;
   readonly duplicate: boolean;
 }

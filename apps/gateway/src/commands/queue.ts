@@ -20,7 +20,7 @@ type Parsed =
  * `collect debounce:0.5s cap:25 drop:old` as fields; every word is optional, unknown ones are refused by
  * name.
  */
-export function parseQueueArgs(args: string): Parsed {
+function parseQueueArgs(args: string): Parsed {
   const set: { [field: string]: string | number } = {};
   for (const word of args.split(/\s+/).filter(Boolean)) {
     const [key, value] = word.toLowerCase().split(":", 2);

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import type { Log } from "@parley/protocol";
 
-export type NotifyState = "READY=1" | "RELOADING=1" | "STOPPING=1" | "WATCHDOG=1";
+type NotifyState = "READY=1" | "RELOADING=1" | "STOPPING=1" | "WATCHDOG=1";
 
 export type Notify = (state: NotifyState) => void;
 

@@ -10,7 +10,7 @@ import { channelHand } from "./channels.ts";
 import type { DaemonLog } from "../log/daemon-log.ts";
 
 /** What runs, to be changed. */
-export interface Reloadable extends Pick<DaemonLog, "hide" | "setLevel"> {
+interface Reloadable extends Pick<DaemonLog, "hide" | "setLevel"> {
   /** What the daemon started with. */
   readonly loaded: LoadedConfig;
   readonly env: { readonly [name: string]: string | undefined };

@@ -23,7 +23,7 @@ export interface GatewayMetrics {
   stop(): void;
 }
 
-export interface WatchedParts {
+interface WatchedParts {
   readonly store: Pick<Store, "turns" | "outbox" | "troubled">;
   readonly channels: () => readonly Channel[];
   readonly state: Pick<GatewayState, "phase" | "ready" | "store">;

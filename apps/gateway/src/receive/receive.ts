@@ -39,7 +39,7 @@ import type { ReadReaction } from "./reactions.ts";
 import type { SpokenIn } from "./reset-policy.ts";
 
 /** Runs a command that acts past the lane; its answer goes back to where the command came from. Must bear repetition. */
-export type RunPastLane = (command: Command, by: Admitted) => Promise<string | null>;
+type RunPastLane = (command: Command, by: Admitted) => Promise<string | null>;
 
 export interface ReceiveOptions {
   readonly inbox: Inbox;

@@ -64,7 +64,7 @@ export function policyFor(config: ResetOptions["config"], { address, parent }: P
   return own ?? config.resetByType[type] ?? config.reset;
 }
 
-export function isOver(session: Session, policy: ResetPolicy, nowMs: number, dayOf: DayOf): boolean {
+function isOver(session: Session, policy: ResetPolicy, nowMs: number, dayOf: DayOf): boolean {
   const startedAtMs = timeOf(session, startedField) ?? session.createdAtMs;
   const spokenAtMs = timeOf(session, spokenField) ?? session.updatedAtMs;
   if (policy.mode === "daily" && dayOf(startedAtMs, policy.atHour) !== dayOf(nowMs, policy.atHour))

@@ -23,7 +23,7 @@ export interface ReloaderOptions {
   readonly log: Log;
 }
 
-export interface Reloaded {
+interface Reloaded {
   readonly outcome: "taken" | "unchanged" | "refused";
   /** Keys that differ. */
   readonly changed: readonly string[];

@@ -28,7 +28,7 @@ export interface TakeUpOptions {
   readonly log: Log;
 }
 
-export interface TakenUp {
+interface TakenUp {
   readonly changed: readonly string[];
   /** Accounts whose channel was stopped, started or both. */
   readonly restarted: readonly string[];

@@ -11,7 +11,7 @@ type Driver = (typeof drivers)[number];
 const memory = z.partialRecord(z.enum(drivers), z.string().min(1));
 type Memory = z.infer<typeof memory>;
 
-export function memoryFile(home: string): string {
+function memoryFile(home: string): string {
   return join(home, "store.json");
 }
 

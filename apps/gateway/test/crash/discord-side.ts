@@ -14,7 +14,7 @@ export interface DiscordSide {
   close(): Promise<void>;
 }
 
-export interface DiscordSpeaker {
+interface DiscordSpeaker {
   /** Peer of the conversation. */
   readonly peer: string;
   readonly say: (text: string) => void;

@@ -19,7 +19,7 @@ export interface TrafficOptions {
   readonly inPairs?: boolean;
 }
 
-export interface Heard {
+interface Heard {
   /** Medium, and peer of the conversation. */
   readonly who: string;
   readonly verdict: Verdict;

@@ -49,7 +49,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export const chat = 4242;
+const chat = 4242;
 /** Long enough for a repeat that is on its way to show. */
 const stillMs = 250;
 

@@ -9,7 +9,7 @@ import {
 } from "@parley/protocol";
 import type { Model, ModelErrorKind, ModelEvent, ModelRequest, Models } from "@parley/models";
 
-export interface LabCall {
+interface LabCall {
   readonly model: string;
   readonly text: string;
   readonly thinking: ThinkingLevel;

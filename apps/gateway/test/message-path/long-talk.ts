@@ -120,7 +120,7 @@ function wholeTokens(transcript: readonly Entry[], last: ModelRequest | undefine
 }
 
 /** What no provider would take: unpaired calls, roles that do not alternate, empty messages, ids twice (I11). */
-export function flawsOf(messages: readonly ModelMessage[]): readonly string[] {
+function flawsOf(messages: readonly ModelMessage[]): readonly string[] {
   const found: string[] = [];
   const ids = new Set<string>();
   let open: string[] = [];

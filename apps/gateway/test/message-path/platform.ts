@@ -4,9 +4,9 @@ import { loopback, type Channel, type Loopback } from "@parley/channels";
 import type { Capabilities, Clock, Fault, RenderedPart } from "@parley/protocol";
 
 /** `refuse`: nothing is shown. `lose`: it is shown, but the answer is lost. `hang`: no answer, nothing is shown. */
-export type Harm = { readonly refuse: Fault } | { readonly lose: Fault } | "hang" | null;
+type Harm = { readonly refuse: Fault } | { readonly lose: Fault } | "hang" | null;
 
-export interface Sending {
+interface Sending {
   readonly to: string;
   readonly text: string;
   /** 1 for the first send that was tried in this chat. */
@@ -67,6 +67,6 @@ export function platform(name: string, clock: Clock): Platform {
   };
 }
 
-export function textOf(part: RenderedPart): string {
+function textOf(part: RenderedPart): string {
   return part.kind === "text" ? part.text : part.kind === "media" ? (part.caption?.text ?? "") : "";
 }

@@ -38,7 +38,7 @@ export interface BootOptions {
 }
 
 /** Where a process stands among others. */
-export interface Seat {
+interface Seat {
   readonly role: Role;
   readonly name: string;
   readonly bus: Bus;

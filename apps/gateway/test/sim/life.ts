@@ -18,7 +18,7 @@ export interface Life {
   onDeath(end: () => void): void;
 }
 
-export interface RequestHow {
+interface RequestHow {
   /** Aborting leaves it open whether the request arrived. */
   readonly signal?: AbortSignal;
   /** Told when the caller cannot know whether the request was carried out. */

@@ -13,7 +13,7 @@ export interface ModelCatalog {
 }
 
 const marker = /#\d+\b/g;
-export const answerStart = "ans[";
+const answerStart = "ans[";
 export const secretThought = "secret-thought";
 
 export function simulatedModel(world: World, life: Life, book: ModelCatalog): Model {

@@ -1,7 +1,7 @@
 // A schedule as data: who says what and when, and what goes wrong. Made from a seed, printed when it finds something, and shrunk by
 // leaving parts of it out.
 
-export const chats = ["olga", "petra", "room", "mallory", "dora", "den", "web", "loopback"] as const;
+const chats = ["olga", "petra", "room", "mallory", "dora", "den", "web", "loopback"] as const;
 export type Chat = (typeof chats)[number];
 
 /** What the simulated model does with a message. */
@@ -26,7 +26,7 @@ export type Act = { readonly atMs: number; readonly chat: Chat; readonly from: s
 );
 
 /** What happens to the nth call of a port. */
-export const harms = [
+const harms = [
   "crash before",
   "crash after",
   "fail before",

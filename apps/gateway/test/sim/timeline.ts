@@ -3,13 +3,13 @@
 import type { Draw } from "./chance.ts";
 
 /** Whoever an event belongs to: a process that may die or be frozen. */
-export interface Owner {
+interface Owner {
   readonly alive: boolean;
   /** Frozen until then: its events wait. */
   readonly frozenUntilMs: number;
 }
 
-export interface Scheduled {
+interface Scheduled {
   cancel(): void;
 }
 

@@ -2,7 +2,7 @@
 import { type Clock, sleep } from "@parley/protocol";
 
 /** A model must end within a second of the abort and a tool too; this is the bound for one that does not. */
-export const abortGraceMs = 5000;
+const abortGraceMs = 5000;
 
 export type Waited<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 

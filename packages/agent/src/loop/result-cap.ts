@@ -4,9 +4,9 @@ import type { ToolResult } from "@parley/tools";
 import { hideSecrets } from "../reply/redact.ts";
 
 /** Text of one result, in UTF-8 bytes, unless the operator says otherwise. */
-export const resultTextBytes = 8192;
+const resultTextBytes = 8192;
 /** An error is a sentence, not a log; in UTF-16 units. */
-export const errorTextChars = 400;
+const errorTextChars = 400;
 
 /** Of the room for text: the beginning of an output tells most, its end tells how it went. */
 const headShare = 0.75;

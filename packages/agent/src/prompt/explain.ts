@@ -21,7 +21,7 @@ export interface PromptExplanation {
   readonly tools: readonly SchemaReport[];
 }
 
-export interface SchemaReport {
+interface SchemaReport {
   readonly name: string;
   readonly chars: number;
   readonly tokens: number;
@@ -51,7 +51,7 @@ export function explain(prompt: CompiledPrompt, schemas: readonly ToolSchema[] =
   };
 }
 
-export interface PromptMove {
+interface PromptMove {
   readonly id: string;
   readonly zone: SectionReport["zone"];
   readonly change: "added" | "removed" | "changed";

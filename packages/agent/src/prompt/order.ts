@@ -32,7 +32,7 @@ import { voice } from "./sections/voice.ts";
 import { workspaceFiles } from "./sections/workspace-files.ts";
 import { workspace } from "./sections/workspace.ts";
 
-export const stableSections: readonly StableSection[] = [
+const stableSections: readonly StableSection[] = [
   identity,
   providerPrefix,
   tooling,
@@ -54,7 +54,7 @@ export const stableSections: readonly StableSection[] = [
   projectContext,
 ];
 
-export const volatileSections: readonly VolatileSection[] = [
+const volatileSections: readonly VolatileSection[] = [
   replyTags,
   messaging,
   channel,

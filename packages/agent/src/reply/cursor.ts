@@ -9,8 +9,3 @@ export interface Cursor {
 
 /** `on`: something was read; `hold`: more must come first. */
 export type Step = "on" | "hold";
-
-/** What is left to read. */
-export function left({ rest, at }: Cursor): string {
-  return rest.slice(at);
-}

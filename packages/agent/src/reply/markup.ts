@@ -4,7 +4,7 @@ import { letters, pattern, type Pattern } from "./pattern.ts";
 import { isTag, readTag } from "./read-tag.ts";
 
 /** Tags of all families, open, closed or self-closed. */
-export const tags: Pattern = {
+const tags: Pattern = {
   whole(text, at) {
     const read = readTag(text, at);
     return isTag(read) ? text.slice(at, at + read.chars) : null;

@@ -10,7 +10,7 @@ export interface SkillCommand {
 }
 
 /** Platforms show so much of a description; Discord takes no more. */
-export const commandDescriptionChars = 100;
+const commandDescriptionChars = 100;
 const nameChars = 32;
 
 /** `taken`: names of commands that are there already. Skills in the order given, so that equal skills get equal names. */

@@ -24,7 +24,7 @@ export interface SkillSurroundings {
   readonly entry: (key: string) => SkillEntry | null;
 }
 
-export interface Unmet {
+interface Unmet {
   readonly kind: "os" | "bin" | "anyBins" | "env" | "config";
   readonly what: string;
 }

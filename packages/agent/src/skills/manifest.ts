@@ -8,7 +8,7 @@ import type { FrontMatter } from "./front-matter.ts";
 import { lenientFields, plainText, type LenientFields } from "./lenient-fields.ts";
 import { nameChars, readSkillName } from "./skill-name.ts";
 
-export interface SkillEligibility {
+interface SkillEligibility {
   /** Ready whatever `requires` says; the operating system must fit all the same. */
   readonly always: boolean;
   /** Node's names of platforms; empty: any. */

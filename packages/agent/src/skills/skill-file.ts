@@ -12,7 +12,7 @@ export type SkillReading =
   | { readonly ok: false; readonly reason: string };
 
 /** `sha256` is that of the file's bytes; "" where they were not read. */
-export type SkillFile = SkillReading & { readonly sha256: string };
+type SkillFile = SkillReading & { readonly sha256: string };
 
 export interface SkillFiles {
   /** Null when the file went away. Never rejects for what is wrong with the file. */

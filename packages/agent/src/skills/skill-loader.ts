@@ -31,7 +31,7 @@ export interface Skill {
   readonly mark?: string;
 }
 
-export interface RejectedSkill {
+interface RejectedSkill {
   readonly source: SkillSource;
   readonly file: string;
   readonly reason: string;

@@ -8,7 +8,7 @@ import { join, sep } from "node:path";
 /** Far above the injected caps, far below what would hurt. */
 export const readLimitBytes = 2 * 1024 * 1024;
 
-export type RootedFile =
+type RootedFile =
   | { readonly state: "present"; readonly text: string; /** Of its bytes. */ readonly sha256: string }
   | { readonly state: "missing" }
   /** There is something of that name which may not be read. */

@@ -143,7 +143,7 @@ export function user(text: string, row = text): UserEntry {
   return { type: "user", content: [{ type: "text", text }], rows: [row], atMs: 0 };
 }
 
-export const scope: LoopDeps["scope"] = {
+const scope: LoopDeps["scope"] = {
   session: formatSessionKey({ agent: "main", kind: "main" }),
   agent: "main",
   turn: "t1",

@@ -50,7 +50,7 @@ export const channelTypes = {
   media: 16,
 } as const;
 
-export function isThread(type: number | null): boolean {
+function isThread(type: number | null): boolean {
   return (
     type === channelTypes.announcementThread ||
     type === channelTypes.publicThread ||

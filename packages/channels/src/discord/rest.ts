@@ -8,7 +8,7 @@ import { type Clock, Fault } from "@parley/protocol";
 import { type Answer, type Exchange, fileTimes, transport } from "../transport.ts";
 import { DiscordLimit, DiscordRefusal, faultOf, refusalStatus } from "./refusals.ts";
 
-export interface Call {
+interface Call {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path below `<apiRoot>/v10`. */
   readonly route: RouteLike;

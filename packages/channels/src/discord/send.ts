@@ -102,7 +102,7 @@ function isAboutQuote(error: unknown): boolean {
 }
 
 /** At most 25 characters, the same for the same send. */
-export function nonceOf(idempotencyKey: string): string {
+function nonceOf(idempotencyKey: string): string {
   return createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, nonceChars);
 }
 
@@ -145,7 +145,7 @@ async function post(
   return { messageId, extra: { thread: opened.id } };
 }
 
-export function titleOf(part: RenderedPart): string {
+function titleOf(part: RenderedPart): string {
   const words = plainOf(part);
   const line =
     words

@@ -222,7 +222,7 @@ function halves(text: string): readonly string[] {
 }
 
 /** Throws Fault("invalid") for an address that is no Telegram chat. */
-export function destination(to: Address): { readonly chat_id: number; readonly message_thread_id?: number } {
+function destination(to: Address): { readonly chat_id: number; readonly message_thread_id?: number } {
   const chat = chatId(to);
   return to.thread === undefined || to.thread === generalThread
     ? chat

@@ -13,7 +13,7 @@ const escapes: { readonly [character: string]: string } = {
   "'": "&#39;",
 };
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character] ?? "");
 }
 

@@ -11,7 +11,6 @@ import { renderTelegram } from "./telegram.ts";
 export { isBlank } from "./characters.ts";
 export { healPartial } from "./heal.ts";
 export { longestMarkdownChars } from "./parse.ts";
-export type { TextLimits } from "./split.ts";
 
 export interface MarkdownOptions extends TextLimits {
   readonly dialect: Dialect;

@@ -4,8 +4,8 @@ import { agentName, idField, placeKey, secretField } from "./fields.ts";
 import { inlineButtons, reactionLevel } from "./prompt.ts";
 import { toolRules } from "./tools.ts";
 
-export const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
-export const groupPolicies = ["allowlist", "open", "disabled"] as const;
+const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
+const groupPolicies = ["allowlist", "open", "disabled"] as const;
 
 const apiRoot = z
   .url({ protocol: /^https?$/, error: "must be an http or https URL" })

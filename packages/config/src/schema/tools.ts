@@ -1,7 +1,7 @@
 // tools.*: which tools agents have, what commands may run, and where: rules, exec, files, the sandbox.
 import { z } from "zod";
 
-export const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
+const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
 
 const names = z.array(z.string().min(1).max(200));
 

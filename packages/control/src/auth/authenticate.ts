@@ -19,7 +19,7 @@ export interface Caller {
   readonly follow?: (stream: string) => void;
 }
 
-export interface Authenticated {
+interface Authenticated {
   readonly caller: Caller;
   /** Minted now: the client keeps it. */
   readonly deviceToken?: string;

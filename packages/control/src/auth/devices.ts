@@ -17,7 +17,7 @@ export interface Device {
   readonly scopes: readonly Scope[];
 }
 
-export interface KnownDevice extends Device {
+interface KnownDevice extends Device {
   readonly name: string;
   readonly createdAtMs: number;
 }

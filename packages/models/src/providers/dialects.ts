@@ -7,10 +7,10 @@ import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ModelFacts } from "../known.ts";
 import type { ProviderOptions } from "../provider.ts";
 
-export type Effort = NonNullable<LanguageModelV4CallOptions["reasoning"]>;
+type Effort = NonNullable<LanguageModelV4CallOptions["reasoning"]>;
 type Fields = { readonly [field: string]: JsonObject | string };
 
-export interface Asked {
+interface Asked {
   readonly effort: Effort;
   /** The model's own name in lower case, without a vendor in front. */
   readonly model: string;

@@ -109,7 +109,7 @@ function cardId(id: string, address: Address): string {
 }
 
 /** A fence that nothing inside can close. */
-export function fenced(text: string): string {
+function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}\n${text}\n${fence}`;

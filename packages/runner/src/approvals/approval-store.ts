@@ -11,7 +11,7 @@ export interface Kept {
   readonly version: number;
 }
 
-export interface Granted extends ExecGrant {
+interface Granted extends ExecGrant {
   readonly id: string;
   readonly agent: string;
   readonly by: string;

@@ -7,8 +7,7 @@ import { Fault, type ConversationKey, type JsonObject, type SessionKey } from "@
 const event = z.object({ atMs: z.number(), what: z.string(), by: z.string() });
 export type ApprovalEvent = z.infer<typeof event>;
 
-export const approvalStates = ["open", "once", "always", "denied", "expired", "stopped", "used"] as const;
-export type ApprovalState = (typeof approvalStates)[number];
+const approvalStates = ["open", "once", "always", "denied", "expired", "stopped", "used"] as const;
 
 const schema = z.object({
   v: z.literal(1),

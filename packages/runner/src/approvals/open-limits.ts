@@ -2,7 +2,7 @@
 // their chat with them until they press without reading.
 import type { Approval } from "./approval.ts";
 
-export const mostOpen = {
+const mostOpen = {
   /** Of one person, wherever they ask. */
   perPerson: 5,
   /** In one conversation, whoever asks. */

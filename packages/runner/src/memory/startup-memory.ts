@@ -7,7 +7,7 @@ import { type Address, type Json, type Log, recentDays } from "@parley/protocol"
 import type { Session, Turn } from "@parley/store";
 import type { NotesPlace } from "./notes-place.ts";
 
-export interface StartupSettings {
+interface StartupSettings {
   readonly enabled: boolean;
   readonly dailyMemoryDays: number;
   readonly maxFileChars: number;

@@ -11,7 +11,7 @@ export interface ModelChoice {
   readonly alias?: string;
 }
 
-export interface SessionModel {
+interface SessionModel {
   readonly primary: string;
   /** None beside a model that somebody chose: its failures are told, not covered up. */
   readonly fallbacks: readonly string[];
@@ -20,7 +20,7 @@ export interface SessionModel {
 }
 
 /** Or names that are meant, perhaps. */
-export type FoundModel = { readonly ref: string } | { readonly nearest: readonly string[] };
+type FoundModel = { readonly ref: string } | { readonly nearest: readonly string[] };
 
 export interface ModelCatalog {
   readonly choices: (agent: AgentConfig) => readonly ModelChoice[];

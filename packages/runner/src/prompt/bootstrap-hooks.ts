@@ -8,7 +8,7 @@ import { expandPath, type Config } from "@parley/config";
 import { Fault, sleep, type Clock } from "@parley/protocol";
 
 /** What a handler is given. It may change `context.bootstrapFiles` in place, or return the files. */
-export interface BootstrapEvent {
+interface BootstrapEvent {
   readonly type: "agent";
   readonly action: "bootstrap";
   readonly sessionKey: string;
@@ -23,7 +23,7 @@ export interface BootstrapEvent {
 }
 
 /** `name` is one of the workspace files; others are left out. */
-export interface BootstrapHookFile {
+interface BootstrapHookFile {
   name: string;
   path: string;
   content?: string;

@@ -169,6 +169,3 @@ function foreign({ owner, who, session }: Origin, atMs: number): ForeignOrigin {
         who: `by ${who}, in ${session}`,
       };
 }
-
-/** Where nothing is kept. */
-export const noOrigins: Pick<FileOrigins, "of"> = { of: async () => () => null };

@@ -40,7 +40,7 @@ export function docsRoots({ docs }: InstallationFacts): readonly string[] {
   return docs === undefined ? [] : [docs.path];
 }
 
-export interface StableSources {
+interface StableSources {
   readonly config: Config;
   readonly house: InstallationFacts;
   readonly agent: AgentConfig;

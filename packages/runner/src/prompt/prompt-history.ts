@@ -20,7 +20,7 @@ export interface PromptRecord {
 }
 
 /** What the session remembers of its last turn's prompt. */
-export interface LastPrompt {
+interface LastPrompt {
   readonly n: number;
   readonly stable: string;
   readonly tools: string;

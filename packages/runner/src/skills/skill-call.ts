@@ -62,7 +62,7 @@ export async function skillTurn(
 }
 
 /** What the tool is sent: the words as they were written, under the one argument that they can only be meant for. */
-export function rawArgs(
+function rawArgs(
   { name, input }: SkillCall,
   tool: Pick<Tool, "parameters"> | undefined,
   command: string,
@@ -82,7 +82,7 @@ export function rawArgs(
 }
 
 /** Calls the tool, then says what it answered. A function of what it is shown, so that a resumed turn goes on where it was. */
-export function dispatchModel(call: SkillCall, command: string | null, tools: readonly Tool[]): Model {
+function dispatchModel(call: SkillCall, command: string | null, tools: readonly Tool[]): Model {
   const wanted = call.tool ?? "";
   const tool = tools.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
   const nothing =

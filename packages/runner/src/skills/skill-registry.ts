@@ -42,7 +42,7 @@ export interface SkillRegistryOptions {
   readonly origins?: Pick<FileOrigins, "of"> | undefined;
 }
 
-export type SkillState = SkillVerdict | { readonly status: "not allowed"; readonly reason: string };
+type SkillState = SkillVerdict | { readonly status: "not allowed"; readonly reason: string };
 
 export interface SurveyedSkill {
   readonly skill: Skill;

@@ -31,7 +31,7 @@ import {
 import type { FileOrigins } from "../prompt/file-origins.ts";
 import { senderRules, type Speakers } from "@parley/access";
 
-export interface ToolsRequest {
+interface ToolsRequest {
   readonly agent: AgentConfig;
   readonly session: SessionKey;
   /** Of the place, outermost first. */

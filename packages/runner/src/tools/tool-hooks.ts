@@ -26,7 +26,7 @@ const hookMs = 15_000;
 type HookScope = Pick<ToolScope, "session" | "agent" | "turn" | "workspace">;
 
 /** What a handler is given: a copy. */
-export interface ToolEvent {
+interface ToolEvent {
   readonly type: "tool";
   readonly action: "before" | "after";
   readonly sessionKey: string;

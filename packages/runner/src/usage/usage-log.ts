@@ -65,7 +65,7 @@ export function tokensOf(
 }
 
 /** A little more than two months: this month's caps and last month's report need no more. */
-export const usageDays = 62;
+const usageDays = 62;
 const keptMs = (usageDays + 2) * 86_400_000;
 const rowsPerCell = 200;
 const others = "others";
@@ -73,7 +73,7 @@ const others = "others";
 const cellLimit = 1_000_000;
 
 /** `2026-11-21`, as the clocks of the zone show it. */
-export function dayIn(timeZone: string, atMs: number): string {
+function dayIn(timeZone: string, atMs: number): string {
   let format = formats.get(timeZone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat("en-CA", {
@@ -98,7 +98,7 @@ export function daysBack(timeZone: string, nowMs: number, count: number): readon
   );
 }
 
-export interface Spent {
+interface Spent {
   readonly session: SessionKey;
   readonly channel: string;
   readonly person: string;

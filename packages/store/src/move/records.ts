@@ -17,7 +17,7 @@ export type Kind = (typeof kinds)[number];
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value };
 export type Thing = { readonly [field: string]: Value };
 
-export interface Page {
+interface Page {
   readonly things: readonly Thing[];
   /** Where the next page begins; null on the last page. */
   readonly next: string | null;

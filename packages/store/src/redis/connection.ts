@@ -24,7 +24,7 @@ export interface ConnectionOptions extends RedisAddress {
 }
 
 /** Called for each lane that a verb scheduled, with its pool, lane and due time. */
-export type ReadyListener = (pool: string, lane?: string, atMs?: number) => void;
+type ReadyListener = (pool: string, lane?: string, atMs?: number) => void;
 
 export interface Connection {
   /**

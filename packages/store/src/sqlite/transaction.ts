@@ -56,7 +56,7 @@ const lockAgainMs = 100;
 /**
  * After this time callers are told about the lock. Each new call tries again, so it recovers by itself (I10).
  */
-export const lockPatienceMs = 5_000;
+const lockPatienceMs = 5_000;
 
 export function transactions(
   db: Connection,

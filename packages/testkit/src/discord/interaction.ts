@@ -3,7 +3,7 @@ import type { Clock } from "@parley/protocol";
 import type { Interaction } from "./model.ts";
 
 /** Discord's documentation, "Receiving and Responding to Interactions". */
-export const answerWithinMs = 3_000;
+const answerWithinMs = 3_000;
 export const tokenLifeMs = 15 * 60_000;
 
 export function interactionState(

@@ -49,7 +49,7 @@ export interface Guild {
   readonly members: Map<string, Member>;
 }
 
-export interface Thread {
+interface Thread {
   readonly ownerId: string;
   readonly isPrivate: boolean;
   archived: boolean;
@@ -62,7 +62,7 @@ export interface Thread {
   totalSent: number;
 }
 
-export interface Reaction {
+interface Reaction {
   readonly emoji: APIEmoji;
   readonly users: Set<string>;
 }

@@ -27,7 +27,7 @@ export interface PersonOptions {
   readonly isWebhook?: boolean;
 }
 
-export interface DiscordPlace {
+interface DiscordPlace {
   /** Channel or thread; absent for the direct channel with the bot. */
   readonly channel?: string;
 }

@@ -47,7 +47,7 @@ export interface ChannelOptions {
   readonly tags?: readonly string[];
 }
 
-export interface ThreadOptions {
+interface ThreadOptions {
   readonly title: string;
   /** Hangs the thread on this message. */
   readonly message?: string;
@@ -55,7 +55,7 @@ export interface ThreadOptions {
 }
 
 /** One place as tests may change it. */
-export interface FakeChannel {
+interface FakeChannel {
   readonly id: string;
   /** Takes rights from the bot here: `view` answers 50001, the others 50013. */
   deny(...rights: readonly Right[]): void;
@@ -70,7 +70,7 @@ export interface FakeChannel {
 }
 
 /** What became of an interaction. */
-export interface InteractionFate {
+interface InteractionFate {
   readonly id: string;
   readonly token: string;
   /** `waiting` up to 3 s, then `failed` ("The application did not respond"). */

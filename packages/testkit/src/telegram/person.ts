@@ -4,14 +4,14 @@ import { captionOf } from "./methods/media.ts";
 import { detectedEntities, type Entity } from "./text.ts";
 import { type Bot, type Chat, chatJson, type Message, type User, type World } from "./world.ts";
 
-export interface Place {
+interface Place {
   /** A group's id; absent for the private chat with the bot. */
   readonly chat?: number;
   /** Topic of a forum. */
   readonly thread?: number;
 }
 
-export interface SayOptions extends Place {
+interface SayOptions extends Place {
   readonly replyTo?: number;
   /** The part of the quoted message that was selected. */
   readonly quote?: string;
@@ -49,7 +49,7 @@ export interface Person {
   unblocks(): void;
 }
 
-export const tinyFile: UploadedFile = {
+const tinyFile: UploadedFile = {
   name: "note.txt",
   mediaType: "text/plain",
   bytes: new TextEncoder().encode("hello file"),

@@ -6,7 +6,7 @@ import type { ApiCall } from "./server.ts";
 import type { VisibleMessage } from "./visible.ts";
 import type { Chat } from "./world.ts";
 
-export interface FakeBot {
+interface FakeBot {
   readonly token: string;
   readonly id: number;
   readonly username: string;

@@ -15,9 +15,9 @@ export interface ShownText {
 }
 
 /** Limits of the Bot API: UTF-16 units after entities parsing. */
-export const textLimit = 4096;
-export const captionLimit = 1024;
-export const entityLimit = 100;
+const textLimit = 4096;
+const captionLimit = 1024;
+const entityLimit = 100;
 
 /** Throws Refusal with the server's words. `what` decides the limit and the wording. */
 export function shownText(raw: string, entities: readonly Entity[], what: "text" | "caption"): ShownText {

@@ -12,7 +12,7 @@ export interface User {
   readonly username?: string;
 }
 
-export interface InlineButton {
+interface InlineButton {
   readonly text: string;
   readonly callback_data?: string;
   readonly url?: string;
@@ -70,7 +70,7 @@ export interface Bot {
   webhookError: { readonly date: number; readonly message: string } | null;
 }
 
-export interface StoredFile extends UploadedFile {
+interface StoredFile extends UploadedFile {
   readonly id: string;
   readonly path: string;
   /** As getFile states it; real bytes may differ when a test wants a liar. */

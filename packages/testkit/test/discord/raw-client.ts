@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { WebSocket } from "ws";
 import type { FakeDiscord, FakeDiscordBot } from "@parley/testkit";
 
-export interface Frame {
+interface Frame {
   readonly op: number;
   readonly t: string | null;
   readonly s: number | null;

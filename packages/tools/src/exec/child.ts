@@ -18,7 +18,7 @@ export interface ChildRequest {
   readonly clock: Clock;
 }
 
-export interface ChildEnd {
+interface ChildEnd {
   /** Null when a signal ended it. */
   readonly code: number | null;
   readonly signal: string | null;

@@ -18,7 +18,7 @@ export interface CommandsOptions {
   readonly log: Log;
 }
 
-export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" | "pty" | "input"> {
+interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" | "pty" | "input"> {
   readonly session: SessionKey;
   readonly agent: string;
   readonly turn: string;

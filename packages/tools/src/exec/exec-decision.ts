@@ -6,8 +6,8 @@ import type { ExecAction } from "./exec-action.ts";
 import { isSafeFilter, knownForm, mayBeNamed } from "./known-programs.ts";
 import { programName } from "./program-name.ts";
 
-export type ExecMode = "deny" | "allowlist" | "full";
-export type ExecAsk = "off" | "on-miss" | "always";
+type ExecMode = "deny" | "allowlist" | "full";
+type ExecAsk = "off" | "on-miss" | "always";
 
 /** One program of the allowlist: a bare name found in a system folder, or an absolute path. */
 export interface AllowedCommand {
@@ -37,15 +37,6 @@ export interface ExecPolicy {
   /** All who speak in this turn are owners. */
   readonly owner: boolean;
 }
-
-/** Nothing runs unless a person says so. */
-export const defaultExecPolicy: ExecPolicy = {
-  mode: "allowlist",
-  ask: "on-miss",
-  allowlist: [],
-  grants: [],
-  owner: false,
-};
 
 export type ExecDecision =
   | { readonly kind: "run"; readonly reason: string }

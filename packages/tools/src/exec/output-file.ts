@@ -13,7 +13,7 @@ export const logFolder = ".parley/exec";
 const mostLogs = 200;
 
 /** One command may leave this much. */
-export const outputFileBytes = 64 * 1024 * 1024;
+const outputFileBytes = 64 * 1024 * 1024;
 
 export interface OutputFile {
   /** Below the workspace. */
@@ -103,7 +103,7 @@ async function reading(
 }
 
 /** Without colours and cursor moves; of a line that was written over again and again, its last state. */
-export function plainOutput(bytes: Buffer): string {
+function plainOutput(bytes: Buffer): string {
   return stripVTControlCharacters(bytes.toString())
     .replaceAll("\r\n", "\n")
     .replaceAll(/[^\n]*\r(?=[^\n])/g, "")

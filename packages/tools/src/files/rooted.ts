@@ -16,7 +16,7 @@ import {
 } from "./walk.ts";
 
 /** Largest file that is read or written whole. Larger ones are paged, or a command's work. */
-export const wholeFileBytes = 8 * 1024 * 1024;
+const wholeFileBytes = 8 * 1024 * 1024;
 
 export interface OpenFile {
   readonly handle: FileHandle;
@@ -25,7 +25,7 @@ export interface OpenFile {
   readonly path: string;
 }
 
-export interface WholeFile {
+interface WholeFile {
   readonly path: string;
   readonly bytes: Buffer;
 }

@@ -29,7 +29,7 @@ export function encodeText(text: string, marked: boolean): Buffer {
   return Buffer.from(marked ? bom + text : text);
 }
 
-export function newlineOf(text: string): Newline {
+function newlineOf(text: string): Newline {
   const crlf = text.split("\r\n").length - 1;
   const lf = text.split("\n").length - 1 - crlf;
   return crlf > lf ? "\r\n" : "\n";

@@ -60,7 +60,7 @@ export function entryPath(folder: Folder, name: string): string {
     : join(folder.hostPath, name);
 }
 
-export function entryStat(folder: Folder, name: string): Promise<Stats | null> {
+function entryStat(folder: Folder, name: string): Promise<Stats | null> {
   return lstat(entryPath(folder, name)).catch(ignoring("ENOENT"));
 }
 

@@ -11,7 +11,7 @@ export interface SandboxSettings {
   readonly docker: { readonly image: string };
 }
 
-export interface SandboxLimits {
+interface SandboxLimits {
   readonly memoryMb: number;
   readonly processes: number;
   /** Processor time of one process, in seconds. */

@@ -4,7 +4,7 @@ import { claimsOf, hasTool, type Claim } from "./stable-claims.ts";
 import type { Situation } from "./situation.ts";
 
 /** What of a file stands below its heading. */
-export function fileParts(context: string): ReadonlyMap<string, string> {
+function fileParts(context: string): ReadonlyMap<string, string> {
   const heads = bootstrapNames.flatMap((name) => {
     const at = `\n${context}`.indexOf(`\n## ${name}\n`);
     return at === -1 ? [] : [{ name, at }];

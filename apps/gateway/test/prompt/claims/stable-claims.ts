@@ -21,8 +21,7 @@ export function claimsOf(section: string, table: Table): Claim[] {
   return table.map(([id, line, says, holds]) => ({ id, section, line, says, holds }));
 }
 
-export const schemaOf = (s: Situation, tool: string): string =>
-  JSON.stringify(s.tool(tool)?.parameters ?? null);
+const schemaOf = (s: Situation, tool: string): string => JSON.stringify(s.tool(tool)?.parameters ?? null);
 export const hasTool = (s: Situation, ...names: readonly string[]): boolean =>
   names.every((name) => s.tool(name) !== undefined);
 

@@ -6,7 +6,7 @@ import type { StableSection } from "../section.ts";
 const pathChars = 400;
 
 /** Words of the command line, and what they do. */
-export const cliCommands: readonly (readonly [command: string, does: string])[] = [
+const cliCommands: readonly (readonly [command: string, does: string])[] = [
   ["start", "run it in the foreground"],
   ["stop", "end it: it finishes what it can, the rest goes on at the next start"],
   ["restart", "the same, and start it again in its place"],

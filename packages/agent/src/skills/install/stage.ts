@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { Fault } from "@parley/protocol";
 import { installLimits } from "./limits.ts";
 
-export interface IncomingFile {
+interface IncomingFile {
   /** With "/", as the archive has it. */
   readonly path: string;
   readonly executable: boolean;
@@ -71,7 +71,7 @@ export function stage(folder: string): Stage {
 }
 
 /** The path in its plain form; throws Fault("invalid") for one that could lead anywhere else or means something to a file system. */
-export function safePath(raw: string): string {
+function safePath(raw: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what this refuses
   if (/[\u0000-\u001f\u007f]/.test(raw)) throw refusal(raw, "its name has control characters");
   if (raw.includes("\\")) throw refusal(raw, 'its name has a "\\"');

@@ -21,7 +21,7 @@ export interface GatewayStep {
   readonly sent?: unknown;
 }
 
-export interface SessionView {
+interface SessionView {
   readonly id: string;
   readonly bot: string;
   readonly intents: number;

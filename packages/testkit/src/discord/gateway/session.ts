@@ -7,7 +7,7 @@ import {
 import type { Bot } from "../model.ts";
 
 /** The connection of a session, as far as the session needs it. */
-export interface SessionLine {
+interface SessionLine {
   send(payload: GatewayReceivePayload): void;
   close(code: number, reason: string): void;
 }

@@ -157,7 +157,7 @@ function countCreations({ state, bot }: RouteCall, count: number): void {
   bot.commandCreations.push(...Array.from({ length: count }, () => now));
 }
 
-export function kindOf({ type }: { readonly type?: number }): Kind {
+function kindOf({ type }: { readonly type?: number }): Kind {
   return type ?? Kind.ChatInput;
 }
 

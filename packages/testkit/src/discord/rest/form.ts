@@ -25,7 +25,7 @@ const formNames = [
 ] as const;
 export type FormName = (typeof formNames)[number];
 
-export interface FormCheck {
+interface FormCheck {
   readonly errors: FormErrors | null;
   /** Paths of fields that the description does not have. */
   readonly unknown: readonly string[];

@@ -13,7 +13,7 @@ const invalidPerMs = 600_000;
 
 export type LimitScope = "user" | "global" | "shared";
 
-export interface Verdict {
+interface Verdict {
   readonly headers: Readonly<Record<string, string>>;
   /** null: the call may go on. */
   readonly refusal: { readonly scope: LimitScope; readonly retryAfterMs: number } | null;
@@ -87,7 +87,7 @@ export function limits(clock: Clock, areOn: boolean): Limits {
 }
 
 /** The headers of a 429; whole seconds in Retry-After, rounded up, as HTTP has it. */
-export function refusedHeaders(scope: LimitScope, retryAfterMs: number): Readonly<Record<string, string>> {
+function refusedHeaders(scope: LimitScope, retryAfterMs: number): Readonly<Record<string, string>> {
   return {
     "retry-after": String(Math.ceil(retryAfterMs / 1000)),
     "x-ratelimit-scope": scope,

@@ -1,5 +1,5 @@
 // What a bot may touch: the channel, message or guild that a path names, or the refusal that Discord gives instead.
-import { type APIMessage, ChannelType, MessageType } from "discord-api-types/v10";
+import { type APIMessage, ChannelType } from "discord-api-types/v10";
 import { type Bot, type Channel, type Guild, isForum, type Right } from "../model.ts";
 import { maySee, parentOf, type World } from "../world.ts";
 import { refuse } from "./refusal.ts";
@@ -19,7 +19,7 @@ export function reachChannel({ state, bot, params }: Asked, ...rights: readonly 
   return channel;
 }
 
-export function requireRights(state: World, channel: Channel, bot: Bot, rights: readonly Right[]): void {
+function requireRights(state: World, channel: Channel, bot: Bot, rights: readonly Right[]): void {
   if (channel.guild !== undefined && !maySee(state, channel, bot)) throw refuse("missingAccess");
   const parent = channel.thread === undefined ? undefined : parentOf(state, channel);
   for (const right of rights) {
@@ -57,9 +57,4 @@ export function wakeThread({ thread }: Channel): boolean {
 
 export function requireAwake({ thread }: Channel): void {
   if (thread?.archived === true) throw refuse("archived");
-}
-
-export function requireOrdinary(message: APIMessage): void {
-  if (![MessageType.Default, MessageType.Reply, MessageType.ChatInputCommand].includes(message.type))
-    throw refuse("systemMessage");
 }

@@ -65,7 +65,7 @@ export const reactionRoutes: Routes = {
   },
 };
 
-export function emojiKey(emoji: APIEmoji): string {
+function emojiKey(emoji: APIEmoji): string {
   return emoji.id ?? emoji.name ?? "";
 }
 

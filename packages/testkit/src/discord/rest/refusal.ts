@@ -59,7 +59,6 @@ const refusals = {
   dmRefused: [403, 50_007, "Cannot send messages to this user"],
   notText: [400, 50_008, "Cannot send messages in a non-text channel"],
   missingPermissions: [403, 50_013, "Missing Permissions"],
-  systemMessage: [403, 50_021, "Cannot execute action on a system message"],
   wrongChannelType: [400, 50_024, "Cannot execute action on this channel type"],
   badWebhookToken: [401, 50_027, "Invalid Webhook Token"],
   tooOldForBulk: [400, 50_034, "You can only bulk delete messages that are under 14 days old."],
