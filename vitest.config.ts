@@ -8,7 +8,8 @@ const folders = ["apps", "packages"].flatMap((parent) =>
   readdirSync(parent).map((name) => `${parent}/${name}`),
 );
 
-const seeded = `${import.meta.dirname}/packages/testkit/src/seeded-fast-check.ts`;
+const testkit = `${import.meta.dirname}/packages/testkit/src`;
+const seeded = `${testkit}/seeded-fast-check.ts`;
 
 export default defineConfig({
   test: {
@@ -32,6 +33,7 @@ export default defineConfig({
           },
         ],
         test: {
+          setupFiles: [`${testkit}/test-setup.ts`],
           name: JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).name as string,
           // A worker for each file costs half a second of it. The gateway's suites start daemons and browsers: they keep their own.
           isolate: folder === "apps/gateway",

@@ -2,7 +2,6 @@
 // store: nothing acknowledged is lost (I1), every row has one turn and one end (I2, I3), replies are in order (I4), and a message that may
 // have been shown twice is flagged (I5).
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -20,6 +19,12 @@ export interface KillLoop {
   readonly also?: () => Promise<void>;
 }
 
+interface Member {
+  readonly child: ChildProcess;
+  /** Resolves with nothing when it was killed, and with what it said when it ended by itself. */
+  readonly ended: Promise<string>;
+}
+
 const program = new URL("program.ts", import.meta.url).pathname;
 const cast = [
   ["platform", "p0"],
@@ -33,36 +38,47 @@ const cast = [
 const fewest = 20;
 
 export async function killLoop({ dir, store, kills, also }: KillLoop): Promise<void> {
-  const start = ([role, name]: (typeof cast)[number]): ChildProcess => {
-    return spawn(process.execPath, [program, dir, store, role, name], {
-      stdio: ["ignore", "ignore", "inherit"],
+  const start = ([role, name]: (typeof cast)[number]): Member => {
+    const child = spawn(process.execPath, [program, dir, store, role, name], {
+      stdio: ["ignore", "ignore", "pipe"],
     });
+    let said = "";
+    child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    const ended = new Promise<string>((resolve) =>
+      child.once("close", (code) =>
+        resolve(code === null ? "" : `${role} ${name} ended with ${code}: ${said}`),
+      ),
+    );
+    return { child, ended };
   };
   const running = cast.map(start);
-  while (!existsSync(join(dir, "sends.log"))) await wait(50);
-  const victims = cast.length + (also === undefined ? 0 : 1);
-  for (let n = 0; n < kills; n += 1) {
-    await wait(100 + Math.random() * 500);
-    // Each sort of process dies in turn; the instant is what is random.
-    const victim = n % victims;
-    const member = cast[victim];
-    if (member === undefined) await also?.();
-    else {
-      await killed(running[victim] as ChildProcess);
-      running[victim] = start(member);
+  try {
+    while (!existsSync(join(dir, "sends.log"))) await wait(50);
+    const victims = cast.length + (also === undefined ? 0 : 1);
+    for (let n = 0; n < kills; n += 1) {
+      await wait(100 + Math.random() * 500);
+      // Each sort of process dies in turn; the instant is what is random.
+      const victim = n % victims;
+      const member = cast[victim];
+      if (member === undefined) await also?.();
+      else {
+        await killed(running[victim] as Member);
+        running[victim] = start(member);
+      }
     }
+    // A busy machine gets little done between the kills.
+    while (ackedIn(dir).length <= fewest) await wait(100);
+    await wait(500);
+  } finally {
+    await Promise.all(running.map(killed));
   }
-  // A busy machine gets little done between the kills.
-  while (ackedIn(dir).length <= fewest) await wait(100);
-  await wait(500);
-  await Promise.all(running.map(killed));
 }
 
-async function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null)
-    throw new Error(`a process of the kill loop ended by itself with ${child.exitCode}`);
+/** Throws what a process said that had ended before its time. */
+async function killed({ child, ended }: Member): Promise<void> {
   child.kill("SIGKILL");
-  await once(child, "exit");
+  const why = await ended;
+  if (why !== "") throw new Error(why);
 }
 
 /** Drains the store and compares it with what the processes logged. No lease of theirs may be left. */

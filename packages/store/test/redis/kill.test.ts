@@ -23,14 +23,17 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
         await server.kill();
         await server.start();
       };
-      await killLoop({ dir, store: `redis:${server.url}#kill`, kills, also: restart });
-      // No lock proves the dead processes dead: their leases of 300 ms end by time.
-      await wait(400);
-      const store = await redisStore({ url: server.url, keyPrefix: "kill", bootId: "end", log: silentLog });
-      await judge(dir, store);
-      await store.close();
-      await server.close();
-      rmSync(dir, { recursive: true });
+      try {
+        await killLoop({ dir, store: `redis:${server.url}#kill`, kills, also: restart });
+        // No lock proves the dead processes dead: their leases of 300 ms end by time.
+        await wait(400);
+        const store = await redisStore({ url: server.url, keyPrefix: "kill", bootId: "end", log: silentLog });
+        await judge(dir, store);
+        await store.close();
+      } finally {
+        await server.close();
+        rmSync(dir, { recursive: true });
+      }
     },
   );
 });
