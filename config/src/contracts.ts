@@ -1,19 +1,22 @@
-// A driver is what its contract suite says it is: every factory of a contract's type has a test that calls the suite on it, and whatever a
-// suite leaves out for a driver has a reason.
+// Checks that every driver keeps its contract: each factory of a contract's type has a test that calls the
+// suite on it, and each case that a suite leaves out for a driver has a reason.
 import { relativeTarget, type SourceFile } from "./source.ts";
 import type { Findings, Tree } from "./tree.ts";
 
 interface Contract {
   readonly member: string;
-  /** Where drivers live, below the member. */
+  /** Folders below the member that hold drivers. */
   readonly drivers: readonly string[];
-  /** What a driver's factory is declared to return. */
+  /** The return type that a driver's factory declares. */
   readonly makes: RegExp;
-  /** The suite, exported by test/contract.ts or a file test/contract/*.ts of the member. */
+  /** The suite's name; test/contract.ts or a file test/contract/*.ts of the member exports it. */
   readonly suite: string;
 }
 
-/** A new kind of driver is a line here. A member without its suite yet is reported, not failed: see `contractsMissing`. */
+/**
+ * A new kind of driver is a line here. A member whose suite is not written yet is reported and does not fail:
+ * see `contractsMissing`.
+ */
 const contracts: readonly Contract[] = [
   { member: "packages/channels", drivers: ["src/"], makes: /^\w*Channel$/, suite: "channelContract" },
   { member: "packages/store", drivers: ["src/"], makes: /^\w*Store$/, suite: "storeContract" },
@@ -43,7 +46,7 @@ function driversOf(tree: Tree, contract: Contract): Driver[] {
     );
 }
 
-/** A test file and what it is built from, as far as relative imports lead. */
+/** A test file with the files it is built from, as far as relative imports lead. */
 function withItsParts(tree: Tree, file: SourceFile, seen = new Set<SourceFile>()): Set<SourceFile> {
   if (seen.has(file) || file.area !== "test") return seen;
   seen.add(file);
@@ -80,7 +83,7 @@ export function contractFindings(tree: Tree): Findings {
     });
 }
 
-/** The gateway knows contracts; only its wiring knows who fulfils them. */
+/** The gateway uses contracts; only its wiring may name drivers. */
 export function wiringFindings(tree: Tree): Findings {
   const drivers = new Set(contracts.flatMap((contract) => driversOf(tree, contract).map(({ name }) => name)));
   return tree.files
@@ -98,7 +101,7 @@ export function wiringFindings(tree: Tree): Findings {
     });
 }
 
-/** Drivers whose contract suite is not written. Printed. */
+/** Members whose contract suite is not written yet; the house test prints them. */
 export const contractsMissing = (tree: Tree): readonly string[] =>
   contracts
     .filter((contract) => !suiteExists(tree, contract) && driversOf(tree, contract).length > 0)

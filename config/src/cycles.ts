@@ -1,4 +1,5 @@
-// No import cycle, between files or between packages; types and lazy imports count, because a cycle of understanding is a cycle too.
+// Finds import cycles between files and between packages. Types and lazy imports count, because a reader who
+// follows them goes in circles too.
 import { packageOf, relativeTarget } from "./source.ts";
 import { members, type Findings, type Tree } from "./tree.ts";
 

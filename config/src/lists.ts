@@ -1,10 +1,10 @@
-// What is extended by adding a file also has a list that names it: prompt sections in order.ts, tools in
-// their catalogue, chat commands in their table. A file that nobody lists would silently not exist; one
-// listed twice would speak twice.
+// Checks the lists of things that a file adds: prompt sections in order.ts, tools in their catalogue, chat
+// commands in their table. A file missing from its list would silently do nothing, and one listed twice would
+// act twice.
 import type { Findings, Tree } from "./tree.ts";
 
 interface List {
-  /** One thing per file here. */
+  /** Pattern of the files that hold one entry each. */
   readonly files: string;
   readonly list: string;
   /** Files of that folder that are no entries. */

@@ -1,4 +1,5 @@
-// Names say what a thing is for. These words say nothing, so no source file and no export carries one; and each file says first what it owns.
+// Checks names and openings: words that say nothing about a purpose stand in no source file's name and in no
+// export, and each file opens with a comment that says what it owns.
 import path from "node:path";
 import type { SourceFile } from "./source.ts";
 import type { Findings, Tree } from "./tree.ts";

@@ -1,4 +1,5 @@
-// Time, chance and the environment enter at one place each; everywhere else they are arguments, or no run could be repeated.
+// Checks that time, randomness and the environment enter the product at one place each. Everywhere else they
+// are arguments, because otherwise no run could be repeated.
 import type { SourceFile } from "./source.ts";
 import type { Findings, Tree } from "./tree.ts";
 
@@ -47,7 +48,7 @@ const chance: Port = {
 
 const environment: Port = {
   instead: "let packages/config read it and take the value as an argument",
-  // Where a process begins it may hand its environment on.
+  // The main file of a process may pass its environment on.
   places: ["packages/config/src/", "apps/gateway/src/main.ts", "apps/cli/src/main.ts"],
   uses: ["process.env"],
   imports: ["node:process env"],
@@ -75,7 +76,10 @@ function findingsOf(file: SourceFile, port: Port): string[] {
   return [...lines, ...imported.map((name) => `${file.path} imports ${name}: ${port.instead}`)];
 }
 
-/** Over every src folder but the testkit's, whose programs stand in for other people's machines and keep real time. */
+/**
+ * Checks every src folder except the testkit's, whose programs stand for other people's machines and use real
+ * time.
+ */
 export function portFindings(tree: Tree): Findings {
   const sources = tree.files.filter(
     (file) => file.area === "src" && file.member !== "packages/testkit" && file.member !== "config",

@@ -1,7 +1,7 @@
-// What taste judges: printed at every run, never failed.
+// Prints sizes at every run of the house test, for people to judge; they never fail it.
 import { members, type Tree } from "./tree.ts";
 
-/** Past this a file should be one thought and say so at its top. */
+/** A file past this length should be one thought and say so at its top. */
 const longLines = 300;
 
 const at = (sorted: readonly number[], share: number): number =>

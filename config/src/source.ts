@@ -1,11 +1,11 @@
-// One parsed file: what it imports, exports, declares, uses and says in comments. Everything a rule asks is read from the syntax tree, never
-// from the text, so that a word in a comment or a string is not mistaken for code.
+// Parses one file into what the rules ask about: imports, exports, declarations, uses and comments. Rules
+// read the syntax tree and never the text, so that a word in a comment or a string is not mistaken for code.
 import path from "node:path";
 import { parseSync, Visitor, type Expression, type ObjectExpression, type Program } from "oxc-parser";
 
 export interface Import {
   readonly from: string;
-  /** True when it leaves nothing behind once the types are stripped. */
+  /** True when nothing of it is left once the types are stripped. */
   readonly typeOnly: boolean;
   /** `import("...")` as an expression. */
   readonly lazy: boolean;
@@ -22,7 +22,7 @@ interface Factory {
 export interface SourceFile {
   /** Relative to the root, with `/`. */
   readonly path: string;
-  /** "packages/store"; "config". */
+  /** For example "packages/store" or "config". */
   readonly member: string;
   readonly area: "src" | "test" | "other";
   readonly lines: number;
@@ -33,14 +33,17 @@ export interface SourceFile {
   /** Exported functions with a declared return type that is a plain name. */
   readonly factories: readonly Factory[];
   readonly interfaces: readonly { readonly name: string; readonly members: number }[];
-  /** Dotted paths of what is used and called: "Date.now", "process.env", "setTimeout", "describe.skip". */
+  /**
+   * Dotted paths of names that are used or called: "Date.now", "process.env", "setTimeout", "describe.skip".
+   */
   readonly uses: readonly Use[];
-  /** How often each identifier stands in code outside import and export lists. */
+  /** Counts each identifier in code outside import and export lists. */
   readonly mentions: ReadonlyMap<string, number>;
   readonly strings: ReadonlySet<string>;
-  /** What stands under a key `skip`, entry by entry. */
+  /** The entries under each key `skip`. */
   readonly skips: readonly { readonly line: number; readonly reason: boolean }[];
-  readonly comments: readonly { readonly text: string; readonly line: number }[];
+  /** `columns`: the width of the widest line that the comment stands on. */
+  readonly comments: readonly { readonly text: string; readonly line: number; readonly columns: number }[];
   readonly errors: readonly string[];
 }
 
@@ -99,7 +102,10 @@ function factoriesOf(program: Program, text: string): Factory[] {
 const isText = (node: Expression): boolean =>
   node.type !== "Literal" || (typeof node.value === "string" && node.value.trim() !== "");
 
-/** Whether each entry of `skip: [{ case, reason }]` or `skip: { case: "reason" }` has a reason; a value computed elsewhere is taken to have one. */
+/**
+ * Tells for each entry of `skip: [{ case, reason }]` or `skip: { case: "reason" }` if it has a reason; a
+ * computed value counts as one.
+ */
 function reasonsIn(value: Expression): boolean[] {
   const values = (node: ObjectExpression): Map<string, Expression> =>
     new Map(
@@ -134,6 +140,7 @@ function placeOf(name: string): Pick<SourceFile, "member" | "area"> {
 export function readSource(name: string, text: string): SourceFile {
   const parsed = parseSync(name, text);
   const { program } = parsed;
+  const lines = text.split("\n");
   const lineStarts = [0, ...[...text.matchAll(/\n/g)].map((found) => found.index + 1)];
   const lineAt = (offset: number): number => lineStarts.findLastIndex((start) => start <= offset) + 1;
   const lists = [
@@ -191,7 +198,11 @@ export function readSource(name: string, text: string): SourceFile {
     mentions,
     strings,
     skips,
-    comments: parsed.comments.map((comment) => ({ text: comment.value, line: lineAt(comment.start) })),
+    comments: parsed.comments.map(({ value, start, end }) => ({
+      text: value,
+      line: lineAt(start),
+      columns: Math.max(...lines.slice(lineAt(start) - 1, lineAt(end)).map((line) => line.length)),
+    })),
     errors: parsed.errors.map((error) => error.message),
   };
 }

@@ -1,5 +1,6 @@
-// Tests that do not run prove nothing: no .only, no .skip, no .todo, no mocks of our own modules. A test that cannot run here says why:
-// `describe.skipIf(lacks("redis-server"))`, a contract's `skip: [{ case, reason }]`, `context.skip("reason")`.
+// Finds tests that do not run: no .only, no .skip, no .todo, and no mocks of our own modules. A test that
+// cannot run here says why: `describe.skipIf(lacks("redis-server"))`, a contract's `skip: [{ case, reason
+// }]`, `context.skip("reason")`.
 import type { Findings, Tree } from "./tree.ts";
 import type { SourceFile } from "./source.ts";
 
@@ -10,7 +11,7 @@ function findingsOf(file: SourceFile): string[] {
   const findings = new Set<string>();
   for (const use of file.uses) {
     const word = runners.exec(use.name)?.[3];
-    // A contract suite passes its callers' skips on; their reasons are held by contracts.ts.
+    // A contract suite passes its callers' skips on; contracts.ts checks their reasons.
     if (word === "skip" && /\/test\/contract\b/.test(file.path)) continue;
     if (word !== undefined) findings.add(`${file.path}:${use.line} has .${word}: run it, or remove it`);
     if (mocks.test(use.name))

@@ -1,5 +1,5 @@
-// The repository as the rules see it: every TypeScript file parsed once, every manifest read. Rules are pure functions from a tree to findings,
-// so each can be shown a small tree that breaks it.
+// Reads the repository for the rules: parses every TypeScript file once and reads every manifest. Rules are
+// pure functions from a tree to findings, so a test can show each one a small tree that breaks it.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { readSource, type SourceFile } from "./source.ts";
@@ -17,10 +17,10 @@ export interface Tree {
   readonly manifests: ReadonlyMap<string, Manifest>;
 }
 
-/** What is wrong, each with the path and what to do. */
+/** Findings of a rule, each with the path and what to do. */
 export type Findings = readonly string[];
 
-/** Path relative to the root, with `/` -> text. */
+/** Builds a tree from texts by path, relative to the root and with `/`. */
 export function treeOf(texts: Readonly<Record<string, string>>): Tree {
   const manifests = new Map<string, Manifest>();
   const files: SourceFile[] = [];

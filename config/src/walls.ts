@@ -1,10 +1,11 @@
-// Who may import whom: the table of the design, held against every import and every manifest. Types count as imports.
+// Holds the table of the packages that each package may import against every import and every manifest. Types
+// count as imports.
 import { members, type Findings, type Manifest, type Tree } from "./tree.ts";
 import { packageOf, type Import, type SourceFile } from "./source.ts";
 
 interface Wall {
   readonly imports: readonly string[];
-  /** These only as types, in src; tests may run them. */
+  /** Packages that src may import only as types; tests may run them. */
   readonly types?: readonly string[];
   /** When given, the only packages from outside the workspace that src may import, Node's own included. */
   readonly outside?: readonly string[];
@@ -41,7 +42,7 @@ const walls: Readonly<Record<string, Wall>> = {
     imports: ["@parley/protocol", "@parley/config"],
     types: ["@parley/access", "@parley/channels", "@parley/store"],
   },
-  // One process never needs it.
+  // A gateway with one process never needs it.
   "packages/cluster": {
     imports: ["@parley/protocol", "@parley/store", "@parley/queue", "@parley/access"],
     types: ["@parley/channels", "@parley/config", "@parley/control", "@parley/tools"],
@@ -68,7 +69,7 @@ const walls: Readonly<Record<string, Wall>> = {
   bench: { imports: [...everything, "@parley/testkit", "@parley/gateway"] },
 };
 
-/** Members that only tests and this house use: for them a devDependency is a dependency. */
+/** Members that only tests and the house test use, so a devDependency is enough for them. */
 const neverShipped = ["packages/testkit", "config"];
 
 const fromWorkspace = (name: string): boolean => name.startsWith("@parley/");
@@ -111,7 +112,10 @@ function forbidden(found: Import, name: string, wall: Wall, inSrc: boolean): str
   return "the table of imports does not allow it (config/src/walls.ts, DESIGN section 2)";
 }
 
-/** Packages that are used without an import: by a script, by name in a string (a logger's transport), or for their types alone. */
+/**
+ * Packages that are used without an import: by a script, by name in a string (a logger's transport), or for
+ * their types alone.
+ */
 function usedOtherwise(name: string, manifest: Manifest, files: readonly SourceFile[]): boolean {
   const scripts = Object.values(manifest.scripts ?? {}).join(" ");
   if (scripts.split(/\W+/).includes(name)) return true;
@@ -152,7 +156,7 @@ export function wallFindings(tree: Tree): Findings {
   });
 }
 
-/** Too heavy to load before it is known to be needed: measured at 50 to 200 ms and 10 to 50 MB each. */
+/** Libraries too heavy to load before they are needed: each takes 50 to 200 ms and 10 to 50 MB, measured. */
 const heavy = (name: string): boolean =>
   ["grammy", "discord.js", "ai", "ioredis", "bullmq", "linkedom", "turndown", "playwright-core"].includes(
     name,
@@ -166,7 +170,7 @@ const heavy = (name: string): boolean =>
     "@modelcontextprotocol/",
   ].some((start) => name.startsWith(start));
 
-/** A package's entry must come up without its drivers' libraries: they are imported lazily. */
+/** A package's entry must load without its drivers' libraries, which are imported lazily. */
 export function heavyFindings(tree: Tree): Findings {
   const byPath = new Map(tree.files.map((file) => [file.path, file]));
   return members(tree).flatMap((folder) => {

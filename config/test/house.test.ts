@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { commentFindings } from "../src/comments.ts";
 import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
 import { cycleFindings } from "../src/cycles.ts";
 import { listFindings } from "../src/lists.ts";
@@ -39,6 +40,9 @@ describe("the house", () => {
   test("reads clock, chance and environment at one place each", () => expect(portFindings(tree)).toEqual([]));
 
   test("names things for what they do", () => expect(nameFindings(tree)).toEqual([]));
+
+  test("comments in narrow lines, and opens files with an actor", () =>
+    expect(commentFindings(tree)).toEqual([]));
 
   test("runs every test it has", () => expect(suiteFindings(tree)).toEqual([]));
 

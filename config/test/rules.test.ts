@@ -1,5 +1,6 @@
 // Each rule of the house is shown a small tree that breaks it, and one that does not: a rule that cannot fail is no rule.
 import { describe, expect, test } from "vitest";
+import { commentFindings } from "../src/comments.ts";
 import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
 import { cycleFindings } from "../src/cycles.ts";
 import { listFindings } from "../src/lists.ts";
@@ -300,6 +301,36 @@ describe("suites", () => {
         ),
       ),
     ).toEqual([]);
+  });
+});
+
+describe("comments", () => {
+  const file = "packages/store/src/a.ts";
+  const open = "// Keeps rows.\n";
+  const comment = (columns: number): string => `// ${"a".repeat(columns - 3)}`;
+
+  test.each([
+    ["a line that is too wide", `${open}${comment(111)}\n`, "a.ts:2 has a comment line of 111 columns"],
+    ["one in the middle of a block", `${open}/**\n * a\n ${comment(111)}\n */`, "line of 112 columns"],
+    ["one behind code", `${open}const text = "${"a".repeat(90)}"; // Says nothing.\n`, "columns"],
+    ["an opening question word", "// Whose row it is.\n", 'opens with "Whose"'],
+    ["one in a block", "/**\n * How rows end.\n */", 'opens with "How"'],
+  ])("%s fails", (_name, text, words) => {
+    expect(commentFindings(oneFile(file, text)).join()).toContain(words);
+  });
+
+  test.each([
+    ["a line of just the width, and a wide line of code", `${open}${comment(110)}\nf("${"a".repeat(200)}");`],
+    ["a question word further on", "// Says how rows end.\n// What ended stays.\n"],
+    ["a word that begins like one", "// However it ends, a row stays.\n"],
+  ])("%s passes", (_name, text) => {
+    expect(commentFindings(oneFile(file, text))).toEqual([]);
+  });
+
+  test("tests, and folders that are named as left, are not looked at", () => {
+    expect(commentFindings(oneFile("packages/store/test/a.test.ts", comment(200)))).toEqual([]);
+    expect(commentFindings(oneFile(file, comment(200)), ["packages/store/src"])).toEqual([]);
+    expect(commentFindings(oneFile(file, comment(200)), ["packages/store/s"])).toHaveLength(1);
   });
 });
 

@@ -1,4 +1,5 @@
-// The control plane's methods for pairing: list requests and paired people, approve a request, revoke a pairing.
+// The control plane's methods for pairing: list requests and paired people, approve a request, revoke a
+// pairing.
 import { z } from "zod";
 
 const pairingRequest = z.object({

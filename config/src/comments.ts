@@ -1,0 +1,44 @@
+// Checks the form of comments in every src folder: no line wider than the formatter's, and no file that opens
+// with a question word, because such a sentence names no actor.
+import type { SourceFile } from "./source.ts";
+import type { Findings, Tree } from "./tree.ts";
+
+/** The print width of oxfmt, which leaves comments alone. */
+const mostColumns = 110;
+const questionWord = /^[\s*]*(What|Who|Whose|Whether|Where|How)\b/;
+
+/** Folders whose comments are still to be rewritten; this list only shrinks. */
+const unconverted: readonly string[] = [
+  "apps/cli/src",
+  "apps/gateway/src",
+  "apps/web/src",
+  "packages/access/src",
+  "packages/agent/src",
+  "packages/cluster/src",
+  "packages/config/src",
+  "packages/control/src",
+  "packages/delivery/src",
+  "packages/runner/src",
+  "packages/testkit/src",
+  "packages/tools/src",
+];
+
+function findingsOf(file: SourceFile): string[] {
+  const wide = file.comments.flatMap(({ line, columns }) =>
+    columns > mostColumns
+      ? [`${file.path}:${line} has a comment line of ${columns} columns: wrap it at ${mostColumns}`]
+      : [],
+  );
+  const word = file.opensWithComment ? questionWord.exec(file.comments[0]?.text ?? "")?.[1] : undefined;
+  return word === undefined
+    ? wide
+    : [
+        `${file.path} opens with "${word}": say in a sentence with an actor what the file does or owns`,
+        ...wide,
+      ];
+}
+
+export const commentFindings = (tree: Tree, left: readonly string[] = unconverted): Findings =>
+  tree.files
+    .filter(({ area, path }) => area === "src" && !left.some((folder) => path.startsWith(`${folder}/`)))
+    .flatMap(findingsOf);
