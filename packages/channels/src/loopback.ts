@@ -22,7 +22,7 @@ export interface LoopbackOptions {
   readonly name?: string;
 }
 
-export interface LoopbackSay {
+interface LoopbackSay {
   /** Id of the sender; "person" by default. */
   readonly from?: string;
   /** The conversation; by default the private chat with `from`. */
@@ -33,7 +33,7 @@ export interface LoopbackSay {
 }
 
 /** A message that the product sent, as it looks after edits and removals. */
-export interface LoopbackMessage {
+interface LoopbackMessage {
   readonly id: string;
   readonly to: Address;
   readonly part: RenderedPart;

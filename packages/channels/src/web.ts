@@ -39,7 +39,7 @@ export interface WebMessage {
 }
 
 /** A button that says `value` in the chat, or a link. */
-export type WebButton = Pick<Button, "label" | "value" | "url" | "style">;
+type WebButton = Pick<Button, "label" | "value" | "url" | "style">;
 
 interface WebSaid {
   /** Unique in this account: the client's idempotency key under its peer. */

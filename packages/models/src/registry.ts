@@ -14,7 +14,7 @@ import type { ModelTimers, ProviderOptions } from "./provider.ts";
 import { rehearsal } from "./rehearsal/rehearsal.ts";
 
 /** A model as the config declares it; the built-in table fills the gaps. */
-export interface DeclaredModel extends Partial<ModelFacts> {
+interface DeclaredModel extends Partial<ModelFacts> {
   /** The model's name as the provider spells it. */
   readonly id: string;
 }

@@ -71,7 +71,7 @@ const op = {
  * Closing with 1000 or 1001 would end the session. Any other code keeps it resumable, also for the next
  * process.
  */
-export const resumableClose = 4200;
+const resumableClose = 4200;
 const helloWithinMs = 20_000;
 /** READY of a large bot takes long. A RESUME replays events first, and each of them extends this time. */
 const liveWithinMs = 30_000;

@@ -32,7 +32,7 @@ export interface DiscordRest {
 }
 
 /** Tells whether the platform accepts the bot's token. */
-export interface TokenNews {
+interface TokenNews {
   readonly accepted: () => void;
   readonly refused: (reason: string) => void;
 }

@@ -6,7 +6,7 @@ import { Fault, type FaultCode } from "@parley/protocol";
  * Telegram's refusal, kept as the Fault's cause. It holds no payload, because payloads carry people's texts
  * and the webhook's secret.
  */
-export class TelegramRefusal extends Error {
+class TelegramRefusal extends Error {
   override readonly name = "TelegramRefusal";
   readonly method: string;
   readonly errorCode: number;
