@@ -181,16 +181,34 @@ describe("a slash command", () => {
     expect(shown()[0]).toMatchObject({ onlyFor: alice.id, text: "You cannot use this here." });
   });
 
-  test("answered after its token's time is a message like any other, and the waiting ends by itself", async () => {
+  const endings = () => rig.fake.calls("DELETE /webhooks/:application/:token/messages/:message").length;
+  const tokenMs = 14 * 60_000;
+
+  test("answered after its token's time is a message like any other, and the waiting ends by itself, not earlier", async () => {
     await run();
     await expect.poll(state).toBe("deferred");
-    await rig.clock.advance(15 * 60_000);
-    await expect
-      .poll(() => rig.fake.calls("DELETE /webhooks/:application/:token/messages/:message").length)
-      .toBe(1);
+    await rig.clock.advance(tokenMs - 1);
+    await rig.channel.typing?.(room());
+    expect(endings()).toBe(0);
+    await rig.clock.advance(1);
+    await expect.poll(endings).toBe(1);
     await rig.channel.send(room(), text("late"), how(answers()));
     expect(shown().map((message) => message.text)).toEqual(["late"]);
     expect(rig.fake.interaction(id).messageId).not.toBe(shown()[0]?.id);
+  });
+
+  test("answered in the last moment keeps its answer when its time is over, also in the next process", async () => {
+    await run();
+    await expect.poll(state).toBe("deferred");
+    await expect.poll(() => rig.memory.load("interactions")).toContain(events[0]?.id);
+    await rig.clock.advance(tokenMs - 1);
+    await rig.channel.send(room(), text("because"), how(answers()));
+    const next = await rig.open();
+    await next.start(receive);
+    await rig.clock.advance(60_000);
+    await next.send(room(), text("and so on"), how());
+    expect(endings()).toBe(0);
+    expect(shown().map((message) => message.text)).toEqual(["because", "and so on"]);
   });
 
   test("whose token Discord has forgotten is answered as a message", async () => {

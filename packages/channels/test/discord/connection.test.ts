@@ -148,16 +148,32 @@ test("a server's messages that come without content are said in health, and nobo
   await expect.poll(() => rig.channel.health().state).toBe("ok");
 });
 
-test("a session that is cut again and again is resumed within seconds each time", async () => {
+test("a session that is cut again and again is resumed within seconds each time, after growing waits; a long life makes it good", async () => {
   await rig.channel.start(receive);
-  for (let cuts = 1; cuts <= 9; cuts += 1) {
+  for (const leastMs of [0, 1_000, 2_000, 4_000, 5_000, 5_000]) {
     await expect.poll(isLive).toBe(true);
+    await expect.poll(() => rig.channel.health().state).toBe("ok");
+    const before = steps("resume").length;
     rig.fake.gateway.drop(4000);
     await expect.poll(isLive).toBe(false);
     const cutAtMs = rig.clock.mono();
-    await comes(() => steps("resume").length).toBe(cuts);
+    if (leastMs > 0) {
+      await expect.poll(() => rig.channel.health().state).toBe("degraded");
+      await rig.clock.advance(leastMs - 1);
+      await rig.channel.typing?.({ channel: "discord", account: "default", kind: "channel", peer: rig.room });
+      expect(steps("connect")).toHaveLength(before + 1);
+    }
+    await comes(() => steps("resume").length).toBe(before + 1);
     expect(rig.clock.mono() - cutAtMs).toBeLessThan(6_000);
   }
+  await expect.poll(isLive).toBe(true);
+  await expect.poll(() => rig.channel.health().state).toBe("ok");
+  await rig.clock.advance(30_000);
+  const resumes = steps("resume").length;
+  rig.fake.gateway.drop(4000);
+  await expect.poll(isLive).toBe(false);
+  await comes(() => steps("resume").length, 100).toBe(resumes + 1);
+  expect(rig.channel.health().state).toBe("ok");
 });
 
 test("op 7 is followed by a resume", async () => {
@@ -555,6 +571,25 @@ describe("the next process", () => {
       (JSON.parse((await rig.memory.load("session")) ?? "{}") as { readonly gap?: unknown }).gap;
     await expect.poll(gap).toMatchObject({ guilds: [] });
     expect(rig.fake.violations()).toEqual([]);
+  });
+
+  test("whose session is gone looks into the fifty channels that were written in last, whatever order the server names them in", async () => {
+    const person = rig.fake.as(alice);
+    await rig.channel.start(receive);
+    person.says("before");
+    await expect.poll(texts).toEqual(["before"]);
+    await restart();
+    rig.fake.gateway.forgetSessions();
+    const rooms = Array.from({ length: 53 }, (_, nth) =>
+      rig.fake.channel({ guild: rig.guild, name: `room-${nth}` }),
+    );
+    // 20 and 53 have no common factor: each room once, in an order of its own.
+    rooms.forEach((_, nth) => person.says(`${nth}`, { channel: rooms[(nth * 20) % 53] ?? "" }));
+    events = [];
+    await second.start(receive);
+    const found = () => texts().filter((text) => text !== "before");
+    await comes(() => found().length).toBe(50);
+    expect(found()).toEqual(Array.from({ length: 50 }, (_, nth) => `${nth + 3}`));
   });
 
   test("at its very first session, looks at nothing that was written before", async () => {

@@ -219,6 +219,32 @@ test("429 waits exactly as long as Telegram says", async () => {
   await healthy();
 });
 
+test("polls that fail one after the other wait longer each time, up to a minute, and from the start again after one that succeeded", async () => {
+  const waitMs = async (stepMs: number): Promise<number> => {
+    const [asked, sinceMs] = [polls().length, rig.clock.mono()];
+    await until(() => polls().length > asked, stepMs);
+    return rig.clock.mono() - sinceMs;
+  };
+  rig.fake.as(alice).says("one");
+  const trouble: Trouble = { kind: "answer", status: 502, body: "<html>" };
+  rig.fake.inject({ method: "getUpdates", times: null, trouble });
+  await rig.channel.start(receive);
+  await expect.poll(() => polls().length).toBe(1);
+  // Half of each wait is chance.
+  for (const leastMs of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+    const waitedMs = await waitMs(leastMs / 10);
+    expect(waitedMs).toBeGreaterThanOrEqual(leastMs);
+    expect(waitedMs).toBeLessThan(80_000);
+  }
+  rig.fake.heal();
+  await until(() => texts().includes("one"), 1_000);
+  await healthy();
+  rig.fake.inject({ method: "getUpdates", times: null, trouble });
+  rig.fake.as(alice).says("two");
+  await expect.poll(() => rig.channel.health().state).toBe("degraded");
+  expect(await waitMs(100)).toBeLessThan(16_000);
+});
+
 test("a poll that is never answered is given up ten seconds after its hold, and sends do not hide that", async () => {
   rig.fake.as(alice).says("hello");
   await rig.channel.start(receive);
