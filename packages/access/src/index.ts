@@ -10,12 +10,10 @@ export {
 export { admission, type Activation, type Admit, type AdmitOptions } from "./admit.ts";
 export { authorityOf, senderId, senderRules, speakersAt, type Speakers } from "./authority.ts";
 export { botLoops, type BotLoops } from "./bot-loop-guard.ts";
-export { firstBot } from "./first-bot.ts";
-export { migratedChats, type MigratedChats } from "./migrated-chats.ts";
+export { firstBot, migratedChats, type MigratedChats } from "./migrated-chats.ts";
 export { sessionOwnership, webAddress, webSender, type OwnsSession, type WebCaller } from "./own-session.ts";
 export { owners, type Owners } from "./owners.ts";
-export { pairingDecisions, type PairingDecisions } from "./pairing-decisions.ts";
-export { pairingStore } from "./pairing.ts";
+export { pairingDecisions, pairingStore, type PairingDecisions } from "./pairing.ts";
 export type { Place, PlaceRules } from "./place-rules.ts";
 export { apiAddress, hookAddress, isProgram, programAccount, type ApiUser } from "./program-address.ts";
 export { programSinks } from "./program-channel.ts";

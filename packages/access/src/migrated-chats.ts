@@ -76,3 +76,21 @@ export function migratedChats(cells: Pick<Cells, "list" | "put">): MigratedChats
     ids: (address) => [...walk(next, address).toReversed(), ...walk(before, address).slice(1)],
   };
 }
+
+/**
+ * Remembers which bot an account was first. Telegram counts messages and updates per bot, so after another bot took
+ * the account over, its first messages would look like repeats of old ones and be lost (I1): the ids of later bots
+ * carry the bot.
+ */
+export function firstBot(
+  cells: Pick<Cells, "get" | "put">,
+  account: string,
+): (bot: string) => Promise<string> {
+  const cell = `telegram:${account}:first-bot`;
+  return async (bot) => {
+    const known = await cells.get(cell);
+    if (known !== null) return known.value;
+    await cells.put(cell, bot, {});
+    return bot;
+  };
+}

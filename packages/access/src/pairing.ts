@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { accountKey, encodeKeyPart, Fault, type Clock, type Ids, type Inbound } from "@parley/protocol";
 import type { Cells } from "@parley/store";
+import type { Owners } from "./owners.ts";
 
 /** No letters or digits that people mistake for each other. */
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -121,4 +122,48 @@ export function pairingStore(cells: Cells, clock: Clock, ids: Ids): PairingStore
       return cells.remove(`paired:${place(who, who.senderId)}`);
     },
   };
+}
+
+export interface PairingDecisions {
+  list(): Promise<{ readonly pending: readonly PairingRequest[]; readonly paired: readonly Paired[] }>;
+  /** Throws Fault("missing") for a code that is unknown, used or expired. */
+  approve(code: string): Promise<Paired>;
+  /** `<channel>:<account>:<sender>`, or any end of it that names one person. Throws Fault("missing"), or Fault("conflict") where it names several. */
+  revoke(id: string): Promise<Paired>;
+}
+
+export function pairingDecisions(store: PairingStore, owners: Owners): PairingDecisions {
+  return {
+    async list() {
+      const [pending, paired] = await Promise.all([store.pending(), store.paired()]);
+      return { pending, paired };
+    },
+    async approve(code) {
+      // Ownership first: should we die in between, approving again lets the same person in, and nobody else can come first.
+      await owners.claimFirst(ownerId(await store.request(code)));
+      return store.approve(code);
+    },
+    async revoke(id) {
+      const found = (await store.paired()).filter((paired) => namesOf(paired).includes(id.trim()));
+      const [paired, ...others] = found;
+      if (paired === undefined)
+        throw new Fault("missing", `nobody with the id "${id}" is paired: the list of pairings shows who is`);
+      if (others.length > 0) {
+        const names = found.map((each) => namesOf(each)[0]).join(", ");
+        throw new Fault("conflict", `"${id}" is several: ${names}. Write the whole id`);
+      }
+      // Ownership first: should we die in between, somebody without it is still listed and can be put out again.
+      await owners.release(ownerId(paired));
+      await store.revoke(paired);
+      return paired;
+    },
+  };
+}
+
+function namesOf({ channel, account, senderId }: Paired): readonly string[] {
+  return [`${channel}:${account}:${senderId}`, `${channel}:${senderId}`, senderId];
+}
+
+function ownerId({ channel, senderId }: Pick<Paired, "channel" | "senderId">): string {
+  return `${channel}:${senderId}`;
 }

@@ -3,7 +3,7 @@ import { seededIds, virtualClock, directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { owners } from "../src/owners.ts";
 import { pairingStore } from "../src/pairing.ts";
-import { pairingDecisions } from "../src/pairing-decisions.ts";
+import { pairingDecisions } from "../src/pairing.ts";
 import { memoryStore } from "./store.ts";
 
 async function desk(configured: readonly string[] = []) {

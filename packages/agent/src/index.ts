@@ -57,7 +57,7 @@ export { ensureWorkspace } from "./workspace/ensure-workspace.ts";
 export { type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./workspace/snapshot.ts";
 export { type BootstrapCaps, defaultCaps } from "./workspace/trim.ts";
 export { truncationWarning, warnOnce } from "./workspace/warning.ts";
-export { essentialsOf } from "./context/essentials.ts";
+export { pinnedSectionsOf } from "./context/pinned-sections.ts";
 export { flushRequest, flushSystem } from "./context/flush-prompt.ts";
 export { openContextWindow, type ContextWindow, longLog } from "./context/context-window.ts";
 export { narrowed } from "./context/narrow.ts";
@@ -68,7 +68,7 @@ export {
   type PruningSettings,
 } from "./context/settings.ts";
 export { tokensOfText } from "./context/size.ts";
-export { type Placed, standing } from "./context/standing.ts";
+export { liveHistory, type Placed } from "./context/live-history.ts";
 export { summarise, type Summarised, type SummaryInput } from "./context/summarise.ts";
 export { type ForeignOrigin, type OriginOf, ownersAlone } from "./workspace/origin.ts";
 export { rootedReader } from "./workspace/read-rooted.ts";

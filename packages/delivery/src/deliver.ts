@@ -15,17 +15,17 @@ import type { Change, DeliveryView, Outbox, DeliveryBatch } from "@parley/store"
 import { type LeaseHandle, type WorkEnd, untilStored } from "@parley/queue";
 import type { MigratedChats } from "@parley/access";
 import type { UnreachableChats } from "./unreachable-chats.ts";
-import { partSender } from "./send-part.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { failedSends } from "./send-failures.ts";
 import {
   ambiguousFenceMs,
+  partSender,
   unknownRetryMs,
-  type LanePlace,
-  type PartPlace,
+  type LaneContext,
+  type PartContext,
   type PartStep,
-} from "./part-place.ts";
-import { lateMs, plannedParts, splitPart, type RenderMeant } from "./plan-parts.ts";
+} from "./send-part.ts";
+import { lateMs, plannedParts, splitPart, type RenderMeant } from "./render.ts";
 import { readBack } from "./read-back.ts";
 
 export interface DeliverOptions {
@@ -61,24 +61,24 @@ const missingAccountRetryMs = 30_000;
 /** Where our messages cannot be read back, an idempotency key is trusted this long: Discord keeps one for "a few minutes". */
 const keyLivesMs = 120_000;
 
-export type Deliver = (parcel: DeliveryBatch, held: LeaseHandle) => Promise<WorkEnd>;
+export type Deliver = (batch: DeliveryBatch, lease: LeaseHandle) => Promise<WorkEnd>;
 
 export function deliverer(options: DeliverOptions): Deliver {
   const { outbox, rateLimit, clock, log } = options;
   const sender = partSender();
   const failed = failedSends({ ...options, record, mayRepeat: sender.mayRepeat });
 
-  return async (parcel, held) => {
+  return async (batch, lease) => {
     const channel = options.channel();
     if (channel === null)
       return { afterMs: missingAccountRetryMs, reason: "the account is not configured", refund: true };
-    const to = options.moved.current(parseConversationKey(parcel.lane));
-    for (const delivery of parcel.deliveries) {
-      if (editsEarlier(parcel, delivery))
+    const to = options.moved.current(parseConversationKey(batch.lane));
+    for (const delivery of batch.deliveries) {
+      if (editsEarlier(batch, delivery))
         return { afterMs: 0, reason: "what it edits was sent just now", refund: true };
-      const end = await deliverOne({ parcel, held, channel, to }, delivery).catch(
+      const end = await deliverOne({ batch, lease, channel, to }, delivery).catch(
         async (error: unknown): Promise<WorkEnd> => {
-          if (delivery === parcel.deliveries[0] || !(await isOvertaken(delivery, error))) throw error;
+          if (delivery === batch.deliveries[0] || !(await isOvertaken(delivery, error))) throw error;
           return { afterMs: 0, reason: "a command's answer goes before it", refund: true };
         },
       );
@@ -87,26 +87,26 @@ export function deliverer(options: DeliverOptions): Deliver {
     return { afterMs: 0, reason: "delivered", refund: true };
   };
 
-  function record(place: LanePlace, changes: readonly Change[]): Promise<void> {
-    return untilStored(place.held, clock, () => outbox.record(place.parcel, changes));
+  function record(lane: LaneContext, changes: readonly Change[]): Promise<void> {
+    return untilStored(lane.lease, clock, () => outbox.record(lane.batch, changes));
   }
 
   /** Null when the delivery is done. */
-  async function deliverOne(place: LanePlace, delivery: DeliveryView): Promise<WorkEnd | null> {
-    const { parts, split } = plannedParts(options.render, place.channel, delivery, clock.now());
+  async function deliverOne(lane: LaneContext, delivery: DeliveryView): Promise<WorkEnd | null> {
+    const { parts, split } = plannedParts(options.render, lane.channel, delivery, clock.now());
     if (parts.length === 0) {
-      await record(place, [
+      await record(lane, [
         { delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" },
       ]);
       return null;
     }
     const rows = await options.rowsOf(delivery.cause);
     const told = log.child({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, rows });
-    const closed = await options.closed.reason(place.to);
+    const closed = await options.closed.reason(lane.to);
     const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
     if (closed !== null && delivery.parts[begins]?.state === "queued") {
       return failed.failRest(
-        place,
+        lane,
         delivery,
         begins,
         delivery.parts.length,
@@ -127,7 +127,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       )
         continue;
       const follows = owed[0]?.to === "sent" ? owed[0].receipt : (parts[index - 1]?.receipt ?? null);
-      const step = await deliverPart(place, {
+      const step = await deliverPart(lane, {
         delivery: current,
         part,
         index,
@@ -139,44 +139,43 @@ export function deliverer(options: DeliverOptions): Deliver {
       });
       owed = "change" in step && step.change !== undefined ? [step.change] : [];
       if ("release" in step) return step.release;
-      if (owed[0]?.to === "failed")
-        return failed.failRest(place, current, index, parts.length, owed[0], told);
+      if (owed[0]?.to === "failed") return failed.failRest(lane, current, index, parts.length, owed[0], told);
       current = { ...current, parts };
     }
-    if (owed.length > 0) await record(place, owed);
+    if (owed.length > 0) await record(lane, owed);
     // An open preview keeps the head; whoever closes it makes the lane due again.
     return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
   }
 
-  async function deliverPart(place: LanePlace, at: PartPlace): Promise<PartStep> {
+  async function deliverPart(lane: LaneContext, at: PartContext): Promise<PartStep> {
     const { delivery, part, index } = at;
     const name = { delivery: delivery.id, part: index };
     const ageMs = clock.now() - delivery.createdAtMs;
     const before =
-      part.state === "sending" && part.intoReceipt === null ? await arrived(place, at) : "not there";
+      part.state === "sending" && part.intoReceipt === null ? await arrived(lane, at) : "not there";
     if (typeof before === "object") return before;
     const isTrusted = before === "not there" || clock.now() - part.startedAtMs <= keyLivesMs;
-    const repeats = (place.channel.capabilities.idempotentSends && isTrusted) || part.intoReceipt !== null;
+    const repeats = (lane.channel.capabilities.idempotentSends && isTrusted) || part.intoReceipt !== null;
     if (part.state === "sending" && !repeats && (part.flagged || ageMs > ambiguousFenceMs)) {
-      return failed.ambiguous(place, at, part.reason ?? "the process ended while it was being sent", at.owed);
+      return failed.ambiguous(lane, at, part.reason ?? "the process ended while it was being sent", at.owed);
     }
     if (part.state === "queued" && ageMs > queuedFenceMs) {
-      if (at.owed.length > 0) await record(place, at.owed);
+      if (at.owed.length > 0) await record(lane, at.owed);
       options.onFailed(delivery);
       return { next: true, change: { ...name, to: "failed", reason: "older than a day" } };
     }
-    const waitMs = rateLimit.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);
+    const waitMs = rateLimit.reserve(delivery.lane, lane.to.kind !== "dm", holdWaitMs);
     let { owed } = at;
-    if (owed.length > 0 && (waitMs > 0 || place.held.signal.aborted)) {
+    if (owed.length > 0 && (waitMs > 0 || lane.lease.signal.aborted)) {
       // What arrived is known now; a crash or a stop before the next part must not make it unknown again.
-      await record(place, owed);
+      await record(lane, owed);
       owed = [];
     }
     if (waitMs > holdWaitMs) return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
-    if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
+    if (waitMs > 0) await sleep(clock, waitMs, lane.lease.signal);
     if (part.intoReceipt !== null)
       await options.beforeEdit?.((JSON.parse(part.intoReceipt) as Receipt).messageId);
-    await untilStored(place.held, clock, () => place.held.cover(sendTimeoutMs + 5_000));
+    await untilStored(lane.lease, clock, () => lane.lease.cover(sendTimeoutMs + 5_000));
     const begun: Change = {
       ...name,
       to: "sending",
@@ -187,11 +186,11 @@ export function deliverer(options: DeliverOptions): Deliver {
         : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
     };
     try {
-      await record(place, [...owed, begun]);
+      await record(lane, [...owed, begun]);
     } catch (error) {
       const ended = await endedMeanwhile(delivery, index, error);
       if (ended === null) throw error;
-      if (owed.length > 0) await record(place, owed);
+      if (owed.length > 0) await record(lane, owed);
       if (ended === "dropped")
         return { release: { afterMs: 0, reason: "what was left of it is not to be sent", refund: true } };
       return {
@@ -203,20 +202,20 @@ export function deliverer(options: DeliverOptions): Deliver {
       };
     }
     try {
-      const receipt = await sendPart(place, at);
+      const receipt = await sendPart(lane, at);
       at.log.info({ part: index, messageId: receipt.messageId }, "sent");
       options.onSent(delivery, index, receipt);
       return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(receipt) } };
     } catch (error) {
-      return failed.settle(place, at, error);
+      return failed.settle(lane, at, error);
     }
   }
 
   /** A part of unknown outcome that had arrived is sent; else whether its repeat is surely the only one. */
-  async function arrived(place: LanePlace, at: PartPlace): Promise<PartStep | "not there" | "unknown"> {
+  async function arrived(lane: LaneContext, at: PartContext): Promise<PartStep | "not there" | "unknown"> {
     const { delivery, part, index } = at;
-    if (at.owed.length > 0) await record(place, at.owed);
-    const found = await readBack(options, { ...place, signal: place.held.signal }, delivery, part);
+    if (at.owed.length > 0) await record(lane, at.owed);
+    const found = await readBack(options, { ...lane, signal: lane.lease.signal }, delivery, part);
     if (typeof found === "string") return found;
     if ("reason" in found)
       return {
@@ -254,20 +253,20 @@ export function deliverer(options: DeliverOptions): Deliver {
   }
 
   /** Who was here before may have sent the new message already: so it may be seen twice, and no third time. */
-  async function risked(place: LanePlace, { delivery, part, index }: PartPlace): Promise<void> {
-    if (part.state !== "sending" || place.channel.capabilities.idempotentSends) return;
+  async function risked(lane: LaneContext, { delivery, part, index }: PartContext): Promise<void> {
+    if (part.state !== "sending" || lane.channel.capabilities.idempotentSends) return;
     if (part.flagged || clock.now() - delivery.createdAtMs > ambiguousFenceMs)
       throw new Fault("ambiguous", "it may have been written anew already");
-    await record(place, [{ delivery: delivery.id, part: index, to: "sending", attempt: part.attempts + 2 }]);
+    await record(lane, [{ delivery: delivery.id, part: index, to: "sending", attempt: part.attempts + 2 }]);
   }
 
-  async function sendPart(place: LanePlace, at: PartPlace): Promise<Receipt> {
+  async function sendPart(lane: LaneContext, at: PartContext): Promise<Receipt> {
     const timeout = deadline(clock, sendTimeoutMs, "the platform's answer");
     try {
-      const signal = AbortSignal.any([place.held.signal, timeout.signal]);
-      return await sender.send(place.channel, place.to, at.part, {
+      const signal = AbortSignal.any([lane.lease.signal, timeout.signal]);
+      return await sender.send(lane.channel, lane.to, at.part, {
         lateMs: at.index === 0 ? lateMs(at.delivery, clock.now()) : 0,
-        beforeAnew: () => risked(place, at),
+        beforeAnew: () => risked(lane, at),
         idempotencyKey: `${at.delivery.id}/${at.index}`,
         signal,
         ...(at.index === 0 ? { answers: at.rows } : {}),

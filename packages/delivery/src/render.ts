@@ -6,8 +6,66 @@ import {
   type Channel,
   type MarkdownOptions,
 } from "@parley/channels";
-import type { Part, RenderedPart, RenderedText, Meant } from "@parley/protocol";
-import { delayedBy } from "./late-mark.ts";
+import {
+  formatContent,
+  parseContent,
+  type Meant,
+  type Part,
+  type RenderedPart,
+  type RenderedText,
+} from "@parley/protocol";
+import type { DeliveryView, NewDelivery, PartView } from "@parley/store";
+
+export type RenderMeant = (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
+
+export interface PlannedParts {
+  /** As they will be sent. */
+  readonly parts: readonly PartView[];
+  /** To be journaled with the first sending; null when that was done. */
+  readonly split: readonly RenderedPart[] | null;
+}
+
+/** Later than this a reply says that it is late. */
+const lateAfterMs = 15 * 60_000;
+
+/** Splits and renders once; a delivery that was begun keeps what it was split into. */
+export function plannedParts(
+  render: RenderMeant,
+  channel: Channel,
+  delivery: DeliveryView,
+  nowMs: number,
+): PlannedParts {
+  const [first] = delivery.parts;
+  if (delivery.split || first === undefined) return { parts: delivery.parts, split: null };
+  const content = parseContent(first.content);
+  if (content.kind !== "reply" && content.kind !== "preview") return { parts: delivery.parts, split: null };
+  const rendered = render(content, channel, lateMs(delivery, nowMs));
+  const parts = rendered.map((part, index) => ({
+    ...first,
+    ...(index === 0 ? {} : { intoReceipt: null }),
+    content: formatContent({ v: 1, kind: "rendered", part }),
+  }));
+  return { parts, split: rendered };
+}
+
+/** 0 while it is on time. */
+export function lateMs(delivery: DeliveryView, nowMs: number): number {
+  const ageMs = nowMs - delivery.createdAtMs;
+  return ageMs > lateAfterMs ? ageMs : 0;
+}
+
+/** The first rendered message takes the preview's place, if the delivery had one to edit. */
+export function splitPart(
+  delivery: DeliveryView,
+  part: RenderedPart,
+  index: number,
+): NewDelivery["parts"][number] {
+  const into = index === 0 ? delivery.parts[0]?.into : undefined;
+  return {
+    content: formatContent({ v: 1, kind: "rendered", part }),
+    ...(into === undefined ? {} : { into }),
+  };
+}
 
 /** `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons. */
 export function channelRender(content: Meant, channel: Channel, lateMs: number): readonly RenderedPart[] {
@@ -89,4 +147,21 @@ function text(
 function limitsOf({ capabilities }: Channel): MarkdownOptions {
   const { dialect, textChars, textEntities } = capabilities;
   return { dialect, textChars, ...(textEntities === undefined ? {} : { textEntities }) };
+}
+
+const lateMark = "(delayed by ";
+
+/** How late, in words. */
+export function delayedBy(lateMs: number): string {
+  const minutes = Math.round(lateMs / 60_000);
+  return `${lateMark}${minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`})`;
+}
+
+/** `textChars` is the platform's limit in UTF-16 units. A part that says it already, or has no room, comes back as it is. */
+export function markedLate(part: RenderedPart, lateMs: number, textChars: number): RenderedPart {
+  if (part.kind !== "text" || part.plain.startsWith(lateMark)) return part;
+  const mark = `${delayedBy(lateMs)}\n\n`;
+  if (mark.length + part.text.length > textChars) return part;
+  const entities = part.entities.map((entity) => ({ ...entity, offset: entity.offset + mark.length }));
+  return { ...part, text: mark + part.text, plain: mark + part.plain, entities };
 }

@@ -9,11 +9,11 @@ import type { RateLimit } from "./rate-limit.ts";
 import {
   ambiguousFenceMs,
   unknownRetryMs,
-  type LanePlace,
-  type PartPlace,
+  type LaneContext,
+  type PartContext,
   type PartStep,
   type RecordChanges,
-} from "./part-place.ts";
+} from "./send-part.ts";
 
 export interface FailedSendsOptions {
   readonly moved: Pick<MigratedChats, "learn">;
@@ -31,12 +31,12 @@ export interface FailedSendsOptions {
 
 export interface FailedSends {
   /** What the send of this part came to. Rethrows what is no Fault, and what ends the hold of the lane. */
-  settle(place: LanePlace, at: PartPlace, error: unknown): Promise<PartStep>;
+  settle(lane: LaneContext, at: PartContext, error: unknown): Promise<PartStep>;
   /** Gives up on knowing; what is behind it goes on. */
-  ambiguous(place: LanePlace, at: PartPlace, reason: string, owed: readonly Change[]): Promise<PartStep>;
+  ambiguous(lane: LaneContext, at: PartContext, reason: string, owed: readonly Change[]): Promise<PartStep>;
   /** Records `failure`, of the part `from`, and with it the end of those behind it, `count` in all. */
   failRest(
-    place: LanePlace,
+    lane: LaneContext,
     delivery: DeliveryView,
     from: number,
     count: number,
@@ -49,19 +49,19 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
   const { moved, closed, rateLimit, record, onTrouble, clock } = options;
 
   async function ambiguous(
-    place: LanePlace,
-    { delivery, index }: PartPlace,
+    lane: LaneContext,
+    { delivery, index }: PartContext,
     reason: string,
     owed: readonly Change[],
   ): Promise<PartStep> {
-    await record(place, [...owed, { delivery: delivery.id, part: index, to: "ambiguous", reason }]);
+    await record(lane, [...owed, { delivery: delivery.id, part: index, to: "ambiguous", reason }]);
     onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
     return { next: true };
   }
 
   return {
     ambiguous,
-    async settle(place, at, error) {
+    async settle(lane, at, error) {
       const { delivery, index, part } = at;
       const name = { delivery: delivery.id, part: index };
       if (!isFault(error)) throw error;
@@ -69,43 +69,43 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       const newPeer = migratedChatId(error);
       if (newPeer !== null) {
         // The send tells it before the group's own message does, or in place of one that we missed.
-        await moved.learn(place.to, place.to.peer, newPeer);
-        await record(place, [{ ...name, to: "queued", reason: error.message }]);
+        await moved.learn(lane.to, lane.to.peer, newPeer);
+        await record(lane, [{ ...name, to: "queued", reason: error.message }]);
         return { release: { afterMs: 0, reason: error.message, refund: true } };
       }
       switch (error.code) {
         case "rate_limited": {
           const afterMs = error.retryAfterMs ?? 1_000;
           rateLimit.limited(delivery.lane, afterMs, limitReach(error));
-          await record(place, [{ ...name, to: "queued", reason: error.message }]);
+          await record(lane, [{ ...name, to: "queued", reason: error.message }]);
           return { release: { afterMs, reason: error.message, refund: true } };
         }
         case "unavailable":
         case "aborted":
-          await record(place, [{ ...name, to: "queued", reason: error.message }]);
+          await record(lane, [{ ...name, to: "queued", reason: error.message }]);
           throw error;
         case "conflict":
           throw error;
         case "ambiguous": {
-          const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
+          const repeats = lane.channel.capabilities.idempotentSends || part.intoReceipt !== null;
           const again = options.mayRepeat(error) && (repeats || part.state === "queued");
           // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
           if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
             return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };
           }
-          return ambiguous(place, at, error.message, []);
+          return ambiguous(lane, at, error.message, []);
         }
         case "invalid":
         case "unsupported":
         case "denied":
         case "missing":
-          if (chatIsClosed(error)) await closed.close(place.to, error.message);
+          if (chatIsClosed(error)) await closed.close(lane.to, error.message);
           // It was this answer that was refused, and not the chat: others arrive there.
           if (error.code === "invalid" || error.code === "unsupported") options.onFailed(delivery);
           return { next: true, change: { ...name, to: "failed", reason: error.message } };
       }
     },
-    async failRest(place, delivery, from, count, failure, told) {
+    async failRest(lane, delivery, from, count, failure, told) {
       const reason = "reason" in failure ? failure.reason : "an earlier part failed";
       const changes: Change[] = [failure];
       for (let part = from + 1; part < count; part += 1)
@@ -115,7 +115,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
           to: "failed",
           reason: `an earlier part failed: ${reason}`,
         });
-      await record(place, changes);
+      await record(lane, changes);
       told.warn({ reason }, "delivery failed for good");
       onTrouble(delivery, reason);
       return null;

@@ -5,12 +5,46 @@ import {
   Fault,
   isFault,
   type Address,
+  type Log,
   type Receipt,
   type RenderedPart,
   parseContent,
 } from "@parley/protocol";
-import type { PartView } from "@parley/store";
-import { markedLate } from "./late-mark.ts";
+import type { LeaseHandle, WorkEnd } from "@parley/queue";
+import type { Change, DeliveryBatch, DeliveryView, PartView } from "@parley/store";
+import { markedLate } from "./render.ts";
+
+/** The lane that is being delivered: its batch, its lease, and where its messages go. */
+export interface LaneContext {
+  readonly batch: DeliveryBatch;
+  readonly lease: LeaseHandle;
+  readonly channel: Channel;
+  readonly to: Address;
+}
+
+export interface PartContext {
+  readonly delivery: DeliveryView;
+  readonly part: PartView;
+  readonly index: number;
+  readonly owed: readonly Change[];
+  readonly split: readonly RenderedPart[] | null;
+  readonly rows: readonly string[];
+  /** Receipt of the part before, as JSON text. */
+  readonly follows: string | null;
+  /** Names the delivery and what caused it. */
+  readonly log: Log;
+}
+
+/** What one part came to: go on with the next, or give the lane back. */
+export type PartStep = { readonly next: true; readonly change?: Change } | { readonly release: WorkEnd };
+
+/** Journals what became of parts; resolves once it is stored. */
+export type RecordChanges = (lane: LaneContext, changes: readonly Change[]) => Promise<void>;
+
+/** An answer whose outcome is unknown is sent again only while it is fresh: nobody wants yesterday's reply twice. */
+export const ambiguousFenceMs = 15 * 60_000;
+/** What is unknown is looked at again after this. */
+export const unknownRetryMs = 1_500;
 
 interface PartSending extends SendOptions {
   /** 0 for what is on time. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import {
   openContextWindow,
   disarm,
-  essentialsOf,
+  pinnedSectionsOf,
   rootedReader,
   summarise,
   tokensOfText,
@@ -93,14 +93,18 @@ export function turnContext(input: TurnContextInput): TurnContext {
         timeout.cancel(),
       );
     },
-    async essentials() {
+    async pinnedSections() {
       const file = await rootedReader().read(setup.workspace, "AGENTS.md");
       const originOf = await notes.originOf();
       // Instructions that no owner confirmed are not repeated.
       if (file.state !== "present" || originOf(join(setup.workspace, "AGENTS.md"), file.sha256) !== null)
         return "";
       return disarm(
-        essentialsOf(file.text, settings.compaction.postCompactionSections, settings.postCompactionMaxChars),
+        pinnedSectionsOf(
+          file.text,
+          settings.compaction.postCompactionSections,
+          settings.postCompactionMaxChars,
+        ),
       );
     },
     flush: flushes

@@ -9,7 +9,7 @@ import { prune } from "./prune.ts";
 import type { CompactionSettings, PruningSettings } from "./settings.ts";
 import { charsPerToken, tokensOf, tokensOfAll } from "./size.ts";
 import { forceFit } from "./force-fit.ts";
-import { standing, type Placed } from "./standing.ts";
+import { liveHistory, type Placed } from "./live-history.ts";
 import type { Summarised, SummaryInput } from "./summarise.ts";
 import { excerpt } from "./summary-prompt.ts";
 
@@ -33,7 +33,7 @@ export interface ContextWindowOptions {
     signal: AbortSignal,
   ) => Promise<Summarised>;
   /** What is repeated of AGENTS.md with a summary; empty for nothing. */
-  readonly essentials: () => Promise<string>;
+  readonly pinnedSections: () => Promise<string>;
   /** Lets the model save what should outlast the conversation. `cycle` names the stretch between two compactions; the port keeps to once. */
   readonly flush: (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage>;
   readonly clock: Pick<Clock, "now">;
@@ -97,7 +97,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
 
   /** Summary first, then what came after it, the part up to the mark pruned. */
   function viewOfLog(placed: readonly Placed[], markSeq: number): readonly Entry[] {
-    const { summary, tail } = standing(placed);
+    const { summary, tail } = liveHistory(placed);
     const older = tail.filter(({ seq }) => seq <= markSeq);
     const pruned = prune(
       [...(summary === null ? [] : [summary.entry]), ...older.map(({ entry }) => entry)],
@@ -109,7 +109,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
 
   /** The provider's own count of the last request against our estimate of it; a request before the last summary says nothing any more. */
   function scaleOf(placed: readonly Placed[]): number {
-    const { summary } = standing(placed);
+    const { summary } = liveHistory(placed);
     const at = placed.findLastIndex(
       ({ seq, entry }) => isCounted(entry) && seq > (summary?.seq ?? -Infinity),
     );
@@ -144,7 +144,11 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
   }
 
   async function flushed(placed: readonly Placed[], scale: number, signal: AbortSignal): Promise<Usage> {
-    return options.flush(fittingView(placed, scale), standing(placed).summary?.entry.throughSeq ?? 0, signal);
+    return options.flush(
+      fittingView(placed, scale),
+      liveHistory(placed).summary?.entry.throughSeq ?? 0,
+      signal,
+    );
   }
 
   interface How {
@@ -162,7 +166,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
     how: How,
   ): Promise<Prepared & { readonly reason?: string }> {
     const { scale, signal, focus, turnFrom = Infinity } = how;
-    const { summary: previous, tail } = standing(placed);
+    const { summary: previous, tail } = liveHistory(placed);
     const entries = tail.map(({ entry }) => entry);
     const sizeOf = (entry: Entry): number => tokensOf(entry) * scale;
     const turnAt = tail.findIndex(({ seq }) => seq >= turnFrom);
@@ -196,7 +200,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
     }
     const addenda = [
       requestAddendum(placed.filter(({ seq }) => seq >= turnFrom && seq <= through.seq)),
-      essentialsAddendum(await options.essentials()),
+      pinnedAddendum(await options.pinnedSections()),
     ].filter((text) => text !== "");
     const entry: SummaryEntry = {
       type: "summary",
@@ -222,7 +226,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
         prunedThrough = placed.at(-1)?.seq ?? 0;
         tokens = sized(viewOfLog(placed, prunedThrough), scale);
       }
-      const { tail } = standing(placed);
+      const { tail } = liveHistory(placed);
       const bytes = tokensOfAll(tail.map(({ entry }) => entry)) * charsPerToken;
       const long = tail.length >= longLog.entries || bytes >= longLog.bytes;
       const due = tokens > limitTokens || long;
@@ -306,7 +310,7 @@ function promptTokens({ usage }: AssistantEntry): number {
 // ---- what stands below a summary's own words ----
 
 const requestTitle = "## The request that is being worked on, word for word";
-const essentialsTitle = "## Still in force, from AGENTS.md";
+const pinnedTitle = "## Still in force, from AGENTS.md";
 
 /** The cut went through the running turn, so what it answers is among the summarised. */
 function requestAddendum(cutOff: readonly Placed[]): string {
@@ -316,13 +320,13 @@ function requestAddendum(cutOff: readonly Placed[]): string {
   return said.length === 0 ? "" : `${requestTitle}\n${excerpt(said.join("\n"), requestChars)}`;
 }
 
-function essentialsAddendum(text: string): string {
-  return text === "" ? "" : `${essentialsTitle}\n${text}`;
+function pinnedAddendum(text: string): string {
+  return text === "" ? "" : `${pinnedTitle}\n${text}`;
 }
 
 /** What goes into the next summary: the addenda are made anew. */
 function withoutAddenda(text: string): string {
-  const at = [requestTitle, essentialsTitle]
+  const at = [requestTitle, pinnedTitle]
     .map((title) => text.indexOf(`\n\n${title}\n`))
     .filter((found) => found >= 0);
   return at.length === 0 ? text : text.slice(0, Math.min(...at));

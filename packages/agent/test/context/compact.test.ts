@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entry } from "@parley/protocol";
-import { essentialsOf, standing, tokensOfText, viewOf } from "../../src/index.ts";
+import { liveHistory, pinnedSectionsOf, tokensOfText, viewOf } from "../../src/index.ts";
 import { identifiersIn } from "../../src/context/identifiers.ts";
 import { planCut } from "../../src/context/plan.ts";
 import { tokensOf, tokensOfAll } from "../../src/context/size.ts";
@@ -75,7 +75,7 @@ it("what stands is the newest summary and what came after what it covers, also w
     { type: "notice", text: "for people", atMs: 0 },
     answered("four"),
   ]);
-  const { summary, tail } = standing(log);
+  const { summary, tail } = liveHistory(log);
   expect(summary?.entry.text).toBe("one and two");
   expect(tail.map(({ seq }) => seq)).toEqual([3, 6]);
 });
@@ -138,11 +138,11 @@ describe("essentials of AGENTS.md", () => {
     "# Rules\nintro\n## Session Startup\nread SOUL.md\n### Then\nmore\n```\n## Red Lines\n```\n## Other\nno\n## red lines ##\nnever\n";
 
   it("are the named sections with what is nested in them, bounded", () => {
-    expect(essentialsOf(file, ["Session Startup", "Red Lines"], 1_800)).toBe(
+    expect(pinnedSectionsOf(file, ["Session Startup", "Red Lines"], 1_800)).toBe(
       "## Session Startup\nread SOUL.md\n### Then\nmore\n```\n## Red Lines\n```\n\n## red lines ##\nnever",
     );
-    expect(essentialsOf(file, ["Nothing"], 1_800)).toBe("");
-    expect(essentialsOf(file, ["Other"], 6)).toBe("## Ot…");
+    expect(pinnedSectionsOf(file, ["Nothing"], 1_800)).toBe("");
+    expect(pinnedSectionsOf(file, ["Other"], 6)).toBe("## Ot…");
   });
 });
 

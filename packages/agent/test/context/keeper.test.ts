@@ -53,7 +53,7 @@ function keep(given: Given = {}): Kept {
         ? { ok: false, reason: "down", usage: noUsage }
         : { ok: true, text: summary, usage: { ...noUsage, inputTokens: 7 } };
     },
-    essentials: async () => "## Red Lines\nnever lie",
+    pinnedSections: async () => "## Red Lines\nnever lie",
     async flush(_view, cycle) {
       flushes.push(cycle);
       return { ...noUsage, outputTokens: 3 };

@@ -8,13 +8,13 @@ export interface Placed {
   readonly entry: Entry;
 }
 
-export interface Standing {
+export interface LiveHistory {
   readonly summary: (Placed & { readonly entry: SummaryEntry }) | null;
   /** Oldest first, without summaries and notices. */
   readonly tail: readonly Placed[];
 }
 
-export function standing(log: readonly Placed[]): Standing {
+export function liveHistory(log: readonly Placed[]): LiveHistory {
   const summary = log.findLast(isSummary) ?? null;
   const throughSeq = summary?.entry.throughSeq ?? -Infinity;
   return {

@@ -2,7 +2,7 @@
 import { headOf } from "../plain-line.ts";
 
 /** Sections whose heading is one of `names` (case does not matter), in the order of the names; empty when there is none. */
-export function essentialsOf(markdown: string, names: readonly string[], maxChars: number): string {
+export function pinnedSectionsOf(markdown: string, names: readonly string[], maxChars: number): string {
   const sections = names.flatMap((name) => sectionOf(markdown, name) ?? []);
   const text = sections.join("\n\n").trim();
   return text.length <= maxChars ? text : `${headOf(text, maxChars - 1)}…`;
