@@ -1,4 +1,5 @@
-// Builds the page into dist/, which the gateway serves under a policy without inline scripts and without other sites.
+// Builds the page into dist/, which the gateway serves under a policy without inline scripts and without
+// other sites.
 import { defineConfig } from "vite";
 
 export default defineConfig({

@@ -1,5 +1,5 @@
-// Says one thing and waits for all that comes back. The gateway keeps the message: one that restarts meanwhile is waited for, and asked again
-// under the same key, so that nothing is said twice.
+// Says one thing and waits for all that comes back. The gateway keeps the message: one that restarts
+// meanwhile is waited for, and asked again under the same key, so that nothing is said twice.
 import { sleep, systemClock, systemIds, type ChatMessage } from "@parley/protocol";
 import { line, type Console } from "./console.ts";
 import type { ControlClient } from "./control-client.ts";
@@ -23,7 +23,10 @@ interface Question {
   since: number | null;
 }
 
-/** Empty when the agent chose to be silent. Throws CommandFailure("unavailable") when the gateway does not come back. */
+/**
+ * Empty when the agent chose to be silent. Throws CommandFailure("unavailable") when the gateway does not
+ * come back.
+ */
 export async function ask(
   terminal: Console,
   said: string,

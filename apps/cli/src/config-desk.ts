@@ -1,4 +1,5 @@
-// The config file through the running gateway, which reads it with its own environment and takes a change up at once; without one, directly.
+// The config file through the running gateway, which reads it with its own environment and takes a change up
+// at once; without one, directly.
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
@@ -107,7 +108,10 @@ export function changeConfig(terminal: Console, changes: readonly Change[]): Pro
   );
 }
 
-/** A gateway of another state folder may listen at the address: it refuses the token, or its file is another one. */
+/**
+ * A gateway of another state folder may listen at the address: it refuses the token, or its file is another
+ * one.
+ */
 async function throughGateway<T>(
   terminal: Console,
   remote: (client: ControlClient) => Promise<T>,

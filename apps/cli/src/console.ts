@@ -18,7 +18,10 @@ export interface Console {
   readonly json: boolean;
 }
 
-/** Words for people. The one place where they leave: whoever wrote them, they steer no terminal, reorder no line and hide nothing. */
+/**
+ * Words for people. The one place where they leave: whoever wrote them, they steer no terminal, reorder no
+ * line and hide nothing.
+ */
 export function words(to: Terminal, text: string): void {
   to.write(`${harmless(text)}\n`);
 }

@@ -1,5 +1,6 @@
-// Finds the running gateway: where it listens and its token for this run stand in the state folder. Where that says nothing, as from another
-// machine or of an older gateway, the config does: its own block, the last good file or the defaults, with a warning where it is broken.
+// Finds the running gateway: where it listens and its token for this run stand in the state folder. Where
+// that says nothing, as from another machine or of an older gateway, the config does: its own block, the last
+// good file or the defaults, with a warning where it is broken.
 import { readFile } from "node:fs/promises";
 import {
   ConfigFault,
@@ -88,7 +89,10 @@ interface Listening {
   readonly token?: string;
 }
 
-/** Where the gateway that runs listens, and what it takes: a change of either in the config waits for its restart. */
+/**
+ * Where the gateway that runs listens, and what it takes: a change of either in the config waits for its
+ * restart.
+ */
 async function listening(path: string, said: Listening): Promise<Listening> {
   let text: string;
   try {

@@ -1,4 +1,5 @@
-// The process of the running gateway, as stop, restart and doctor need it: who it is, what it still waits for, whether it is gone.
+// The process of the running gateway, as stop, restart and doctor need it: who it is, what it still waits
+// for, whether it is gone.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +26,10 @@ export async function gatewayProcess(terminal: Console): Promise<GatewayProcess 
   return pid === null ? null : { pid, status: null };
 }
 
-/** Null when nothing answers; other refusals are thrown. Says nothing of a broken config: this is asked again and again. */
+/**
+ * Null when nothing answers; other refusals are thrown. Says nothing of a broken config: this is asked again
+ * and again.
+ */
 export async function statusNow(terminal: Console): Promise<Status | null> {
   const found = await look(terminal);
   return found === "silent" ? null : found;
@@ -43,7 +47,10 @@ export async function look(terminal: Console): Promise<Status | "silent" | null>
   }
 }
 
-/** What the gateway wrote down last, when it takes no connection; null when none runs here, or nothing is there that can be read. */
+/**
+ * What the gateway wrote down last, when it takes no connection; null when none runs here, or nothing is
+ * there that can be read.
+ */
 export async function statusWritten(
   terminal: Console,
 ): Promise<{ readonly pid: number; readonly atMs: number; readonly status: Status } | null> {
@@ -63,7 +70,10 @@ function written(text: string): { readonly atMs: number; readonly status: Status
   }
 }
 
-/** The file outlives a killed gateway, and its number may be another program's by now: the program's name decides. */
+/**
+ * The file outlives a killed gateway, and its number may be another program's by now: the program's name
+ * decides.
+ */
 async function pidInHome({ env }: Console): Promise<number | null> {
   const text = await readFile(join(placesIn(env).home, "daemon.pid"), "utf8").catch(() => "");
   const pid = Number(text.trim());

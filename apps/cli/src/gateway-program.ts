@@ -1,4 +1,5 @@
-// Where the gateway's program lies, for the commands that run it: beside this one, as a source or in a bundle.
+// Where the gateway's program lies, for the commands that run it: beside this one, as a source or in a
+// bundle.
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 

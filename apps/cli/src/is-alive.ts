@@ -12,7 +12,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** It has ended, and its parent has not looked: in a container without an init that may be for ever. Known on Linux only. */
+/**
+ * It has ended, and its parent has not looked: in a container without an init that may be for ever. Known on
+ * Linux only.
+ */
 function isUnburied(pid: number): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");

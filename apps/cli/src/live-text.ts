@@ -1,5 +1,5 @@
-// Text that grows on a terminal and may be rewritten until it is final. What no longer fits the screen cannot be taken back; then the
-// text is left as it was shown.
+// Text that grows on a terminal and may be rewritten until it is final. What no longer fits the screen cannot
+// be taken back; then the text is left as it was shown.
 import { stripVTControlCharacters } from "node:util";
 import { harmless, type Terminal } from "./console.ts";
 

@@ -1,5 +1,5 @@
-// The wire to a gateway that runs for this command alone (`--once`): one frame a line on its standard input and output. It holds the state
-// folder meanwhile and receives nothing from any channel.
+// The wire to a gateway that runs for this command alone (`--once`): one frame a line on its standard input
+// and output. It holds the state folder meanwhile and receives nothing from any channel.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Env } from "@parley/config";

@@ -1,4 +1,5 @@
-// The commands that set up, run, watch and mend the gateway, as the command line knows them; what they do is in commands/.
+// The commands that set up, run, watch and mend the gateway, as the command line knows them; what they do is
+// in commands/.
 import type { Command } from "commander";
 import type { Console } from "./console.ts";
 

@@ -1,5 +1,6 @@
-// Tries a credential with one harmless call: a bot's token with "who am I", a model with one small question through the gateway's own code.
-// What goes wrong is told without the credential, also where a platform has it in its addresses.
+// Tries a credential with one harmless call: a bot's token with "who am I", a model with one small question
+// through the gateway's own code. What goes wrong is told without the credential, also where a platform has
+// it in its addresses.
 import type { Env } from "@parley/config";
 import { systemClock, type MethodResult } from "@parley/protocol";
 import { connectControl } from "./control-client.ts";

@@ -1,4 +1,5 @@
-// The command line. A command's code is loaded when it runs, so that help stays quick; each lives in a file of its own under commands/.
+// The command line. A command's code is loaded when it runs, so that help stays quick; each lives in a file
+// of its own under commands/.
 import { Command, CommanderError } from "commander";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";

@@ -8,7 +8,10 @@ import type { Wire } from "./wire.ts";
 const answersWithinMs = 5_000;
 const healthWithinMs = 2_000;
 
-/** Rejects with CommandFailure: "unavailable" when no gateway is there, "timeout" when one is and does not answer. */
+/**
+ * Rejects with CommandFailure: "unavailable" when no gateway is there, "timeout" when one is and does not
+ * answer.
+ */
 export async function socketWire(address: GatewayAddress): Promise<Wire> {
   const socket = new WebSocket(`${address.url.replace(/^http/, "ws")}${controlPath}`);
   const closed = new Promise<CommandFailure>((resolve) => {

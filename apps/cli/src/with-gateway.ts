@@ -1,5 +1,6 @@
-// Runs a command's work against the gateway: connects, warns about a broken config, hangs up whatever happens. What needs only the state
-// folder works without a daemon too: then a gateway runs for this command alone.
+// Runs a command's work against the gateway: connects, warns about a broken config, hangs up whatever
+// happens. What needs only the state folder works without a daemon too: then a gateway runs for this command
+// alone.
 import { Writable } from "node:stream";
 import type { Console } from "./console.ts";
 import { styled, words } from "./console.ts";
@@ -15,7 +16,10 @@ import { gatewayProgram } from "./gateway-program.ts";
 import { onceWire } from "./once-wire.ts";
 import { socketWire } from "./socket-wire.ts";
 
-/** Without the warnings about a broken config: for what is asked again and again, or is about the config itself. */
+/**
+ * Without the warnings about a broken config: for what is asked again and again, or is about the config
+ * itself.
+ */
 export function quietly(terminal: Console): Console {
   return { ...terminal, err: new Writable({ write: (_chunk, _encoding, done) => done() }) };
 }
@@ -29,7 +33,9 @@ export async function withGateway<T>(terminal: Console, work: Work<T>, follows?:
   return over(await connected(address, follows), work);
 }
 
-/** Asks the running gateway, or, when none runs, one that is started on the same state folder for this alone. */
+/**
+ * Asks the running gateway, or, when none runs, one that is started on the same state folder for this alone.
+ */
 export async function withState<T>(terminal: Console, work: Work<T>): Promise<T> {
   const address = await unlessUnavailable(gatewayAddress(terminal.env));
   const running = address === null ? null : await unlessUnavailable(connected(address));

@@ -1,4 +1,5 @@
-// What the config says about who may speak on an account. An account that the config does not have gets null: nobody may speak there (I13).
+// Reads from the config who may speak on an account. An account that is not in the config gets null, so
+// nobody may speak there (I13).
 import type { Config } from "@parley/config";
 import type { AccessPolicy, PolicyOf } from "./admit.ts";
 import type { MigratedChats } from "./migrated-chats.ts";
@@ -7,10 +8,10 @@ import { discordRules, openRules, telegramRules } from "./place-rules.ts";
 export function accessPolicy(channels: Config["channels"], moved: Pick<MigratedChats, "ids">): PolicyOf {
   return ({ channel, account }) => {
     switch (channel) {
-      // The control plane has checked the token of everyone who gets as far as this channel.
+      // The control plane has checked the token of every client of this channel.
       case "web":
         return channels.web.enabled ? everybody : null;
-      // Programs, likewise; a webhook's own secret was checked.
+      // Programs have shown a token or a webhook's secret.
       case "api":
       case "hook":
         return everybody;

@@ -1,16 +1,17 @@
-// What the config says of one account, by the account's key `<channel>:<account>`. An account that the config does not have, or whose channel
-// has no such setting, gets the setting's default and never a fault: its last messages may still be under way.
+// Reads the settings of one account by its key `<channel>:<account>`. An account or setting that the config
+// does not have yields the default, never a Fault, because messages of a removed account may still be under
+// way.
 import type { Config, Streaming } from "@parley/config";
 
-/** Which reactions the agent hears of: none, those to its own messages, or all. */
+/** The reactions that the agent is told of: none, those to its own messages, or all. */
 export type ReactionNotifications = "off" | "own" | "all";
 
-/** How answers grow. */
+/** Returns how answers are streamed. */
 export function streamingOf(config: Config, account: string): Streaming {
   return settingsOf(config, account)?.streaming ?? "off";
 }
 
-/** Whether answers quote what they answer. */
+/** Returns whether answers quote the message they answer. */
 export function quotesOf(config: Config, account: string): boolean {
   return settingsOf(config, account)?.replyToMode === "first";
 }
@@ -19,7 +20,7 @@ export function reactionsWanted(config: Config, account: string): ReactionNotifi
   return settingsOf(config, account)?.reactionNotifications ?? "own";
 }
 
-/** Whether its messages wait for each other. */
+/** Returns whether the account's messages are rate limited. */
 export function isPaced(config: Config, account: string): boolean {
   return settingsOf(config, account)?.pacing === "on";
 }

@@ -1,5 +1,6 @@
-// May this sender speak here, and does it call the agent? One matcher for every platform. Keeps I13: no policy, an unreadable one or an
-// unknown sender means no turn. It compares exact ids and is never handed a name.
+// Decides whether a sender may speak here and whether the message calls the agent. All platforms share it. No
+// policy, an unreadable one or an unknown sender means no turn (I13); it compares exact ids and never sees a
+// name.
 import type { DmPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
 import type { RefusalReason } from "./refusal-log.ts";
@@ -31,7 +32,7 @@ export interface AccessPolicy {
   readonly dmPolicy: DmPolicy;
   readonly allowFrom: readonly string[];
   readonly allowBots: boolean | "mentions";
-  /** For groups and channels. */
+  /** The rules of groups and channels. */
   readonly rules: (place: Place) => PlaceRules;
 }
 
@@ -40,7 +41,7 @@ export type PolicyOf = (account: Pick<Inbound, "channel" | "account">) => Access
 
 export type Admission =
   | { readonly kind: "turn"; readonly owner: boolean; readonly authority: string }
-  /** The sender may speak, but nobody called: remembered as context, no turn. */
+  /** The sender may speak but did not call the agent: the message becomes context and starts no turn. */
   | { readonly kind: "context" }
   | {
       readonly kind: "refused";
@@ -54,14 +55,14 @@ export interface AdmitOptions {
   readonly isOwner: (who: Pick<Inbound, "channel" | "account" | "sender">) => Promise<boolean>;
   readonly pairing: Pick<PairingStore, "isPaired" | "ask">;
   readonly botLoops: BotLoops;
-  /** Default: whether the sender is an owner. */
+  /** Default: derived from whether the sender is an owner. */
   readonly authority?: (inbound: Inbound, owner: boolean) => string;
 }
 
 interface Call {
-  /** It is a command of ours: that calls us as a mention does. */
+  /** True for a command of ours, which calls the agent as a mention does. */
   readonly isCommand: boolean;
-  /** What /activation set in the session; asked for only when it decides. */
+  /** The session's /activation setting; read only when it decides. */
   readonly activation: () => Promise<Activation | null>;
 }
 
@@ -124,7 +125,7 @@ export function admission(options: AdmitOptions): Admit {
   };
 }
 
-/** Answering a bot's answer is no mention: that is how two of them begin. */
+/** A reply to a bot is no mention: that is how two bots begin to answer each other. */
 function hearsBot({ addressed, replyTo }: Inbound, { allowBots }: AccessPolicy): boolean {
   return allowBots === "mentions" ? addressed && replyTo?.toBot !== true : allowBots;
 }

@@ -1,14 +1,14 @@
-// What a person may have done for them: what may stand in one turn together. An authority names the owner's flag and every rule of tools that
-// depends on the person; all other rules are the same for everybody in a conversation.
+// Names what a person may have done for them, and so whose messages may share a turn. An authority is made of
+// the owner flag and every tool rule that depends on the person; other rules apply to the whole conversation.
 import { createHash } from "node:crypto";
 import type { Inbound } from "@parley/protocol";
 import type { ToolRules } from "@parley/tools";
 import type { Owners } from "./owners.ts";
 import type { Place } from "./place-rules.ts";
 
-/** Everybody whose words a turn follows. */
+/** The people whose words a turn follows. */
 export interface Speakers {
-  /** All of them are owners. */
+  /** True when all of them are owners. */
   readonly owner: boolean;
   /** `<channel>:<id>`. */
   readonly senders: readonly string[];
@@ -18,7 +18,7 @@ export interface SenderSettings {
   readonly toolsBySender: { readonly [sender: string]: ToolRules };
 }
 
-/** The row's authority: of two people with the same one each may steer the other's turn. */
+/** The row's authority: people with the same one may steer each other's turns. */
 export function authorityOf(
   settings: SenderSettings,
   inbound: Pick<Inbound, "channel" | "sender">,
@@ -37,12 +37,12 @@ export function senderId({ channel, sender }: Pick<Inbound, "channel" | "sender"
   return `${channel}:${sender.id}`;
 }
 
-/** What is left to all of them: each only narrows. Undefined where no rule speaks of any. */
+/** Combines the tool rules of these senders; each only narrows. Undefined where no rule names any of them. */
 export function senderRules(settings: SenderSettings, senders: readonly string[]): readonly ToolRules[] {
   return senders.flatMap((sender) => ruleOf(settings, sender) ?? []);
 }
 
-/** Who writes at a place where nobody has written yet, as far as its address tells: in private the one person. */
+/** Guesses the speakers of a place where nobody has written yet: in a private chat its one person. */
 export function speakersAt(owners: Pick<Owners, "isOwner">): (place: Place) => Promise<Speakers> {
   return async ({ address: { channel, kind, peer } }) => {
     if (kind !== "dm") return { owner: false, senders: [] };
@@ -51,7 +51,7 @@ export function speakersAt(owners: Pick<Owners, "isOwner">): (place: Place) => P
   };
 }
 
-/** Exact ids; "*" is everybody who is not listed. */
+/** Matches exact ids; "*" stands for everybody who is not listed. */
 function ruleOf({ toolsBySender }: SenderSettings, sender: string): ToolRules | undefined {
   if (Object.hasOwn(toolsBySender, sender)) return toolsBySender[sender];
   return Object.hasOwn(toolsBySender, "*") ? toolsBySender["*"] : undefined;

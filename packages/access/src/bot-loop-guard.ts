@@ -1,5 +1,6 @@
-// Cuts loops of bots that answer each other: of one bot in one conversation only so many messages a minute are heard, and after one too
-// many none for another minute. People are never counted. Kept in memory: a loop that survives a restart is cut again at once.
+// Cuts loops of bots that answer each other. One bot in one conversation is heard only so many times a
+// minute; one message too many silences it for another minute. People are not counted. It lives in memory,
+// because a loop that survives a restart is cut again at once.
 import { conversationKey, type Clock, type Inbound } from "@parley/protocol";
 
 export interface BotLoops {
@@ -7,11 +8,11 @@ export interface BotLoops {
   passes(inbound: Pick<Inbound, "address" | "sender">): boolean;
 }
 
-/** Defaults that users of this field know (parity.md 1.6). */
+/** Defaults that users of similar bots know (parity.md 1.6). */
 const mostEvents = 20;
 const windowMs = 60_000;
 const cooldownMs = 60_000;
-/** Pairs that are remembered; a flood of bots forgets the one that was silent longest (I9). */
+/** Most remembered pairs; a flood of bots evicts the one that was silent longest (I9). */
 const mostPairs = 1_000;
 
 interface Pair {

@@ -1,4 +1,5 @@
-// Who may speak, where, as whom, and which session it reaches. Security decisions: they see no agent and no model.
+// Decides who may speak, where, as whom, and which session they reach. This package sees no agent and no
+// model.
 export { accessPolicy } from "./access-policy.ts";
 export {
   isPaced,

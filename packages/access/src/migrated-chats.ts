@@ -1,26 +1,26 @@
-// Chats that got another id: a Telegram group that became a supergroup. Replies queued for the old id go to the new one; the session, the
-// rules and the bindings of the old id go on. Durable in cells before a message of the new chat is accepted; held in memory besides,
-// because every message asks.
+// Follows chats whose id changed, such as a Telegram group that became a supergroup. Replies queued for the
+// old id go to the new one, and the session, rules and bindings of the old id stay in force. Cells hold a
+// move before a message of the new chat is accepted; memory answers, because every message asks.
 import { accountKey, encodeKeyPart, type Address } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
 export interface MigratedChats {
-  /** Reads what earlier runs learned. To be awaited before anything is received or delivered. */
+  /** Reads what earlier runs learned. Await it before anything is received or delivered. */
   load(): Promise<void>;
-  /** Durable once resolved; may be told twice. */
+  /** Durable once resolved; calling it twice changes nothing. */
   learn(account: Pick<Address, "channel" | "account">, fromPeer: string, toPeer: string): Promise<void>;
-  /** Where the chat of this address is now. */
+  /** Returns the chat's current address. */
   current(address: Address): Address;
-  /** The address that names the chat in session keys: the one it had first. */
+  /** Returns the address that session keys use: the chat's first one. */
   first(address: Address): Address;
-  /** The chat's id and those it had before, the newest first. */
+  /** Returns the chat's id and its earlier ones, newest first. */
   ids(address: Address): readonly string[];
 }
 
 const prefix = "moved:";
-/** A chat moves once in its life; more than this on one gateway would be noise. */
+/** A chat moves about once in its life; more than this on one gateway would be noise. */
 const mostMoves = 10_000;
-/** A circle can only come from damaged cells; walking ends all the same. */
+/** Only damaged cells can make a circle; the walk ends all the same. */
 const mostSteps = 8;
 
 export function migratedChats(cells: Pick<Cells, "list" | "put">): MigratedChats {
@@ -78,9 +78,9 @@ export function migratedChats(cells: Pick<Cells, "list" | "put">): MigratedChats
 }
 
 /**
- * Remembers which bot an account was first. Telegram counts messages and updates per bot, so after another bot took
- * the account over, its first messages would look like repeats of old ones and be lost (I1): the ids of later bots
- * carry the bot.
+ * Remembers which bot an account was first. Telegram counts messages and updates per bot, so after another
+ * bot took the account over, its first messages would look like repeats of old ones and be lost (I1): the ids
+ * of later bots carry the bot.
  */
 export function firstBot(
   cells: Pick<Cells, "get" | "put">,

@@ -1,5 +1,5 @@
-// Whose session a key names. A caller's own are those of its web peer, and of the users that its token speaks for over the chat API; whoever
-// may not administer reaches no other (I14).
+// Decides which sessions belong to a caller: those of its web peer and of the users its token speaks for over
+// the chat API. A caller without admin scope reaches no other session (I14).
 import { guestRole } from "@parley/channels";
 import {
   isFault,
@@ -11,7 +11,7 @@ import {
 } from "@parley/protocol";
 import type { RouteInbound } from "./routing.ts";
 
-/** The web peer that the control plane minted for a token, and what that token may do. */
+/** The web peer that the control plane minted for a token, and the token's scopes. */
 export interface WebCaller {
   readonly peer: string;
   readonly scopes: readonly Scope[];
@@ -27,7 +27,7 @@ export function webAddress(
   return { channel: "web", account, kind: "dm", peer, ...(thread === undefined ? {} : { thread }) };
 }
 
-/** As what it says is routed: whoever may not administer is a guest. */
+/** The sender that the caller's messages come from; without admin scope it is a guest. */
 export function webSender({ peer, scopes }: WebCaller): Inbound["sender"] {
   return { id: peer, name: peer, isBot: false, ...(scopes.includes("admin") ? {} : { roles: [guestRole] }) };
 }
@@ -43,7 +43,7 @@ export function sessionOwnership(route: RouteInbound, account: string): OwnsSess
   };
 }
 
-/** Null for what is no key: nobody owns it. */
+/** Returns null for text that is no session key: nobody owns that. */
 function partsOf(key: string): SessionKeyParts | null {
   try {
     return parseSessionKey(key);

@@ -1,23 +1,24 @@
-// Who may do what owners may: the config's list, or, while that is empty, the first person the operator paired. Ids only, never names.
+// Decides who is an owner: the config's list or, while that is empty, the first person the operator paired.
+// It compares ids, never names.
 import { guestRole } from "@parley/channels";
 import type { Inbound } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
 export interface Owners {
   isOwner(who: Pick<Inbound, "channel" | "sender">): Promise<boolean>;
-  /** All of them, as `<channel>:<sender>`; none of the web, whose clients are the operator. */
+  /** All owners as `<channel>:<sender>`; none of the web, whose clients are the operator. */
   all(): Promise<readonly string[]>;
   /** Makes `<channel>:<sender>` the owner if there is none at all. */
   claimFirst(id: string): Promise<void>;
-  /** Takes from `<channel>:<sender>` what `claimFirst` gave. What the config gives, it keeps. */
+  /** Takes from `<channel>:<sender>` what `claimFirst` gave; owners in the config stay. */
   release(id: string): Promise<void>;
 }
 
 const firstOwnerCell = "owner:first";
 
 /**
- * `configured` holds `<channel>:<sender>` ids. Clients of the page and of the chat API whose token may administer are the operator;
- * a device that may only write gets no owner's commands by typing them.
+ * `configured` holds `<channel>:<sender>` ids. Web and chat API clients with admin scope are the operator; a
+ * device that may only write cannot run owners' commands by typing them.
  */
 export function owners(configured: readonly string[], cells: Cells): Owners {
   return {

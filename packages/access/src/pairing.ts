@@ -1,16 +1,17 @@
-// The pairing book: who asked to talk to us, under which code, and who was let in. Durable in cells, so codes survive a restart.
-// Keeps the caps that make a flood of strangers harmless: three open requests an account, an hour each.
+// Stores who asked to talk to us, under which code, and who was let in; and lets an operator, or an owner in
+// chat, decide. Requests and pairings live in cells, so codes survive a restart. A flood of strangers is
+// harmless: three open requests per account, an hour each.
 import { z } from "zod";
 import { accountKey, encodeKeyPart, Fault, type Clock, type Ids, type Inbound } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import type { Owners } from "./owners.ts";
 
-/** No letters or digits that people mistake for each other. */
+/** Without letters and digits that people confuse. */
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const codeLength = 8;
 const codeLifeMs = 3_600_000;
 const mostPending = 3;
-/** Far over what can be pending at once: three for each account. */
+/** Far more than can be pending at once: three per account. */
 const listLimit = 1000;
 
 const requestSchema = z.object({
@@ -20,7 +21,7 @@ const requestSchema = z.object({
   senderId: z.string(),
   senderName: z.string(),
   expiresAtMs: z.number(),
-  /** The event that asked: a redelivery of it after a crash must be told its code again. */
+  /** The event that asked: when a crash redelivers it, the person is told the code again. */
   askedBy: z.string(),
 });
 const pairedSchema = z.object({
@@ -30,10 +31,13 @@ const pairedSchema = z.object({
   senderName: z.string(),
   atMs: z.number(),
 });
-export type PairingRequest = z.infer<typeof requestSchema>;
-export type Paired = z.infer<typeof pairedSchema>;
+type PairingRequest = z.infer<typeof requestSchema>;
+type Paired = z.infer<typeof pairedSchema>;
 
-/** `asked`: a new code, to be told once. `pending`: told already. `full`: too many strangers wait; say nothing. */
+/**
+ * `asked`: a new code, to be told once. `pending`: was told already. `full`: too many strangers wait, so say
+ * nothing.
+ */
 type PairingAnswer =
   | { readonly kind: "asked"; readonly code: string }
   | { readonly kind: "pending" }
@@ -41,13 +45,16 @@ type PairingAnswer =
 
 export interface PairingStore {
   isPaired(who: Pick<Inbound, "channel" | "account" | "sender">): Promise<boolean>;
-  /** Repeatable: the same event gets the same answer. */
+  /** Asking again with the same event gives the same answer. */
   ask(who: Pick<Inbound, "id" | "channel" | "account" | "sender">): Promise<PairingAnswer>;
   pending(): Promise<readonly PairingRequest[]>;
   paired(): Promise<readonly Paired[]>;
   /** Throws Fault("missing") for a code that is unknown, used or expired. */
   request(code: string): Promise<PairingRequest>;
-  /** Throws as `request` does. */
+  /**
+   * Throws as `request` does. The first person let in becomes the owner when the config names none, because
+   * somebody has to answer approvals.
+   */
   approve(code: string): Promise<Paired>;
   revoke(who: {
     readonly channel: string;
@@ -126,9 +133,11 @@ export function pairingStore(cells: Cells, clock: Clock, ids: Ids): PairingStore
 
 export interface PairingDecisions {
   list(): Promise<{ readonly pending: readonly PairingRequest[]; readonly paired: readonly Paired[] }>;
-  /** Throws Fault("missing") for a code that is unknown, used or expired. */
   approve(code: string): Promise<Paired>;
-  /** `<channel>:<account>:<sender>`, or any end of it that names one person. Throws Fault("missing"), or Fault("conflict") where it names several. */
+  /**
+   * `id` is `<channel>:<account>:<sender>`, or an end of it that names one person. The person loses ownership
+   * too. Throws Fault("missing"), or Fault("conflict") when several match.
+   */
   revoke(id: string): Promise<Paired>;
 }
 
@@ -139,7 +148,8 @@ export function pairingDecisions(store: PairingStore, owners: Owners): PairingDe
       return { pending, paired };
     },
     async approve(code) {
-      // Ownership first: should we die in between, approving again lets the same person in, and nobody else can come first.
+      // Ownership first: if the process dies in between, approving again lets the same person in, and nobody
+      // else can come first.
       await owners.claimFirst(ownerId(await store.request(code)));
       return store.approve(code);
     },
@@ -152,7 +162,8 @@ export function pairingDecisions(store: PairingStore, owners: Owners): PairingDe
         const names = found.map((each) => namesOf(each)[0]).join(", ");
         throw new Fault("conflict", `"${id}" is several: ${names}. Write the whole id`);
       }
-      // Ownership first: should we die in between, somebody without it is still listed and can be put out again.
+      // Ownership first: if the process dies in between, somebody who is no owner is still listed and can be
+      // revoked again.
       await owners.release(ownerId(paired));
       await store.revoke(paired);
       return paired;

@@ -1,37 +1,38 @@
-// What the config says about one shared place: a group, a topic, a channel of a server, a thread. Entries nest, and what an inner one does
-// not say it inherits; tools and skills only narrow on the way in. Found by ids alone; a place that no entry names is not served (I13).
+// Reads the rules of one shared place: a group, a topic, a channel of a server, a thread. Entries nest: an
+// inner one inherits what it does not say, and may only narrow tools and skills. Places are found by id
+// alone, and one without an entry is not served (I13).
 import type { DiscordAccountConfig, GroupPolicy, PlaceConfig, TelegramAccountConfig } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
 import type { ToolRules } from "@parley/tools";
 
-/** Where something is said. */
+/** The place that a message comes from. */
 export type Place = Pick<Inbound, "address"> & Partial<Pick<Inbound, "guild" | "parent">>;
 
 export interface PlaceRules {
   readonly policy: GroupPolicy;
-  /** The config names the place, or takes places that it does not name. */
+  /** True when an entry names the place, or the policy serves places without one. */
   readonly served: boolean;
   readonly enabled: boolean;
-  /** Who is heard; null is everybody. */
+  /** The senders that are heard; null is everybody. */
   readonly senders: Senders | null;
   readonly requireMention: boolean;
-  /** What mentions others and not us is not for us, even where no mention is needed. */
+  /** True when a message that mentions others and not us is ignored, even where no mention is needed. */
   readonly ignoresOthersMentions?: boolean;
-  /** What is left of the agent's tools here, outermost entry first: each narrows; absent: all. */
+  /** Rules that narrow the agent's tools here, outermost entry first; absent: all tools. */
   readonly tools?: readonly ToolRules[];
-  /** The only skills that may be used here; absent: all of the agent's. */
+  /** The only skills usable here; absent: all of the agent's. */
   readonly skills?: readonly string[];
   readonly systemPrompt?: string;
   readonly agent?: string;
 }
 
-/** Either is enough; "*" among the users is everybody. Empty lists are nobody. */
+/** Matching either list is enough; "*" among the users is everybody. Empty lists match nobody. */
 export interface Senders {
   readonly users: readonly string[];
   readonly roles: readonly string[];
 }
 
-/** `ids`: the chat's id and those it had before, the newest first. */
+/** `ids`: the chat's id and its earlier ones, newest first. */
 export function telegramRules(
   account: TelegramAccountConfig,
   { address }: Place,
@@ -74,7 +75,7 @@ export function discordRules(
   };
 }
 
-/** For channels without rules of their own: whoever gets there is heard when calling. */
+/** For channels without rules of their own: everybody there is heard when calling the agent. */
 export const openRules: PlaceRules = {
   policy: "open",
   served: true,
@@ -85,18 +86,21 @@ export const openRules: PlaceRules = {
 
 type Entries<E> = { readonly [id: string]: E } | undefined;
 
-/** The first id that has an entry; "*" stands for those that have none. */
+/** Returns the entry of the first id that has one; "*" stands for ids without. */
 function entryOf<E>(entries: Entries<E>, ids: readonly string[]): E | undefined {
   const id = [...ids, "*"].find((each) => entries !== undefined && Object.hasOwn(entries, each));
   return id === undefined ? undefined : entries?.[id];
 }
 
-/** A map is the list of what is served, whatever the policy, and an empty one lists nothing; without one only "open" serves anything. */
+/**
+ * A map lists what is served, whatever the policy, and an empty map serves nothing. Without a map only "open"
+ * serves.
+ */
 function isServed(policy: GroupPolicy, entries: object | undefined, entry: object | undefined): boolean {
   return entries === undefined ? policy === "open" : entry !== undefined;
 }
 
-/** From the outermost entry to the innermost. */
+/** Merges entries from the outermost to the innermost. */
 function nested(
   entries: readonly (PlaceConfig | undefined)[],
 ): Pick<PlaceRules, "enabled" | "requireMention" | "tools" | "skills" | "systemPrompt" | "agent"> {
@@ -116,7 +120,7 @@ function nested(
   };
 }
 
-/** What every list that there is allows. */
+/** Returns what every given list allows. */
 function narrowed(lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
   const [first, ...others] = lists.filter((list) => list !== undefined);
   return first?.filter((name) => others.every((list) => list.includes(name)));

@@ -1,5 +1,6 @@
-// Programs that speak to an agent: over the chat API ("api"), or by webhook ("hook"). They are senders like people, on the same durable path;
-// what differs stands here: where they are, which session is theirs (I14), and that nobody types.
+// Addresses and sessions of programs that speak to an agent, over the chat API ("api") or by webhook
+// ("hook"). Programs are senders like people and take the same durable path; this file holds what differs:
+// their address, their session (I14), and that nobody types.
 import { Fault, formatSessionKey, type Address, type Inbound, type SessionKey } from "@parley/protocol";
 
 export const programAccount = "default";
@@ -7,10 +8,10 @@ export const programAccount = "default";
 /** One user of one client of the chat API. */
 export interface ApiUser {
   readonly agent: string;
-  /** The web peer that its token has. */
+  /** The web peer of its token. */
   readonly client: string;
   readonly user: string;
-  /** Its token may not administer. */
+  /** True when its token lacks admin scope. */
   readonly guest?: boolean;
 }
 
@@ -22,12 +23,15 @@ export function hookAddress(agent: string, name: string): Address {
   return { channel: "hook", account: programAccount, kind: "dm", peer: `${agent}/${name}` };
 }
 
-/** A message of a program is whole when it comes, and is answered by a turn of its own. */
+/** A program's message is complete when it comes, and gets a turn of its own. */
 export function isProgram({ channel }: Pick<Inbound, "channel">): boolean {
   return channel === "api" || channel === "hook";
 }
 
-/** Null for what people say. A webhook's answer may go elsewhere, so its sender names its session, not its address. */
+/**
+ * Returns null for messages of people. A webhook's answer may go elsewhere, so its sender and not its address
+ * names the session.
+ */
 export function programRoute(message: {
   readonly address: Address;
   readonly channel?: string | undefined;

@@ -1,5 +1,5 @@
-// Where answers to programs go: nowhere. A program asks for its answer and is given what the outbox holds, so a delivery has arrived as soon
-// as it is recorded. Text stays Markdown as the agent wrote it.
+// A channel that sends nothing, for answers to programs. A program polls for its answer and gets what the
+// outbox holds, so a delivery has arrived as soon as it is recorded. Text stays the agent's Markdown.
 import type { Channel } from "@parley/channels";
 import { accountKey, Fault, type Capabilities } from "@parley/protocol";
 import { programAccount } from "./program-address.ts";

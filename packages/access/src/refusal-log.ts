@@ -1,10 +1,11 @@
-// What was refused, and whom: one line with a reason for the first refusal of a source, a count of what followed within the minute, so that a
-// flood cannot fill the disk, and a number by reason for the metrics. Bounded whoever comes and however many they are (I9).
+// Logs refusals without letting a flood fill the disk: one line with a reason for a source's first refusal,
+// then one with the count of the minute. It also counts refusals by reason for the metrics. Bounded however
+// many sources come (I9).
 import type { Clock, LogFields, Timer } from "@parley/protocol";
 
-/** Closed, so that they can be counted and looked for. */
+/** A closed list, so that reasons can be counted and searched for. */
 const refusalReasons = [
-  // Of the control plane.
+  // Refused by the control plane.
   "host",
   "origin",
   "path",
@@ -21,7 +22,7 @@ const refusalReasons = [
   "scope",
   "other_session",
   "body_too_large",
-  // Of admission.
+  // Refused by admission.
   "no_policy",
   "no_sender_id",
   "sender_is_bot",
@@ -37,13 +38,13 @@ const refusalReasons = [
   "sender_not_in_group",
   "no_agent",
   "for_owners",
-  // Of approvals.
+  // Refused by approvals.
   "too_many_approvals",
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
 export interface Refusals {
-  /** `source`: an address, or an account with a sender's id. `fields`: what else the line says. */
+  /** `source`: an address, or an account with a sender's id. `fields`: further fields of the log line. */
   note(reason: RefusalReason, source: string, fields?: LogFields): void;
 }
 
@@ -53,20 +54,20 @@ export interface RefusalsOptions {
   readonly clock: Clock;
 }
 
-/** Refusals of one reason and source within this time are one line, and one more with their number. */
+/** Refusals with one reason and source within this time make one line, and a second one with their number. */
 const windowMs = 60_000;
-/** Sources that have a line of their own within that time, of each reason; of what is beyond only the number is told. */
+/** Most sources per reason that get their own line within that time; beyond it only the number is logged. */
 const mostSources = 20;
 
 export const noRefusals: Refusals = { note() {} };
 
 export interface RefusalLog extends Refusals {
-  /** Tells what was not told yet. */
+  /** Logs the counts that are still open. */
   end(): void;
 }
 
 export function refusalLog({ say, count, clock }: RefusalsOptions): RefusalLog {
-  /** What was not told yet, by reason: of each source that has had its line, and of all others together. */
+  /** Open counts by reason: each source that had its line, and all others together. */
   let minute = new Map<RefusalReason, { readonly sources: Map<string, number>; others: number }>();
   let timer: Timer | null = null;
 

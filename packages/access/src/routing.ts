@@ -1,5 +1,5 @@
-// Which agent answers, and in which session. The session key is the isolation policy (I14). Bindings choose an agent, the most specific
-// first; they let nobody in.
+// Chooses the agent that answers a message and the session it belongs to. The session key is the isolation
+// policy (I14). Bindings choose an agent, the most specific first; they never let anybody in.
 import { guestRole } from "@parley/channels";
 import type { BindingConfig } from "@parley/config";
 import { Fault, sessionKeyOf, type DmScope, type Inbound, type SessionKey } from "@parley/protocol";
@@ -18,14 +18,14 @@ export interface RouteOptions {
   readonly bindings: readonly BindingConfig[];
   readonly dmScope: DmScope;
   readonly identityLinks: { readonly [person: string]: readonly string[] };
-  /** What the config says of a shared place; its own agent comes before every binding. */
+  /** The rules of a shared place; their agent comes before every binding. */
   readonly rules: (place: Place) => Pick<PlaceRules, "agent"> | null;
   readonly moved: Pick<MigratedChats, "first" | "ids">;
 }
 
-/** What routing looks at. Without its sender no role matches. */
+/** The parts of a message that routing looks at. Without a sender no role matches. */
 export type Routable = Place & Partial<Pick<Inbound, "sender" | "channel">>;
-/** Throws Fault("invalid") when several agents are configured and nothing says which one answers. */
+/** Throws Fault("invalid") when several agents are configured and nothing chooses one. */
 export type RouteInbound = (message: Routable) => Route;
 
 export function router(options: RouteOptions): RouteInbound {
@@ -46,7 +46,7 @@ export function router(options: RouteOptions): RouteInbound {
       );
     }
     const configured = binding?.session?.dmScope ?? options.dmScope;
-    // The main session is the owner's: a token that may only write converses beside it, whatever people share.
+    // The main session belongs to the owner: a token that may only write gets a session beside it.
     const dmScope = configured === "main" && isGuest(message) ? "per-channel-peer" : configured;
     return { agent, session: sessionKeyOf(moved.first(address), { agent, dmScope, identityLinks }) };
   };
@@ -61,7 +61,7 @@ function known(route: Route, agents: readonly string[]): Route {
   throw new Fault("invalid", `there is no agent "${route.agent}" in agents.list`);
 }
 
-/** Of equally specific bindings the first in the config. */
+/** Returns the most specific binding; among equals the first in the config wins. */
 function closest(
   bindings: readonly BindingConfig[],
   message: Routable,
@@ -80,7 +80,7 @@ function closest(
 const tiers = ["peer", "parent", "any peer", "roles", "guild", "account", "channel"] as const;
 type Tier = (typeof tiers)[number];
 
-/** Everything that the binding says must hold; how specific it then is. */
+/** Returns how specific the binding is if everything that it says holds, else null. */
 function matches(match: BindingConfig["match"], message: Routable, ids: readonly string[]): Tier | null {
   const { address, guild, sender } = message;
   const { peer, accountId, guildId, roles } = match;
@@ -94,7 +94,7 @@ function matches(match: BindingConfig["match"], message: Routable, ids: readonly
   return accountId === "*" ? "channel" : "account";
 }
 
-/** A Telegram topic's id means nothing without its group, so it is no peer; a Discord thread's is one. */
+/** A Telegram topic's id means nothing without its group, so it is no peer; a Discord thread's id is one. */
 function peerTier(wanted: string, { address, parent }: Routable, ids: readonly string[]): Tier | null {
   const { kind, thread } = address;
   const isThread = kind === "channel" && thread !== undefined;

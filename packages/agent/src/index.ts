@@ -76,5 +76,6 @@ export type { LoopContext } from "./loop/context-port.ts";
 export type { Journal, JournalStep } from "./loop/journal.ts";
 export type { Gate, GateDecision } from "./loop/calls.ts";
 export type { LoopEnd, LoopEvent, LoopStop } from "./loop/event.ts";
-export { type Ledger, type LoopDeps, type LoopInput, mostCallsPerAnswer, runLoop } from "./loop/loop.ts";
+export { type Ledger, type LoopDeps, type LoopInput, runLoop } from "./loop/loop.ts";
+export { mostCallsPerAnswer } from "./loop/turn-state.ts";
 export { viewOf } from "./loop/view.ts";

@@ -1,11 +1,14 @@
-// How a value from outside (a path, a name, a description) enters the prompt: as one bounded line that cannot pose as structure.
-// CVE-2026-27001 was a workspace path with line breaks put raw into a system prompt.
+// How a value from outside (a path, a name, a description) enters the prompt: as one bounded line that cannot
+// pose as structure. CVE-2026-27001 was a workspace path with line breaks put raw into a system prompt.
 
 // C0, C1, line and paragraph separators, bidirectional controls, zero-width characters, byte order mark.
 // oxlint-disable-next-line no-control-regex -- control characters are what this removes
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/g;
 
-/** Unprintable runs become one space; longer text is cut at `maxChars` UTF-16 units, never inside a surrogate pair. */
+/**
+ * Unprintable runs become one space; longer text is cut at `maxChars` UTF-16 units, never inside a surrogate
+ * pair.
+ */
 export function plainLine(text: string, maxChars: number): string {
   const line = text.replace(unprintable, " ").trim();
   return line.length <= maxChars ? line : `${headOf(line, maxChars - 1)}…`;

@@ -1,5 +1,6 @@
-// How text from outside enters the prompt: as a block that reads as quoted matter, or as lines of a message. It can neither close its fence, nor
-// open another, nor speak the chat template's own tokens, nor hide anything. Short texts on one line of ours are `label`s (protocol).
+// How text from outside enters the prompt: as a block that reads as quoted matter, or as lines of a message.
+// It can neither close its fence, nor open another, nor speak the chat template's own tokens, nor hide
+// anything. Short texts on one line of ours are `label`s (protocol).
 
 /** How fences begin and end; the outbound sanitizer knows them too. */
 export const fenceOpen = "<<<BEGIN_PARLEY_";
@@ -8,11 +9,13 @@ export const fenceClose = "<<<END_PARLEY_";
 // The look-behind and the bounds keep a hostile run of "<" or spaces from costing its square.
 const posesAsFence = /(?<!<)<{3,}(?!<)(?=\s{0,8}\/?\s{0,8}(?:BEGIN|END)[_\s-]{0,8}PARLEY)/giu;
 
-// Template tokens of the common model families, whole: ChatML and Llama 3 (<|…|>), DeepSeek (full-width bars), Llama 2, Gemma.
+// Template tokens of the common model families, whole: ChatML and Llama 3 (<|…|>), DeepSeek (full-width
+// bars), Llama 2, Gemma.
 const chatToken = /<[|｜][^|｜<>[\]\n]{0,60}[|｜]>|\[\/?INST\]|<<\/?SYS>>|<(?:start|end)_of_turn>/giu;
 const removedToken = "[token removed]";
 
-// Whatever else has the form of one, of families known and to come: a space behind the bracket makes two words of it, and people read on.
+// Whatever else has the form of one, of families known and to come: a space behind the bracket makes two
+// words of it, and people read on.
 const tokenForms: readonly RegExp[] = [
   /<(?=\/?[|｜¦│┃∣ǀ])/gu,
   /<(?=\/?[a-z][a-z0-9:]{0,40}_[a-z0-9_:]{0,60}>)/giu,
@@ -34,10 +37,14 @@ export function stripChatTokens(text: string): string {
   return tokenForms.reduce((told, form) => told.replace(form, (bracket) => `${bracket} `), removed);
 }
 
-/** Neither template tokens nor anything that looks like a fence is left, and nothing that people would not see. */
+/**
+ * Neither template tokens nor anything that looks like a fence is left, and nothing that people would not
+ * see.
+ */
 export function disarm(text: string): string {
   const seen = text.replace(lineEnds, "\n").replace(hidden, (_all, kept: string | undefined) => kept ?? "");
-  // Invisible characters first, as what they stood between joins; then fences: what replaces a token opens none.
+  // Invisible characters first, as what they stood between joins; then fences: what replaces a token opens
+  // none.
   return stripChatTokens(seen.replace(posesAsFence, (run) => "‹".repeat(run.length)));
 }
 
@@ -50,8 +57,9 @@ export function disarmedLine(text: string, maxChars: number): string {
 }
 
 /**
- * One block of untrusted text. `kind` is ours (`QUOTE`, `HISTORY`, `MEMORY`); `mark` makes the fence unguessable and must not occur
- * anywhere else in the message: a fresh code per user message. `note` is ours too; names in it are `label`s.
+ * One block of untrusted text. `kind` is ours (`QUOTE`, `HISTORY`, `MEMORY`); `mark` makes the fence
+ * unguessable and must not occur anywhere else in the message: a fresh code per user message. `note` is ours
+ * too; names in it are `label`s.
  */
 export function fence(kind: string, mark: string, note: string, content: string): string {
   const inside = disarm(content).replaceAll(mark, "·");

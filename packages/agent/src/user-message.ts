@@ -1,5 +1,6 @@
-// Builds the content of a user entry from the rows that a turn took, with everything that belongs to this turn alone: history of the
-// group, quotes, recalled memory, notices. Here and not in the system prompt, so that the cached prefix survives the turn (I12).
+// Builds the content of a user entry from the rows that a turn took, with everything that belongs to this
+// turn alone: history of the group, quotes, recalled memory, notices. Here and not in the system prompt, so
+// that the cached prefix survives the turn (I12).
 import { label, type Enclosed, type ImageContent, type Inbound, type TextContent } from "@parley/protocol";
 import { headOf } from "./plain-line.ts";
 import { disarm, disarmedLine, fence } from "./untrusted.ts";
@@ -37,7 +38,10 @@ export interface UserMessageInput {
   readonly images?: readonly ImageContent[];
   /** The text of attached documents: quoted matter, whoever sent it. */
   readonly documents?: readonly { readonly name: string; readonly text: string }[];
-  /** Ids of rows that Parley wrote itself to report finished work: shown as a system message, which no one else can write. */
+  /**
+   * Ids of rows that Parley wrote itself to report finished work: shown as a system message, which no one
+   * else can write.
+   */
   readonly announced?: ReadonlySet<string>;
   /** Several people write here, so every message carries its sender's label. */
   readonly shared: boolean;
@@ -155,7 +159,10 @@ function happened({ kind, text, callback }: Inbound): string[] {
   return body;
 }
 
-/** What was written into a form follows in lines of its own, indented: none of them can pose as another button. */
+/**
+ * What was written into a form follows in lines of its own, indented: none of them can pose as another
+ * button.
+ */
 function pressed(value: string): string[] {
   const [button = "", ...written] = value.split("\n");
   return [
@@ -208,8 +215,9 @@ function indented(text: string): string {
   return unspoofed(text).replaceAll(/^/gm, "  ");
 }
 
-// Labels are Parley's: a line of someone's text that begins like one is escaped, so that no one can speak for another. These are the first
-// words of all that this file writes; a word of mixed scripts could be meant to look like one of them.
+// Labels are Parley's: a line of someone's text that begins like one is escaped, so that no one can speak for
+// another. These are the first words of all that this file writes; a word of mixed scripts could be meant to
+// look like one of them.
 const labelWord =
   /^\s{0,8}(?:from|parley|attached|pressed|edited|reply|reaction|system|media|forward|embed|venue|location|contact|poll|dice|sticker|post|unsupported)(?![\p{L}\p{M}\p{N}_])/iu;
 const mixedWord =

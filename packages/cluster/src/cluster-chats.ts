@@ -1,5 +1,5 @@
-// Chats that moved, known on every node: what one learns is durable before the others are told to read again, so a lost word costs them the
-// new id until they start or learn it themselves, and never the row.
+// Shares migrated chats among nodes. A node stores what it learns before it tells the others to read again,
+// so a lost message costs them the new id for a while, and never a row.
 import type { Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";

@@ -1,11 +1,12 @@
-// The hub of a gateway of several processes: a client of any node follows what any other node appends or shows. Others are only told that a
-// stream grew; every follower reads the log itself, also by itself every two seconds, so a lost word costs a moment and never an event.
+// The event hub of several processes: a client of any node follows what any other node appends or shows.
+// Nodes are only told that a stream grew; every follower reads the log itself, and also every two seconds
+// unasked, so a lost message costs a moment and never an event.
 import type { EventName, EventPayloads, Clock } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Hub } from "@parley/control";
 
 const lookEveryMs = 2_000;
-/** A node says again and again whom its clients follow. */
+/** A node repeats which streams its clients follow. */
 const sayEveryMs = 20_000;
 const saidHoldsMs = 60_000;
 const mostSaid = 10_000;
@@ -15,9 +16,9 @@ export interface HubOfNodes extends Hub {
 }
 
 export function hubOfNodes(own: Hub, bus: Bus, clock: Clock): HubOfNodes {
-  /** Streams that clients of this node follow, with how many. */
+  /** Streams that clients of this node follow, with their number. */
   const here = new Map<string, number>();
-  /** Streams that clients of other nodes follow, with when that was said last. */
+  /** Streams that clients of other nodes follow, with the time of the last notice. */
   const elsewhere = new Map<string, number>();
   let closed = false;
 
@@ -63,7 +64,7 @@ export function hubOfNodes(own: Hub, bus: Bus, clock: Clock): HubOfNodes {
     },
     show(stream, event, payload) {
       own.show(stream, event, payload);
-      // What is no talk, as lines of the log, is of this node.
+      // Events that are not chat, such as log lines, belong to this node.
       if (event.startsWith("chat.") && isFollowedElsewhere(stream))
         bus.tell("show", JSON.stringify([stream, event, payload]));
     },

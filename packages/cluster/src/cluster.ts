@@ -1,4 +1,5 @@
-// The part of a node in a gateway of several: which accounts it leads, what it hears for others, what it tells them, and how it leaves.
+// Runs one node among several: which accounts it leads, what it receives and says for others, and how it
+// leaves.
 import { accountKey, Fault, sleep, type Clock, type Log } from "@parley/protocol";
 import type { Channel, Receive } from "@parley/channels";
 import type { Config } from "@parley/config";
@@ -12,20 +13,20 @@ import { leaderElection, type LeaderElection } from "./leader-election.ts";
 import type { Role } from "./node-identity.ts";
 import type { NodeRegistry } from "./node-registry.ts";
 
-/** Every account's connection, made by the wiring. */
+/** The connections of all accounts, made by the wiring. */
 interface AccountChannels {
   /** By `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Of Telegram accounts in webhook mode, by account. */
+  /** Telegram accounts in webhook mode. */
   readonly webhooks: ReadonlyMap<string, unknown>;
-  /** A stopped channel cannot start again: puts a new one in its place, or none where the config has no such account. */
+  /** Replaces a stopped channel, which cannot start again; null where the config has no such account. */
   renew(account: string, config?: Config): Promise<Channel | null>;
 }
 
-/** What the nodes share of the store. */
+/** The part of the store that nodes share. */
 interface ClusterStore {
   readonly cells: Store["cells"];
-  /** Frees leases of processes that are gone; resolves with how many. */
+  /** Frees leases of dead processes; resolves with how many. */
   freeLeases(of: DeadLeases): Promise<number>;
 }
 
@@ -40,47 +41,52 @@ export interface ClusterOptions {
   readonly log: Log;
 }
 
-/** What the running daemon lends. */
+/** What the running daemon gives to the cluster. */
 interface ClusterWork {
   readonly pools: Pick<Pools, "lead">;
-  readonly waker: Pick<WorkNotifier, "serve">;
+  readonly workNotifier: Pick<WorkNotifier, "serve">;
   readonly receive: Receive;
-  /** Begins to receive; trouble shows in the state. */
+  /** Starts receiving; trouble shows in the state. */
   readonly startChannel: (channel: Channel, signal: AbortSignal, receive: Receive) => Promise<void>;
-  readonly roll: Pick<NodeRegistry, "list" | "othersLead">;
+  readonly nodeRegistry: Pick<NodeRegistry, "list" | "othersLead">;
 }
 
 export interface Cluster {
-  /** Every account's channel as the message path sees it: edits and typing of accounts led elsewhere go there. */
+  /**
+   * Every account's channel as the message path sees it: edits and typing of accounts led elsewhere go to
+   * their leaders.
+   */
   readonly channels: ReadonlyMap<string, Channel>;
   settleEdits(account: string, messageId: string): Promise<void>;
-  /** Whether this channel should hear now: a stand-by, or a worker, has nothing to hear. */
+  /** True when this process should receive on the channel; a stand-by or a worker should not. */
   hears(channel: Channel): boolean;
-  /** Accounts led now. */
+  /** Accounts that this node leads now. */
   leads(): readonly string[];
-  /** Stands for the accounts of these channels; where the platform calls us, every edge takes the calls. */
+  /**
+   * Starts to stand for the accounts of these channels; where the platform calls us, every edge node answers.
+   */
   open(channels: readonly Channel[], work: ClusterWork): Promise<void>;
-  /** The account's connection is another one with this config, or it came, or went: what is begun of it is made anew. */
+  /** The config changed this account's connection: whatever runs of it is made anew. */
   change(account: string, config: Config): Promise<void>;
-  /** Ends leading, so that others begin. Idempotent. */
+  /** Stops leading, so that others begin. Idempotent. */
   handOver(): Promise<void>;
   close(): void;
 }
 
-/** A channel waits for what it is just receiving; more than this is no waiting any more. */
+/** Most time for a stopping channel to finish what it is receiving. */
 const channelStopMs = 10_000;
-/** Accounts that nobody hears go round among the nodes no more often than this. */
+/** An account that nobody hears moves between nodes at most this often. */
 const leaveAgainMs = 600_000;
-/** Longer than others need to take an account and to write so into the roll. */
+/** Longer than others need to take an account and to say so in the registry. */
 const balanceEveryMs = 20_000;
 
-/** The page is every node's own: it needs no leader. */
+/** Every node serves its own web page, which needs no leader. */
 export const isWeb = (account: string): boolean => account.startsWith("web:");
 
 export function cluster({ role, node, bootId, store, bus, wired, clock, log }: ClusterOptions): Cluster {
   const led = new Map<string, LeaderElection>();
-  /** Null until channels open: a worker leads nothing, and neither does anybody in safe mode. */
-  let lent: ClusterWork | null = null;
+  /** Null until channels open: a worker leads nothing, and neither does a node in safe mode. */
+  let currentWork: ClusterWork | null = null;
   const term = (account: string): number | undefined => led.get(account)?.term() ?? undefined;
   const ledChannel = (account: string): Channel | null =>
     term(account) === undefined ? null : (wired.channels.get(account) ?? null);
@@ -111,13 +117,16 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
   function stand(account: string, work: ClusterWork): void {
     let begun: { readonly end: () => Promise<void> } | null = null;
     let leftAtMono = -Infinity;
-    // Who was paused hears the rest of what it asked for before its timers tell it that another one leads.
+    // A node that was paused gets the rest of its answers before its timers say that another one leads.
     const receive: Receive = async (events) => {
       if (term(account) === undefined) throw new Fault("aborted", `this node leads ${account} no longer`);
       return work.receive(events);
     };
     const leave = async (): Promise<void> => {
-      if (clock.mono() - leftAtMono < leaveAgainMs || !(await work.roll.othersLead().catch(() => false)))
+      if (
+        clock.mono() - leftAtMono < leaveAgainMs ||
+        !(await work.nodeRegistry.othersLead().catch(() => false))
+      )
         return;
       leftAtMono = clock.mono();
       log.warn(
@@ -136,16 +145,16 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
         clock,
         log,
         async lead() {
-          // The old leader's term is over: what it was sending is ours to settle.
+          // The old leader's term is over, so its open sends are ours to settle.
           await store.freeLeases({ outboxOf: account, besides: bootId });
           const ending = new AbortController();
-          const stopServing = work.waker.serve(account);
+          const stopServing = work.workNotifier.serve(account);
           const delivering = work.pools.lead(account, () => term(account) ?? 0);
           const channel = wired.channels.get(account);
           const stopLooking = whenSilent({
             health: () => wired.channels.get(account)?.health(),
             clock,
-            ails: leave,
+            onSilent: leave,
           });
           begun = {
             async end() {
@@ -175,9 +184,9 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
   let balancing = clock.after(balanceEveryMs, balance);
   function balance(): void {
     balancing = clock.after(balanceEveryMs, balance);
-    // Where nobody leads there is nothing to leave, and where the roll cannot be read nobody to leave it to.
-    if (lent === null || leads().length < 2) return;
-    lent.roll.list().then(
+    // With one account there is nothing to leave, and without the registry nobody is known to leave it to.
+    if (currentWork === null || leads().length < 2) return;
+    currentWork.nodeRegistry.list().then(
       (lines) => led.get(oneTooMany(lines, bootId, leads()) ?? "")?.stepAside(),
       (error: unknown) => log.debug({ error }, "the roll of nodes could not be read"),
     );
@@ -185,8 +194,8 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
 
   async function openCalled(account: string): Promise<void> {
     const channel = wired.channels.get(account);
-    if (lent !== null && channel !== undefined && isCalled(account))
-      await lent.startChannel(channel, never, lent.receive);
+    if (currentWork !== null && channel !== undefined && isCalled(account))
+      await currentWork.startChannel(channel, never, currentWork.receive);
   }
 
   async function renew(account: string, config: Config): Promise<void> {
@@ -211,7 +220,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     leads,
     async open(opened, work) {
       if (role === "worker") return;
-      lent = work;
+      currentWork = work;
       const accounts = opened
         .map(({ name, account }) => accountKey({ channel: name, account }))
         .filter((account) => !isWeb(account));
@@ -220,7 +229,8 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     },
     async change(account, config) {
       await (led.get(account)?.anew(() => renew(account, config)) ?? renew(account, config));
-      if (lent !== null && wired.channels.has(account) && !led.has(account)) stand(account, lent);
+      if (currentWork !== null && wired.channels.has(account) && !led.has(account))
+        stand(account, currentWork);
       if (wired.channels.has(account)) return;
       await led.get(account)?.resign();
       led.delete(account);

@@ -1,4 +1,5 @@
-// Several processes over one store: who leads which account, who is there, and what nodes tell each other.
+// Runs several processes over one store: leadership of accounts, the registry of nodes, and messages between
+// nodes.
 export { clusterMigratedChats } from "./cluster-chats.ts";
 export { hubOfNodes } from "./cluster-events.ts";
 export { cluster, isWeb, type Cluster } from "./cluster.ts";

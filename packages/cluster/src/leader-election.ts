@@ -1,6 +1,6 @@
-// Who leads an account: holds its connection and sends what leaves it. One cell with an expiry; its version is the term, which the outbox
-// checks with every write. A leader that cannot renew in time, because it was paused or Redis is away for it, stops by its own clock before
-// another one can begin, and what it would still write is refused (I3).
+// Elects the leader of an account, which holds its connection and sends its messages. The claim is one cell
+// with an expiry; its version is the term, which the outbox checks on every write. A leader that cannot renew
+// in time stops by its own clock before another can begin, and its late writes are refused (I3).
 import { isFault, type Clock, type Log, type Timer } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
@@ -12,35 +12,44 @@ export interface LeaderElectionOptions {
   readonly cells: Pick<Cells, "get" | "put" | "touch">;
   readonly clock: Clock;
   readonly log: Log;
-  /** May be called again after `lost`; the one before has ended then. */
+  /** Called again after `lost`, when the leadership before has ended. */
   readonly lead: (term: number) => Promise<void>;
-  /** At once, before anybody else can lead. */
+  /** Called at once, before anybody else can lead. */
   readonly lost: () => Promise<void>;
 }
 
 export interface LeaderElection {
-  /** The term, while it is certain that nobody else leads; null otherwise. */
+  /** Returns the term while certainly nobody else leads; null otherwise. */
   term(): number | null;
-  /** Ends what leading began, does this, and begins again, in the same term; does only this where another one leads. */
+  /**
+   * Stops leading, runs `between` and begins again in the same term; where another node leads it only runs
+   * `between`.
+   */
   anew(between: () => Promise<void>): Promise<void>;
-  /** Lets another one begin, and stands again when it had time to. */
+  /** Lets another node begin, and stands again once it had time to. */
   stepAside(): Promise<void>;
-  /** Ends leading and lets another one begin at once; idempotent. */
+  /** Stops leading and lets another node begin at once; idempotent. */
   resign(): Promise<void>;
 }
 
-/** Without a renewal for this long another node may lead. With the look below and a channel's start, take-over stays under ten seconds. */
+/**
+ * Without a renewal for this long another node may lead. Together with the look below and a channel's start,
+ * take-over stays under ten seconds.
+ */
 const termMs = 6_000;
 const renewEveryMs = 1_500;
 const lookEveryMs = 1_000;
-/** Who stepped aside looks no sooner than this: others look every second. */
+/** A node that stepped aside looks no sooner than this; the others look every second. */
 const asideMs = 5_000;
-/** A leader stops this much before its time is over, so that two never overlap by the time it takes to stop. */
+/**
+ * A leader stops this long before its claim expires, because stopping takes time and two must never lead at
+ * once.
+ */
 const marginMs = 500;
 
 export const leaderCell = (account: string): string => `leader:${account}`;
 
-/** Who leads by the cell's value. */
+/** A leader as its cell names it. */
 interface Leader {
   readonly node: string;
   readonly boot: string;
@@ -55,12 +64,12 @@ export function leaderElection(options: LeaderElectionOptions): LeaderElection {
   const { account, cells, clock, log } = options;
   const key = leaderCell(account);
   const mine = JSON.stringify({ node: options.node, boot: options.bootId });
-  let held: { readonly term: number; sureUntilMono: number; ended: boolean } | null = null;
+  let leadership: { readonly term: number; sureUntilMono: number; ended: boolean } | null = null;
   let ended = false;
   let timer: Timer | null = null;
   let watch: Timer | null = null;
   let isAside = false;
-  /** Begins and ends follow each other. */
+  /** Serialises beginnings and ends. */
   let changing: Promise<void> = Promise.resolve();
 
   const again = (afterMs: number): void => {
@@ -71,19 +80,19 @@ export function leaderElection(options: LeaderElectionOptions): LeaderElection {
 
   async function step(): Promise<void> {
     try {
-      if (held === null) await look();
-      else await renew(held);
+      if (leadership === null) await look();
+      else await renew(leadership);
     } catch (error) {
       if (!isFault(error)) log.error({ account, error }, "leadership failed");
     }
-    again(held === null ? lookEveryMs : renewEveryMs);
+    again(leadership === null ? lookEveryMs : renewEveryMs);
   }
 
   async function look(): Promise<void> {
     const askedMono = clock.mono();
     if (isAside) return;
     const found = await cells.get(key);
-    // The answer of an earlier put may have been lost: what it wrote is ours.
+    // If the answer of an earlier put was lost, the cell holds what we wrote: it is ours.
     const cell =
       found === null
         ? await cells.put(key, mine, { expect: 0, ttlMs: termMs })
@@ -93,43 +102,44 @@ export function leaderElection(options: LeaderElectionOptions): LeaderElection {
     if (cell === null || ended) return;
     if (found !== null && !(await cells.touch(key, cell.version, termMs))) return;
     if (ended) return void (await cells.touch(key, cell.version, 1));
-    const holding = { term: cell.version, sureUntilMono: askedMono + termMs - marginMs, ended: false };
-    held = holding;
+    const current = { term: cell.version, sureUntilMono: askedMono + termMs - marginMs, ended: false };
+    leadership = current;
     guard();
     log.info({ account, term: cell.version }, "leads the account");
-    changing = changing.then(() => begin(holding));
+    changing = changing.then(() => begin(current));
   }
 
-  async function begin(holding: NonNullable<typeof held>): Promise<void> {
+  async function begin(current: NonNullable<typeof leadership>): Promise<void> {
     try {
-      if (!holding.ended) await options.lead(holding.term);
+      if (!current.ended) await options.lead(current.term);
     } catch (error) {
       log.error({ account, error }, "could not begin to lead");
-      // The next look finds the term still ours, and begins again. Held but not begun, the account would have nobody.
-      if (held === holding) drop("could not begin");
+      // Drops the claim, so that the next look begins again. A claim without a running leader would leave the
+      // account to nobody.
+      if (leadership === current) drop("could not begin");
     }
   }
 
-  async function renew(holding: NonNullable<typeof held>): Promise<void> {
+  async function renew(current: NonNullable<typeof leadership>): Promise<void> {
     const askedMono = clock.mono();
-    if (!(await cells.touch(key, holding.term, termMs))) return drop("another node leads");
-    if (held !== holding) return;
-    holding.sureUntilMono = askedMono + termMs - marginMs;
+    if (!(await cells.touch(key, current.term, termMs))) return drop("another node leads");
+    if (leadership !== current) return;
+    current.sureUntilMono = askedMono + termMs - marginMs;
     guard();
   }
 
   function guard(): void {
     watch?.cancel();
-    if (held === null) return;
-    watch = clock.after(Math.max(0, held.sureUntilMono - clock.mono()), () => {
-      if (held !== null && clock.mono() >= held.sureUntilMono) drop("could not renew in time");
+    if (leadership === null) return;
+    watch = clock.after(Math.max(0, leadership.sureUntilMono - clock.mono()), () => {
+      if (leadership !== null && clock.mono() >= leadership.sureUntilMono) drop("could not renew in time");
     });
   }
 
   function drop(reason: string): void {
-    if (held === null) return;
-    held.ended = true;
-    held = null;
+    if (leadership === null) return;
+    leadership.ended = true;
+    leadership = null;
     watch?.cancel();
     log[ended || isAside ? "info" : "warn"]({ account, reason }, "leads the account no longer");
     changing = changing
@@ -140,18 +150,18 @@ export function leaderElection(options: LeaderElectionOptions): LeaderElection {
 
   void step();
   return {
-    term: () => (held !== null && clock.mono() < held.sureUntilMono ? held.term : null),
+    term: () => (leadership !== null && clock.mono() < leadership.sureUntilMono ? leadership.term : null),
     anew(between) {
-      const holding = held;
-      const made = changing.then(holding === null ? undefined : options.lost).then(between);
+      const current = leadership;
+      const made = changing.then(current === null ? undefined : options.lost).then(between);
       changing = made
         .catch((error: unknown) => log.error({ account, error }, "could not be made anew"))
-        .then(() => (holding === null ? undefined : begin(holding)));
+        .then(() => (current === null ? undefined : begin(current)));
       return changing;
     },
     async stepAside() {
-      if (held === null || ended) return;
-      const { term } = held;
+      if (leadership === null || ended) return;
+      const { term } = leadership;
       isAside = true;
       drop("steps aside");
       await changing;
@@ -162,16 +172,16 @@ export function leaderElection(options: LeaderElectionOptions): LeaderElection {
       if (ended) return changing;
       ended = true;
       timer?.cancel();
-      const term = held?.term;
+      const term = leadership?.term;
       drop("resigned");
       await changing;
-      // Expired, not removed: until the next leader writes it, only this term is good.
+      // Expires the cell without removing it: until the next leader writes it, only this term is valid.
       if (term !== undefined) await cells.touch(key, term, 1).catch(() => false);
     },
   };
 }
 
-/** A boot that is proven dead leads nothing: the next one need not wait until its time is over. */
+/** A boot that is proven dead leads nothing, so the next leader need not wait for the expiry. */
 export async function freeLeaders(cells: Pick<Cells, "list" | "touch">, boot: string): Promise<void> {
   for (const cell of await cells.list(leaderCell(""), 1_000)) {
     if (readLeader(cell.value).boot === boot) await cells.touch(cell.key, cell.version, 1);

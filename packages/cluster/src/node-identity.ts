@@ -1,5 +1,6 @@
-// Where this process stands among others of its home: its name, and a lock that proves the process before it in this place dead. So what
-// that one held on a shared store is free at once, not only when its leases end.
+// Gives this process a place among others of its home: a name, and a lock which proves that the process
+// before it in this place is dead. So what that one held on a shared store is free at once instead of when
+// its leases expire.
 import { readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -11,28 +12,31 @@ const roles = ["all", "edge", "worker"] as const;
 export type Role = (typeof roles)[number];
 
 export interface NodePlace extends HomeLock {
-  /** Unique among nodes of one store. */
+  /** Unique among the nodes of one store. */
   readonly name: string;
-  /** The process that stood here before and did not live to say so; null when there is none, or when nothing proves it dead. */
+  /**
+   * The previous process of this place that ended without a word; null when there is none or it is not proven
+   * dead.
+   */
   readonly deadBoot: string | null;
-  /** From now on this boot stands here. */
+  /** Records this boot as the holder of the place. */
   settle(bootId: string): void;
 }
 
 export interface PlaceOptions {
   readonly home: string;
   readonly pid: number;
-  /** Given by the operator; the host's name, with a number for each further process, when absent. */
+  /** Given by the operator; absent: the host's name, with a number for further processes. */
   readonly name: string | undefined;
-  /** Whether several processes may share the home: only on a store that they share too. */
+  /** True when several processes may share the home, which needs a shared store. */
   readonly shared: boolean;
 }
 
-/** Processes of one home on one host. */
+/** Most processes of one home on one host. */
 const mostPlaces = 64;
 const wellFormed = /^[\w.-]{1,63}$/;
 
-/** Throws Fault("conflict") where another process stands already. */
+/** Throws Fault("conflict") where another process has the place. */
 export function takePlace({ home, pid, name, shared }: PlaceOptions): NodePlace {
   if (name !== undefined && !wellFormed.test(name))
     throw new Fault(
@@ -62,7 +66,7 @@ function placeIn(dir: string, name: string, lock: HomeLock): NodePlace {
   const before = stoodIn(file);
   return {
     name,
-    // A lock of this host says nothing about processes of another one that mounts the same folder.
+    // A lock of this host says nothing about processes of another host that mounts the same folder.
     deadBoot: before !== null && before.host === hostname() ? before.boot : null,
     settle: (boot) =>
       writeFileSync(file, JSON.stringify({ boot, host: hostname() } satisfies Stood), { mode: 0o600 }),
@@ -75,12 +79,12 @@ function stoodIn(file: string): Stood | null {
     const { boot, host } = JSON.parse(readFileSync(file, "utf8")) as Partial<Stood>;
     return typeof boot === "string" && typeof host === "string" ? { boot, host } : null;
   } catch {
-    // Nobody stood here, or the file was cut by a crash: then leases end by time.
+    // The place is new, or a crash cut the file: then leases end by time.
     return null;
   }
 }
 
-/** Throws Fault("invalid") that names the roles there are. */
+/** Throws Fault("invalid") that names the valid roles. */
 export function roleOf(word: string | undefined): Role {
   if (word === undefined) return "all";
   const role = roles.find((known) => known === word);

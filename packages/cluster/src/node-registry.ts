@@ -1,6 +1,6 @@
-// The roll of nodes: each writes its line every few seconds into a cell of its own, for `parley nodes` and for people. Nothing is decided by
-// it but whether there is another one to leave an account to. A process that is alone on its store writes when it is asked, so that an idle
-// disk may sleep.
+// Lists the nodes: each writes its line every few seconds into a cell of its own, for `parley nodes` and for
+// people. It decides only whether another node could take over an account. A process alone on its store
+// writes only when asked, so that an idle disk may sleep.
 import type { Clock, Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import type { Role } from "./node-identity.ts";
@@ -21,28 +21,31 @@ export interface NodeLine {
 }
 
 export interface NodeView extends NodeLine {
-  /** Whether it wrote its line within the last seconds. */
+  /** True when it wrote its line within the last seconds. */
   readonly up: boolean;
-  /** Since its last line. */
+  /** Milliseconds since its last line. */
   readonly silentMs: number;
 }
 
-/** Whether it could lead an account now. */
+/** Returns whether the node could lead an account now. */
 export const canLead = ({ up, role, state }: NodeView): boolean =>
   up && role !== "worker" && state === "running";
 
 export interface NodeRegistry {
   list(): Promise<readonly NodeView[]>;
-  /** Whether another node could lead an account now. Says first how it is with this one, for others that ask at the same moment. */
+  /**
+   * Returns whether another node could lead an account now. Writes this node's line first, for others that
+   * ask at the same moment.
+   */
   othersLead(): Promise<boolean>;
-  /** Says that this node is gone. */
+  /** Records that this node is gone. */
   leave(): Promise<void>;
 }
 
 const prefix = "node:";
 const writeEveryMs = 3_000;
 const silentAfterMs = 10_000;
-/** A node that does not come back is shown for a day. */
+/** A node that does not come back stays in the list for a day. */
 const shownMs = 24 * 3_600_000;
 const mostNodes = 1_000;
 
@@ -53,11 +56,11 @@ export function readNodeRegistry(
   return async () => {
     const found = (await cells.list(prefix, mostNodes)).map(({ value, expiresAtMs }) => ({
       ...(JSON.parse(value) as NodeLine),
-      // By the store's clock, so that clocks of nodes need not agree.
+      // Taken from the store's clock, so that clocks of nodes need not agree.
       writtenAtMs: (expiresAtMs ?? 0) - shownMs,
     }));
     const newestMs = Math.max(0, ...found.map(({ writtenAtMs }) => writtenAtMs));
-    // Where nobody writes any more, this process' clock is the best there is.
+    // When nobody writes any more, this process' own clock is the best there is.
     const nowMs = Math.max(newestMs, found.length === 0 ? 0 : Math.min(clock.now(), newestMs + shownMs));
     return found.map(({ writtenAtMs, ...line }) => {
       const silentMs = Math.max(0, nowMs - writtenAtMs);
@@ -67,7 +70,7 @@ export function readNodeRegistry(
 }
 
 export interface NodeRegistryOptions {
-  /** No other process reads the roll. */
+  /** True when no other process reads the registry. */
   readonly alone: boolean;
   readonly cells: Pick<Cells, "list" | "put">;
   readonly line: () => NodeLine;

@@ -1,8 +1,11 @@
-// Accounts spread over the nodes that may lead: who has two more than another leaves it one. By number, not by load, and one at a time, because
-// each move costs an account a moment of silence.
+// Spreads accounts over the nodes that may lead: a node with two more than another leaves one. It counts
+// accounts, not load, and moves one at a time, because each move silences an account for a moment.
 import { canLead, type NodeView } from "./node-registry.ts";
 
-/** The account that this node should leave to others; null while nobody has so few. `lines` are of all nodes, `leads` is what this one leads. */
+/**
+ * Returns the account that this node should leave to others, or null. `lines` are of all nodes, `leads` is
+ * what this one leads.
+ */
 export function oneTooMany(
   lines: readonly NodeView[],
   boot: string,

@@ -1,5 +1,5 @@
-// An account's channel on a node that does not lead it: what shows a growing answer goes to the leader, everything that people see once is a
-// delivery anyway. Where this node leads, it is the channel itself.
+// Stands in for an account's channel on nodes that do not lead it: typing and edits of a growing answer go to
+// the leader. What people see once is a delivery anyway. Where this node leads, it is the channel itself.
 import { accountKey, type Action, type Address } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { Bus } from "@parley/queue";
@@ -7,7 +7,7 @@ import { tellEdit } from "./remote-edits.ts";
 
 export interface DistantOptions {
   readonly bus: Bus;
-  /** The channel as it is now: it is made anew for each term. */
+  /** Returns the current channel, which is made anew for each term. */
   readonly channel: () => Channel;
   readonly leads: () => boolean;
 }
@@ -64,11 +64,11 @@ export function remoteChannel({ bus, channel, leads }: DistantOptions): Channel 
   };
 }
 
-/** On the leader: shows that somebody types on another node. */
+/** Runs on the leader: shows typing that another node asks for. */
 export function hearTyping(bus: Bus, leads: (account: string) => Channel | null): () => void {
   return bus.hear(topic, (text) => {
     const to = JSON.parse(text) as Address;
-    // Shown or not, nobody waits for it.
+    // Nobody waits for typing, so a failure is ignored.
     leads(accountKey(to))
       ?.typing?.(to)
       .catch(() => {});

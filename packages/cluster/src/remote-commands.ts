@@ -1,12 +1,13 @@
-// Background commands wherever they run: the next turn of a session may be on another node than the one that began a command. How it is stands
-// in the store, what it said in the shared workspace; what is asked of it goes as a word to the node that runs it, and is never done twice here.
+// Controls background commands wherever they run: the next turn of a session may be on another node than the
+// command. Its state is in the store, its output in the shared workspace; requests go to the node that runs
+// it, and are never carried out here as well.
 import { Fault, sleep, type Clock, type Log, type SessionKey } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Command, CommandRecord, Commands, Rooted } from "@parley/tools";
 
 export interface CommandsOfNodesOptions {
   readonly own: Commands;
-  /** Of all nodes. */
+  /** Records of all nodes. */
   readonly records: () => Promise<readonly CommandRecord[]>;
   readonly filesAt: (root: string) => Rooted;
   readonly bus: Bus;
@@ -14,7 +15,7 @@ export interface CommandsOfNodesOptions {
   readonly log: Log;
 }
 
-/** What a node is asked to do with a command of its own; without an id with all of a session, without a session with all. */
+/** A request to a node about its commands: one by id, all of a session, or all. */
 interface Word {
   readonly ask: "end" | "kill" | "write" | "close" | "forget";
   readonly session?: SessionKey;
@@ -24,7 +25,7 @@ interface Word {
 
 const topic = "commands";
 const lookEveryMs = 250;
-/** A word may be lost, so an end is asked for again until it shows, this often. */
+/** A request may be lost, so an end is asked for this many times until it shows. */
 const mostAsks = 8;
 const mostSeen = 200;
 
@@ -36,7 +37,7 @@ export function commandsOfNodes({
   clock,
   log,
 }: CommandsOfNodesOptions): Commands {
-  /** Of other nodes, for what was told of their output. */
+  /** Commands of other nodes, with how much of their output was told. */
   const seen = new Map<string, Command>();
   const tell = (word: Word): void => bus.tell(topic, JSON.stringify(word));
   bus.hear(topic, (text) => {
@@ -71,7 +72,7 @@ export function commandsOfNodes({
     const bytes = (): Promise<number> => files.withFile(first.log, async ({ size }) => size).catch(() => 0); // Gone, or not to be seen from here.
     const look = async (): Promise<void> => {
       const found = (await records()).find((each) => each.id === id && each.session === session);
-      // Its node forgot it: it is over.
+      // Its node no longer knows it, so it is over.
       record =
         found ?? (record.state === "running" ? { ...record, state: "lost", endedAtMs: clock.now() } : record);
     };

@@ -1,5 +1,6 @@
-// Previews of turns that run on other nodes. A worker says the text so far, newest wins; the account's leader edits the message, in the pace
-// of the account. Before the final text is written the edits of that message are over, so that none can undo it.
+// Edits previews of turns that run on other nodes. A worker sends the text so far, the newest wins; the
+// account's leader edits the message within the account's rate limit. These edits end before the final text
+// is written, so that none can undo it.
 import {
   accountKey,
   isFault,
@@ -16,14 +17,14 @@ import type { Bus } from "@parley/queue";
 export type Edit = Extract<Action, { kind: "edit" }>;
 
 export interface LeaderEdits {
-  /** No edit of this message is under way and none will be. */
+  /** Resolves when no edit of this message is under way and none will follow. */
   settle(account: string, messageId: string): Promise<void>;
   close(): void;
 }
 
 export interface LeaderEditsOptions {
   readonly bus: Bus;
-  /** The channel of an account that this node leads; null for any other. */
+  /** Returns the channel of an account that this node leads; null for any other. */
   readonly leads: (account: string) => Channel | null;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,14 +32,14 @@ export interface LeaderEditsOptions {
 
 const editTimeoutMs = 15_000;
 const paceMs = 1_000;
-/** An edit whose end is unknown may still be on its way. */
+/** An edit of unknown outcome may still arrive for this long. */
 const doubtMs = 2_000;
 const mostSettled = 10_000;
 const mostUnderWay = 10_000;
 
 const topic = "edit";
 
-/** For a node that does not lead: the newest text goes to who does. */
+/** Runs on a node that does not lead: sends the newest text to the leader. */
 export function tellEdit(bus: Bus, to: Address, edit: Edit): void {
   bus.tell(topic, JSON.stringify([to, edit]));
 }
@@ -89,7 +90,7 @@ export function leaderEdits({ bus, leads, clock, log }: LeaderEditsOptions): Lea
     }
   }
 
-  /** How long to wait before the next; null when it makes no sense to go on. */
+  /** Returns the wait before the next edit in milliseconds; null when going on is pointless. */
   async function editOnce(channel: Channel, to: Address, edit: Edit, mine: UnderWay): Promise<number | null> {
     const timeout = deadline(clock, editTimeoutMs, "an edit");
     try {

@@ -1,21 +1,22 @@
-// Whether an account's connection hears at all: a leader whose connection does not, while Redis lets it lead, would keep the account from
-// nodes that could (I10). One that says it is degraded and still hears is left alone.
+// Watches whether an account's connection receives anything. A leader that keeps its lease but has a dead
+// connection would keep the account from nodes that could receive (I10). A connection that is degraded but
+// still receives is left alone.
 import type { ChannelHealth } from "@parley/channels";
 import type { Clock } from "@parley/protocol";
 
 export interface SilentConnectionOptions {
   readonly health: () => ChannelHealth | undefined;
   readonly clock: Clock;
-  /** Called again for as long as nothing is heard. Never rejects. */
-  readonly ails: () => Promise<void>;
+  /** Called again for as long as the connection is silent. Never rejects. */
+  readonly onSilent: () => Promise<void>;
 }
 
 const lookEveryMs = 2_000;
-/** Longer than a reconnect takes that nobody need notice. */
-const patienceMs = 20_000;
+/** Longer than a reconnect that nobody need notice. */
+const toleratedMs = 20_000;
 
-/** Returns how to stop looking. */
-export function whenSilent({ health, clock, ails }: SilentConnectionOptions): () => void {
+/** Returns a function that stops watching. */
+export function whenSilent({ health, clock, onSilent }: SilentConnectionOptions): () => void {
   let stopped = false;
   let sinceMono: number | null = null;
   let heardAtMs: number | undefined;
@@ -26,8 +27,8 @@ export function whenSilent({ health, clock, ails }: SilentConnectionOptions): ()
     if (now === undefined || now.state === "ok" || now.lastInboundAtMs !== heardAtMs) sinceMono = null;
     else sinceMono ??= clock.mono();
     heardAtMs = now?.lastInboundAtMs;
-    const isOver = sinceMono !== null && clock.mono() - sinceMono >= patienceMs;
-    void (isOver ? ails() : Promise.resolve()).then(() => {
+    const isOver = sinceMono !== null && clock.mono() - sinceMono >= toleratedMs;
+    void (isOver ? onSilent() : Promise.resolve()).then(() => {
       if (!stopped) timer = clock.after(lookEveryMs, look);
     });
   }

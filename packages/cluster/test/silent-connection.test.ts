@@ -11,7 +11,7 @@ async function told(healthAt: (ms: number) => ChannelHealth): Promise<number> {
   const stop = whenSilent({
     health: () => healthAt(clock.mono() - began),
     clock,
-    ails: async () => void (times += 1),
+    onSilent: async () => void (times += 1),
   });
   for (let at = 0; at < 60_000; at += 500) await clock.advance(500);
   stop();

@@ -1,15 +1,18 @@
-// Which devices are connected now, so that revoking one ends what it has open: sockets and answers that still run. A device that was revoked
-// while it logged in finds the door closed.
+// Tracks which devices are connected, so that revoking one ends its sockets and running answers. A device
+// that is revoked during its login is refused.
 
 export interface Clients {
-  /** `leave` ends the connection. Returns how to sign off; null for a device that was revoked meanwhile. */
+  /**
+   * `leave` ends the connection. Returns the function that signs off; null for a device that was revoked
+   * meanwhile.
+   */
   join(device: string, leave: () => void): (() => void) | null;
   count(device: string): number;
-  /** Ends all of its connections, and every later one. Returns how many there were. */
+  /** Ends all connections of the device and refuses later ones. Returns how many there were. */
   close(device: string): number;
 }
 
-/** Only those matter that were just about to join. */
+/** Only devices that were about to join matter. */
 const mostRevoked = 1_000;
 
 export function connectedClients(): Clients {

@@ -1,14 +1,14 @@
-// How many connections the port holds, those that never say a word included: each is a file handle, and the store needs some too (I9). What
-// is beyond is cut at once, and no single address can take all of the room.
+// Limits open connections of the port, also those that never send a byte: each holds a file handle, and the
+// store needs some too (I9). Excess connections are cut at once, and no single address can take all the room.
 import type { Server } from "node:http";
 import type { Refusals } from "@parley/access";
 
 const mostConnections = 1_024;
-/** Everybody behind a proxy that is not known as one comes from one address: 256 WebSockets, and as many requests besides. */
+/** Clients behind an unknown proxy share one address: 256 WebSockets, and as many requests besides. */
 const mostPerAddress = 512;
 
 export interface BoundOptions {
-  /** Everybody behind it comes from its address: only the whole is bounded. */
+  /** Clients of a known proxy share its address, so only the total is limited. */
   readonly isProxy: (address: string) => boolean;
   readonly refusals: Refusals;
 }

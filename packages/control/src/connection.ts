@@ -1,5 +1,6 @@
-// One client: the handshake within fifteen seconds, then requests and the events it follows. Before the handshake nothing is answered and
-// little is read; afterwards the number of requests at work is bounded (I9). Nothing a client sends can end the process.
+// Serves one client: the handshake within fifteen seconds, then requests and the events it follows. Before
+// the handshake nothing is answered and little is read; after it the number of running requests is bounded
+// (I9). No input of a client can end the process.
 import type { WebSocket } from "ws";
 import {
   connectParams,
@@ -40,20 +41,20 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Account of the web channel, for the conversation that a client follows. */
+  /** Account of the web channel, which names the conversation that a client follows. */
   readonly webAccount: string;
-  /** The client said who it is: limits for strangers may be lifted. */
+  /** Called when the client has authenticated, so that limits for strangers can be lifted. */
   readonly onAuthenticated: () => void;
 }
 
 export interface Connection {
-  /** Tells the client that the gateway goes away, waits for its requests at work, closes with 1012. */
+  /** Tells the client that the gateway goes away, waits for its running requests, closes with 1012. */
   drain(): Promise<void>;
 }
 
-/** Bytes that may be sent before the handshake is done. */
+/** Most bytes a client may send before the handshake is done. */
 export const preAuthBytes = 16_384;
-/** A machine with all hands full starts a command slowly; five were too few for a hundred at once on two cores. */
+/** A busy machine starts a command slowly: five seconds were too few for a hundred at once on two cores. */
 const handshakeMs = 15_000;
 const pingEveryMs = 30_000;
 const mostRequests = 64;
@@ -68,7 +69,7 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
   let handshake: Promise<void> | null = null;
   let stopFollowing: (() => void) | null = null;
   let signOff: (() => void) | null = null;
-  /** Streams that are shown besides the conversation. */
+  /** Streams shown besides the conversation. */
   const shown = new Map<string, () => void>();
   let answeredPing = true;
 
@@ -121,7 +122,7 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
 
   const revoked = (): void => outlet.close(policyClose, "this device was revoked");
 
-  /** Another node may have revoked it. */
+  /** Another node may have revoked the device. */
   function leaveIfRevoked(): void {
     const device = caller?.device ?? null;
     if (device === null) return;

@@ -1,4 +1,5 @@
-// From a request to its answer: method, params, scope, idempotency, handler, error. Every method goes through here, so none can miss a check.
+// Answers a request: method, params, scope, idempotency, handler, error. Every method goes through here, so
+// none can skip a check.
 import { ConfigFault } from "@parley/config";
 import { z } from "zod";
 import {
@@ -17,7 +18,10 @@ import type { OwnsSession, Refusals } from "@parley/access";
 import type { Caller } from "./auth/authenticate.ts";
 import type { RunOnce } from "./idempotency.ts";
 
-/** One handler a method. Throws Fault for what the caller should know; anything else is reported as internal. */
+/**
+ * One handler per method. It throws Fault for what the caller should know; other errors are reported as
+ * internal.
+ */
 export type Handlers = {
   readonly [M in MethodName]: (
     params: z.output<(typeof methods)[M]["params"]>,
@@ -65,7 +69,7 @@ export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: 
       const words = `"${method}" reaches your own sessions only, and this is none of them; for others' it needs the scope "admin"`;
       throw refused("other_session", method, caller, words);
     }
-    // The table ties each handler to its params; TypeScript cannot follow that through a variable method.
+    // The table ties each handler to its params, which TypeScript cannot follow through a variable method.
     const handle = handlers[method] as (params: unknown, caller: Caller) => Promise<unknown>;
     const key = idempotencyKeyOf(params.data);
     if (key === null) return handle(params.data, caller);
@@ -86,7 +90,9 @@ export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: 
   };
 }
 
-/** A Fault says what it says; a bug shows a reference into the log and nothing of itself (I8). */
+/**
+ * A Fault carries its own message; for a bug the caller gets a reference into the log and nothing else (I8).
+ */
 export function wireErrorOf(
   error: unknown,
   method: string,
@@ -114,7 +120,7 @@ function isMethod(name: string): name is MethodName {
   return Object.hasOwn(methods, name);
 }
 
-/** Empty, which nobody owns, where the method has no such param. */
+/** Returns the empty key, which nobody owns, where the method has no such param. */
 function keyIn(params: unknown): string {
   const key: unknown =
     typeof params === "object" && params !== null ? (params as { key?: unknown }).key : undefined;

@@ -1,25 +1,31 @@
-// Tells connected clients what happens in the streams that they follow. Durable events are not carried here: a follower is only woken and
-// reads the event log itself, in order, from where it stands. So the order of wake-ups does not matter, and nothing can be lost or doubled.
+// Wakes connected clients when their streams grow. The hub carries no durable event: a woken follower reads
+// the event log itself, in order, from its own position. So wake-ups may come in any order, and nothing is
+// lost or doubled.
 
 import type { EventName, EventPayloads } from "@parley/protocol";
 
 interface Follower {
   /** Something durable was appended to the stream. */
   wake(): void;
-  /** Shown now or never: `frame` is the event, ready to send. */
+  /** Shows `frame`, an event ready to send, now or never. */
   show(frame: string): void;
 }
 
 export interface Hub {
-  /** After `events.append` resolved. May be called late, twice, or for nothing. */
+  /** Call after `events.append` resolved. Calls that are late, doubled or needless do no harm. */
   appended(stream: string): void;
-  /** Deltas and typing: not replayed, dropped for clients that are slow. Each must stand for itself: carry the whole text so far. */
+  /**
+   * Shows deltas and typing, which are not replayed and are dropped for slow clients. Each must carry the
+   * whole text so far.
+   */
   show<E extends EventName>(stream: string, event: E, payload: EventPayloads[E]): void;
-  /** Returns how to stop. */
+  /** Returns a function that stops following. */
   follow(stream: string, follower: Follower): () => void;
-  /** Wakes every follower now and then without a cause, so that a passing failure to read needs no other end. */
+  /**
+   * True when the hub also wakes followers now and then without a cause, which ends a passing read failure.
+   */
   readonly looksAgain?: boolean;
-  /** Whether it is worth rendering something to show. */
+  /** True when somebody follows, so that rendering is worth it. */
   isFollowed(stream: string): boolean;
 }
 

@@ -1,5 +1,5 @@
-// What the control plane's port says over plain HTTP: whether the daemon lives, whether it is ready, and the web page. Public: nothing
-// of that depends on who asks, and nothing tells more than that. Webhooks come in here too; their secret is their channel's to check.
+// Serves plain HTTP on the control plane's port: liveness, readiness and the web page. These answers are
+// public and equal for everybody. Webhooks come in here too; their channels check the secrets.
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
@@ -16,7 +16,7 @@ import type { RemoteOf } from "./auth/remote-address.ts";
 
 type Handle = (context: Context<{ Bindings: HttpBindings }>) => Promise<Response>;
 
-/** What programs call. */
+/** Routes that programs call. */
 export interface ProgramRoutes {
   readonly complete: Handle;
   readonly models: Handle;
@@ -26,14 +26,14 @@ export interface ProgramRoutes {
 
 export interface HttpOptions {
   readonly hosts: HostRules;
-  /** Whether work can be taken; the reasons stay inside. */
+  /** Says whether work can be taken; the reasons stay inside. */
   readonly health: () => { readonly ok: boolean };
-  /** What takes POST /telegram/<account>; null where the account has no webhook. */
+  /** Returns the handler of POST /telegram/<account>; null where the account has no webhook. */
   readonly webhook: (account: string) => WebhookHandler | null;
   readonly programs: ProgramRoutes;
-  /** The built web page; null serves none. */
+  /** Folder of the built web page; null serves none. */
   readonly webRoot: string | null;
-  /** Numbers for whoever shows a token, or as the config has it; null: nobody gets any. */
+  /** Numbers for callers with a token, or as the config says; null serves none. */
   readonly metrics: MetricsPage | null;
   readonly remoteOf: RemoteOf;
   readonly attempts: Pick<Attempts, "wrong">;
@@ -42,9 +42,9 @@ export interface HttpOptions {
 }
 
 export interface MetricsPage {
-  /** Whether the request's token may read; rejects with Fault. */
+  /** Checks that the request's token may read; rejects with Fault. */
   readonly admit: (request: IncomingMessage) => Promise<void>;
-  /** Programs of this machine need no token. */
+  /** True when programs of this machine need no token. */
   readonly openOnLoopback: () => boolean;
   readonly text: () => Promise<string>;
 }
@@ -61,7 +61,8 @@ const contentTypes: { readonly [extension: string]: string } = {
 };
 
 const securityHeaders: { readonly [name: string]: string } = {
-  // No inline script and no other site; pictures from elsewhere would leak what the agent wrote into their URLs.
+  // Forbids inline scripts and other sites; a picture from elsewhere would leak what the agent wrote into its
+  // URL.
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "cross-origin-opener-policy": "same-origin",
@@ -86,20 +87,21 @@ export function httpApp(options: HttpOptions): App {
       path: pathOf(incoming),
     });
   app.onError((error, context) => {
-    // A client that leaves in mid-request is no trouble of ours, and must not be able to fill the log.
+    // A client that leaves during a request is not our error and must not fill the log.
     if (error === context.env.incoming.errored) return context.body(null, 400);
     log.error({ error, path: context.req.path }, "an HTTP request failed");
     return context.text("something went wrong; the log says what\n", 500);
   });
 
-  // Before the rules about hosts: Telegram comes under the public name of a proxy, and no page can send its secret header.
+  // Placed before the host rules: Telegram calls the proxy's public name, and no web page can send its secret
+  // header.
   app.post("/telegram/:account", async (context) => {
     const handler = webhook(context.req.param("account"));
     if (handler === null) return context.notFound();
     const { incoming } = context.env;
-    // Asked before the body is read: a request that was cut has no address any more.
+    // Read before the body, because a request that was cut has no address any more.
     const from = remoteOf(incoming);
-    // The body goes on as a stream: it is read only once the secret was right.
+    // Passes the body as a stream, so it is read only after the secret was checked.
     const { status } = await handler(incoming.headers, incoming);
     if (status === 413) note(context, "body_too_large", from);
     if (status !== 401) return context.body(null, status);
@@ -110,7 +112,7 @@ export function httpApp(options: HttpOptions): App {
     return context.body(null, 401);
   });
 
-  // Nor does a scraper come under a name of ours: a token is its leave, and no page has one to show.
+  // A scraper does not use our host name either: its token is enough, and no web page has one.
   app.get("/metrics", async (context, next) => {
     if (metrics === null || bearerToken(context.req.header("authorization")) === null) return next();
     try {
@@ -127,7 +129,7 @@ export function httpApp(options: HttpOptions): App {
     return numbers(context, metrics);
   });
 
-  // For the same reason, and so is its signature.
+  // Placed before the host rules too: a webhook's token or signature is enough.
   app.post("/hooks/:name", (context) => programs.hook(unkept(context)));
 
   app.use(async (context, next) => {
@@ -150,7 +152,7 @@ export function httpApp(options: HttpOptions): App {
   });
   app.get("/metrics", (context) => {
     if (metrics === null) return context.notFound();
-    // Behind a proxy everybody comes from this machine; proxies say for whom they ask.
+    // Behind a proxy everybody comes from this machine, and the proxy's headers name the client.
     const { headers } = context.env.incoming;
     const isDirect =
       headers["forwarded"] === undefined &&
@@ -167,7 +169,7 @@ export function httpApp(options: HttpOptions): App {
   app.get("/v1/models/*", (context) => programs.model(context));
   if (webRoot !== null) app.get("*", (context) => page(context, webRoot));
   app.notFound((context) => {
-    // A browser looks for an icon; whoever shows a token or sends something meant a path that is not there.
+    // Browsers ask for an icon; a request with a token or a body meant a path that is missing.
     const isLook = context.req.method === "GET" && context.req.header("authorization") === undefined;
     if (!isLook) note(context, "path");
     return context.text("not found\n", 404);
@@ -192,7 +194,7 @@ function unkept<C extends Context>(context: C): C {
   return context;
 }
 
-/** One folder deep at most and no leading dots: such a path cannot leave the root. */
+/** At most one folder deep and without leading dots, so a path cannot leave the root. */
 const servedPath = /^\/(?:assets\/)?[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
 async function page(context: Context, webRoot: string): Promise<Response> {
@@ -207,7 +209,7 @@ async function page(context: Context, webRoot: string): Promise<Response> {
     throw error;
   }
   context.header("content-type", type);
-  // Assets carry a hash of their content in their names.
+  // Names of assets carry a hash of their content.
   context.header(
     "cache-control",
     path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache",

@@ -1,6 +1,6 @@
-// A side effect that a client asks for twice under one key happens once: same key and params, same answer; other params, a conflict.
-// Kept in cells for a day, so that it holds over a restart. The handler itself must bear the repetition that a crash between effect and
-// record makes.
+// Runs a side effect once per idempotency key: the same key and params give the same answer, other params a
+// conflict. Cells keep keys for a day, so this holds over a restart. A handler must bear being repeated after
+// a crash between the effect and its record.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault } from "@parley/protocol";
@@ -16,14 +16,14 @@ interface KeyedRequest {
   readonly params: unknown;
 }
 
-/** Throws Fault("conflict") when the key was used with other params. */
+/** Rejects with Fault("conflict") when the key was used with other params. */
 export type RunOnce = (request: KeyedRequest, run: () => Promise<unknown>) => Promise<unknown>;
 
 const keptMs = 86_400_000;
 const recordSchema = z.object({ params: z.string(), result: z.unknown().optional(), done: z.boolean() });
 
 export function onceByKey(store: KeyStore): RunOnce {
-  /** Requests that run now, so that a repeat waits for the same answer. */
+  /** Running requests, so that a repeat waits for the same answer. */
   const running = new Map<string, { readonly params: string; readonly result: Promise<unknown> }>();
 
   async function runRecorded(cellKey: string, params: string, run: () => Promise<unknown>): Promise<unknown> {

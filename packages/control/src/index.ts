@@ -1,4 +1,5 @@
-// The control plane's port: its HTTP pages, WebSocket, credentials and limits. The transport cannot see turns.
+// Serves the control plane's port: HTTP pages, WebSocket, credentials and limits. This package cannot see
+// turns.
 export { originTrouble } from "./auth/allowed-hosts.ts";
 export type { Caller } from "./auth/authenticate.ts";
 export { Unauthorized, bearerToken, pathOf, type CallerOf } from "./auth/bearer.ts";

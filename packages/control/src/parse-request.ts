@@ -1,11 +1,11 @@
-// One incoming message as a request, or why not. Whatever a client sends, this answers; it never throws.
+// Parses one incoming message into a request or a refusal. It never throws, whatever a client sends.
 import { requestFrame, type RequestFrame } from "@parley/protocol";
 
 export type ReadFrame =
   | { readonly ok: true; readonly request: RequestFrame }
   | { readonly ok: false; readonly id: string | null; readonly reason: string };
 
-/** Deeper than any params; beyond it recursion over the value could exhaust the stack. */
+/** No params are nested deeper; recursion over a deeper value could exhaust the stack. */
 const deepest = 32;
 
 export function readFrame(text: string): ReadFrame {

@@ -1,5 +1,6 @@
-// Numbers in Prometheus' text format (exposition format 0.0.4). Names and units by its conventions: base units, `_total` for what only grows.
-// Series are bounded (I9): beyond the limit what is new is counted together under "other".
+// Writes numbers in Prometheus' text format (exposition format 0.0.4), with its conventions for names and
+// units: base units, `_total` for counters. The number of series is bounded (I9): beyond the limit new ones
+// are counted under "other".
 
 type Labels = { readonly [name: string]: string };
 
@@ -11,13 +12,13 @@ interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 
-/** What is asked for when somebody looks. */
+/** A number that is read when somebody scrapes. */
 export type Sample = readonly [labels: Labels, value: number];
 
 export interface MetricRegistry {
   counter(name: string, help: string): Counter;
   histogram(name: string, help: string, buckets: readonly number[]): Histogram;
-  /** `read` may reject: then the metric is left out this time. */
+  /** When `read` rejects, the metric is left out this time. */
   look(
     kind: "gauge" | "counter",
     name: string,

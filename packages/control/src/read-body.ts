@@ -1,8 +1,9 @@
-// A request's body within a limit, checked while it comes: a length that is promised proves nothing (I9).
+// Reads a request's body within a limit. The limit is checked while bytes arrive, because a promised length
+// proves nothing (I9).
 import type { IncomingMessage } from "node:http";
 import { Fault } from "@parley/protocol";
 
-/** Throws Fault: "invalid" beyond the limit, "aborted" when the client leaves before its end. */
+/** Rejects with Fault: "invalid" beyond the limit, "aborted" when the client leaves before the end. */
 export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

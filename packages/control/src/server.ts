@@ -1,5 +1,6 @@
-// The control plane: one port for the web page, its WebSocket, the CLI and health checks. Refuses before the upgrade what it can refuse:
-// strange hosts, pages of other sites, too many connections. Closing tells every client, and they resume by seq (I5, I9).
+// Runs the control plane: one port for the web page, its WebSocket, the CLI and health checks. It refuses
+// before the upgrade what it can: foreign hosts, pages of other sites, too many connections. Closing tells
+// every client, and they resume by seq (I5, I9).
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -34,19 +35,19 @@ import { isProxy, remoteOf, type RemoteOf } from "./auth/remote-address.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
 export interface ControlServerOptions {
-  /** An address to listen on; `listenAddress(config.gateway.bind)`. */
+  /** The listening address, `listenAddress(config.gateway.bind)`. */
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
   readonly allowedHosts: readonly string[];
-  /** Addresses and networks whose X-Forwarded-For is believed. */
+  /** Addresses and networks whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
   readonly refusals: Refusals;
-  /** The gateway's own; each has every scope. */
+  /** Tokens of the gateway itself; each has every scope. */
   readonly tokens: readonly string[];
   readonly devices: Devices;
   readonly clients: Clients;
-  /** `store.cells`: idempotency keys. */
+  /** `store.cells`, which keeps idempotency keys. */
   readonly cells: KeyStore;
   /** `store.events`. */
   readonly events: Pick<Events, "after">;
@@ -54,13 +55,13 @@ export interface ControlServerOptions {
   readonly handlers: Handlers;
   readonly ownsSession: OwnsSession;
   readonly health: () => { readonly ok: boolean };
-  /** What takes POST /telegram/<account>; null where the account has no webhook. */
+  /** Returns the handler of POST /telegram/<account>; null where the account has no webhook. */
   readonly webhook: (account: string) => WebhookHandler | null;
-  /** Makes the routes that programs call, from what this server knows of its callers. */
+  /** Makes the routes that programs call, given what this server knows of callers. */
   readonly programs: (callers: ApiCallers) => ProgramRoutes;
-  /** The built web page; null serves none. */
+  /** Folder of the built web page; null serves none. */
   readonly webRoot: string | null;
-  /** What /metrics says, and whether programs of this machine need no token for it; absent: nothing. */
+  /** The /metrics page, and whether programs of this machine need no token for it; absent: no page. */
   readonly metrics?: Omit<MetricsPage, "admit">;
   readonly webAccount: string;
   readonly version: string;
@@ -70,7 +71,7 @@ export interface ControlServerOptions {
   readonly log: Log;
 }
 
-/** What the server knows of whoever calls over plain HTTP. */
+/** What the server knows of callers over plain HTTP. */
 export interface ApiCallers {
   readonly callerOf: CallerOf;
   readonly clients: Clients;
@@ -83,28 +84,31 @@ export interface ApiCallers {
 
 export interface ControlServer {
   readonly port: number;
-  /** `http://127.0.0.1:7275/`. */
+  /** For example `http://127.0.0.1:7275/`. */
   readonly url: string;
-  /** A link that logs a browser in once, within ten minutes. The code stands in the fragment, which no server sees. */
+  /**
+   * Returns a link that logs a browser in once, within ten minutes. The code is in the fragment, which no
+   * server sees.
+   */
   loginUrl(granted?: readonly Scope[]): Promise<string>;
   connections(): number;
-  /** Slows nobody any more who was wrong before. Returns how many sources were. */
+  /** Forgets earlier wrong credentials. Returns how many sources were slowed. */
   unlock(): number;
   /** Tells the clients, lets their requests end, closes everything. Idempotent. */
   close(): Promise<void>;
 }
 
-/** A chat message of 200,000 characters, each escaped as \uXXXX, fits. */
+/** Fits a chat message of 200,000 characters, each escaped as \uXXXX. */
 const mostFrameBytes = 2_097_152;
 const mostConnections = 512;
-/** Everybody behind a proxy, and every command at a shell of this machine, comes from one address. */
+/** Clients behind a proxy, and every shell command of this machine, share one address. */
 const mostPerAddress = 256;
-/** Time for requests at work when the gateway stops, and for clients to answer the close after that. */
+/** Time for running requests when the gateway stops, and then for clients to answer the close. */
 const drainMs = 3_000;
 const closeGraceMs = 1_000;
-/** A request that comes slowly is cut when Node next looks: by its own choice only every half minute. */
+/** Limits for slow requests; Node enforces them only about every half minute. */
 const requestLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
-/** A masked frame of less than 64 KiB has a header of eight bytes; a ping or two may come along. */
+/** A masked frame of less than 64 KiB has an eight-byte header; a ping or two may come along. */
 const frameHeaderBytes = 256;
 
 /** Throws Fault("unavailable") when the port is taken or may not be used. */
@@ -206,7 +210,8 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   async function shut(): Promise<void> {
     ending.abort();
     const connections = [...open.keys()];
-    // A request that hangs must not hold the daemon back: what is left after the grace is cut, and the client resumes elsewhere.
+    // A hanging request must not hold up the daemon: what is left after the grace period is cut, and clients
+    // resume.
     await Promise.race([Promise.all(connections.map((each) => each.drain())), sleep(clock, drainMs)]);
     const ended = new Promise<void>((resolve) => http.close(() => resolve()));
     for (const socket of sockets.clients)
@@ -233,27 +238,31 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   };
 }
 
-/** Some HTTP clients offer HTTP/2 with every first request (`Upgrade: h2c`): that is answered as the plain request that it is. */
+/** Some HTTP clients offer HTTP/2 with every first request (`Upgrade: h2c`); it is answered as plain HTTP. */
 function wantsWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === "websocket";
 }
 
 interface Refusal {
   readonly status: string;
-  /** Null where nothing is wrong with who asks. */
+  /** Null when the origin is allowed and something else is wrong. */
   readonly reason: RefusalReason | null;
   readonly text: string;
 }
 
 function refuse(stream: Duplex, { status, text }: Refusal): void {
-  // Nobody else ends it: a client that keeps its half open would hold the handle, and the gateway's stop, for ever.
+  // Nobody else ends the socket: a client that keeps its half open would hold the handle, and the gateway's
+  // stop, forever.
   stream.once("finish", () => stream.destroy());
   stream.end(
     `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );
 }
 
-/** Cuts a client that sends more than a first frame before it said who it is; the returned function lifts the limit. */
+/**
+ * Cuts a client that sends more than a first frame before it authenticates; the returned function lifts the
+ * limit.
+ */
 function limitBytes(stream: Duplex, already: number): () => void {
   let bytes = already;
   const count = (chunk: Buffer): void => {
@@ -292,7 +301,7 @@ function listen(http: Server, host: string, port: number): Promise<number> {
   });
 }
 
-/** Where a browser on this machine finds it. */
+/** Returns the host as a browser on this machine reaches it. */
 function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
   return host.includes(":") ? `[${host}]` : host;

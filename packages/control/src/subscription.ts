@@ -1,5 +1,5 @@
-// Follows one stream for one client: every durable event once, in the log's order, from the seq that the client saw last; and in between
-// what is shown at the moment. The log is read only as fast as the client takes it.
+// Follows one stream for one client: every durable event once, in log order, from the last seq that the
+// client saw, and transient events in between. It reads the log only as fast as the client takes it.
 import { isFault, type Log } from "@parley/protocol";
 import type { Events, StoredEvent } from "@parley/store";
 import type { Hub } from "./event-hub.ts";
@@ -7,7 +7,7 @@ import type { SendBuffer } from "./send-buffer.ts";
 
 export interface FollowOptions {
   readonly stream: string;
-  /** Durable events after this seq are sent. */
+  /** Events after this seq are sent. */
   readonly afterSeq: number;
   readonly events: Pick<Events, "after">;
   readonly hub: Hub;
@@ -15,10 +15,10 @@ export interface FollowOptions {
   readonly log: Log;
 }
 
-/** Read in one go. */
+/** Events read in one query. */
 const pageEvents = 100;
 
-/** Returns how to stop. */
+/** Returns a function that stops following. */
 export function follow(options: FollowOptions): () => void {
   const { stream, events, outlet, log } = options;
   let seq = options.afterSeq;
@@ -34,7 +34,7 @@ export function follow(options: FollowOptions): () => void {
       const page = await events.after(stream, seq, pageEvents);
       if (stopped) return;
       if (page.gone) {
-        // The client fell out of the log while it lagged: it has to ask for the history again.
+        // The client lagged so far that the log forgot its position: it has to ask for the history again.
         seq = page.lastSeq;
         outlet.send(JSON.stringify({ type: "event", event: "resync", payload: {}, seq }));
         continue;
@@ -44,7 +44,7 @@ export function follow(options: FollowOptions): () => void {
         seq = event.seq;
       }
       if (page.events.length === pageEvents || again) continue;
-      // In the same step as the check, so that no wake-up falls between them.
+      // Set in the same step as the check, so that no wake-up falls in between.
       reading = false;
       return;
     }
@@ -59,7 +59,7 @@ export function follow(options: FollowOptions): () => void {
         reading = false;
         return;
       }
-      // Without its events the client would wait in vain: it reconnects and resumes by seq.
+      // Without its events the client would wait in vain, so it reconnects and resumes by seq.
       log.error({ error, stream }, "could not read the event log");
       outlet.close(1011, "the event log could not be read");
     });
@@ -78,7 +78,7 @@ export function follow(options: FollowOptions): () => void {
   };
 }
 
-/** A conversation's log holds its messages, without their seq. */
+/** The log of a conversation holds its messages without their seq. */
 function frameOf({ seq, body }: StoredEvent): string {
   const message: unknown = JSON.parse(body);
   return JSON.stringify({

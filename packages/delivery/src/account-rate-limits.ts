@@ -1,5 +1,5 @@
-// The pacer of each account: which rates its platform takes, and that there is one pacer for each, however often the config changes - what a
-// platform counted does not begin anew.
+// Makes the rate limit of each account, at the rates that its platform takes. An account keeps one limit
+// however often the config changes, because the platform's own count does not begin anew.
 import type { Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
 import { isPaced } from "@parley/access";
@@ -7,19 +7,24 @@ import { rateLimit, unlimitedRate, type RateLimit } from "./rate-limit.ts";
 
 export interface AccountRateLimitsOptions {
   readonly config: Config;
-  /** By account; what is made is put in here. */
+  /** By account key; a limit that is made is added here. */
   readonly kept: Map<string, RateLimit>;
   readonly clock: Clock;
 }
 
-/** What Telegram's own documentation asks for: about one message a second in a chat, twenty a minute in a group, thirty a second in all. */
+/**
+ * Telegram's documentation asks for about one message a second in a chat, 20 a minute in a group, 30 a second
+ * in all.
+ */
 const telegramRates = {
   chat: { burst: 3, everyMs: 1_000 },
   group: { burst: 3, everyMs: 3_000 },
   account: { burst: 30, everyMs: 34 },
 } as const;
 
-/** Five messages in five seconds in a channel, as its buckets say by default, and fifty requests a second in all (Discord's rate limits). */
+/**
+ * Discord's default buckets take five messages in five seconds in a channel, and 50 requests a second in all.
+ */
 const discordRates = {
   chat: { burst: 5, everyMs: 1_000 },
   group: { burst: 5, everyMs: 1_000 },

@@ -1,12 +1,12 @@
-// What buttons mean. A button carries a short name alone, made from its message and its value; what it means, for whom and how long waits in a
-// cell written in the same commit, so that a press after a restart finds it, and a value that nobody put there finds nothing. Telegram takes
-// 64 bytes of it, Discord 100 characters.
+// Gives each button a short name and writes what the button means into a cell. The cell is in the same commit
+// as the message, so a press after a restart finds it, and a forged name finds nothing. Names are short
+// because Telegram takes 64 bytes of button data and Discord 100 characters.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Address, Button, Part } from "@parley/protocol";
 import type { Cells, CellWrite } from "@parley/store";
 
-/** Nobody presses a button of last season. */
+/** Nobody presses a button that is older than a season. */
 const lifeMs = 90 * 86_400_000;
 const shortName = /^~[A-Za-z0-9_-]{22}$/;
 
@@ -16,22 +16,25 @@ const meantSchema = z.object({
   chat: z.string().optional(),
   allowed: z.array(z.string()).optional(),
   untilMs: z.number().optional(),
-  /** Parley's own button: its value is a command. Any other value is words, whatever it looks like. */
+  /**
+   * True for Parley's own buttons, whose value is a command. Any other value is taken as words, whatever it
+   * looks like.
+   */
   commands: z.literal(true).optional(),
 });
 
-/** What a pressed button means, and for whom and how long. */
+/** The meaning of a pressed button: its value, who may press it and until when. */
 export type Pressed = z.infer<typeof meantSchema>;
 
 export interface ButtonPlace {
-  /** Of the delivery: two messages share no button. */
+  /** The delivery's id: it makes the names of two messages differ. */
   readonly id: string;
   readonly to: Address;
   /** Only for buttons whose values Parley wrote itself. */
   readonly commands?: true;
 }
 
-/** The parts with names in place of values, and the cells to write with them. */
+/** Returns the parts with names in place of values, and the cells to write with them. */
 export function withShortValues(
   parts: readonly Part[],
   { id, to, commands }: ButtonPlace,
@@ -63,8 +66,8 @@ export function withShortValues(
 }
 
 /**
- * What a button pressed in this chat means; "gone" for a name whose cell is, "foreign" for what is no button of Parley's there. What a form adds
- * stands in lines of its own under the name, and makes words of a command.
+ * Looks up what a button pressed in this chat means. "gone": its cell has expired. "foreign": it is no button
+ * of Parley's here. Lines under the name were added by a form: they turn a command into words.
  */
 export async function pressedValue(
   cells: Pick<Cells, "get">,
@@ -81,7 +84,7 @@ export async function pressedValue(
   return commands === undefined ? meant : { ...meant, commands };
 }
 
-/** Without the thread: what a press tells of that differs from platform to platform. */
+/** Leaves out the thread, because platforms differ in what a press says about it. */
 function chatOf({ channel, account, kind, peer }: Address): string {
   return JSON.stringify([channel, account, kind, peer]);
 }

@@ -1,10 +1,11 @@
-// From a delivery's cause to the rows behind it: the rows of the turn that said it, or the one row that it answers at once.
+// Finds the rows behind a delivery's cause: the rows of the turn that said it, or the one row that it answers
+// at once.
 import type { Log } from "@parley/protocol";
 import type { Inbox } from "@parley/store";
 
 const mostRows = 200;
 
-/** Only for the log: a store that does not answer must not keep an answer from going out. */
+/** For the log only, so it never rejects: a slow store must not keep an answer from going out. */
 export function causeRows(
   inbox: Pick<Inbox, "find">,
   log: Log,

@@ -1,8 +1,9 @@
-// One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
-// and when) and I6 (to the address that the lane is).
+// Sends the deliveries of one outbox lane under its lease, in order, each part once. It journals `sending`
+// before a part goes out and the receipt after it, so a crash leaves nothing unknown that it could know. It
+// keeps I4 (order, contiguous chunks), I5 (what may be repeated, and when) and I6 (the lane's address). This
+// is the last file of the core path.
 import {
   Fault,
-  isFault,
   parseConversationKey,
   sleep,
   type Clock,
@@ -27,38 +28,45 @@ import {
 } from "./send-part.ts";
 import { lateMs, plannedParts, splitPart, type RenderMeant } from "./render.ts";
 import { readBack } from "./read-back.ts";
+import { editsEarlier, endedMeanwhile, isOvertaken } from "./stale-batch.ts";
 
 export interface DeliverOptions {
   readonly outbox: Outbox;
   /** The channel of the account; null while the config has none. */
   readonly channel: () => Channel | null;
-  /** The lane keeps a chat's old id; what is sent goes to where the chat is now. */
+  /** Resolves the lane's first chat id to the chat's current one. */
   readonly moved: Pick<MigratedChats, "current" | "learn">;
   readonly closed: Pick<UnreachableChats, "reason" | "close">;
   readonly render: RenderMeant;
   readonly rateLimit: RateLimit;
-  /** Resolves when nobody else edits this message of ours any more. */
+  /** Resolves when no other writer edits this message of ours any more. */
   readonly beforeEdit?: (messageId: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Ids of the rows behind a cause, so that one id can be followed through the log to the receipt. Never rejects. */
+  /**
+   * Ids of the rows behind a cause, so that the log can be followed from one id to the receipt. Never
+   * rejects.
+   */
   readonly rowsOf: (cause: string) => Promise<readonly string[]>;
-  /** Told of each delivery that ended in trouble, once it is recorded. */
+  /** Called for each delivery that ended in trouble, after that is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
-  /** Told of an answer that will surely never arrive, where another may. */
+  /** Called for an answer that will certainly never arrive where another one may. */
   readonly onFailed: (delivery: DeliveryView) => void;
-  /** Told of each part that was sent, once it is recorded. */
+  /** Called for each part that was sent, after that is recorded. */
   readonly onSent: (delivery: DeliveryView, part: number, receipt: Receipt) => void;
 }
 
-/** What certainly was not sent stays useful for a day. */
+/** A message that certainly was not sent is still useful for a day. */
 const queuedFenceMs = 24 * 3_600_000;
-/** Longest that one platform request may take; the lease outlives it. */
+/** Longest time for one platform request, in milliseconds; the lease is extended to outlive it. */
 const sendTimeoutMs = 30_000;
-/** A wait longer than this gives the lane back instead of holding a slot. */
+/** A longer wait releases the lane instead of occupying a slot. */
 const holdWaitMs = 5_000;
 const missingAccountRetryMs = 30_000;
-/** Where our messages cannot be read back, an idempotency key is trusted this long: Discord keeps one for "a few minutes". */
+/**
+ * Where sent messages cannot be read back, an idempotency key counts this long: Discord keeps one "a few
+ * minutes".
+ */
 const keyLivesMs = 120_000;
 
 export type Deliver = (batch: DeliveryBatch, lease: LeaseHandle) => Promise<WorkEnd>;
@@ -78,7 +86,7 @@ export function deliverer(options: DeliverOptions): Deliver {
         return { afterMs: 0, reason: "what it edits was sent just now", refund: true };
       const end = await deliverOne({ batch, lease, channel, to }, delivery).catch(
         async (error: unknown): Promise<WorkEnd> => {
-          if (delivery === batch.deliveries[0] || !(await isOvertaken(delivery, error))) throw error;
+          if (delivery === batch.deliveries[0] || !(await isOvertaken(outbox, delivery, error))) throw error;
           return { afterMs: 0, reason: "a command's answer goes before it", refund: true };
         },
       );
@@ -91,7 +99,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     return untilStored(lane.lease, clock, () => outbox.record(lane.batch, changes));
   }
 
-  /** Null when the delivery is done. */
+  /** Resolves with null when the delivery is done, else with how the lane is released. */
   async function deliverOne(lane: LaneContext, delivery: DeliveryView): Promise<WorkEnd | null> {
     const { parts, split } = plannedParts(options.render, lane.channel, delivery, clock.now());
     if (parts.length === 0) {
@@ -115,7 +123,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       );
     }
     let current = delivery;
-    /** What became of the part before: journaled together with the next `sending`, in one commit. */
+    /** The outcome of the part before, journaled in one commit with the next `sending`. */
     let owed: Change[] = [];
     for (let index = 0; index < parts.length; index += 1) {
       const part = parts[index];
@@ -143,7 +151,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       current = { ...current, parts };
     }
     if (owed.length > 0) await record(lane, owed);
-    // An open preview keeps the head; whoever closes it makes the lane due again.
+    // An open preview stays at the head; whoever closes it makes the lane due again.
     return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
   }
 
@@ -167,7 +175,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const waitMs = rateLimit.reserve(delivery.lane, lane.to.kind !== "dm", holdWaitMs);
     let { owed } = at;
     if (owed.length > 0 && (waitMs > 0 || lane.lease.signal.aborted)) {
-      // What arrived is known now; a crash or a stop before the next part must not make it unknown again.
+      // Stores what arrived now, so that a crash or a stop before the next part cannot make it unknown again.
       await record(lane, owed);
       owed = [];
     }
@@ -188,7 +196,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     try {
       await record(lane, [...owed, begun]);
     } catch (error) {
-      const ended = await endedMeanwhile(delivery, index, error);
+      const ended = await endedMeanwhile(outbox, delivery, index, error);
       if (ended === null) throw error;
       if (owed.length > 0) await record(lane, owed);
       if (ended === "dropped")
@@ -211,7 +219,10 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
   }
 
-  /** A part of unknown outcome that had arrived is sent; else whether its repeat is surely the only one. */
+  /**
+   * Looks whether a part of unknown outcome has arrived; "not there" means that a repeat is certainly the
+   * only copy.
+   */
   async function arrived(lane: LaneContext, at: PartContext): Promise<PartStep | "not there" | "unknown"> {
     const { delivery, part, index } = at;
     if (at.owed.length > 0) await record(lane, at.owed);
@@ -230,29 +241,8 @@ export function deliverer(options: DeliverOptions): Deliver {
   }
 
   /**
-   * A turn may end while its preview still waits here, and a /stop may drop what was not begun: then the lane is to be looked at anew. Null
-   * for another trouble.
+   * Allows one more attempt after an unknown outcome: the message may be seen twice, but never three times.
    */
-  async function endedMeanwhile(
-    delivery: DeliveryView,
-    index: number,
-    error: unknown,
-  ): Promise<"replaced" | "dropped" | null> {
-    if (!isFault(error, "invalid")) return null;
-    const [found] = await outbox.find({ id: delivery.id, limit: 1 });
-    if (delivery.open) return found?.done === true ? "replaced" : null;
-    const part = found?.parts[found.split ? index : 0];
-    return found !== undefined && part?.state === "failed" ? "dropped" : null;
-  }
-
-  /** A command's answer that was queued since this parcel was taken goes first; of this delivery nothing has begun. */
-  async function isOvertaken({ id }: DeliveryView, error: unknown): Promise<boolean> {
-    if (!isFault(error, "invalid")) return false;
-    const [found] = await outbox.find({ id, limit: 1 });
-    return found?.parts.every(({ state, attempts }) => state === "queued" && attempts === 0) === true;
-  }
-
-  /** Who was here before may have sent the new message already: so it may be seen twice, and no third time. */
   async function risked(lane: LaneContext, { delivery, part, index }: PartContext): Promise<void> {
     if (part.state !== "sending" || lane.channel.capabilities.idempotentSends) return;
     if (part.flagged || clock.now() - delivery.createdAtMs > ambiguousFenceMs)
@@ -276,13 +266,4 @@ export function deliverer(options: DeliverOptions): Deliver {
       timeout.cancel();
     }
   }
-}
-
-/** A parcel was read when it was taken: it does not have the receipts of what was sent out of it since. */
-function editsEarlier({ deliveries }: DeliveryBatch, delivery: DeliveryView): boolean {
-  const into = delivery.parts[0]?.into;
-  return (
-    into !== undefined &&
-    deliveries.slice(0, deliveries.indexOf(delivery)).some((earlier) => into.startsWith(`${earlier.id}/`))
-  );
 }

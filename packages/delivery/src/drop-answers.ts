@@ -1,14 +1,14 @@
-// What /stop does to answers that are on their way: messages of them that were not begun are not sent. Answers of commands, notices and
-// what takes a preview away still go out. The message that is being sent is settled by who sends it (I4, I5).
+// Drops the queued answers of a session when somebody says /stop. Answers of commands, notices and removals
+// of previews still go out, and whoever sends the current message also settles it (I4, I5).
 import { type ConversationKey, type SessionKey, parseContent } from "@parley/protocol";
 import type { DeliveryView, Inbox, Outbox } from "@parley/store";
 
 export type DropAnswers = (session: SessionKey, conversation: ConversationKey) => Promise<number>;
 
-/** More deliveries than this do not wait in one chat. */
+/** One chat never has more deliveries waiting. */
 const most = 100;
 
-/** Resolves with how many messages were dropped; an answer that was not split yet counts as one. */
+/** Resolves with the number of dropped messages; an answer that was not split yet counts as one. */
 export function dropAnswers(inbox: Pick<Inbox, "find">, outbox: Pick<Outbox, "find" | "drop">): DropAnswers {
   async function isAnswerOf(session: SessionKey, { id, cause, parts }: DeliveryView): Promise<boolean> {
     const [first] = parts;

@@ -1,4 +1,4 @@
-// From a durable delivery to platform messages, each sent once. Sending cannot see the agent.
+// Turns durable deliveries into platform messages, each sent once. This package cannot see the agent.
 export { accountRateLimits } from "./account-rate-limits.ts";
 export { pressedValue, withShortValues, type ButtonPlace, type Pressed } from "./button-values.ts";
 export { causeRows } from "./cause-rows.ts";

@@ -1,9 +1,9 @@
-// Deliveries that no turn commits: answers of commands, pairing codes, notices. Their ids come from what caused them, so that a repeat
-// is a no-op.
+// Builds deliveries that no turn commits: answers of commands, pairing codes, notices. Their ids derive from
+// what caused them, so posting one again changes nothing.
 import { accountKey, conversationKey, type Address, type Inbound, formatContent } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
 
-/** An answer to one inbound event, to where it came from (I6). */
+/** Answers one inbound event where it came from (I6). */
 export function noticeDelivery(inbound: Pick<Inbound, "id" | "address">, markdown: string): NewDelivery {
   return textDelivery(`notice:${inbound.id}`, inbound.address, markdown, inbound.id);
 }

@@ -1,5 +1,5 @@
-// Tells the owners, in their private chats with the same bot, that an answer did not arrive somewhere. At most once in a while for each
-// conversation, by the notice's id; a notice that does not arrive itself is told to nobody.
+// Tells the owners, in their private chats with the same bot, that an answer did not arrive somewhere. The
+// notice's id limits this to one in a while per conversation, and a failed notice causes no other.
 import { accountKey, parseConversationKey, type Address, type Clock, type Log } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import { textDelivery } from "./notice.ts";
@@ -16,7 +16,7 @@ export interface OwnerNoticesOptions {
 const onceInMs = 4 * 3_600_000;
 const reasonChars = 300;
 const idPrefix = "trouble:";
-/** Where a private chat has the id of its person. */
+/** Channels where a private chat has the same id as its person. */
 const privateChatsByPerson = new Set(["telegram", "discord"]);
 
 export function ownerNotices({

@@ -1,5 +1,5 @@
-// Tells those who wait for it that an answer failed for good: in its own conversation, once for each answer. Not where nothing arrives, and
-// never about such a notice itself.
+// Tells a conversation that an answer to it failed for good, once per answer. It stays silent where nothing
+// can arrive, and about notices that fail themselves.
 import { parseConversationKey, type Log, parseContent } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import type { UnreachableChats } from "./unreachable-chats.ts";
@@ -15,12 +15,12 @@ const idPrefix = "failed:";
 const words =
   "⚠️ I had an answer here that could not be delivered. Please ask again, perhaps for something shorter or simpler; the operator can see why.";
 
-/** Notices of ours that fail say nothing worth another. */
+/** A failed notice is not worth another notice. */
 export function isPersonNotice({ id }: Pick<DeliveryView, "id">): boolean {
   return id.startsWith(idPrefix);
 }
 
-/** A preview is no answer, and neither is its removal. */
+/** Previews and their removals are not answers. */
 function isAnswer({ open, parts }: DeliveryView): boolean {
   const [first] = parts;
   return !open && first !== undefined && parseContent(first.content).kind !== "remove";

@@ -1,34 +1,37 @@
-// When the next message may go out: per chat, then per account, slower after a platform said so. Keeps a burst of replies from
-// earning a ban; forgets chats that are quiet, so that it stays small (I9).
+// Limits how fast messages go out, per chat and per account, and pauses when the platform asks for it. So a
+// burst of replies does not earn a ban. Quiet chats are forgotten, which bounds its memory (I9).
 import type { Clock } from "@parley/protocol";
 
 interface Rate {
   /** Messages that may go out at once after a quiet time. */
   readonly burst: number;
-  /** Milliseconds in which one more becomes free. */
+  /** Milliseconds until one more message may go out. */
   readonly everyMs: number;
 }
 
 export interface RateLimitOptions {
   readonly chat: Rate;
-  /** Groups are held to less: Telegram allows about 20 messages a minute in one. */
+  /** Groups get a lower rate: Telegram allows about 20 messages a minute in one. */
   readonly group: Rate;
   readonly account: Rate;
   readonly clock: Clock;
 }
 
 export interface RateLimit {
-  /** How long to wait for the next place, in milliseconds; reserves it unless that is longer than `patienceMs`. */
+  /**
+   * Returns the wait for the next free slot, in milliseconds; reserves the slot unless the wait exceeds
+   * `patienceMs`.
+   */
   reserve(lane: string, group: boolean, patienceMs: number): number;
   /**
-   * A pause of this chat, or of the whole account, as the platform said. Where it does not say which (null), it is the chat's; that another
-   * chat was limited within a minute makes it the account's.
+   * Pauses the chat or the whole account, as the platform said. When it did not say which (null), the chat is
+   * paused; a second chat limited within a minute pauses the account.
    */
   limited(lane: string, retryAfterMs: number, reach: "chat" | "account" | null): void;
 }
 
 interface Bucket {
-  /** Monotonic time at which the bucket is full again. */
+  /** Monotonic time, in milliseconds, at which the bucket is full again. */
   fullAtMs: number;
   pausedUntilMs: number;
 }

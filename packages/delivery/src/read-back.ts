@@ -1,10 +1,10 @@
-// Whether a message of unknown outcome arrived, on platforms that let us read our own messages back (I5): then it was sent, and nothing is
-// repeated.
+// Looks up a message of unknown outcome on platforms that let a bot read its own messages back (I5). If it
+// arrived, nothing is repeated.
 import { isFault, type Address, type Clock, type Receipt, deadline, parseContent } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { DeliveryView, Outbox, PartView } from "@parley/store";
 
-/** A platform's clock may be behind ours. */
+/** The platform's clock may be this far behind ours. */
 const clockSkewMs = 60_000;
 const lookTimeoutMs = 30_000;
 
@@ -13,7 +13,10 @@ export interface ReadBackOptions {
   readonly clock: Clock;
 }
 
-/** The receipt of what had arrived; why nothing is known; or how long to wait before looking again. */
+/**
+ * The receipt of a message that arrived, "unknown" where the platform cannot say, or the wait before the next
+ * look.
+ */
 export type ReadBack =
   | Receipt
   | "not there"
@@ -35,7 +38,7 @@ export async function readBack(
     const found = await channel.sentSince(to, content.part, delivery.createdAtMs - clockSkewMs, until);
     if (found === null) return "unknown";
     for (const receipt of found) {
-      // The same words may have been said by another delivery.
+      // Another delivery may have said the same words.
       const known = await outbox.find({
         receipt: JSON.stringify(receipt.messageId),
         lane: delivery.lane,

@@ -1,4 +1,6 @@
-// From what is meant to platform messages, by the capabilities of the surface it goes to.
+// Turns an answer's content into platform messages, by the capabilities of the channel it goes to. A delivery
+// is rendered and split once, when it is first sent: a repeat after a crash is the same messages with the
+// same keys (I4, I5). A reply that is late says so.
 import {
   healPartial,
   renderFinal,
@@ -19,16 +21,16 @@ import type { DeliveryView, NewDelivery, PartView } from "@parley/store";
 export type RenderMeant = (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
 
 export interface PlannedParts {
-  /** As they will be sent. */
+  /** The parts as they will be sent. */
   readonly parts: readonly PartView[];
-  /** To be journaled with the first sending; null when that was done. */
+  /** The split to journal with the first `sending`; null when it is journaled already. */
   readonly split: readonly RenderedPart[] | null;
 }
 
-/** Later than this a reply says that it is late. */
+/** A reply older than this says that it is late. */
 const lateAfterMs = 15 * 60_000;
 
-/** Splits and renders once; a delivery that was begun keeps what it was split into. */
+/** Renders and splits a delivery; one that has begun keeps its split. */
 export function plannedParts(
   render: RenderMeant,
   channel: Channel,
@@ -48,13 +50,13 @@ export function plannedParts(
   return { parts, split: rendered };
 }
 
-/** 0 while it is on time. */
+/** Returns 0 while the delivery is on time. */
 export function lateMs(delivery: DeliveryView, nowMs: number): number {
   const ageMs = nowMs - delivery.createdAtMs;
   return ageMs > lateAfterMs ? ageMs : 0;
 }
 
-/** The first rendered message takes the preview's place, if the delivery had one to edit. */
+/** Lets the first message take the place of the preview, if the delivery edits one. */
 export function splitPart(
   delivery: DeliveryView,
   part: RenderedPart,
@@ -67,7 +69,9 @@ export function splitPart(
   };
 }
 
-/** `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons. */
+/**
+ * `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons.
+ */
 export function channelRender(content: Meant, channel: Channel, lateMs: number): readonly RenderedPart[] {
   if (content.kind === "preview") {
     const first = previewText(content.markdown, channel);
@@ -81,10 +85,12 @@ export function channelRender(content: Meant, channel: Channel, lateMs: number):
   return rendered.map((part, index) => (index === 0 ? { ...part, replyTo } : part));
 }
 
-/** Markup may take more room than what it shows: so many times the length of a message are looked at for the first one. */
+/**
+ * Markup takes more room than what it shows: this many message lengths are parsed to fill the first message.
+ */
 const markupShare = 4;
 
-/** The first message of a text that is still growing; null while there is nothing to see. */
+/** Renders the first message of a text that is still growing; null while there is nothing to see. */
 export function previewText(markdown: string, channel: Channel): RenderedText | null {
   const beginning = markdown.slice(0, channel.capabilities.textChars * markupShare);
   return renderMarkdown(healPartial(beginning), limitsOf(channel))[0] ?? null;
@@ -151,13 +157,17 @@ function limitsOf({ capabilities }: Channel): MarkdownOptions {
 
 const lateMark = "(delayed by ";
 
-/** How late, in words. */
-export function delayedBy(lateMs: number): string {
+/** Says in words how late a message is. */
+function delayedBy(lateMs: number): string {
   const minutes = Math.round(lateMs / 60_000);
   return `${lateMark}${minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`})`;
 }
 
-/** `textChars` is the platform's limit in UTF-16 units. A part that says it already, or has no room, comes back as it is. */
+/**
+ * Marks a part that was split while it was still on time, because the platform was away in between.
+ * `textChars` is the platform's limit in UTF-16 units. Returns the part unchanged if it is marked already or
+ * has no room.
+ */
 export function markedLate(part: RenderedPart, lateMs: number, textChars: number): RenderedPart {
   if (part.kind !== "text" || part.plain.startsWith(lateMark)) return part;
   const mark = `${delayedBy(lateMs)}\n\n`;

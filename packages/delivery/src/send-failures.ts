@@ -1,5 +1,6 @@
-// What becomes of a part that could not be sent, or of which nobody knows whether it was: sent again only where a repeat cannot be seen (I5),
-// else recorded as failed or ambiguous, and the owner told. A part that failed for good takes those behind it along (I4).
+// Decides what follows when a part could not be sent or its outcome is unknown. It is sent again only where
+// nobody can see a repeat (I5); otherwise it is recorded as failed or ambiguous and the owner is told. A part
+// that failed for good ends the parts behind it (I4).
 import { chatIsClosed, limitReach, migratedChatId } from "@parley/channels";
 import { isFault, type Clock, type Fault, type Log } from "@parley/protocol";
 import type { Change, DeliveryView } from "@parley/store";
@@ -20,21 +21,23 @@ export interface FailedSendsOptions {
   readonly closed: Pick<UnreachableChats, "close">;
   readonly rateLimit: Pick<RateLimit, "limited">;
   readonly record: RecordChanges;
-  /** False for an unknown outcome of which a repeat would be seen. */
+  /** False for an unknown outcome whose repeat people would see. */
   readonly mayRepeat: (error: Fault) => boolean;
-  /** Told once it is recorded. */
+  /** Called once the trouble is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
-  /** Told of an answer that will surely never arrive, where another may. */
+  /** Called for an answer that will certainly never arrive where another one may. */
   readonly onFailed: (delivery: DeliveryView) => void;
   readonly clock: Clock;
 }
 
 export interface FailedSends {
-  /** What the send of this part came to. Rethrows what is no Fault, and what ends the hold of the lane. */
+  /**
+   * Settles a part after its send threw. Rethrows anything that is no Fault, and Faults that end the lease.
+   */
   settle(lane: LaneContext, at: PartContext, error: unknown): Promise<PartStep>;
-  /** Gives up on knowing; what is behind it goes on. */
+  /** Records an unknown outcome; the parts behind it go on. */
   ambiguous(lane: LaneContext, at: PartContext, reason: string, owed: readonly Change[]): Promise<PartStep>;
-  /** Records `failure`, of the part `from`, and with it the end of those behind it, `count` in all. */
+  /** Records `failure`, of part `from`, and fails the parts behind it, `count` in all. */
   failRest(
     lane: LaneContext,
     delivery: DeliveryView,
@@ -68,7 +71,8 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       at.log.warn({ part: index, code: error.code, reason: error.message }, "could not send");
       const newPeer = migratedChatId(error);
       if (newPeer !== null) {
-        // The send tells it before the group's own message does, or in place of one that we missed.
+        // The error names the chat's new id before the group's own message does, or in its place if we missed
+        // that.
         await moved.learn(lane.to, lane.to.peer, newPeer);
         await record(lane, [{ ...name, to: "queued", reason: error.message }]);
         return { release: { afterMs: 0, reason: error.message, refund: true } };
@@ -89,7 +93,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "ambiguous": {
           const repeats = lane.channel.capabilities.idempotentSends || part.intoReceipt !== null;
           const again = options.mayRepeat(error) && (repeats || part.state === "queued");
-          // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
+          // The part stays `sending`, which the next lease reads as "outcome unknown".
           if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
             return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };
           }
@@ -100,7 +104,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "denied":
         case "missing":
           if (chatIsClosed(error)) await closed.close(lane.to, error.message);
-          // It was this answer that was refused, and not the chat: others arrive there.
+          // The platform refused this answer and not the chat, so others arrive there.
           if (error.code === "invalid" || error.code === "unsupported") options.onFailed(delivery);
           return { next: true, change: { ...name, to: "failed", reason: error.message } };
       }

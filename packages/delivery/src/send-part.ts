@@ -1,5 +1,5 @@
-// One part on its way to the platform: a new message, an edit of an earlier one, or its removal. An edit that is refused becomes a new
-// message, and with that loses what makes an edit safe to repeat (I5).
+// Sends one part to the platform: a new message, an edit of an earlier one, or its removal. A refused edit
+// becomes a new message, which is then no longer safe to repeat (I5).
 import { chatIsClosed, type Channel, type SendOptions } from "@parley/channels";
 import {
   Fault,
@@ -14,7 +14,7 @@ import type { LeaseHandle, WorkEnd } from "@parley/queue";
 import type { Change, DeliveryBatch, DeliveryView, PartView } from "@parley/store";
 import { markedLate } from "./render.ts";
 
-/** The lane that is being delivered: its batch, its lease, and where its messages go. */
+/** The lane under lease: its batch, its lease, its channel, and the address that its messages go to. */
 export interface LaneContext {
   readonly batch: DeliveryBatch;
   readonly lease: LeaseHandle;
@@ -29,41 +29,43 @@ export interface PartContext {
   readonly owed: readonly Change[];
   readonly split: readonly RenderedPart[] | null;
   readonly rows: readonly string[];
-  /** Receipt of the part before, as JSON text. */
+  /** Receipt of the previous part, as JSON text. */
   readonly follows: string | null;
-  /** Names the delivery and what caused it. */
+  /** Carries the ids of the delivery and its cause. */
   readonly log: Log;
 }
 
-/** What one part came to: go on with the next, or give the lane back. */
+/** The outcome of one part: go on with the next, or release the lane. */
 export type PartStep = { readonly next: true; readonly change?: Change } | { readonly release: WorkEnd };
 
-/** Journals what became of parts; resolves once it is stored. */
+/** Journals outcomes of parts; resolves once they are stored. */
 export type RecordChanges = (lane: LaneContext, changes: readonly Change[]) => Promise<void>;
 
-/** An answer whose outcome is unknown is sent again only while it is fresh: nobody wants yesterday's reply twice. */
+/**
+ * An answer of unknown outcome is sent again only while it is fresh: nobody wants yesterday's reply twice.
+ */
 export const ambiguousFenceMs = 15 * 60_000;
-/** What is unknown is looked at again after this. */
+/** Wait before the next look at an unknown outcome. */
 export const unknownRetryMs = 1_500;
 
 interface PartSending extends SendOptions {
-  /** 0 for what is on time. */
+  /** 0 for a message that is on time. */
   readonly lateMs: number;
-  /** Awaited before a new message takes the place of a refused edit; what it throws forbids it. */
+  /** Awaited before a new message replaces a refused edit; throwing forbids the message. */
   readonly beforeAnew: () => Promise<void>;
 }
 
 export interface PartSender {
   /** Throws what the channel throws. */
   send(channel: Channel, to: Address, part: PartView, sending: PartSending): Promise<Receipt>;
-  /** False for an unknown outcome of a message that was to be an edit and became a new one. */
+  /** False when an edit became a new message of unknown outcome. */
   mayRepeat(error: Fault): boolean;
 }
 
 export function partSender(): PartSender {
   const unrepeatable = new WeakSet<Fault>();
 
-  /** In place of what could not be edited: a new message, of which a repeat would be seen. */
+  /** Sends a new message in place of a refused edit; people would see a repeat of it. */
   async function sendAnew(
     channel: Channel,
     to: Address,
@@ -77,7 +79,7 @@ export function partSender(): PartSender {
       throw error;
     });
     await channel.act?.(to, { kind: "remove", messageId: stale.messageId }, how).catch(() => {
-      // The whole answer is there; the beginning of it that stays above is no reason to send it again.
+      // The whole answer has arrived, so the old preview above it is no reason to send again.
     });
     return receipt;
   }
@@ -105,7 +107,7 @@ export function partSender(): PartSender {
         await channel.act(to, { ...action, ...(buttons === undefined ? {} : { buttons }) }, how);
         return into;
       } catch (error) {
-        // The preview was removed, or cannot become this text: the answer still belongs in the chat.
+        // The preview is gone or cannot become this text, but the answer still belongs in the chat.
         if (isRefusal(error) && !chatIsClosed(error))
           return sendAnew(channel, to, part, into, { ...how, beforeAnew });
         throw error;
@@ -114,7 +116,7 @@ export function partSender(): PartSender {
   };
 }
 
-/** Nothing was edited, and asking again would change nothing. */
+/** True when the platform changed nothing and would refuse again. */
 function isRefusal(error: unknown): boolean {
   return isFault(error) && ["invalid", "unsupported", "denied", "missing"].includes(error.code);
 }

@@ -1,19 +1,20 @@
-// Chats that are closed to us: the person blocked the bot, the group removed it, the account is gone. What is queued for one fails without
-// asking the platform again and again; the next event from the chat opens it. Durable in cells, held in memory because every delivery asks.
+// Remembers chats that do not take our messages: the person blocked the bot, the group removed it, the
+// account is gone. Deliveries there fail without asking the platform again, until the chat's next event opens
+// it. Cells keep the list, memory answers, because every delivery asks.
 import { accountKey, encodeKeyPart, type Address } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
 export interface UnreachableChats {
-  /** Why nothing can be sent to this chat; null as long as something may. */
+  /** Resolves with why nothing can be sent to this chat; null while something may. */
   reason(to: Address): Promise<string | null>;
   close(to: Address, reason: string): Promise<void>;
-  /** Something came from these chats. */
+  /** Opens chats again that sent us something. */
   open(from: Iterable<Address>): Promise<void>;
 }
 
 const prefix = "closed:";
 const mostChats = 10_000;
-/** Asked again after this even when nothing came. */
+/** After this the chat is tried again even if it stayed silent. */
 const lifeMs = 30 * 86_400_000;
 
 export function unreachableChats(cells: Pick<Cells, "list" | "put" | "remove">): UnreachableChats {

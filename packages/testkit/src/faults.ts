@@ -23,7 +23,9 @@ export type Trouble =
   | { readonly kind: "delay"; readonly delayMs: number };
 
 export interface FaultRule {
-  /** Bot API method, or route as `POST /channels/:channel/messages`; "download" for files; absent means all. */
+  /**
+   * Bot API method, or route as `POST /channels/:channel/messages`; "download" for files; absent means all.
+   */
   readonly method?: string;
   /** Only this bot's calls. */
   readonly token?: string;
@@ -31,7 +33,10 @@ export interface FaultRule {
   readonly skip?: number;
   /** Calls to break; 1 unless stated, `null` (as JSON has no infinity) for ever. */
   readonly times?: number | null;
-  /** `before` (the default): the server does not act. `after`: it acts, then this happens. truncate, slow, flood and delay always act. */
+  /**
+   * `before` (the default): the server does not act. `after`: it acts, then this happens. truncate, slow,
+   * flood and delay always act.
+   */
   readonly when?: "before" | "after";
   readonly trouble: Trouble;
 }

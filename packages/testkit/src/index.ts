@@ -1,4 +1,5 @@
-// Counterparts for tests: fake platforms and model servers, time and chance under control. Never a dependency of the product.
+// Counterparts for tests: fake platforms and model servers, time and chance under control. Never a dependency
+// of the product.
 export * from "./clock.ts";
 export { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
 export * from "./programs.ts";

@@ -1,4 +1,5 @@
-// Bugs planted on purpose, one at a time, in a copy of a package: the suite named with each must fail, or it could never have noticed that bug.
+// Bugs planted on purpose, one at a time, in a copy of a package: the suite named with each must fail, or it
+// could never have noticed that bug.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -6,18 +7,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What it is, the suite that must notice it (a part of its file's path), and what stands in `src/<file>` in place of what. */
+/**
+ * What it is, the suite that must notice it (a part of its file's path), and what stands in `src/<file>` in
+ * place of what.
+ */
 export type PlantedBug = readonly [bug: string, suite: string, file: string, from: string, to: string];
 
 export interface PlantedBugs {
   /** Whether the suite finds nothing. */
   passes(suite: string): Promise<boolean>;
-  /** Whether the suite finds this one. Throws when its place is not there: the source has changed, and the bug with it. */
+  /**
+   * Whether the suite finds this one. Throws when its place is not there: the source has changed, and the bug
+   * with it.
+   */
   isNoticed(bug: PlantedBug): Promise<boolean>;
   close(): void;
 }
 
-/** `root`: of the package, with its `src`, `test` and `node_modules`. `env`: of the suites, beside PARLEY_LONG. */
+/**
+ * `root`: of the package, with its `src`, `test` and `node_modules`. `env`: of the suites, beside
+ * PARLEY_LONG.
+ */
 export function plantedBugs(root: string, env: { readonly [name: string]: string | undefined }): PlantedBugs {
   const vitest = fileURLToPath(new URL("../vitest.mjs", import.meta.resolve("vitest")));
   const copy = mkdtempSync(join(tmpdir(), "parley-planted-"));

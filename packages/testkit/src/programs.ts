@@ -62,7 +62,10 @@ export function program(name: ProgramName, searchPath = process.env["PATH"] ?? "
   };
 }
 
-/** For `describe.skipIf`. True when a program cannot be had, after saying why; throws with the same line where CI is "true". */
+/**
+ * For `describe.skipIf`. True when a program cannot be had, after saying why; throws with the same line where
+ * CI is "true".
+ */
 export function lacks(...programs: readonly Program[]): boolean {
   const lines = programs.flatMap((it) => ("missing" in it ? [it.why] : []));
   if (lines.length === 0) return false;

@@ -1,5 +1,6 @@
-// A real redis-server for tests: on a Unix socket in a folder of its own, killed and started again at will. With its append-only file it
-// forgets nothing that it acknowledged; the folder goes when the server is closed.
+// A real redis-server for tests: on a Unix socket in a folder of its own, killed and started again at will.
+// With its append-only file it forgets nothing that it acknowledged; the folder goes when the server is
+// closed.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// Every tool there is, in the order in which people read about them. A tool is a file of tools/ and an entry here; what is planned has its
-// entry already and says so.
+// Every tool there is, in the order in which people read about them. A tool is a file of tools/ and an entry
+// here; what is planned has its entry already and says so.
 import { isUnavailable, type ToolContext, type ToolFactory } from "./context.ts";
 import type { Tool, ToolEffect } from "./tool.ts";
 import { applyPatch } from "./tools/apply-patch.ts";

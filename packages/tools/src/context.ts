@@ -1,5 +1,6 @@
-// What the factories of tools are handed: stable facts of the agent and its place, and small ports to the rest of Parley. Nothing here may
-// change a schema or a description from turn to turn (I12): what varies more often reaches a tool by its scope or through a port.
+// What the factories of tools are handed: stable facts of the agent and its place, and small ports to the
+// rest of Parley. Nothing here may change a schema or a description from turn to turn (I12): what varies more
+// often reaches a tool by its scope or through a port.
 import type { Clock, JsonObject, Json } from "@parley/protocol";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
@@ -46,8 +47,8 @@ export interface ExecPorts {
   /** What this turn's skills need. */
   readonly turnEnv?: (scope: ToolScope) => CommandEnv;
   /**
-   * The last look, right before the start: true when a person approved exactly this action for this call. Absent: nobody can be asked, so
-   * only what the policy lets run without asking runs.
+   * The last look, right before the start: true when a person approved exactly this action for this call.
+   * Absent: nobody can be asked, so only what the policy lets run without asking runs.
    */
   readonly approved?: (action: ExecAction, hash: string, scope: ToolScope) => Promise<boolean>;
   readonly timeoutSeconds: number;
@@ -62,7 +63,10 @@ interface Pictures {
 export interface SessionStatus {
   /** What is known of the session, in the order in which it is shown; no secrets. */
   lines(scope: ToolScope): Promise<readonly { readonly name: string; readonly value: string }[]>;
-  /** Sets the session's model, null for the agent's own. Says which is used from the next turn on. Throws Fault("invalid") for an unknown one. */
+  /**
+   * Sets the session's model, null for the agent's own. Says which is used from the next turn on. Throws
+   * Fault("invalid") for an unknown one.
+   */
   setModel(scope: ToolScope, model: string | null): Promise<string>;
 }
 
@@ -80,11 +84,17 @@ export interface Plans {
 
 /** The config file and the daemon, as the owner's agent may handle them. */
 export interface Settings {
-  /** `value`: the file as written, with whatever secrets stand in it: it is compared, never shown. `shown`: the same without them. */
+  /**
+   * `value`: the file as written, with whatever secrets stand in it: it is compared, never shown. `shown`:
+   * the same without them.
+   */
   read(): Promise<{ readonly value: JsonObject; readonly shown: Json; readonly hash: string }>;
   /** The JSON Schema of one path ("messages.queue"); null when there is no such key. */
   schema(path: string): Promise<Json>;
-  /** Validated, then written whole; `basedOn` must still be the file's hash. Throws Fault("invalid") with the problems, Fault("conflict"). */
+  /**
+   * Validated, then written whole; `basedOn` must still be the file's hash. Throws Fault("invalid") with the
+   * problems, Fault("conflict").
+   */
   write(value: JsonObject, basedOn: string): Promise<{ readonly restart: boolean }>;
   /** After this turn's answer is safe. */
   restart(scope: ToolScope, reason: string): Promise<void>;

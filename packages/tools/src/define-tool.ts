@@ -1,5 +1,6 @@
-// Makes a tool from a zod schema: the same schema describes the arguments to the model and checks what the model sent. Tools are made for
-// every turn, so their schemas stand beside them, made once, and what is told of a schema is worked out once.
+// Makes a tool from a zod schema: the same schema describes the arguments to the model and checks what the
+// model sent. Tools are made for every turn, so their schemas stand beside them, made once, and what is told
+// of a schema is worked out once.
 import { z } from "zod";
 import type { JsonObject } from "@parley/protocol";
 import type { ExecAction } from "./exec/exec-action.ts";

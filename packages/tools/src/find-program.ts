@@ -1,10 +1,14 @@
-// Finds a program the way a shell does, once, so that what was checked is what runs whatever the folders of the search path hold later.
+// Finds a program the way a shell does, once, so that what was checked is what runs whatever the folders of
+// the search path hold later.
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { ignoring } from "./files/walk.ts";
 
-/** Absolute; null when no folder of `path` has an executable file of that name. Relative folders are left out: they would mean the workspace. */
+/**
+ * Absolute; null when no folder of `path` has an executable file of that name. Relative folders are left out:
+ * they would mean the workspace.
+ */
 export async function findProgram(name: string, path: string): Promise<string | null> {
   for (const folder of path.split(delimiter)) {
     if (!isAbsolute(folder)) continue;

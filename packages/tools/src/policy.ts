@@ -1,8 +1,11 @@
-// Which tools a turn has. A chain of steps, each of which can only take away; in each, deny wins over allow. Pure: everything that was taken
-// away is explained by its step and rule, and an empty result says why before a model is asked.
+// Which tools a turn has. A chain of steps, each of which can only take away; in each, deny wins over allow.
+// Pure: everything that was taken away is explained by its step and rule, and an empty result says why before
+// a model is asked.
 import { catalogue, type CatalogueEntry, type ToolProfile } from "./catalogue.ts";
 
-/** Names, groups ("group:fs") and patterns ("web_*"), in any case. `allow` absent: no limit; empty: nothing. */
+/**
+ * Names, groups ("group:fs") and patterns ("web_*"), in any case. `allow` absent: no limit; empty: nothing.
+ */
 export interface ToolRules {
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;

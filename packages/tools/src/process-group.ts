@@ -1,4 +1,5 @@
-// A child process with everything it starts, as one group: what is stopped is stopped whole. What left its group is known by a mark of ours.
+// A child process with everything it starts, as one group: what is stopped is stopped whole. What left its
+// group is known by a mark of ours.
 import { readdir, readFile } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { type Clock, Fault } from "@parley/protocol";
@@ -23,7 +24,10 @@ export interface GroupEnd {
 /** After SIGTERM a group has this long before SIGKILL. */
 const graceMs = 500;
 
-/** Resolves when the process ended and its output is closed. An abort ends the whole group and rejects with Fault("aborted"). */
+/**
+ * Resolves when the process ended and its output is closed. An abort ends the whole group and rejects with
+ * Fault("aborted").
+ */
 export function runGroup(request: GroupRequest): Promise<GroupEnd> {
   const { program, args, cwd, env, signal, clock } = request;
   return new Promise((resolve, reject) => {
@@ -50,7 +54,8 @@ export function runGroup(request: GroupRequest): Promise<GroupEnd> {
     });
     child.on("close", (code) => {
       signal.removeEventListener("abort", stop);
-      // Grandchildren that closed their output may outlive their parent's grace; the group's timer still ends them.
+      // Grandchildren that closed their output may outlive their parent's grace; the group's timer still ends
+      // them.
       if (!signal.aborted) killTimer?.cancel();
       if (signal.aborted) reject(new Fault("aborted", "stopped while it ran"));
       else resolve({ code, output: Buffer.concat(chunks).toString() });
@@ -68,15 +73,18 @@ export function killGroup(pid: number | undefined, signal: NodeJS.Signals): void
   }
 }
 
-/** In the environment of a command, and so of all that it starts; its value is the command's id. A model may not set it. */
+/**
+ * In the environment of a command, and so of all that it starts; its value is the command's id. A model may
+ * not set it.
+ */
 export const markName = "PARLEY_COMMAND";
 
 /** Passes over all processes: what forks meanwhile is found by the next one. */
 const mostPasses = 5;
 
 /**
- * Ends what carries the mark, whatever group or session it made for itself: a daemon of its own is no way past a stop. Where there is no /proc
- * nothing is found, and neither is what threw its environment away.
+ * Ends what carries the mark, whatever group or session it made for itself: a daemon of its own is no way
+ * past a stop. Where there is no /proc nothing is found, and neither is what threw its environment away.
  */
 export async function killMarked(id: string): Promise<void> {
   for (let pass = 0; pass < mostPasses; pass += 1) {

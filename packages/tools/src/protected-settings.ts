@@ -1,5 +1,6 @@
-// What an agent would change about itself that only the operator may change: everything that `freeSettings` does not name. Compared by
-// result, not by request: whatever spelling, alias or deletion brought a difference about.
+// What an agent would change about itself that only the operator may change: everything that `freeSettings`
+// does not name. Compared by result, not by request: whatever spelling, alias or deletion brought a
+// difference about.
 import type { Json, JsonObject } from "@parley/protocol";
 import { freeSettings, type FreeSetting } from "./free-settings.ts";
 
@@ -26,7 +27,10 @@ function settingAt(path: readonly string[]): FreeSetting | undefined {
   return free.find(({ steps }) => steps.length === path.length && matches(steps, path));
 }
 
-/** A block of which some is free: judged key by key. What people name, and an entry of a list, must be there before and after. */
+/**
+ * A block of which some is free: judged key by key. What people name, and an entry of a list, must be there
+ * before and after.
+ */
 function canBeLookedInto(was: Json | undefined, is: Json | undefined, path: readonly string[]): boolean {
   const below = free.filter(
     ({ steps }) => steps.length > path.length && matches(steps.slice(0, path.length), path),
@@ -68,7 +72,10 @@ function same(a: Json | undefined, b: Json | undefined): boolean {
   );
 }
 
-/** RFC 7396: null removes, objects merge, anything else replaces. A key that would reach a prototype stays an ordinary key. */
+/**
+ * RFC 7396: null removes, objects merge, anything else replaces. A key that would reach a prototype stays an
+ * ordinary key.
+ */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const result = new Map(isObject(target) ? Object.entries(target) : []);

@@ -1,4 +1,5 @@
-// What a tool is. A tool takes its ports as arguments of its factory; the loop validates arguments before `run`.
+// What a tool is. A tool takes its ports as arguments of its factory; the loop validates arguments before
+// `run`.
 import type { ImageContent, JsonObject, SessionKey, TextContent } from "@parley/protocol";
 import type { ExecAction } from "./exec/exec-action.ts";
 
@@ -16,7 +17,10 @@ export interface ToolScope {
   readonly turn: string;
   readonly callId: string;
   readonly workspace: string;
-  /** What the turn's skills add to the environment of its processes: the operator's values, for this turn only. */
+  /**
+   * What the turn's skills add to the environment of its processes: the operator's values, for this turn
+   * only.
+   */
   readonly env?: { readonly [name: string]: string };
   /** Aborts at stop, deadline, lost lease; a tool then ends within a second and takes its processes along. */
   readonly signal: AbortSignal;
@@ -36,8 +40,9 @@ export interface Tool {
     args: JsonObject,
   ): { readonly ok: true; readonly args: unknown } | { readonly ok: false; readonly reason: string };
   /**
-   * Only tools whose calls may need a person's approval have it: what this call would do, to show, hash and decide about before it starts.
-   * The tool works it out again when it runs and refuses to do anything else. Throws Fault when the call can never run.
+   * Only tools whose calls may need a person's approval have it: what this call would do, to show, hash and
+   * decide about before it starts. The tool works it out again when it runs and refuses to do anything else.
+   * Throws Fault when the call can never run.
    */
   action?(args: unknown, scope: ToolScope): Promise<ExecAction>;
   /** A throw becomes an error result that the model sees; it never ends the turn. */

@@ -1,4 +1,5 @@
-// `parley approvals list|resolve|revoke`: what waits for a person's decision, deciding it, and taking back what was allowed for good.
+// `parley approvals list|resolve|revoke`: what waits for a person's decision, deciding it, and taking back
+// what was allowed for good.
 import type { MethodResult } from "@parley/protocol";
 import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";

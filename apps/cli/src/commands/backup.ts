@@ -1,4 +1,5 @@
-// `parley backup FILE` and `parley restore FILE`. A backup is taken online; a restore needs the gateway stopped, and keeps the old database.
+// `parley backup FILE` and `parley restore FILE`. A backup is taken online; a restore needs the gateway
+// stopped, and keeps the old database.
 import { resolve } from "node:path";
 import { document, line, result, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";

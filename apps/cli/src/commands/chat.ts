@@ -1,4 +1,5 @@
-// `parley chat`: talks to the agent. On a terminal a conversation that streams; with piped input one message, its answer, and out.
+// `parley chat`: talks to the agent. On a terminal a conversation that streams; with piped input one message,
+// its answer, and out.
 import { text as readAll } from "node:stream/consumers";
 import { createInterface } from "node:readline/promises";
 import { systemIds } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// `parley completion bash|zsh|fish`: a script for the shell, made from the commands themselves, so that it never lags behind them.
+// `parley completion bash|zsh|fish`: a script for the shell, made from the commands themselves, so that it
+// never lags behind them.
 import type { Command } from "commander";
 import { document, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";

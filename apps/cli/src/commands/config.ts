@@ -1,4 +1,5 @@
-// `parley config get|set|unset|validate|schema|file`: the config file in an operator's hands, also while it is broken and nothing runs.
+// `parley config get|set|unset|validate|schema|file`: the config file in an operator's hands, also while it
+// is broken and nothing runs.
 import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import {
@@ -53,7 +54,8 @@ export async function configSet(
   const place = placeOf(path);
   const said = text === "-" ? (await readAll(terminal.input)).trim() : text;
   const parsed = string === true ? undefined : jsonOf(said);
-  // An id in digits, or a word that happens to be JSON, is meant as a text where the schema wants one: what fits is taken.
+  // An id in digits, or a word that happens to be JSON, is meant as a text where the schema wants one: what
+  // fits is taken.
   const candidates: readonly unknown[] =
     parsed === undefined ? [said] : typeof parsed === "string" ? [parsed] : [parsed, said];
   let refusal: unknown;

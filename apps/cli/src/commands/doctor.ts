@@ -1,5 +1,6 @@
-// `parley doctor`: everything that is looked at, what is wrong, and what to do. Works with a broken config and a stopped daemon. With --fix it
-// mends what it can (modes, missing folders), deletes nothing, and finds the same nothing when it runs again.
+// `parley doctor`: everything that is looked at, what is wrong, and what to do. Works with a broken config
+// and a stopped daemon. With --fix it mends what it can (modes, missing folders), deletes nothing, and finds
+// the same nothing when it runs again.
 import {
   clockTrouble,
   ConfigFault,

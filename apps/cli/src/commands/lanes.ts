@@ -1,4 +1,5 @@
-// `parley lanes`: sessions and conversations, who works on them, what waits in them; those that have nothing to do are counted.
+// `parley lanes`: sessions and conversations, who works on them, what waits in them; those that have nothing
+// to do are counted.
 import type { MethodResult } from "@parley/protocol";
 import { document, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";

@@ -1,5 +1,6 @@
-// `parley logs`: the log files of the state folder, also while the gateway is stopped or its config is broken. Following goes on over
-// rotations. On a terminal a line is told in words; elsewhere it is the same JSON without what nobody sees, with --json what the file has.
+// `parley logs`: the log files of the state folder, also while the gateway is stopped or its config is
+// broken. Following goes on over rotations. On a terminal a line is told in words; elsewhere it is the same
+// JSON without what nobody sees, with --json what the file has.
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
@@ -93,7 +94,10 @@ interface Position {
   readonly bytes: number;
 }
 
-/** The last `count` lines that are wanted, over as many files as it takes; `end`: up to where the newest file was read. */
+/**
+ * The last `count` lines that are wanted, over as many files as it takes; `end`: up to where the newest file
+ * was read.
+ */
 async function lastLines(
   files: readonly LogFile[],
   count: number,
@@ -130,7 +134,9 @@ async function lastLines(
   return { lines, end };
 }
 
-/** Until the command is ended. A new newest file is read from its beginning, after the rest of the one before. */
+/**
+ * Until the command is ended. A new newest file is read from its beginning, after the rest of the one before.
+ */
 async function follow(
   folder: string,
   from: Position | null,

@@ -14,7 +14,10 @@ export async function modelsList(terminal: Console): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-/** Fails when the model does not answer, does not think as configured, or does not work with tools that its agent may use. */
+/**
+ * Fails when the model does not answer, does not think as configured, or does not work with tools that its
+ * agent may use.
+ */
 export async function modelsTest(terminal: Console, id: string | undefined): Promise<ExitCode> {
   const tested = await withState(terminal, (client) =>
     client.request("models.test", id === undefined ? {} : { id }),

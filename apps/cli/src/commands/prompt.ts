@@ -1,4 +1,5 @@
-// `parley prompt show|explain|diff`: what the agent is told, section by section: now, at an earlier turn, and what moved between.
+// `parley prompt show|explain|diff`: what the agent is told, section by section: now, at an earlier turn, and
+// what moved between.
 import type { MethodResult, PromptIdentity, PromptMoves } from "@parley/protocol";
 import { document, line, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";

@@ -1,5 +1,5 @@
-// `parley reload`: the gateway reads its config again, as it does by itself when the file changes. A file that is wrong is refused, and the last
-// good one goes on: exit code 78.
+// `parley reload`: the gateway reads its config again, as it does by itself when the file changes. A file
+// that is wrong is refused, and the last good one goes on: exit code 78.
 import { document, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withGateway } from "../with-gateway.ts";

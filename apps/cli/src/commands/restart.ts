@@ -1,5 +1,5 @@
-// `parley restart`: the gateway drains and begins anew in its own process, under whatever runs it. A config that it could not start with is
-// refused before anything ends. What was at work resumes where it stood.
+// `parley restart`: the gateway drains and begins anew in its own process, under whatever runs it. A config
+// that it could not start with is refused before anything ends. What was at work resumes where it stood.
 import { sleep, systemClock } from "@parley/protocol";
 import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";

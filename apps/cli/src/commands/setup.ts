@@ -1,5 +1,5 @@
-// `parley setup`: asks, or reads flags, for the model and the bots; tries each; writes the config, whose comments stay, and the secrets beside
-// it. Without a terminal it never asks and says what is missing.
+// `parley setup`: asks, or reads flags, for the model and the bots; tries each; writes the config, whose
+// comments stay, and the secrets beside it. Without a terminal it never asks and says what is missing.
 import { text as readAll } from "node:stream/consumers";
 import { ConfigFault, placesIn } from "@parley/config";
 import { isFault } from "@parley/protocol";
@@ -45,7 +45,10 @@ export async function setup(terminal: Console, given: SetupFlags): Promise<ExitC
   return exitCodes.ok;
 }
 
-/** `-` in place of a secret: it comes on standard input, so that no list of processes and no shell's history has it. */
+/**
+ * `-` in place of a secret: it comes on standard input, so that no list of processes and no shell's history
+ * has it.
+ */
 async function withInput(terminal: Console, flags: SetupFlags): Promise<SetupFlags> {
   const secretFlags = ["apiKey", "telegramToken", "discordToken"] as const;
   const piped = secretFlags.filter((flag) => flags[flag] === "-");
@@ -58,7 +61,9 @@ async function withInput(terminal: Console, flags: SetupFlags): Promise<SetupFla
   return { ...flags, [flag]: value };
 }
 
-/** Throws CommandFailure for a config that is broken: a wizard must not write on top of what a person began. */
+/**
+ * Throws CommandFailure for a config that is broken: a wizard must not write on top of what a person began.
+ */
 async function known(terminal: Console): Promise<Known> {
   const { path, config, problems } = await readConfig(terminal);
   const [problem] = problems;

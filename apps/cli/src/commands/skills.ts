@@ -1,4 +1,5 @@
-// `parley skills list|check|info|install`: which skills an agent has, which of them it can use, and putting one in.
+// `parley skills list|check|info|install`: which skills an agent has, which of them it can use, and putting
+// one in.
 import { resolve } from "node:path";
 import type { MethodResult } from "@parley/protocol";
 import { document, line, styled, type Console, type Style } from "../console.ts";
@@ -18,7 +19,9 @@ export async function skillsList(terminal: Console, agent: string | undefined): 
   return exitCodes.ok;
 }
 
-/** Exit 1 when a file is refused: somebody meant it to be a skill. What only lacks something is no failure. */
+/**
+ * Exit 1 when a file is refused: somebody meant it to be a skill. What only lacks something is no failure.
+ */
 export async function skillsCheck(terminal: Console, agent: string | undefined): Promise<ExitCode> {
   const found = await list(terminal, agent);
   if (terminal.json) {

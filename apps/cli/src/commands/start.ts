@@ -1,4 +1,5 @@
-// `parley start`: runs the gateway in the foreground, as a child that shares the terminal; signals go to it and its exit code comes back.
+// `parley start`: runs the gateway in the foreground, as a child that shares the terminal; signals go to it
+// and its exit code comes back.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { CommandFailure } from "../exit.ts";
@@ -8,7 +9,8 @@ import { gatewayProgram } from "../gateway-program.ts";
 export function start(words: readonly string[] = [], program = gatewayProgram): Promise<number> {
   const child = spawn(process.execPath, ["--disable-sigusr1", program, ...words], { stdio: "inherit" });
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
-  // A terminal's Ctrl-C reaches the child by itself, as it is in the same process group: here it only must not end this process first.
+  // A terminal's Ctrl-C reaches the child by itself, as it is in the same process group: here it only must
+  // not end this process first.
   const stay = (): void => {};
   process
     .on("SIGTERM", forward)

@@ -1,5 +1,6 @@
-// `parley stop`: asks the running gateway to end and waits for it, saying what it waits for. A service manager would start it again, so then
-// the manager is asked. What could not be finished resumes at the next start.
+// `parley stop`: asks the running gateway to end and waits for it, saying what it waits for. A service
+// manager would start it again, so then the manager is asked. What could not be finished resumes at the next
+// start.
 import { sleep, systemClock } from "@parley/protocol";
 import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -33,7 +34,10 @@ export async function stop(terminal: Console, { timeout }: { readonly timeout?: 
   return exitCodes.ok;
 }
 
-/** Resolves when the process has ended, with whether it had to be killed; what it still does is said on standard error. */
+/**
+ * Resolves when the process has ended, with whether it had to be killed; what it still does is said on
+ * standard error.
+ */
 async function gone(terminal: Console, pid: number, withinMs: number): Promise<boolean> {
   const clock = systemClock();
   const begunMono = clock.mono();

@@ -1,5 +1,5 @@
-// `parley service install|uninstall|status`: the gateway under systemd or launchd. Only files that Parley wrote are replaced or removed; the
-// state folder is never touched.
+// `parley service install|uninstall|status`: the gateway under systemd or launchd. Only files that Parley
+// wrote are replaced or removed; the state folder is never touched.
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,4 +1,5 @@
-// `parley usage`: what was used, by session, agent, channel, person, model or day, and how much of the caps is left.
+// `parley usage`: what was used, by session, agent, channel, person, model or day, and how much of the caps
+// is left.
 import type { MethodResult } from "@parley/protocol";
 import { document, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";

@@ -7,7 +7,10 @@ import { error, ok, warn, type Finding } from "./finding.ts";
 /** Less than this, and a night of traffic may fill the disk. */
 const fewBytes = 512 * 1_048_576;
 
-/** What only the daemon's user should read: files of the state folder that hold secrets, chats, or what the agent remembers. */
+/**
+ * What only the daemon's user should read: files of the state folder that hold secrets, chats, or what the
+ * agent remembers.
+ */
 const privateNames =
   /^(?:gateway-token|gateway-port|parley\.json5.*|env|state\.db.*|.*\.db|.*\.db-(?:wal|shm)|daemon\.pid)$/;
 const privateFolders = ["secrets", "media", "logs"];
@@ -102,8 +105,8 @@ async function privateFindings({ home, configPath }: Places, isClosed: boolean):
 }
 
 /**
- * Secrets that the config takes from elsewhere. A file of another user is theirs to close, and a platform that mounts secrets may have its
- * reasons: that is only told.
+ * Secrets that the config takes from elsewhere. A file of another user is theirs to close, and a platform
+ * that mounts secrets may have its reasons: that is only told.
  */
 async function keyFindings({ home, configPath }: Places, loaded: LoadedConfig | null): Promise<Finding[]> {
   const key = loaded?.config.store.redis?.tls?.keyFile;

@@ -1,4 +1,5 @@
-// What the doctor finds. Each finding says what to do; some can be mended by the doctor, again and again with the same end.
+// What the doctor finds. Each finding says what to do; some can be mended by the doctor, again and again with
+// the same end.
 
 export interface Finding {
   /** Stable: scripts look for it. */

@@ -201,7 +201,10 @@ function sessionFindings(config: Config): Finding[] {
   ];
 }
 
-/** Secrets that stand in the file itself: it is copied, shown and backed up more often than an environment or a file of its own. */
+/**
+ * Secrets that stand in the file itself: it is copied, shown and backed up more often than an environment or
+ * a file of its own.
+ */
 function secretFindings(file: Json, { configPath }: Places): Finding[] {
   const literal: string[] = [];
   const walk = (value: Json, path: string): void => {

@@ -1,4 +1,5 @@
-// From answers to changes of the config, with the secrets beside it in files of their own: so the config can be shown and copied.
+// From answers to changes of the config, with the secrets beside it in files of their own: so the config can
+// be shown and copied.
 import type { Change } from "../config-desk.ts";
 import type { GivenSecret, SetupAnswers } from "./answers.ts";
 

@@ -1,5 +1,5 @@
-// Tries what setup is about to write. The model is called with a draft of the config in a folder of its own, so that nothing is written
-// before it works.
+// Tries what setup is about to write. The model is called with a draft of the config in a folder of its own,
+// so that nothing is written before it works.
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

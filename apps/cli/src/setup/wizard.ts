@@ -1,4 +1,5 @@
-// Setup with a person: one question after the other, each credential tried as soon as it is given. Ctrl-C writes nothing.
+// Setup with a person: one question after the other, each credential tried as soon as it is given. Ctrl-C
+// writes nothing.
 import * as prompts from "@clack/prompts";
 import type { Env } from "@parley/config";
 import type { Console } from "../console.ts";

@@ -67,7 +67,10 @@ export function unitPlan(env: Env, flags: UnitFlags, platform: NodeJS.Platform =
   return { ...plan, file: fileOf(plan, env) };
 }
 
-/** Whether a written file is what would be written now. The search path is that of the shell at the time, and no difference. */
+/**
+ * Whether a written file is what would be written now. The search path is that of the shell at the time, and
+ * no difference.
+ */
 export function isSameUnit(written: string, wanted: string): boolean {
   const bare = (text: string): string =>
     text.replace(/^Environment="PATH=.*$/m, "").replace(/<key>PATH<\/key><string>.*<\/string>/, "");

@@ -1,4 +1,5 @@
-// Service managers as Parley needs them: systemd (of the user, of the machine) and launchd. Each is spoken to by its own program.
+// Service managers as Parley needs them: systemd (of the user, of the machine) and launchd. Each is spoken to
+// by its own program.
 import { userInfo } from "node:os";
 import type { Console } from "../console.ts";
 import { said } from "../gateway-process.ts";

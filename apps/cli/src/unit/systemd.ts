@@ -1,7 +1,10 @@
 // The unit file for systemd: what deploy/parley.service shows, with the paths of this machine. Pure.
 import { marker, type UnitPlan } from "./plan.ts";
 
-/** systemd reads % as the start of a specifier, $ as a variable, and its own quotes and backslashes (systemd.service(5)). */
+/**
+ * systemd reads % as the start of a specifier, $ as a variable, and its own quotes and backslashes
+ * (systemd.service(5)).
+ */
 function word(text: string): string {
   const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("$", "$$$$");
   return /[\s"'\\;]/.test(text) ? `"${escaped}"` : escaped;

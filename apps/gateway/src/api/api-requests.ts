@@ -1,5 +1,6 @@
-// What programs ask is stored before it is acknowledged (I1) and answered from the durable records: the row's end, and what was queued for it.
-// So an answer is the same however often it is asked for, also after a restart.
+// What programs ask is stored before it is acknowledged (I1) and answered from the durable records: the row's
+// end, and what was queued for it. So an answer is the same however often it is asked for, also after a
+// restart.
 import { guestRole, type Receive } from "@parley/channels";
 import {
   addUsage,
@@ -47,7 +48,10 @@ export interface ApiRequests {
   /** Resolves once it is durable. Throws Fault("conflict") for a key that was used with another text. */
   ask(who: ApiUser, key: string, text: string): Promise<Stored>;
   call(hook: HookCall): Promise<Stored>;
-  /** Waits until it is answered. Throws Fault: "aborted" with the signal, "conflict" when it waits for somebody's approval. */
+  /**
+   * Waits until it is answered. Throws Fault: "aborted" with the signal, "conflict" when it waits for
+   * somebody's approval.
+   */
   answer(id: string, signal: AbortSignal): Promise<ProgramAnswer>;
   /** Hears the visible text of the user's running turns, whole each time. Returns how to stop. */
   watch(who: ApiUser, hear: (text: string) => void): () => void;

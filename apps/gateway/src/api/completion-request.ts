@@ -1,5 +1,6 @@
-// What a client of the OpenAI chat API asks, in our terms: which agent, which user, which words. The conversation is kept here, so of a
-// request that names its user only what is new is said; one without a user brings its whole conversation along.
+// What a client of the OpenAI chat API asks, in our terms: which agent, which user, which words. The
+// conversation is kept here, so of a request that names its user only what is new is said; one without a user
+// brings its whole conversation along.
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
 

@@ -1,8 +1,9 @@
-// The OpenAI chat API over the message path: POST /v1/chat/completions, GET /v1/models; an agent is a model. A request is a durable message
-// and runs to its end, whoever goes away: the same Idempotency-Key asks for its answer again.
+// The OpenAI chat API over the message path: POST /v1/chat/completions, GET /v1/models; an agent is a model.
+// A request is a durable message and runs to its end, whoever goes away: the same Idempotency-Key asks for
+// its answer again.
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import { Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { z } from "zod";
 import type { ProgramAnswer, ApiRequests } from "./api-requests.ts";
 import type { ApiUser, Refusals } from "@parley/access";
@@ -15,10 +16,11 @@ import {
   readBody,
   TooLarge,
 } from "@parley/control";
+import { errorBody } from "./completion-error.ts";
 import { agentNamed, completionRequest, saidIn, type CompletionRequest } from "./completion-request.ts";
 
 export interface CompletionOptions {
-  readonly desk: ApiRequests;
+  readonly requests: ApiRequests;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
   readonly callerOf: CallerOf;
@@ -43,7 +45,7 @@ const breatheEveryMs = 15_000;
 const nameForm = /^[\x21-\x7e]{1,128}$/;
 
 export function completions(options: CompletionOptions) {
-  const { desk, agents, callerOf, refusals, clients, clock, ids } = options;
+  const { requests, agents, callerOf, refusals, clients, clock, ids } = options;
   let waiting = 0;
 
   function headerOf(context: In, name: string): string | undefined {
@@ -87,14 +89,14 @@ export function completions(options: CompletionOptions) {
       over.leave();
     };
     try {
-      const { id } = await desk.ask(who, key, said);
+      const { id } = await requests.ask(who, key, said);
       const head = {
         id: `chatcmpl-${key}`,
         created: Math.floor(clock.now() / 1_000),
         model: request.model ?? who.agent,
       };
       if (request.stream === true) return streamed(request, who, id, head, over.signal, ended);
-      const answer = given(await desk.answer(id, over.signal));
+      const answer = given(await requests.answer(id, over.signal));
       ended();
       return context.json({
         ...head,
@@ -157,10 +159,10 @@ export function completions(options: CompletionOptions) {
         };
         breathing = clock.after(breatheEveryMs, breathe);
         const text = growing((more) => chunk({ content: more }));
-        const stop = desk.watch(who, text.grow);
+        const stop = requests.watch(who, text.grow);
         chunk({ role: "assistant", content: "" });
         try {
-          const answer = given(await desk.answer(id, over));
+          const answer = given(await requests.answer(id, over));
           text.end(answer.text);
           chunk({}, "stop");
           if (request.stream_options?.include_usage === true)
@@ -243,7 +245,10 @@ function given(answer: ProgramAnswer): ProgramAnswer {
   return answer;
 }
 
-/** What can no longer be taken back is sent on only while it goes on; text that begins anew is a paragraph of its own. */
+/**
+ * What can no longer be taken back is sent on only while it goes on; text that begins anew is a paragraph of
+ * its own.
+ */
 function growing(say: (more: string) => void): { grow(text: string): void; end(text: string): void } {
   let said = "";
   const grow = (text: string): void => {
@@ -267,44 +272,4 @@ function usageOf({ usage }: ProgramAnswer): object {
 
 function event(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
-}
-
-type Status = 400 | 401 | 403 | 404 | 409 | 413 | 429 | 500 | 503;
-
-const statuses: { readonly [code in Fault["code"]]: readonly [Status, string] } = {
-  invalid: [400, "invalid_request_error"],
-  unsupported: [400, "invalid_request_error"],
-  denied: [403, "permission_error"],
-  missing: [404, "invalid_request_error"],
-  conflict: [409, "invalid_request_error"],
-  rate_limited: [429, "rate_limit_error"],
-  unavailable: [503, "server_error"],
-  ambiguous: [503, "server_error"],
-  aborted: [503, "server_error"],
-};
-
-/** In the words of that API. A bug shows a reference into the log and nothing of itself (I8). */
-function errorBody(
-  error: unknown,
-  { ids, log }: Pick<CompletionOptions, "ids" | "log">,
-): { readonly status: Status; readonly body: object; readonly retryAfterMs?: number | undefined } {
-  const told = (status: Status, type: string, code: string, message: string) => ({
-    status,
-    body: { error: { message, type, param: null, code } },
-  });
-  if (error instanceof Unauthorized)
-    return told(401, "authentication_error", "invalid_api_key", error.message);
-  if (error instanceof TooLarge) return told(413, "invalid_request_error", "too_large", error.message);
-  if (isFault(error)) {
-    const [status, type] = statuses[error.code];
-    return { ...told(status, type, error.code, error.message), retryAfterMs: error.retryAfterMs };
-  }
-  const reference = ids.uuid().slice(0, 8);
-  log.error({ error, reference }, "a chat completion failed");
-  return told(
-    500,
-    "server_error",
-    "internal",
-    `something went wrong inside the gateway; its log has more under ${reference}`,
-  );
 }

@@ -1,4 +1,5 @@
-// The routes that programs call on the control plane's port: the OpenAI chat API and webhooks, over the same message path as people.
+// The routes that programs call on the control plane's port: the OpenAI chat API and webhooks, over the same
+// message path as people.
 import type { Config } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { ProgramRoutes, ApiCallers } from "@parley/control";
@@ -7,7 +8,7 @@ import { completions } from "./completions.ts";
 import { webhooks } from "./webhooks.ts";
 
 export interface ApiRoutesOptions {
-  readonly desk: ApiRequests;
+  readonly requests: ApiRequests;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
   readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;

@@ -1,5 +1,6 @@
-// POST /hooks/<name>: other programs tell an agent something. A caller proves itself by a token in a header or by an HMAC over the body, is
-// answered once its call is durable, and may repeat it: a delivery is told once. What it sends is data from outside, never a command.
+// POST /hooks/<name>: other programs tell an agent something. A caller proves itself by a token in a header
+// or by an HMAC over the body, is answered once its call is durable, and may repeat it: a delivery is told
+// once. What it sends is data from outside, never a command.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
@@ -21,7 +22,7 @@ import {
 } from "@parley/control";
 
 export interface WebhookOptions {
-  readonly desk: ApiRequests;
+  readonly requests: ApiRequests;
   readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;
   readonly agents: () => readonly string[];
   readonly attempts: Attempts;
@@ -39,7 +40,7 @@ const idForm = /^[\x21-\x7e]{1,200}$/;
 const saidChars = 100_000;
 
 export function webhooks({
-  desk,
+  requests,
   hooks,
   agents,
   attempts,
@@ -82,7 +83,7 @@ export function webhooks({
     }
     const agent = hook.agentId ?? agents().find((id) => id === "main") ?? agents()[0];
     if (agent === undefined) throw new Fault("unavailable", "no agent is configured");
-    const { id, duplicate } = await desk.call({
+    const { id, duplicate } = await requests.call({
       name,
       agent,
       // A signed body that is sent again without a name is a repeat, or somebody who listened.

@@ -1,5 +1,6 @@
-// What the daemon is made of, and from what each part is made. Nothing is heard, sent or run yet: whatever is not there before the others
-// (the path in force, the pools) is asked for through a function, so that a part never holds an old one.
+// What the daemon is made of, and from what each part is made. Nothing is heard, sent or run yet: whatever is
+// not there before the others (the path in force, the pools) is asked for through a function, so that a part
+// never holds an old one.
 import { join } from "node:path";
 import type { Channel } from "@parley/channels";
 import { configEditor, type Config, type Places } from "@parley/config";
@@ -57,16 +58,16 @@ export interface Parts {
   /** Everything is done by this one from then on. */
   readonly use: (path: ConfiguredPath) => void;
   readonly wired: Wired;
-  readonly waker: WorkNotifier;
+  readonly workNotifier: WorkNotifier;
   readonly control: ControlPlane;
-  readonly hands: WiredToolPorts;
+  readonly toolPorts: WiredToolPorts;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
   readonly state: GatewayState;
   readonly setMenu: (channel: Channel, signal?: AbortSignal) => Promise<void>;
   /** Null where this process is alone on its store. */
   readonly cluster: Cluster | null;
-  readonly roll: NodeRegistry;
+  readonly nodeRegistry: NodeRegistry;
   /** Whether the account is connected and delivered for by the one node that leads it. */
   readonly isLed: (account: string) => boolean;
   /** What is made last. */
@@ -103,7 +104,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     : null;
   const isLed = (account: string): boolean => nodes !== null && !isWeb(account);
   const served = [...wired.channels.keys()].filter((account) => !isLed(account));
-  const waker = await wireWorkNotifier(config, {
+  const workNotifier = await wireWorkNotifier(config, {
     store,
     pools: [...(role === "edge" ? [] : turnPools), ...served],
     clock,
@@ -142,17 +143,17 @@ export async function assemble(options: Assembly): Promise<Parts> {
           }),
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
-  const hands = await wireToolPorts(
+  const toolPorts = await wireToolPorts(
     { ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded },
     store,
   );
   const pathOf = pathsByConfig({
     store,
-    onReady: waker.onReady,
+    onReady: workNotifier.onReady,
     channels: nodes?.channels ?? wired.channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
-    hands,
-    chatRestart: hands.chatRestart,
+    hands: toolPorts,
+    chatRestart: toolPorts.chatRestart,
     moved,
     places,
     configPath: options.path,
@@ -183,13 +184,13 @@ export async function assemble(options: Assembly): Promise<Parts> {
     pathNow,
     live,
     desk,
-    listNodes: () => roll.list(),
+    listNodes: () => nodeRegistry.list(),
   });
   core.running.tellOthers((turn) => bus.tell("stop", turn));
   bus.hear("stop", core.running.heard);
   const running: Parts["running"] = { pools: null };
   const startedAtMs = clock.now();
-  const roll = keepNodeRegistry({
+  const nodeRegistry = keepNodeRegistry({
     alone: !bus.shared,
     cells: store.cells,
     line: () => ({
@@ -224,14 +225,14 @@ export async function assemble(options: Assembly): Promise<Parts> {
     pathOf,
     use: (next) => void (path = next),
     wired,
-    waker,
+    workNotifier,
     control,
-    hands,
+    toolPorts,
     ...restart,
     state,
     setMenu,
     cluster: nodes,
-    roll,
+    nodeRegistry,
     isLed,
     running,
     closeHub: hub.close,

@@ -1,5 +1,6 @@
-// Opening channels: all of them at the start, single ones while the daemon runs, and in safe mode the web chat alone. A channel that cannot
-// start shows in the state and keeps no other from starting (I10). Where nodes share accounts, each is started by the node that leads it.
+// Opening channels: all of them at the start, single ones while the daemon runs, and in safe mode the web
+// chat alone. A channel that cannot start shows in the state and keeps no other from starting (I10). Where
+// nodes share accounts, each is started by the node that leads it.
 import type { Channel, Receive } from "@parley/channels";
 import { accountKey, type Clock, type Log } from "@parley/protocol";
 import type { TakeUpOptions } from "../reload/take-up.ts";
@@ -9,10 +10,13 @@ import type { Parts } from "./assemble.ts";
 /** What opening needs of the daemon. */
 export type ChannelParts = Pick<
   Parts,
-  "core" | "wired" | "waker" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "roll"
+  "core" | "wired" | "workNotifier" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "nodeRegistry"
 >;
 
-/** `loopReason`: why this start is to be in safe mode, where only the web chat opens, which is how an operator gets in; null when it is not. */
+/**
+ * `loopReason`: why this start is to be in safe mode, where only the web chat opens, which is how an operator
+ * gets in; null when it is not.
+ */
 export async function openChannels(
   parts: ChannelParts,
   loopReason: string | null,
@@ -39,7 +43,9 @@ export async function openChannels(
   });
 }
 
-/** Starts and stops single channels while the daemon runs; in safe mode none but the web chat begins to hear. */
+/**
+ * Starts and stops single channels while the daemon runs; in safe mode none but the web chat begins to hear.
+ */
 export function channelHand(parts: ChannelParts, log: Log): Pick<TakeUpOptions, "start" | "stop"> {
   const { wired, state } = parts;
   return {
@@ -51,7 +57,7 @@ export function channelHand(parts: ChannelParts, log: Log): Pick<TakeUpOptions, 
 }
 
 async function startChannels(parts: ChannelParts, channels: readonly Channel[], log: Log): Promise<void> {
-  const { core, state, setMenu, cluster, waker, running, roll } = parts;
+  const { core, state, setMenu, cluster, workNotifier, running, nodeRegistry } = parts;
   const start = async (
     channel: Channel,
     signal?: AbortSignal,
@@ -73,5 +79,11 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
   );
   await Promise.all(channels.filter((channel) => !led.includes(channel)).map((channel) => start(channel)));
   if (running.pools === null) return;
-  await cluster?.open(led, { pools: running.pools, waker, receive: core.receive, startChannel: start, roll });
+  await cluster?.open(led, {
+    pools: running.pools,
+    workNotifier,
+    receive: core.receive,
+    startChannel: start,
+    nodeRegistry,
+  });
 }

@@ -1,5 +1,5 @@
-// The config file when the daemon starts: brought to this version, and what is odd about it told. A file that cannot be written is
-// understood all the same.
+// The config file when the daemon starts: brought to this version, and what is odd about it told. A file that
+// cannot be written is understood all the same.
 import { describeProblem, rewriteMigrated, type LoadedConfig } from "@parley/config";
 import { isFault, type Log } from "@parley/protocol";
 

@@ -1,5 +1,5 @@
-// The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
-// asked of the parts at that moment, never kept (I10).
+// The control plane of this daemon: the server with every method, page and program on it, over the message
+// path in force. What it shows is asked of the parts at that moment, never kept (I10).
 import { listenAddress, replaceFile, type ConfigEditor, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult, version } from "@parley/protocol";
 import {
@@ -152,7 +152,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     programs: apiRoutes({
-      desk: apiRequests({
+      requests: apiRequests({
         ...store,
         receive: (events) => live.core.receive(events),
         isOpen: () => state.phase() === "running",
@@ -181,7 +181,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ids,
     log: controlLog,
   });
-  // Nobody could find a port of the system's choice, nor one that the file no longer names; nor get in by a token that is to come.
+  // Nobody could find a port of the system's choice, nor one that the file no longer names; nor get in by a
+  // token that is to come.
   const found = `${control.port} ${process.pid} ${config.gateway.bind} ${localToken}\n`;
   await replaceFile(options.places.portPath, found, { isPrivate: true });
   return { ...control, status: () => answers.status({}, itself) };

@@ -1,5 +1,5 @@
-// The running daemon: starts the parts in order, stops them in reverse. Keeps I10: what is wrong shows in its state and heals without it.
-// What a step does stands in `daemon/`.
+// The running daemon: starts the parts in order, stops them in reverse. Keeps I10: what is wrong shows in its
+// state and heals without it. What a step does stands in `daemon/`.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { clockTrouble, type LoadedConfig, gatewayTokenIn, newToken } from "@parley/config";
@@ -56,7 +56,9 @@ export interface Daemon {
   stop(signal: string): Promise<void>;
 }
 
-/** Throws Fault: "conflict" when another daemon has the home, "invalid" and others when a person has to act. */
+/**
+ * Throws Fault: "conflict" when another daemon has the home, "invalid" and others when a person has to act.
+ */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, places, env, role = "all", onFatal, clock, ids } = options;
   const { home } = places;
@@ -124,7 +126,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     bootId,
     log,
   }).catch(async (error: unknown) => {
-    // A refusal, as of a port that is taken, is no crash: three starts that left no end behind would look like a crash loop.
+    // A refusal, as of a port that is taken, is no crash: three starts that left no end behind would look
+    // like a crash loop.
     if (isFault(error)) await Promise.all([bus.close(), store.close()]);
     throw error;
   });

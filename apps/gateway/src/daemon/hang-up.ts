@@ -1,5 +1,5 @@
-// SIGHUP: takes up the config again, as daemons do. When it tells that the terminal was closed under a daemon started by hand, it stops
-// like SIGTERM instead: nobody is left who would.
+// SIGHUP: takes up the config again, as daemons do. When it tells that the terminal was closed under a daemon
+// started by hand, it stops like SIGTERM instead: nobody is left who would.
 import { closeSync, openSync } from "node:fs";
 import type { Daemon } from "./daemon.ts";
 

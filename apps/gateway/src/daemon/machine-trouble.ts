@@ -1,5 +1,6 @@
-// What is wrong with the machine while the daemon runs, looked at whenever somebody asks how it is, so that it heals as the machine does (I10):
-// the clock, and the workspaces, of which one that cannot be used stops its own agent and nobody else.
+// What is wrong with the machine while the daemon runs, looked at whenever somebody asks how it is, so that
+// it heals as the machine does (I10): the clock, and the workspaces, of which one that cannot be used stops
+// its own agent and nobody else.
 import { clockTrouble, folderTrouble, type Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
 

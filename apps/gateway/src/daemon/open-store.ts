@@ -1,5 +1,6 @@
-// Opening the store for this process: counted from its first call on, what a dead process in its place held is free before anything is
-// taken (I3), and a file that was not closed is looked at as a whole while the daemon already works.
+// Opening the store for this process: counted from its first call on, what a dead process in its place held
+// is free before anything is taken (I3), and a file that was not closed is looked at as a whole while the
+// daemon already works.
 import type { Config } from "@parley/config";
 import type { Clock, Log } from "@parley/protocol";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";

@@ -1,5 +1,5 @@
-// Taking up the config while the daemon runs. Parts are given it before they are all there; until it begins it refuses, because what is just
-// starting reads its config anyway.
+// Taking up the config while the daemon runs. Parts are given it before they are all there; until it begins
+// it refuses, because what is just starting reads its config anyway.
 import type { LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Log } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
@@ -44,14 +44,14 @@ export function reloading(clock: Clock): Reloading {
 }
 
 function reloaderOf({ loaded, env, parts, pools, hide, setLevel, clock, log }: Reloadable): Reloader {
-  const { wired, waker, pathOf, use, isLed, cluster } = parts;
+  const { wired, workNotifier, pathOf, use, isLed, cluster } = parts;
   return reloader({
     loaded,
     env,
     takeUp: takeUp({
       ...channelHand(parts, log),
       wired,
-      waker,
+      workNotifier,
       build: pathOf,
       use,
       isLed,

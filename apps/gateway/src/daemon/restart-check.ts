@@ -1,5 +1,6 @@
-// Whether a restart would come up, asked before anything ends: the same validation as of a change, then what can only be known by trying, the
-// port and the store. A gateway that runs on an old config is worth more than one that is down with a new one.
+// Whether a restart would come up, asked before anything ends: the same validation as of a change, then what
+// can only be known by trying, the port and the store. A gateway that runs on an old config is worth more
+// than one that is down with a new one.
 import { basename } from "node:path";
 import {
   changedKeys,

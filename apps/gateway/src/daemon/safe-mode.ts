@@ -1,7 +1,8 @@
-// Safe mode: after three starts in a row, within five minutes, that died before they got anything done, the channels are held, so that
-// whatever kills the daemon stops coming in while an operator can still look. A start that took a message in, ended a turn or ended well
-// breaks the row: a daemon that is killed while it works must take up its work at once. Turns that wait go on, because strikes bury a
-// poison message. It ends by itself (I10).
+// Safe mode: after three starts in a row, within five minutes, that died before they got anything done, the
+// channels are held, so that whatever kills the daemon stops coming in while an operator can still look. A
+// start that took a message in, ended a turn or ended well breaks the row: a daemon that is killed while it
+// works must take up its work at once. Turns that wait go on, because strikes bury a poison message. It ends
+// by itself (I10).
 import type { Clock } from "@parley/protocol";
 import type { Boot } from "@parley/store";
 

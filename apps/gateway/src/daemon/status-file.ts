@@ -1,5 +1,6 @@
-// What `parley status` reads when the daemon takes no connection, because it has no file handle left or its event loop has much to do: the
-// newest status, in a file that was opened while there were handles, written now and then. A kill leaves it behind; its reader asks who runs.
+// What `parley status` reads when the daemon takes no connection, because it has no file handle left or its
+// event loop has much to do: the newest status, in a file that was opened while there were handles, written
+// now and then. A kill leaves it behind; its reader asks who runs.
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { statusFileName, type Clock, type Log, type MethodResult } from "@parley/protocol";

@@ -1,5 +1,6 @@
-// Stopping in order: nothing more is taken, running work ends within its budget, the rest stays durable for the next start or for another
-// node (I1); clients and operators are the last to go. No part that cannot stop keeps the others from it.
+// Stopping in order: nothing more is taken, running work ends within its budget, the rest stays durable for
+// the next start or for another node (I1); clients and operators are the last to go. No part that cannot stop
+// keeps the others from it.
 import { sleep, type Clock } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
 import type { Parts } from "./assemble.ts";
@@ -10,20 +11,20 @@ const drainBudgets = { turnsMs: 25_000, flushMs: 10_000 } as const;
 const channelStopMs = 10_000;
 
 export async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promise<void> {
-  const { wired, waker, control, hands, state, ending, cluster, roll } = parts;
+  const { wired, workNotifier, control, toolPorts, state, ending, cluster, nodeRegistry } = parts;
   state.enter("draining");
   ending.abort();
   // Then it does so at once; the last node of all brings out what it can first.
-  if (await roll.othersLead().catch(() => false)) await cluster?.handOver();
+  if (await nodeRegistry.othersLead().catch(() => false)) await cluster?.handOver();
   // One channel that cannot stop must not keep the turns from draining.
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
-  await hands.end();
+  await toolPorts.end();
   await cluster?.handOver();
-  await roll.leave();
+  await nodeRegistry.leave();
   cluster?.close();
   parts.closeHub();
-  await waker.close();
+  await workNotifier.close();
   await control.close();
 }

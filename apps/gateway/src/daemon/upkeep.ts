@@ -1,5 +1,6 @@
-// What a running daemon does now and then by itself: it looks whether the store takes writes, and lets go of what is past its retention
-// (I9). Neither is ever waited for; a failure is tried again. Each function begins it and returns how to stop.
+// What a running daemon does now and then by itself: it looks whether the store takes writes, and lets go of
+// what is past its retention (I9). Neither is ever waited for; a failure is tried again. Each function begins
+// it and returns how to stop.
 import type { Clock, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { GatewayState } from "../gateway-state.ts";

@@ -1,10 +1,14 @@
-// Tells systemd's watchdog that the daemon lives, only while it does: the ping is sent from the event loop, and only after the store
-// answered. A store that answers with trouble (a full disk) is alive: a restart would not heal it.
+// Tells systemd's watchdog that the daemon lives, only while it does: the ping is sent from the event loop,
+// and only after the store answered. A store that answers with trouble (a full disk) is alive: a restart
+// would not heal it.
 import type { Clock } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Notify } from "./notify.ts";
 
-/** Milliseconds between pings, half of what systemd allows; null when it watches nobody or another process (sd_watchdog_enabled(3)). */
+/**
+ * Milliseconds between pings, half of what systemd allows; null when it watches nobody or another process
+ * (sd_watchdog_enabled(3)).
+ */
 export function watchdogEveryMs(
   env: { readonly [name: string]: string | undefined },
   pid: number,

@@ -1,5 +1,5 @@
-// The log of a daemon as its config wants it: standard error, the newest lines in memory, and the file on disk, all fed with the same cleaned
-// lines (I8). Nodes that share a home have a file each.
+// The log of a daemon as its config wants it: standard error, the newest lines in memory, and the file on
+// disk, all fed with the same cleaned lines (I8). Nodes that share a home have a file each.
 import { join } from "node:path";
 import { secretValues, type Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";

@@ -1,6 +1,6 @@
-// The log on disk, `logs/parley.log` and what it was before: bounded (I9), private, and never in the way. A file that somebody moved away,
-// removed or emptied is noticed before the next line. One that cannot be written is tried again later; the lines of meanwhile are still on
-// standard error.
+// The log on disk, `logs/parley.log` and what it was before: bounded (I9), private, and never in the way. A
+// file that somebody moved away, removed or emptied is noticed before the next line. One that cannot be
+// written is tried again later; the lines of meanwhile are still on standard error.
 import {
   chmodSync,
   closeSync,
@@ -61,7 +61,10 @@ export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions)
     else rmSync(path, { force: true });
   }
 
-  /** Of the file at our path, which is ours. Looked at before each line: one written to a file that logrotate took away may be lost. */
+  /**
+   * Of the file at our path, which is ours. Looked at before each line: one written to a file that logrotate
+   * took away may be lost.
+   */
   function sizeOfOurs(): number {
     const there = statSync(path, { throwIfNoEntry: false });
     if (there !== undefined && there.ino === file?.ino && there.dev === file.dev) return there.size;

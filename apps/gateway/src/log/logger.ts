@@ -1,5 +1,6 @@
-// The daemon's log: JSON lines on standard error, readable ones on a terminal, and JSON lines for whoever else listens. Secrets are cut from
-// the finished line, so that no field, message or stack can carry one out (I8); a full disk or a closed pipe never stops the daemon.
+// The daemon's log: JSON lines on standard error, readable ones on a terminal, and JSON lines for whoever
+// else listens. Secrets are cut from the finished line, so that no field, message or stack can carry one out
+// (I8); a full disk or a closed pipe never stops the daemon.
 import { writeSync } from "node:fs";
 import { hideSecrets } from "@parley/agent";
 import { pino, stdSerializers, type DestinationStream } from "pino";
@@ -75,7 +76,10 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
   };
 }
 
-/** Credentials that nobody told us of: passwords and tokens in URLs, tokens in headers, a bot's token in the path of its API. */
+/**
+ * Credentials that nobody told us of: passwords and tokens in URLs, tokens in headers, a bot's token in the
+ * path of its API.
+ */
 function withoutPasswords(line: string): string {
   return line
     .replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/gi, "$1[secret]@")
@@ -87,7 +91,10 @@ function withoutPasswords(line: string): string {
     .replaceAll(/\bbot\d{5,}:[\w-]{20,}/g, "bot[secret]");
 }
 
-/** What a message passes on its way. A person who watches has one line of each message, its end; what goes wrong is told in any case. */
+/**
+ * What a message passes on its way. A person who watches has one line of each message, its end; what goes
+ * wrong is told in any case.
+ */
 const stages: ReadonlySet<string> = new Set(["received", "turn begins", "sent", "had arrived"]);
 
 /** As pino numbers them. */

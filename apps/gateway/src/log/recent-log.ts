@@ -1,5 +1,5 @@
-// The newest lines of the log, for operators who look at it from afar. Bounded in lines and in characters (I9); what it holds has been
-// cleaned of secrets before.
+// The newest lines of the log, for operators who look at it from afar. Bounded in lines and in characters
+// (I9); what it holds has been cleaned of secrets before.
 
 export interface RecentLog {
   /** One line as it is written, a JSON object. */

@@ -1,5 +1,6 @@
-// Long work on the database file, in a process of its own: the daemon's event loop must not wait for a check of gigabytes, and a stop must
-// be able to end it at once. This is the process's side; its answer is one JSON line.
+// Long work on the database file, in a process of its own: the daemon's event loop must not wait for a check
+// of gigabytes, and a stop must be able to end it at once. This is the process's side; its answer is one JSON
+// line.
 import { statSync } from "node:fs";
 import { isFault, type FaultCode } from "@parley/protocol";
 import { backupDatabase, describeDatabase } from "@parley/store";

@@ -1,12 +1,19 @@
-// The daemon's side of long work on the database file: starts the process, reads its answer, ends it when the daemon stops.
+// The daemon's side of long work on the database file: starts the process, reads its answer, ends it when the
+// daemon stops.
 import { spawn } from "node:child_process";
 import { Fault } from "@parley/protocol";
 import type { JobAnswer } from "./database-job.ts";
 
 export interface DatabaseJobs {
-  /** Looks at every page and index entry, read-only. Resolves with what is wrong; empty when the file is sound. */
+  /**
+   * Looks at every page and index entry, read-only. Resolves with what is wrong; empty when the file is
+   * sound.
+   */
   check(path: string): Promise<readonly string[]>;
-  /** Copies the database to the new file `to`; resolves with its size. Rejects with the Fault of `backupDatabase`. */
+  /**
+   * Copies the database to the new file `to`; resolves with its size. Rejects with the Fault of
+   * `backupDatabase`.
+   */
   backup(from: string, to: string): Promise<number>;
   /** Ends what runs; it rejects with Fault("aborted"). */
   stop(): void;

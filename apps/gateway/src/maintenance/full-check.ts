@@ -1,5 +1,5 @@
-// After an unclean stop the quick check lets the daemon start; the full one runs beside it, and what it finds shows in the status until a
-// person acts. The data is not touched: whether to restore is theirs to decide.
+// After an unclean stop the quick check lets the daemon start; the full one runs beside it, and what it finds
+// shows in the status until a person acts. The data is not touched: whether to restore is theirs to decide.
 import { isFault, type Log } from "@parley/protocol";
 import type { DatabaseJobs } from "./database-jobs.ts";
 

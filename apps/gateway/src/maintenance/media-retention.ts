@@ -1,5 +1,6 @@
-// How long files that came in or go out are kept: as the config says, by age and by size together (I9). A turn that reads a file and a
-// delivery that sends one are over, or buried, a day after it was written; nothing younger than two days is ever touched.
+// How long files that came in or go out are kept: as the config says, by age and by size together (I9). A
+// turn that reads a file and a delivery that sends one are over, or buried, a day after it was written;
+// nothing younger than two days is ever touched.
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "@parley/config";

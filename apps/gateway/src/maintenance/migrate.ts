@@ -1,4 +1,5 @@
-// `parley migrate --to redis|sqlite`: takes everything from one store into the other while no gateway runs. May be stopped and called again.
+// `parley migrate --to redis|sqlite`: takes everything from one store into the other while no gateway runs.
+// May be stopped and called again.
 import type { Writable } from "node:stream";
 import { join } from "node:path";
 import { secretValues, type LoadedConfig } from "@parley/config";

@@ -1,5 +1,6 @@
-// Pressed buttons: what each means, that each counts once, and that the person sees it was taken. A press is claimed in a cell under its
-// own id, so a redelivered one is still the first; it is acknowledged to the platform only once it is durable (I1).
+// Pressed buttons: what each means, that each counts once, and that the person sees it was taken. A press is
+// claimed in a cell under its own id, so a redelivered one is still the first; it is acknowledged to the
+// platform only once it is durable (I1).
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import {
@@ -15,11 +16,16 @@ import type { Cells } from "@parley/store";
 import { pressedValue, type Pressed } from "@parley/delivery";
 
 export interface ButtonPresses {
-  /** The press with the value that its button was given, or why it does not count. Anything but a press comes back as it is. */
+  /**
+   * The press with the value that its button was given, or why it does not count. Anything but a press comes
+   * back as it is.
+   */
   read(inbound: Inbound): Promise<ReadPress | { readonly unwanted: string }>;
   /** Whether this press is the first of its button. */
   claim(press: Inbound): Promise<boolean>;
-  /** Ends the waiting that people see at the button. Call it for events that are durable; failures stay here. */
+  /**
+   * Ends the waiting that people see at the button. Call it for events that are durable; failures stay here.
+   */
   acknowledge(events: readonly ChannelEvent[]): Promise<void>;
 }
 
@@ -105,7 +111,10 @@ export function buttonPresses({ cells, channel, clock, log }: ButtonPressesOptio
   };
 }
 
-/** One cell for each button of each message. The short name of a long value and the value itself are one button. */
+/**
+ * One cell for each button of each message. The short name of a long value and the value itself are one
+ * button.
+ */
 function claimCell({ address, replyTo, callback, id }: Inbound): string {
   const button = createHash("sha256")
     .update(callback?.value ?? "")

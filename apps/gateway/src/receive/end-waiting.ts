@@ -1,5 +1,6 @@
-// A message that came as a platform's own command shows that its answer is awaited. Where it ends in the queue, without a turn - stopped,
-// superseded, dropped - nobody would ever end that: so whatever ends rows here also ends their waiting.
+// A message that came as a platform's own command shows that its answer is awaited. Where it ends in the
+// queue, without a turn - stopped, superseded, dropped - nobody would ever end that: so whatever ends rows
+// here also ends their waiting.
 import { accountKey, type Log, formatContent, parseRowPayload } from "@parley/protocol";
 import type { Inbox, NewDelivery, Outbox, Row } from "@parley/store";
 import { showsWaiting } from "@parley/runner";

@@ -1,7 +1,9 @@
 // How long a message waits for what belongs to it. An ordinary message waits for nothing.
 import type { Inbound } from "@parley/protocol";
 
-/** Quiet time in which the parts of an album or of a forwarded batch arrive; Telegram marks no end of either. */
+/**
+ * Quiet time in which the parts of an album or of a forwarded batch arrive; Telegram marks no end of either.
+ */
 const groupQuietMs = 700;
 /** A text of this length was probably cut by the app it was pasted into; the rest follows at once. */
 const pasteChars = 4_000;

@@ -1,5 +1,6 @@
-// The way in put together: admission, commands past the lane, presses and reactions, room in a full lane, and that a chat which took nothing
-// is open again once something came out of it. Resolves only for what is durable.
+// The way in put together: admission, commands past the lane, presses and reactions, room in a full lane, and
+// that a chat which took nothing is open again once something came out of it. Resolves only for what is
+// durable.
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
 import { accountKey, type Clock } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// The rows that events become (I1, I2): what each carries, under which guards, and how those end that are no work.
+// The rows that events become (I1, I2): what each carries, under which guards, and how those end that are no
+// work.
 import {
   openingId,
   accountKey,
@@ -39,7 +40,10 @@ function commandOf({ name, args, model }: Command): NonNullable<RowPayload["comm
   return { name, args, ...(model === undefined ? {} : { model }) };
 }
 
-/** What stood after /new: a message of its own, right behind the command. It has no subject, as the command's row guards the message. */
+/**
+ * What stood after /new: a message of its own, right behind the command. It has no subject, as the command's
+ * row guards the message.
+ */
 export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow {
   const { inbound } = by;
   const { subject: _guarded, ...row } = rowOf(

@@ -1,5 +1,6 @@
-// What a new message does to what was there before it: in interrupt mode it takes the place of the running turn, and a queue that is
-// full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
+// What a new message does to what was there before it: in interrupt mode it takes the place of the running
+// turn, and a queue that is full is cut as the session wants. Keeps DESIGN 4's rule of one authority:
+// nobody's message touches another person's turn.
 import { type ConversationKey, parseRowPayload } from "@parley/protocol";
 import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
 import { type DroppedLog, interrupted, type QueueSettings } from "@parley/runner";
@@ -20,7 +21,8 @@ export function queueOverflow(
       other.conversation === row.conversation && other.authority === row.authority;
     const claimed = await inbox.find({ lane: row.lane, state: "claimed", limit: mostClaimed });
     const turn = claimed.find(isKin)?.turn ?? null;
-    // The lane was idle and has taken the message already, or one that came after it: a turn must not be ended by its own rows, nor by older ones.
+    // The lane was idle and has taken the message already, or one that came after it: a turn must not be
+    // ended by its own rows, nor by older ones.
     if (turn === null || claimed.some((other) => other.seq >= seq)) return;
     const waiting = await inbox.find({ lane: row.lane, state: "waiting", limit: mostClaimed });
     // A waiting /new stays: it is no talk that a newer message could replace.
@@ -54,7 +56,10 @@ export function queueOverflow(
     }
   };
 
-  /** A waiting /new stays here too: what came before it must not be answered in the new conversation, nor what came after it in the old one. */
+  /**
+   * A waiting /new stays here too: what came before it must not be answered in the new conversation, nor what
+   * came after it in the old one.
+   */
   async function surplus({ lane }: NewRow, { cap, drop }: QueueSettings): Promise<readonly RowView[]> {
     const waiting = await inbox.find({ lane, state: "waiting", limit: mostClaimed });
     const talk = waiting.filter(isTalk).toSorted((a, b) => a.seq - b.seq);

@@ -1,5 +1,6 @@
-// Reactions: whether anybody wants to know, and to which message of ours they belong. They are context for the next turn and never start
-// one. Telegram names neither the author nor the topic of the message; our own receipts know both.
+// Reactions: whether anybody wants to know, and to which message of ours they belong. They are context for
+// the next turn and never start one. Telegram names neither the author nor the topic of the message; our own
+// receipts know both.
 import {
   conversationKey,
   parseConversationKey,
@@ -10,7 +11,10 @@ import {
 import type { DeliveryView, Outbox } from "@parley/store";
 import type { ReactionNotifications } from "@parley/access";
 
-/** The reaction with its place and the words it belongs to, or why nobody wants it. Anything else comes back as it is. */
+/**
+ * The reaction with its place and the words it belongs to, or why nobody wants it. Anything else comes back
+ * as it is.
+ */
 export type ReadReaction = (inbound: Inbound) => Promise<Inbound | { readonly unwanted: string }>;
 
 export interface ReactionsOptions {

@@ -1,5 +1,6 @@
-// When a conversation begins anew by itself: at an hour of the day, after a pause, or whichever comes first. Only what people say asks for
-// it and counts against a pause; heartbeats and schedules never come through here. Nothing is deleted: a reset is a new epoch.
+// When a conversation begins anew by itself: at an hour of the day, after a pause, or whichever comes first.
+// Only what people say asks for it and counts against a pause; heartbeats and schedules never come through
+// here. Nothing is deleted: a reset is a new epoch.
 import type { ResetPolicy, SessionConfig } from "@parley/config";
 import type { Clock, Json, SessionKey } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
@@ -24,7 +25,9 @@ export type SpokenIn = (key: SessionKey, place: Place) => Promise<Session>;
 export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOptions): SpokenIn {
   const dayOf = dayIn(timeZone);
 
-  /** Work that is under way ends in the conversation that it began in; the next message after it asks again. */
+  /**
+   * Work that is under way ends in the conversation that it began in; the next message after it asks again.
+   */
   async function isBusy(lane: SessionKey): Promise<boolean> {
     const [claimed, waiting] = await Promise.all([
       inbox.find({ lane, state: "claimed", limit: 1 }),

@@ -1,7 +1,10 @@
-// Parts that are built from the config, for holders that were given them once: each use reaches the part of the config in force. What began
-// with the old one ends with it: a turn never sees half of a change.
+// Parts that are built from the config, for holders that were given them once: each use reaches the part of
+// the config in force. What began with the old one ends with it: a turn never sees half of a change.
 
-/** Stands for what `now` gives at each use. Only for objects of functions that need no `this`, as our factories make them. */
+/**
+ * Stands for what `now` gives at each use. Only for objects of functions that need no `this`, as our
+ * factories make them.
+ */
 export function live<T extends object>(now: () => T): T {
   return new Proxy({} as T, {
     get: (_target, key) => Reflect.get(now(), key) as unknown,
@@ -9,7 +12,9 @@ export function live<T extends object>(now: () => T): T {
   });
 }
 
-/** An object of functions that is built anew for each config: its functions call those of the one in force. */
+/**
+ * An object of functions that is built anew for each config: its functions call those of the one in force.
+ */
 export function perConfig<Settings extends object, T extends object>(
   now: () => Settings,
   build: (settings: Settings) => T,

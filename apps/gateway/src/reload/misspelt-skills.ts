@@ -1,4 +1,5 @@
-// Names in skills.allowBundled that no skill of Parley's has. Somebody counts on a skill that is not there, and the others are off.
+// Names in skills.allowBundled that no skill of Parley's has. Somebody counts on a skill that is not there,
+// and the others are off.
 import type { Config } from "@parley/config";
 import type { SkillRegistry } from "@parley/runner";
 

@@ -1,4 +1,5 @@
-// Rules about tools that name no tool. A tool that was to be taken away and is still there is worth a word at the start.
+// Rules about tools that name no tool. A tool that was to be taken away and is still there is worth a word at
+// the start.
 import type { Config } from "@parley/config";
 import { catalogue, unknownPatterns } from "@parley/tools";
 

@@ -1,5 +1,5 @@
-// Reads the config again when asked or when its files changed. What is wrong is refused whole and told with its line; the last good config
-// stays in force (I10: the next good file clears the trouble).
+// Reads the config again when asked or when its files changed. What is wrong is refused whole and told with
+// its line; the last good config stays in force (I10: the next good file clears the trouble).
 import { readFile } from "node:fs/promises";
 import {
   changedKeys,

@@ -1,5 +1,6 @@
-// A running daemon takes up another config: the next turn runs by it, and only the accounts whose connection it changes are stopped and
-// started. What a stopped channel was just receiving is durable before its successor begins; what is to be sent waits in the outbox (I1).
+// A running daemon takes up another config: the next turn runs by it, and only the accounts whose connection
+// it changes are stopped and started. What a stopped channel was just receiving is durable before its
+// successor begins; what is to be sent waits in the outbox (I1).
 import type { Channel } from "@parley/channels";
 import { changedKeys, restartKeys, secretValues, type Config } from "@parley/config";
 import { sleep, type Clock, type Log } from "@parley/protocol";
@@ -9,11 +10,14 @@ import { connections, type Wired } from "../wiring/wiring.ts";
 
 export interface TakeUpOptions {
   readonly wired: Wired;
-  readonly waker: Pick<WorkNotifier, "serve">;
+  readonly workNotifier: Pick<WorkNotifier, "serve">;
   readonly pools: () => Pick<Pools, "serve">;
   /** One of several nodes leads this account. */
   readonly isLed: (account: string) => boolean;
-  /** Makes its connection anew where this node leads it, and sees to it that it would be where another one does; never rejects. */
+  /**
+   * Makes its connection anew where this node leads it, and sees to it that it would be where another one
+   * does; never rejects.
+   */
   readonly changeLed: (account: string, after: Config) => Promise<void>;
   readonly build: (config: Config) => Promise<ConfiguredPath>;
   /** From now on everything is done by this one. */
@@ -56,7 +60,7 @@ export function takeUp(options: TakeUpOptions): TakeUp {
     if (fresh === null) {
       serving.get(account)?.();
       serving.delete(account);
-    } else if (!serving.has(account)) serving.set(account, options.waker.serve(account));
+    } else if (!serving.has(account)) serving.set(account, options.workNotifier.serve(account));
     options.pools().serve([...wired.channels.keys()].filter((each) => !isLed(each)));
     log.info(
       { account, gone: fresh === null },

@@ -1,4 +1,5 @@
-// Which models no cap in dollars can hold, because nobody knows their price: a cap that holds nothing must not look like one.
+// Which models no cap in dollars can hold, because nobody knows their price: a cap that holds nothing must
+// not look like one.
 import type { Config } from "@parley/config";
 import type { Models } from "@parley/models";
 
@@ -7,7 +8,10 @@ export interface UncappedModel {
   readonly model: string;
 }
 
-/** Of each agent with such a cap: its own models, and those that people may choose. The rehearsal costs nothing. */
+/**
+ * Of each agent with such a cap: its own models, and those that people may choose. The rehearsal costs
+ * nothing.
+ */
 export function uncappedModels(
   { agents: { defaults, list } }: Config,
   models: Pick<Models, "list">,

@@ -1,5 +1,6 @@
-// Notices that one of a few files changed, also when an editor puts a new file in its place, when a link to it moves (Kubernetes), and where
-// the system tells nothing (network disks): the folders are watched for speed, the files are looked at for certainty.
+// Notices that one of a few files changed, also when an editor puts a new file in its place, when a link to
+// it moves (Kubernetes), and where the system tells nothing (network disks): the folders are watched for
+// speed, the files are looked at for certainty.
 import { watch, type FSWatcher } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";

@@ -1,4 +1,5 @@
-// From what an operator has in hand to the row that it belongs to: any id on the way from event to receipt, or words of the message.
+// From what an operator has in hand to the row that it belongs to: any id on the way from event to receipt,
+// or words of the message.
 import type { Inbox, Outbox, RowFilter, RowView } from "@parley/store";
 
 export type FindMessage = (query: string, within?: Pick<RowFilter, "lane">) => Promise<RowView | null>;

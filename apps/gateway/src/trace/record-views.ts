@@ -1,5 +1,5 @@
-// Rows and deliveries as operators are shown them: what the durable records hold, read with care, because a record may be of another
-// version or of an event that nobody could read.
+// Rows and deliveries as operators are shown them: what the durable records hold, read with care, because a
+// record may be of another version or of an event that nobody could read.
 import {
   isFault,
   wordsOf,

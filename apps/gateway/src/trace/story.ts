@@ -1,4 +1,5 @@
-// The story of one message, put together from the durable records alone: no log is read, so it is whole after any crash.
+// The story of one message, put together from the durable records alone: no log is read, so it is whole after
+// any crash.
 import type { Clock, Story, StoryTurn } from "@parley/protocol";
 import type { Inbox, LaneView, Outbox, RowView, Turns } from "@parley/store";
 import { shownDelivery, shownRow } from "./record-views.ts";
@@ -31,7 +32,10 @@ export function storyTeller({ inbox, turns, outbox, clock }: StoryOptions): Tell
     return found === null ? null : turnStory(found, answered.reverse());
   }
 
-  /** Turns of the lane that were open when the row came, so that it had to wait for them or joined one of them. */
+  /**
+   * Turns of the lane that were open when the row came, so that it had to wait for them or joined one of
+   * them.
+   */
   async function turnsBefore(row: RowView): Promise<string[]> {
     const newest = await inbox.find({ lane: row.lane, dismissed: true, limit: rowsBefore });
     const open = newest.filter(

@@ -1,4 +1,5 @@
-// What a turn did, as steps and sums: from its log while it is open, from the transcript once it is committed.
+// What a turn did, as steps and sums: from its log while it is open, from the transcript once it is
+// committed.
 import {
   addUsage,
   noUsage,

@@ -57,7 +57,7 @@ export interface FixtureOptions
         "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics"
       >
     >,
-    Partial<Pick<ApiRoutesOptions, "desk" | "agents" | "hooks">> {
+    Partial<Pick<ApiRoutesOptions, "requests" | "agents" | "hooks">> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;
@@ -101,7 +101,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     bootId: "boot",
     ids: systemIds(),
     programs: apiRoutes({
-      desk: options.desk ?? noPrograms,
+      requests: options.requests ?? noPrograms,
       agents: options.agents ?? (() => ["main"]),
       hooks: options.hooks ?? (() => ({ endpoints: {} })),
       clock,
@@ -124,7 +124,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
   return { server, store, hub, devices, clients, calls, client: (with_) => openClient(server, with_) };
 }
 
-const noPrograms: ApiRoutesOptions["desk"] = {
+const noPrograms: ApiRoutesOptions["requests"] = {
   ask: () => Promise.reject(new Error("no program is expected")),
   call: () => Promise.reject(new Error("no webhook is expected")),
   answer: () => Promise.reject(new Error("no program is expected")),

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { ApiRoutesOptions } from "../../src/api/routes.ts";
 import { gatewayToken, startControl, until } from "./control-fixture.ts";
 
-const desk: ApiRoutesOptions["desk"] = {
+const requests: ApiRoutesOptions["requests"] = {
   ask: async () => ({ id: "1", duplicate: false }),
   call: async () => ({ id: "1", duplicate: false }),
   answer: async () => ({ text: "hello", outcome: "answered", reason: null, usage: noUsage }),
@@ -95,13 +95,13 @@ describe("a request that", () => {
     ],
   ] as const)("%s", async ([, text, status]) => {
     const metrics = { openOnLoopback: () => false, text: async () => "" };
-    const { server } = await startControl({ desk, metrics, hooks: () => hooks });
+    const { server } = await startControl({ requests, metrics, hooks: () => hooks });
     expect(statusOf(await exchange(server.port, [text(`Host: 127.0.0.1:${server.port}\r\n`)]))).toBe(status);
   });
 
   test("is cut off in its body fills no log", async () => {
     const noted: unknown[] = [];
-    const { server } = await startControl({ desk, hooks: () => hooks, log: noting(noted) });
+    const { server } = await startControl({ requests, hooks: () => hooks, log: noting(noted) });
     for (const path of ["/v1/chat/completions", "/hooks/build"]) {
       const token = path.startsWith("/v1") ? gatewayToken : "hook-token-of-this-test";
       const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Length: 1000\r\n\r\n{`;
@@ -151,7 +151,7 @@ function noting(noted: unknown[]): Log {
 
 test("whatever comes over HTTP, nothing is let in that should not be, no bug is met, and others are served", async () => {
   const noted: unknown[] = [];
-  const { server, calls } = await startControl({ desk, hooks: () => hooks, log: noting(noted) });
+  const { server, calls } = await startControl({ requests, hooks: () => hooks, log: noting(noted) });
   const method = fc.constantFrom(
     "GET",
     "POST",

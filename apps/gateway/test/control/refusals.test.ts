@@ -27,7 +27,7 @@ const hooks = {
   },
 } as unknown as Pick<Config["hooks"], "token" | "endpoints">;
 
-const took: NonNullable<FixtureOptions["desk"]> = {
+const took: NonNullable<FixtureOptions["requests"]> = {
   ask: () => Promise.reject(new Error("no chat is expected")),
   call: async () => ({ id: "1", duplicate: false }) as never,
   answer: () => Promise.reject(new Error("no chat is expected")),
@@ -61,7 +61,7 @@ async function world(options: FixtureOptions = {}): Promise<World> {
     clock,
     refusals,
     hooks: () => hooks,
-    desk: took,
+    requests: took,
     metrics,
     ...options,
   });

@@ -133,10 +133,10 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const led = [...channels].flatMap(([key, channel]) => (isLed(key) ? [channel] : []));
     await nodes.open(led, {
       pools,
-      waker: { serve: () => () => {} },
+      workNotifier: { serve: () => () => {} },
       receive: core.receive,
       startChannel: (channel, _signal, receive) => channel.start(receive),
-      roll: { list: async () => [envied], othersLead: async () => true },
+      nodeRegistry: { list: async () => [envied], othersLead: async () => true },
     });
   }
   return {

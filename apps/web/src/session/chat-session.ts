@@ -1,5 +1,6 @@
-// The conversation of this browser: stays connected, replays what it missed, sends what it holds. Nothing is lost or doubled over a broken
-// line, a reload or a restart of the gateway: events carry a seq, messages an idempotency key.
+// The conversation of this browser: stays connected, replays what it missed, sends what it holds. Nothing is
+// lost or doubled over a broken line, a reload or a restart of the gateway: events carry a seq, messages an
+// idempotency key.
 import {
   chatTextChars,
   type Clock,
@@ -35,7 +36,10 @@ export interface ChatSession {
   stop(): void;
   /** Reads further back. */
   earlier(): void;
-  /** Connects now instead of at the end of the wait, or looks whether the line still lives: the network changed, the page became visible. */
+  /**
+   * Connects now instead of at the end of the wait, or looks whether the line still lives: the network
+   * changed, the page became visible.
+   */
   hurry(): void;
   end(): void;
 }

@@ -1,6 +1,10 @@
-// How this browser proves who it is: a device token kept here, or the login code of the link that opened the page.
+// How this browser proves who it is: a device token kept here, or the login code of the link that opened the
+// page.
 
-/** A login code out of the URL, and the URL without it. The fragment never reaches a server; a query is taken too, for clients that cut it. */
+/**
+ * A login code out of the URL, and the URL without it. The fragment never reaches a server; a query is taken
+ * too, for clients that cut it.
+ */
 export function codeIn(url: URL): { readonly code: string; readonly rest: URL } | null {
   const fragment = new URLSearchParams(url.hash.slice(1));
   const code = fragment.get("code") ?? url.searchParams.get("code");

@@ -1,5 +1,6 @@
-// One WebSocket to the gateway: the handshake, requests with their answers, events. It lives once; reconnecting is the session's matter.
-// A line may be dead long before the browser says so (a laptop that slept, another network): what is asked is answered in time or it ends.
+// One WebSocket to the gateway: the handshake, requests with their answers, events. It lives once;
+// reconnecting is the session's matter. A line may be dead long before the browser says so (a laptop that
+// slept, another network): what is asked is answered in time or it ends.
 import {
   controlPath,
   protocolRange,

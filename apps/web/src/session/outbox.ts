@@ -1,5 +1,5 @@
-// Messages that are not known to have arrived, kept over a reload. Each has its own entry and its own idempotency key, so that a repeat,
-// from this tab or another, is stored once.
+// Messages that are not known to have arrived, kept over a reload. Each has its own entry and its own
+// idempotency key, so that a repeat, from this tab or another, is stored once.
 
 export interface Unsent {
   /** The idempotency key. */

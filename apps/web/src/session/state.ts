@@ -1,4 +1,5 @@
-// What the page shows, as one value. Messages are kept by seq, so that replay, history and live events may overlap without doubles.
+// What the page shows, as one value. Messages are kept by seq, so that replay, history and live events may
+// overlap without doubles.
 import type { ChatMessage, EventPayloads } from "@parley/protocol";
 import type { Unsent } from "./outbox.ts";
 
@@ -49,7 +50,10 @@ export function withMessages(state: ChatState, added: readonly ChatMessage[]): C
   };
 }
 
-/** The echo of a message may come before the answer to its request: the first outgoing one with this text is shown no longer. */
+/**
+ * The echo of a message may come before the answer to its request: the first outgoing one with this text is
+ * shown no longer.
+ */
 export function withEcho(state: ChatState, text: string): ChatState {
   const echoed = state.outgoing.find(
     (each) => each.text === text && each.echoed === undefined && each.refused === undefined,
@@ -62,8 +66,8 @@ export function withEcho(state: ChatState, text: string): ChatState {
 }
 
 /**
- * Which of a message's buttons was answered with; null while none was, "" when something else took the message's place. What is on its way
- * counts: nobody presses twice by impatience.
+ * Which of a message's buttons was answered with; null while none was, "" when something else took the
+ * message's place. What is on its way counts: nobody presses twice by impatience.
  */
 export function pressed(
   { messages, outgoing }: ChatState,

@@ -1,4 +1,5 @@
-// The page: header with the state of the connection, the conversation, and where one writes; or the log-in screen.
+// The page: header with the state of the connection, the conversation, and where one writes; or the log-in
+// screen.
 import { systemClock, systemIds } from "@parley/protocol";
 import { html, LitElement, type TemplateResult } from "lit";
 import { chatSession, type ChatSession } from "../session/chat-session.ts";

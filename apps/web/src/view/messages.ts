@@ -1,5 +1,5 @@
-// The conversation. What people wrote is shown as text; what the agent wrote comes as HTML that the gateway sanitised. New answers are
-// read out by screen readers once they are final; the growing draft is not.
+// The conversation. What people wrote is shown as text; what the agent wrote comes as HTML that the gateway
+// sanitised. New answers are read out by screen readers once they are final; the growing draft is not.
 import type { ChatMessage } from "@parley/protocol";
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { guard } from "lit/directives/guard.js";

@@ -1,5 +1,6 @@
-// What an answer's HTML needs to be used and cannot bring along, because it is made of text only: a button that copies a code block, and
-// spoilers that open. Works on finished messages; what is added is made here, never taken from the answer.
+// What an answer's HTML needs to be used and cannot bring along, because it is made of text only: a button
+// that copies a code block, and spoilers that open. Works on finished messages; what is added is made here,
+// never taken from the answer.
 
 const copyLabel = "Copy";
 

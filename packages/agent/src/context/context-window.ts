@@ -1,6 +1,7 @@
-// Keeps what a model is shown within its window, for one turn: prunes when that costs no cache, compacts when pruning is not enough, and
-// squeezes when a summary cannot be had. Everything it shows is a view; a summary is one more entry at the log's end (I11). What it knows
-// of the past comes from the log alone, so a resumed turn decides as the first one did.
+// Keeps what a model is shown within its window, for one turn: prunes when that costs no cache, compacts when
+// pruning is not enough, and squeezes when a summary cannot be had. Everything it shows is a view; a summary
+// is one more entry at the log's end (I11). What it knows of the past comes from the log alone, so a resumed
+// turn decides as the first one did.
 import type { AssistantEntry, Clock, Entry, Log, SummaryEntry, Usage } from "@parley/protocol";
 import { addUsage, noUsage } from "@parley/protocol";
 import type { Fitted, LoopContext, Prepared } from "../loop/context-port.ts";
@@ -10,8 +11,8 @@ import type { CompactionSettings, PruningSettings } from "./settings.ts";
 import { charsPerToken, tokensOf, tokensOfAll } from "./size.ts";
 import { forceFit } from "./force-fit.ts";
 import { liveHistory, type Placed } from "./live-history.ts";
+import { pinnedAddendum, requestAddendum, withoutAddenda } from "./summary-addenda.ts";
 import type { Summarised, SummaryInput } from "./summarise.ts";
-import { excerpt } from "./summary-prompt.ts";
 
 export interface ContextWindowOptions {
   /** The session before this turn, as far as it is read; oldest first. */
@@ -34,15 +35,20 @@ export interface ContextWindowOptions {
   ) => Promise<Summarised>;
   /** What is repeated of AGENTS.md with a summary; empty for nothing. */
   readonly pinnedSections: () => Promise<string>;
-  /** Lets the model save what should outlast the conversation. `cycle` names the stretch between two compactions; the port keeps to once. */
+  /**
+   * Lets the model save what should outlast the conversation. `cycle` names the stretch between two
+   * compactions; the port keeps to once.
+   */
   readonly flush: (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
 }
 
 export interface ContextWindow extends LoopContext {
-  /** Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary: "nothing" is there to compact, or the
-   *  model's failure. */
+  /**
+   * Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary:
+   * "nothing" is there to compact, or the model's failure.
+   */
   compact(
     entries: readonly Entry[],
     signal: AbortSignal,
@@ -64,10 +70,12 @@ const askShare = 0.6;
 const summaryChars = { least: 1_200, most: 16_000 } as const;
 /** Of a window too small for the usual distance between flush and compaction. */
 const flushShare = 0.1;
-/** Beyond this much of it a request is squeezed before it is refused; the rest is for the answer and for what we count wrong. */
+/**
+ * Beyond this much of it a request is squeezed before it is refused; the rest is for the answer and for what
+ * we count wrong.
+ */
 const fullShare = 0.95;
 const leastAnswerTokens = 256;
-const requestChars = 4_000;
 /** A history of so many entries or bytes is compacted however large the window is (I9). */
 export const longLog = { entries: 1_000, bytes: 4_000_000 } as const;
 /** Shorter requests that are tried after the provider refused one: a compacted one, then a squeezed one. */
@@ -78,13 +86,16 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
   const limitTokens =
     windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
   let prunedThrough = options.prunedThroughSeq;
-  /** Through where each request of this turn was shown pruned, by how many entries there were when it was made. */
+  /**
+   * Through where each request of this turn was shown pruned, by how many entries there were when it was
+   * made.
+   */
   const requests: { readonly entries: number; readonly markSeq: number }[] = [];
   /** How much more than our estimate the provider counts, at least; learnt from its refusals. */
   let leastScale = 1;
   /** What the last request left for its answer; providers count it with the prompt. */
   let answerTokens = 0;
-  let squeezeShare = fullShare;
+  let fitShare = fullShare;
   let recoveries = 0;
   let recoveredAt = -1;
   /** A compaction that did not help is not tried again before the view was small once. */
@@ -107,7 +118,10 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
     return [...pruned, ...tail.slice(older.length).map(({ entry }) => entry)];
   }
 
-  /** The provider's own count of the last request against our estimate of it; a request before the last summary says nothing any more. */
+  /**
+   * The provider's own count of the last request against our estimate of it; a request before the last
+   * summary says nothing any more.
+   */
   function scaleOf(placed: readonly Placed[]): number {
     const { summary } = liveHistory(placed);
     const at = placed.findLastIndex(
@@ -137,9 +151,9 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
 
   /** A view that a side question can carry along. */
   const fittingView = (placed: readonly Placed[], scale: number): readonly Entry[] =>
-    squeezed(viewOfLog(placed, prunedThrough), scale, limitTokens / windowTokens);
+    forceFitted(viewOfLog(placed, prunedThrough), scale, limitTokens / windowTokens);
 
-  function squeezed(view: readonly Entry[], scale: number, share: number): readonly Entry[] {
+  function forceFitted(view: readonly Entry[], scale: number, share: number): readonly Entry[] {
     return forceFit(view, Math.max(0, Math.floor((windowTokens * share) / scale) - overheadTokens), tokensOf);
   }
 
@@ -247,7 +261,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
       const placed = place(entries);
       const scale = scaleOf(placed);
       requests.push({ entries: entries.length, markSeq: prunedThrough });
-      const view = squeezed(viewOfLog(placed, prunedThrough), scale, squeezeShare);
+      const view = forceFitted(viewOfLog(placed, prunedThrough), scale, fitShare);
       const leftTokens = Math.floor(windowTokens * fullShare) - sized(view, scale);
       answerTokens = Math.min(options.maxTokens, Math.max(leastAnswerTokens, leftTokens));
       return { entries: view, ...(leftTokens < options.maxTokens ? { maxTokens: answerTokens } : {}) };
@@ -259,7 +273,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
       recoveries = answers === recoveredAt ? recoveries + 1 : 1;
       recoveredAt = answers;
       if (recoveries > mostRecoveries) return null;
-      const refused = squeezed(viewOfLog(placed, prunedThrough), scaleOf(placed), squeezeShare);
+      const refused = forceFitted(viewOfLog(placed, prunedThrough), scaleOf(placed), fitShare);
       leastScale = Math.max(
         leastScale,
         (windowTokens - answerTokens) / Math.max(1, overheadTokens + tokensOfAll(refused)),
@@ -272,8 +286,8 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
         usage = addUsage(usage, made.usage);
         if (made.summary !== null) return { summary: made.summary, usage };
       }
-      squeezeShare /= 2;
-      log.warn({ share: squeezeShare }, "the request was too long for the model; parts of it are left out");
+      fitShare /= 2;
+      log.warn({ share: fitShare }, "the request was too long for the model; parts of it are left out");
       return { summary: null, usage };
     },
 
@@ -305,29 +319,4 @@ function isCounted(entry: Entry): entry is AssistantEntry {
 
 function promptTokens({ usage }: AssistantEntry): number {
   return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-}
-
-// ---- what stands below a summary's own words ----
-
-const requestTitle = "## The request that is being worked on, word for word";
-const pinnedTitle = "## Still in force, from AGENTS.md";
-
-/** The cut went through the running turn, so what it answers is among the summarised. */
-function requestAddendum(cutOff: readonly Placed[]): string {
-  const said = cutOff.flatMap(({ entry }) =>
-    entry.type === "user" ? entry.content.map((part) => (part.type === "text" ? part.text : "[image]")) : [],
-  );
-  return said.length === 0 ? "" : `${requestTitle}\n${excerpt(said.join("\n"), requestChars)}`;
-}
-
-function pinnedAddendum(text: string): string {
-  return text === "" ? "" : `${pinnedTitle}\n${text}`;
-}
-
-/** What goes into the next summary: the addenda are made anew. */
-function withoutAddenda(text: string): string {
-  const at = [requestTitle, pinnedTitle]
-    .map((title) => text.indexOf(`\n\n${title}\n`))
-    .filter((found) => found >= 0);
-  return at.length === 0 ? text : text.slice(0, Math.min(...at));
 }

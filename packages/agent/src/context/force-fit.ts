@@ -1,5 +1,6 @@
-// When nothing else helps: a view cut to a number of tokens without asking anybody. Texts are shortened, the oldest parts of the
-// conversation are left out, and the model is told so. A view only; the transcript keeps everything (I11), and pairs stay pairs.
+// When nothing else helps: a view cut to a number of tokens without asking anybody. Texts are shortened, the
+// oldest parts of the conversation are left out, and the model is told so. A view only; the transcript keeps
+// everything (I11), and pairs stay pairs.
 import type { AssistantContent, Entry, ImageContent, Json, JsonObject, TextContent } from "@parley/protocol";
 import { excerpt } from "./summary-prompt.ts";
 
@@ -28,7 +29,10 @@ export function forceFit(
   return view;
 }
 
-/** Leaves out whole parts from the front, each from one message or answer to the next, but not the newest message or the last part. */
+/**
+ * Leaves out whole parts from the front, each from one message or answer to the next, but not the newest
+ * message or the last part.
+ */
 function withoutOldest(
   entries: readonly Entry[],
   maxTokens: number,

@@ -1,4 +1,5 @@
-// What a summary must not lose or alter: names that only work letter by letter. Found by form, bounded, newest first.
+// What a summary must not lose or alter: names that only work letter by letter. Found by form, bounded,
+// newest first.
 
 const forms: readonly RegExp[] = [
   /\bhttps?:\/\/[^\s<>"')\]]{1,300}/g,

@@ -1,8 +1,12 @@
-// Which part of a session's log still stands before a model: the newest summary, and what came after the last entry that it covers.
-// A summary is an entry of its own at the log's end; what it covers stays in the transcript (I11).
+// Which part of a session's log still stands before a model: the newest summary, and what came after the last
+// entry that it covers. A summary is an entry of its own at the log's end; what it covers stays in the
+// transcript (I11).
 import type { Entry, SummaryEntry } from "@parley/protocol";
 
-/** An entry with its place in the session's transcript; what the running turn added has the places that its commit will give it. */
+/**
+ * An entry with its place in the session's transcript; what the running turn added has the places that its
+ * commit will give it.
+ */
 export interface Placed {
   readonly seq: number;
   readonly entry: Entry;

@@ -1,5 +1,6 @@
-// A conversation for a window that is smaller than the one it was kept for: a fallback's. Whole exchanges go first, oldest first; the one that is
-// going on stays, and where it alone is too long its oldest results give way. Pure, and nothing of it is kept.
+// A conversation for a window that is smaller than the one it was kept for: a fallback's. Whole exchanges go
+// first, oldest first; the one that is going on stays, and where it alone is too long its oldest results give
+// way. Pure, and nothing of it is kept.
 import type { ModelMessage } from "@parley/models";
 import type { ImageContent, TextContent } from "@parley/protocol";
 import { charsPerToken, imageChars } from "./size.ts";

@@ -1,7 +1,11 @@
-// The sections of AGENTS.md that a long conversation must not drift away from: repeated with every summary, bounded.
+// The sections of AGENTS.md that a long conversation must not drift away from: repeated with every summary,
+// bounded.
 import { headOf } from "../plain-line.ts";
 
-/** Sections whose heading is one of `names` (case does not matter), in the order of the names; empty when there is none. */
+/**
+ * Sections whose heading is one of `names` (case does not matter), in the order of the names; empty when
+ * there is none.
+ */
 export function pinnedSectionsOf(markdown: string, names: readonly string[], maxChars: number): string {
   const sections = names.flatMap((name) => sectionOf(markdown, name) ?? []);
   const text = sections.join("\n\n").trim();

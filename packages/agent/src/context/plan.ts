@@ -1,5 +1,6 @@
-// Where a conversation is cut when its beginning becomes a summary. A cut stands before a message or an answer, never between a call and
-// its result (I11), and what the running turn answers stays unless that alone is too much.
+// Where a conversation is cut when its beginning becomes a summary. A cut stands before a message or an
+// answer, never between a call and its result (I11), and what the running turn answers stays unless that
+// alone is too much.
 import type { Entry } from "@parley/protocol";
 
 export interface CutInput {
@@ -33,7 +34,10 @@ export function planCut({ entries, sizeOf, keepTokens, turnFrom, roomTokens }: C
   return cut > 0 ? cut : null;
 }
 
-/** The first message of a person at or after `from`, where that keeps enough; else the first message or answer. Not after `latest`. */
+/**
+ * The first message of a person at or after `from`, where that keeps enough; else the first message or
+ * answer. Not after `latest`.
+ */
 function boundary(
   entries: readonly Entry[],
   from: number,

@@ -1,12 +1,16 @@
-// Pruning: old tool results shrink in what the model is shown, never in the transcript (I11). The seeds' two phases and zones: bookends of
-// long results from 30 % of the window on, a placeholder from 50 % on; the last answers, what stands before the first message of a person,
-// results with images and tools that are not prunable stay as they are. Pairs stay pairs: only the content of results changes.
+// Pruning: old tool results shrink in what the model is shown, never in the transcript (I11). The seeds' two
+// phases and zones: bookends of long results from 30 % of the window on, a placeholder from 50 % on; the last
+// answers, what stands before the first message of a person, results with images and tools that are not
+// prunable stay as they are. Pairs stay pairs: only the content of results changes.
 import type { Entry, ToolResultEntry } from "@parley/protocol";
 import { headOf, tailOf } from "../plain-line.ts";
 import type { PruningSettings } from "./settings.ts";
 import { charsOf, charsOfAll, charsPerToken, imageChars } from "./size.ts";
 
-/** In a window too small to ever hold that much prunable text, this share of it counts in place of `minPrunableToolChars`. */
+/**
+ * In a window too small to ever hold that much prunable text, this share of it counts in place of
+ * `minPrunableToolChars`.
+ */
 const minPrunableShare = 0.25;
 /** Images of the last so many messages stay images. */
 const imageTurns = 3;

@@ -1,8 +1,12 @@
-// What an operator may say about context: how old tool results are pruned and when a conversation is compacted. The numbers are those of
-// the seeds and of the reference product, under its names, so that people find what they know.
+// What an operator may say about context: how old tool results are pruned and when a conversation is
+// compacted. The numbers are those of the seeds and of the reference product, under its names, so that people
+// find what they know.
 
 export interface PruningSettings {
-  /** `cache-ttl`: only once the provider's cache of the prompt has gone cold, so that pruning never costs a cache that still lives. */
+  /**
+   * `cache-ttl`: only once the provider's cache of the prompt has gone cold, so that pruning never costs a
+   * cache that still lives.
+   */
   readonly mode: "off" | "cache-ttl" | "always";
   /** How long a provider keeps a prompt after its last use. */
   readonly ttlMs: number;

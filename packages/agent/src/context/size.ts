@@ -1,5 +1,6 @@
-// How much of a window something takes. Two measures: characters, in which the pruning ratios are defined, and tokens, estimated from
-// UTF-8 bytes, because four characters a token holds for English and is far too few for Chinese or Cyrillic.
+// How much of a window something takes. Two measures: characters, in which the pruning ratios are defined,
+// and tokens, estimated from UTF-8 bytes, because four characters a token holds for English and is far too
+// few for Chinese or Cyrillic.
 import type { AssistantContent, Entry, ImageContent, TextContent } from "@parley/protocol";
 
 export const charsPerToken = 4;

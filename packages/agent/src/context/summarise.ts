@@ -1,5 +1,6 @@
-// From the beginning of a conversation to its summary: asks in portions that fit the window, each portion's summary going into the next
-// question, and looks over what came back. What a model fails at leaves everything as it was; the caller decides what then.
+// From the beginning of a conversation to its summary: asks in portions that fit the window, each portion's
+// summary going into the next question, and looks over what came back. What a model fails at leaves
+// everything as it was; the caller decides what then.
 import type { Model, ModelError } from "@parley/models";
 import { addUsage, noUsage, type Clock, type Entry, type Usage } from "@parley/protocol";
 import { ask } from "../loop/answer.ts";
@@ -33,7 +34,10 @@ export type Summarised =
   | { readonly ok: true; readonly text: string; readonly usage: Usage }
   | { readonly ok: false; readonly reason: string; readonly usage: Usage };
 
-/** A conversation of more portions than this is too long for its window by far; the oldest are left out, which the summary says. */
+/**
+ * A conversation of more portions than this is too long for its window by far; the oldest are left out, which
+ * the summary says.
+ */
 const mostPortions = 8;
 /** Times that a portion is halved because the provider counts more tokens than we do. */
 const mostHalvings = 3;
@@ -114,7 +118,9 @@ async function askOnce(
   }
 }
 
-/** The conversation in texts of at most `maxChars`, never cutting an entry in two unless it alone is longer. */
+/**
+ * The conversation in texts of at most `maxChars`, never cutting an entry in two unless it alone is longer.
+ */
 function portionsOf(entries: readonly Entry[], maxChars: number): readonly string[] {
   const portions: string[] = [];
   let portion = "";

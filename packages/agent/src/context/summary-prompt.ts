@@ -1,5 +1,5 @@
-// What a model is asked for when the beginning of a conversation becomes a summary: our words, the conversation as quoted matter, so that
-// nothing in it can order anything.
+// What a model is asked for when the beginning of a conversation becomes a summary: our words, the
+// conversation as quoted matter, so that nothing in it can order anything.
 import type { Entry } from "@parley/protocol";
 import { headOf, tailOf } from "../plain-line.ts";
 import { fence } from "../untrusted.ts";

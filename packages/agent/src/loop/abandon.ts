@@ -1,4 +1,5 @@
-// Work that ignores its abort signal is left behind after a short grace, so that a stop or a deadline always ends a turn.
+// Work that ignores its abort signal is left behind after a short grace, so that a stop or a deadline always
+// ends a turn.
 import { type Clock, sleep } from "@parley/protocol";
 
 /** A model must end within a second of the abort and a tool too; this is the bound for one that does not. */
@@ -6,7 +7,10 @@ const abortGraceMs = 5000;
 
 export type Waited<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 
-/** The work's value, or `done: false` once the signal has been aborted for `abortGraceMs`. Rejects as the work does, while it is waited for. */
+/**
+ * The work's value, or `done: false` once the signal has been aborted for `abortGraceMs`. Rejects as the work
+ * does, while it is waited for.
+ */
 export async function orAbandon<T>(work: Promise<T>, signal: AbortSignal, clock: Clock): Promise<Waited<T>> {
   const settled = new AbortController();
   const grace = async (): Promise<Waited<T>> => {

@@ -1,5 +1,5 @@
-// One model call inside the loop: passes its deltas on and turns its end into a transcript entry. The model contract says that a call
-// ends by itself; one that does not is left behind after an abort.
+// One model call inside the loop: passes its deltas on and turns its end into a transcript entry. The model
+// contract says that a call ends by itself; one that does not is left behind after an abort.
 import type { Model, ModelError, ModelRequest } from "@parley/models";
 import { type AssistantContent, type AssistantEntry, type Clock, noUsage } from "@parley/protocol";
 import { orAbandon } from "./abandon.ts";
@@ -82,7 +82,10 @@ export async function* ask(
   }
 }
 
-/** What an answer that failed had said: its calls were never whole, and its words may stand only in the deltas. */
+/**
+ * What an answer that failed had said: its calls were never whole, and its words may stand only in the
+ * deltas.
+ */
 function unfinished(content: readonly AssistantContent[], text: string): AssistantContent[] {
   const kept = content.filter((part) => part.type !== "toolCall");
   return text === "" || kept.some((part) => part.type === "text") ? kept : [...kept, { type: "text", text }];

@@ -1,5 +1,6 @@
-// Settles the tool calls of one answer: each gets exactly one result, in the order of the calls (I11). Reads run together,
-// writes and sends one at a time and only after their intent is durable, so that they start at most once (I7).
+// Settles the tool calls of one answer: each gets exactly one result, in the order of the calls (I11). Reads
+// run together, writes and sends one at a time and only after their intent is durable, so that they start at
+// most once (I7).
 import {
   type Clock,
   type Entry,
@@ -67,7 +68,10 @@ interface Ready {
 
 type Prepared = Ready | { readonly answer: ToolResult } | { readonly tickets: readonly string[] };
 
-/** Appends a result for every call to `entries`; after `parked` the calls from the waiting one on have none yet. */
+/**
+ * Appends a result for every call to `entries`; after `parked` the calls from the waiting one on have none
+ * yet.
+ */
 export async function* settleCalls(
   group: CallGroup,
   entries: Entry[],

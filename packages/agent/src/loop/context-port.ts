@@ -1,5 +1,5 @@
-// What the loop asks of whoever keeps the context: that what a model is shown fits its window. The loop itself only writes down what comes
-// of it, so that a resumed turn shows the same.
+// What the loop asks of whoever keeps the context: that what a model is shown fits its window. The loop
+// itself only writes down what comes of it, so that a resumed turn shows the same.
 import type { Entry, SummaryEntry, Usage } from "@parley/protocol";
 
 export interface Prepared {

@@ -1,4 +1,5 @@
-// What the loop tells while it runs, and how it ends. Deltas are raw model text: the reply parser decides what a person sees (I8).
+// What the loop tells while it runs, and how it ends. Deltas are raw model text: the reply parser decides
+// what a person sees (I8).
 import type { ModelError } from "@parley/models";
 import type { Entry, StopReason, ToolResultEntry, Usage, UserEntry } from "@parley/protocol";
 import type { ToolEffect } from "@parley/tools";
@@ -24,7 +25,10 @@ export type LoopStop =
 export interface LoopEnd {
   readonly type: "end";
   readonly stop: LoopStop;
-  /** Every new entry of the turn in order, the incoming messages included; every call is paired unless the turn is parked (I11). */
+  /**
+   * Every new entry of the turn in order, the incoming messages included; every call is paired unless the
+   * turn is parked (I11).
+   */
   readonly entries: readonly Entry[];
   /** The last answer's text as the model wrote it; empty when there is none that may stand. */
   readonly finalText: string;

@@ -1,15 +1,22 @@
-// What a turn has done so far, as its durable record keeps it. A resumed turn replays these steps instead of doing them again:
-// a logged answer is never asked for twice, and a tool whose start is logged never starts twice unless it only reads (I7).
+// What a turn has done so far, as its durable record keeps it. A resumed turn replays these steps instead of
+// doing them again: a logged answer is never asked for twice, and a tool whose start is logged never starts
+// twice unless it only reads (I7).
 import type { AssistantEntry, SummaryEntry, ToolResultEntry, Usage, UserEntry } from "@parley/protocol";
 
-/** A call that the model wrote wrongly: it stands in the transcript with empty arguments and is answered with this reason. */
+/**
+ * A call that the model wrote wrongly: it stands in the transcript with empty arguments and is answered with
+ * this reason.
+ */
 export interface BadCall {
   readonly callId: string;
   readonly reason: string;
 }
 
 export type JournalStep =
-  /** Logged before any of its tools starts. `closing`: the call was made without tools, to bring the turn to its answer. */
+  /**
+   * Logged before any of its tools starts. `closing`: the call was made without tools, to bring the turn to
+   * its answer.
+   */
   | {
       readonly kind: "model";
       readonly entry: AssistantEntry;
@@ -28,8 +35,10 @@ export type JournalStep =
 export interface Journal {
   /** The steps that earlier holders of this turn logged, in order. */
   readonly steps: readonly JournalStep[];
-  /** Durable when it resolves. `isLast`: the loop ends with these and the turn's commit has them too, so a journal may leave them to it; a
-   *  death between the two then asks the model again. */
+  /**
+   * Durable when it resolves. `isLast`: the loop ends with these and the turn's commit has them too, so a
+   * journal may leave them to it; a death between the two then asks the model again.
+   */
   checkpoint(steps: readonly JournalStep[], isLast?: boolean): Promise<void>;
   /** Claims what waits and logs it as one step; empty when nothing waits. */
   absorb(): Promise<readonly UserEntry[]>;

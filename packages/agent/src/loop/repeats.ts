@@ -1,8 +1,12 @@
-// The identical-call breaker: the same tool with the same arguments and the same answer, over and over, is no progress.
-// Counted from the turn's entries alone, so a resumed turn counts the same. A call whose answer changes (polling a process) starts again at one.
+// The identical-call breaker: the same tool with the same arguments and the same answer, over and over, is no
+// progress. Counted from the turn's entries alone, so a resumed turn counts the same. A call whose answer
+// changes (polling a process) starts again at one.
 import type { Entry, Json, ToolCall, ToolResultEntry } from "@parley/protocol";
 
-/** The third identical call still runs and is told so; from the fifth on it is not run; the eighth ends the tools of this turn. */
+/**
+ * The third identical call still runs and is told so; from the fifth on it is not run; the eighth ends the
+ * tools of this turn.
+ */
 export const repeatLimits = { warn: 3, block: 5, end: 8 } as const;
 
 const noteStart = "Note: this exact call";

@@ -1,4 +1,5 @@
-// How much of a tool's answer enters the transcript. What does not fit is kept in a file that the model can read.
+// How much of a tool's answer enters the transcript. What does not fit is kept in a file that the model can
+// read.
 import type { ImageContent, TextContent } from "@parley/protocol";
 import type { ToolResult } from "@parley/tools";
 import { hideSecrets } from "../reply/redact.ts";
@@ -13,7 +14,10 @@ const headShare = 0.75;
 
 export type Spill = (callId: string, text: string) => Promise<string>;
 
-/** What a tool printed may hold a key of the operator's: it stays out of everything that is kept or sent on (I8). */
+/**
+ * What a tool printed may hold a key of the operator's: it stays out of everything that is kept or sent on
+ * (I8).
+ */
 export function withoutSecrets(result: ToolResult, secrets: readonly string[]): ToolResult {
   const content = result.content.map((part) =>
     part.type === "text" ? { ...part, text: hideSecrets(part.text, secrets) } : part,
@@ -21,7 +25,10 @@ export function withoutSecrets(result: ToolResult, secrets: readonly string[]): 
   return { ...result, content };
 }
 
-/** The content to keep. `spill` stores the whole text and returns the path to name; its own failure costs the rest, never the result. */
+/**
+ * The content to keep. `spill` stores the whole text and returns the path to name; its own failure costs the
+ * rest, never the result.
+ */
 export async function capped(
   result: ToolResult,
   callId: string,

@@ -1,6 +1,7 @@
-// From transcript entries to what a model reads. A view never changes the transcript; it makes any history valid for every provider, so
-// that nothing that was ever written down can make a session unanswerable: each tool call is followed by exactly one result, ids are
-// unique, names and texts are such as every provider takes, roles alternate, nothing is empty, images are few (I11).
+// From transcript entries to what a model reads. A view never changes the transcript; it makes any history
+// valid for every provider, so that nothing that was ever written down can make a session unanswerable: each
+// tool call is followed by exactly one result, ids are unique, names and texts are such as every provider
+// takes, roles alternate, nothing is empty, images are few (I11).
 import type { ModelMessage } from "@parley/models";
 import type {
   AssistantContent,
@@ -19,11 +20,17 @@ const noOutput = "(no output)";
 const noWords = "(an empty message)";
 const summaryTitle = "Summary of the conversation so far:";
 const opening = "(The conversation begins here.)";
-/** Anthropic takes 100 images of modest size in a request, others fewer; more than these cost more than they tell. */
+/**
+ * Anthropic takes 100 images of modest size in a request, others fewer; more than these cost more than they
+ * tell.
+ */
 const mostImages = 20;
 const tooManyImages = "[image left out: only the newest ones are shown]";
 
-/** Everything before the last summary is left out: the summary stands for it. Notices are for people and never shown to a model. */
+/**
+ * Everything before the last summary is left out: the summary stands for it. Notices are for people and never
+ * shown to a model.
+ */
 export function viewOf(entries: readonly Entry[]): readonly ModelMessage[] {
   const messages: ModelMessage[] = [];
   const taken = new Set<string>();
@@ -157,7 +164,9 @@ function isImage(part: { readonly type: string }): boolean {
   return part.type === "image";
 }
 
-/** `id` in the alphabet that every provider accepts, made different from all `taken` ones and added to them. */
+/**
+ * `id` in the alphabet that every provider accepts, made different from all `taken` ones and added to them.
+ */
 export function freshCallId(id: string, taken: Set<string>): string {
   const clean = id.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 56) || "call";
   let fresh = clean;

@@ -1,5 +1,5 @@
-// How much of the window the prompt may take, and who gives way. Each zone has its own share: if a long group text could shrink
-// the stable zone, the stable zone would depend on the surface and I12 would be gone.
+// How much of the window the prompt may take, and who gives way. Each zone has its own share: if a long group
+// text could shrink the stable zone, the stable zone would depend on the surface and I12 would be gone.
 import { charsPerToken } from "./tokens.ts";
 
 export interface PromptBudget {
@@ -39,7 +39,10 @@ export interface Cut {
 /** What is left to a section that shrinks first while others could still give way: a part of the zone. */
 const firstShare = 0.4;
 
-/** Cuts a zone to its share: what shrinks first, then lowest priority first; everything is made shorter before anything is dropped. */
+/**
+ * Cuts a zone to its share: what shrinks first, then lowest priority first; everything is made shorter before
+ * anything is dropped.
+ */
 export function fit<D extends Draft>(
   drafts: readonly D[],
   maxTokens: number,

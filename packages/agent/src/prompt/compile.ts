@@ -1,5 +1,5 @@
-// Sections + facts + budget -> the prompt and its report. Keeps I12: the stable zone is rendered from the stable facts alone,
-// cut to a share of its own, and ends at the cache boundary.
+// Sections + facts + budget -> the prompt and its report. Keeps I12: the stable zone is rendered from the
+// stable facts alone, cut to a share of its own, and ends at the cache boundary.
 import { createHash } from "node:crypto";
 import type { BootstrapFile } from "../workspace/snapshot.ts";
 import { type Cut, type Draft, fit, type PromptBudget } from "./budget.ts";

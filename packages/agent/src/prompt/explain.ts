@@ -1,4 +1,5 @@
-// A compiled prompt told to an operator: what is in it and why, and what moved between two. Plain values for the CLI and /context.
+// A compiled prompt told to an operator: what is in it and why, and what moved between two. Plain values for
+// the CLI and /context.
 import type { ToolSchema } from "@parley/models";
 import type { Cut } from "./budget.ts";
 import { type CompiledPrompt, type FileReport, hashOf, type SectionReport } from "./compile.ts";
@@ -65,7 +66,10 @@ export interface PromptDiff {
   readonly moves: readonly PromptMove[];
   /** Workspace files whose injected text moved. */
   readonly files: readonly string[];
-  /** Tools whose schemas came, went or changed. They stand before the prompt in a provider's cache, so all of it is lost with them. */
+  /**
+   * Tools whose schemas came, went or changed. They stand before the prompt in a provider's cache, so all of
+   * it is lost with them.
+   */
   readonly tools: readonly string[];
 }
 

@@ -1,5 +1,6 @@
-// Everything a prompt may depend on, in two halves. Sections of the stable zone are handed `StableFacts` and nothing else, so I12
-// (the stable zone is a pure function of the stable facts) is checked by the compiler. There is no clock in either half.
+// Everything a prompt may depend on, in two halves. Sections of the stable zone are handed `StableFacts` and
+// nothing else, so I12 (the stable zone is a pure function of the stable facts) is checked by the compiler.
+// There is no clock in either half.
 import type { ActionKind, AddressKind, Capabilities, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Audience, PromptMode } from "../prompt-mode.ts";
 import type { BootstrapSnapshot } from "../workspace/snapshot.ts";

@@ -1,4 +1,5 @@
-// The table of contents: every section, in the order of the prompt. The cache boundary lies where stable ends.
+// The table of contents: every section, in the order of the prompt. The cache boundary lies where stable
+// ends.
 import type { Section, StableSection, VolatileSection } from "./section.ts";
 import { channel } from "./sections/channel.ts";
 import { cliReference } from "./sections/cli-reference.ts";

@@ -1,5 +1,5 @@
-// What a provider may change: three named sections, a prefix before the cache boundary and a suffix after it. Nothing else.
-// One overlay is built in.
+// What a provider may change: three named sections, a prefix before the cache boundary and a suffix after it.
+// Nothing else. One overlay is built in.
 
 export interface ProviderContribution {
   readonly replace?: {
@@ -27,12 +27,18 @@ const gpt5: ProviderContribution = {
   },
 };
 
-/** Versions and variants of a family by name: gpt-5, gpt-5.1, gpt-5-mini-2025-08-07, gpt-5:free; not gpt-50, gpt-5ish, my-gpt-5. */
+/**
+ * Versions and variants of a family by name: gpt-5, gpt-5.1, gpt-5-mini-2025-08-07, gpt-5:free; not gpt-50,
+ * gpt-5ish, my-gpt-5.
+ */
 const builtIn: readonly (readonly [family: RegExp, contribution: ProviderContribution])[] = [
   [/^(?:ft:)?(?:[a-z0-9]+\.)*gpt-5(?:\.\d+)?(?:$|[-:@])/i, gpt5],
 ];
 
-/** The built-in contribution for a model, if its family has one. Routers put providers of their own before the name: openai/gpt-5. */
+/**
+ * The built-in contribution for a model, if its family has one. Routers put providers of their own before the
+ * name: openai/gpt-5.
+ */
 export function builtInOverlay(modelId: string): ProviderContribution | undefined {
   const name = modelId.slice(modelId.lastIndexOf("/") + 1);
   return builtIn.find(([family]) => family.test(name))?.[1];

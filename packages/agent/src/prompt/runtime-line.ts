@@ -6,7 +6,10 @@ const valueChars = 200;
 /** What the channel can do, as far as a tool does it. */
 const byTool = ["media", "voice", "polls", "threads", "reactions", "edits", "removals"] as const;
 
-/** `Runtime: agent=main | session=… | host=… | os=linux (x64) | … | thinking=off`; a field without a value is left out, and so is `leaveOut`. */
+/**
+ * `Runtime: agent=main | session=… | host=… | os=linux (x64) | … | thinking=off`; a field without a value is
+ * left out, and so is `leaveOut`.
+ */
 export function runtimeLine({ stable, surface }: PromptFacts, leaveOut: readonly string[] = []): string {
   const fields: readonly (readonly [string, string | undefined])[] = [
     ["agent", stable.agent],

@@ -14,7 +14,10 @@ interface SectionShape<Facts> {
   render(facts: Facts): string | null;
   /** A shorter text of about `maxChars` for small windows; null when nothing useful fits. */
   shrink?(facts: Facts, maxChars: number): string | null;
-  /** Under a budget it is made shorter before any other, down to its share of the zone; only when the others gave way too, further. */
+  /**
+   * Under a budget it is made shorter before any other, down to its share of the zone; only when the others
+   * gave way too, further.
+   */
   readonly shrinksFirst?: true;
   /** Why it is in or out, for `parley prompt explain`. */
   why(facts: Facts): string;

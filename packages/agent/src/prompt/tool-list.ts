@@ -1,5 +1,6 @@
-// The tools as the prompt sees them: deduplicated, in a fixed order, each known by the casing its caller used.
-// Providers are strict about names, so prose and list must match the schemas exactly. Part of I12: equal tools, equal bytes.
+// The tools as the prompt sees them: deduplicated, in a fixed order, each known by the casing its caller
+// used. Providers are strict about names, so prose and list must match the schemas exactly. Part of I12:
+// equal tools, equal bytes.
 import { plainLine } from "../plain-line.ts";
 
 export interface ToolFact {

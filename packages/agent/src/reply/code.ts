@@ -1,4 +1,5 @@
-// Code in a stream of Markdown: spans on one line, and fenced blocks. What stands in code is text, whatever it looks like.
+// Code in a stream of Markdown: spans on one line, and fenced blocks. What stands in code is text, whatever
+// it looks like.
 import type { Cursor } from "./cursor.ts";
 
 /** A code span must close on its line within this distance; what does not is no code, so tags in it count. */

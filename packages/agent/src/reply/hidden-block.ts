@@ -1,5 +1,6 @@
-// A block that is not for people while its end is awaited: a thought, a tool's call, an echoed fence, a channel of a chat template. Only
-// what closes this very block counts in it, code or not: a stray backtick in a thought must not uncover the rest.
+// A block that is not for people while its end is awaited: a thought, a tool's call, an echoed fence, a
+// channel of a chat template. Only what closes this very block counts in it, code or not: a stray backtick in
+// a thought must not uncover the rest.
 import type { Cursor, Step } from "./cursor.ts";
 import { fences } from "./markup.ts";
 import {
@@ -30,7 +31,10 @@ export interface HiddenBlock {
   line: string;
 }
 
-/** How the block ended: hidden, named without being used, opened to be read again, or never begun: another begins where it should close. */
+/**
+ * How the block ended: hidden, named without being used, opened to be read again, or never begun: another
+ * begins where it should close.
+ */
 export type BlockEnd = { readonly how: "hidden" | "named" | "opened" | "none"; readonly closing: string };
 
 const starts = tagStarts();

@@ -1,5 +1,6 @@
-// Which characters read as a Latin letter or sign, and which are not seen at all: a model's token or tag counts however it is drawn (I8).
-// The compatibility forms come from Unicode's own normalization; the list below adds letters of other scripts that look the same.
+// Which characters read as a Latin letter or sign, and which are not seen at all: a model's token or tag
+// counts however it is drawn (I8). The compatibility forms come from Unicode's own normalization; the list
+// below adds letters of other scripts that look the same.
 
 const drawnAlike: readonly (readonly [string, string])[] = [
   ["A", "ΑАᎪꓮᴀ"],
@@ -71,7 +72,10 @@ const compatibility: readonly (readonly [number, number])[] = [
   [0x1f130, 0x1f149],
 ];
 
-/** White letters on black, and the halves of flags: no compatibility forms, and they read as letters all the same. */
+/**
+ * White letters on black, and the halves of flags: no compatibility forms, and they read as letters all the
+ * same.
+ */
 const drawnInBoxes = [0x1f150, 0x1f170, 0x1f1e6];
 
 function table(): ReadonlyMap<string, string> {

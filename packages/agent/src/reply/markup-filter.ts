@@ -1,5 +1,6 @@
-// First stage of the way out: takes thinking, internal blocks, template tokens and reply tags out of a stream, and leaves code alone.
-// What follows from a text does not depend on how it was cut into pieces: a beginning is held back until it is decided (I8).
+// First stage of the way out: takes thinking, internal blocks, template tokens and reply tags out of a
+// stream, and leaves code alone. What follows from a text does not depend on how it was cut into pieces: a
+// beginning is held back until it is decided (I8).
 import { codeAt, codeSpanChars, fenceLine, type CodeFence } from "./code.ts";
 import type { Cursor, Step } from "./cursor.ts";
 import { closingAnswer, readHidden, type HiddenBlock } from "./hidden-block.ts";

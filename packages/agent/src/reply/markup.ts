@@ -1,4 +1,5 @@
-// What a model may write that is not for people, as patterns: tags (read-tag.ts), fences of untrusted context, and reply tags.
+// What a model may write that is not for people, as patterns: tags (read-tag.ts), fences of untrusted
+// context, and reply tags.
 import { fenceClose, fenceOpen } from "../untrusted.ts";
 import { letters, pattern, type Pattern } from "./pattern.ts";
 import { isTag, readTag } from "./read-tag.ts";
@@ -42,7 +43,10 @@ export const replyTags = pattern(
 
 export const markup = [tags, fences, doubled, replyTags] as const;
 
-/** The message id that a reply tag names, `current` for the triggering message, null for a tag that names nothing. */
+/**
+ * The message id that a reply tag names, `current` for the triggering message, null for a tag that names
+ * nothing.
+ */
 export function readReplyTag(
   text: string,
 ): { readonly to: "current" } | { readonly to: "id"; readonly id: string } | null {

@@ -1,5 +1,5 @@
-// The one way out for text: markup, then secrets and paths, then tokens. The reply parser streams through it; everything else
-// that is sent to a surface goes through `sanitizeOutbound` (I8).
+// The one way out for text: markup, then secrets and paths, then tokens. The reply parser streams through it;
+// everything else that is sent to a surface goes through `sanitizeOutbound` (I8).
 import { type MarkupSink, markupFilter } from "./markup-filter.ts";
 import { noRedaction, type Redaction, redactStage } from "./redact.ts";
 import { tokenFilter } from "./token-filter.ts";
@@ -10,7 +10,10 @@ export interface Outbound {
   end(): void;
   /** Everything that may be shown so far; it only grows. */
   shown(): string;
-  /** The same from its first word on. Made piece by piece: trimming it anew at each piece would cost the square of its length. */
+  /**
+   * The same from its first word on. Made piece by piece: trimming it anew at each piece would cost the
+   * square of its length.
+   */
   visible(): string;
   /** True while the whole message could still be a token, or nothing beside one. */
   undecided(): boolean;
@@ -37,7 +40,8 @@ export function outbound(options: {
   });
   const markup = markupFilter(options.finalOnly, {
     text(text, code) {
-      // Code and text are told apart by a backtick or a line break, so nothing that is held back goes on across the change.
+      // Code and text are told apart by a backtick or a line break, so nothing that is held back goes on
+      // across the change.
       if (code !== inCode) tokens.push(redact.end(), inCode);
       inCode = code;
       tokens.push(redact.push(text), code);
@@ -70,7 +74,9 @@ export function outbound(options: {
   };
 }
 
-/** What may leave the house of a text that was not streamed: a tool's message, a notice, a command's answer. */
+/**
+ * What may leave the house of a text that was not streamed: a tool's message, a notice, a command's answer.
+ */
 export function sanitizeOutbound(text: string, redaction: Redaction = noRedaction): string {
   const way = outbound({ finalOnly: false, redaction, onReplyTag: () => {} });
   way.push(text);

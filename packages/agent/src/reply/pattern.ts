@@ -1,5 +1,6 @@
-// Patterns that know their own beginnings. A stream filter asks two things of the same text: is it a whole item, and could it still
-// become one? Both expressions are made from the same atoms, so they cannot drift apart.
+// Patterns that know their own beginnings. A stream filter asks two things of the same text: is it a whole
+// item, and could it still become one? Both expressions are made from the same atoms, so they cannot drift
+// apart.
 
 export interface Pattern {
   /** The whole item at `at`, or null. */
@@ -9,8 +10,9 @@ export interface Pattern {
 }
 
 /**
- * Alternatives, each a list of atoms: regular expression sources of which every one matches a whole step of the item.
- * Quantifiers must be bounded and no atom may match a line break: that bounds how much is ever held back.
+ * Alternatives, each a list of atoms: regular expression sources of which every one matches a whole step of
+ * the item. Quantifiers must be bounded and no atom may match a line break: that bounds how much is ever held
+ * back.
  */
 export function pattern(alternatives: readonly (readonly string[])[], flags: "" | "i"): Pattern {
   const whole = new RegExp(alternatives.map((atoms) => atoms.join("")).join("|"), `${flags}yu`);
@@ -42,11 +44,16 @@ export function letters(word: string): string[] {
   return Array.from(word, (letter) => letter.replace(/[\\^$.*+?()[\]{}|/]/u, String.raw`\$&`));
 }
 
-/** Longer than any item that is not a path, and more places where one may begin than any item has within it. */
+/**
+ * Longer than any item that is not a path, and more places where one may begin than any item has within it.
+ */
 const reachChars = 400;
 const reachStarts = 12;
 
-/** True when a beginning of an item touches the end of `text`. `starts` is global and finds where items may begin. */
+/**
+ * True when a beginning of an item touches the end of `text`. `starts` is global and finds where items may
+ * begin.
+ */
 export function endsInBeginning(text: string, patterns: readonly Pattern[], starts: RegExp): boolean {
   const from = Math.max(text.lastIndexOf("\n") + 1, text.length - reachChars);
   // A copy of the expression goes on from where this one stands.

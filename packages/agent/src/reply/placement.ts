@@ -1,18 +1,28 @@
-// Where a tag stands decides whether it was used or only mentioned. Models open a thought where a message, a line or a sentence begins, or
-// right against their text; a person's question about tags is answered with tags that stand among words ("the <answer> element").
+// Where a tag stands decides whether it was used or only mentioned. Models open a thought where a message, a
+// line or a sentence begins, or right against their text; a person's question about tags is answered with
+// tags that stand among words ("the <answer> element").
 import type { Tag } from "./read-tag.ts";
 
-/** What stands before a tag: nothing on its line, the end of a sentence, a letter, a quotation mark or bracket, or a word and a space. */
+/**
+ * What stands before a tag: nothing on its line, the end of a sentence, a letter, a quotation mark or
+ * bracket, or a word and a space.
+ */
 export type Before = "start" | "sentence" | "letter" | "quote" | "word";
 
-/** What follows it: nothing, a line break, a mark that ends a mention, a space and a word, or text right against it. */
+/**
+ * What follows it: nothing, a line break, a mark that ends a mention, a space and a word, or text right
+ * against it.
+ */
 export interface After {
   readonly kind: "end" | "line" | "mark" | "word" | "text";
   /** The first character that is no space. */
   readonly first: string;
 }
 
-/** `hide` and `open` act at once; with `paired` the tag counts only if it is closed later, and is text otherwise. */
+/**
+ * `hide` and `open` act at once; with `paired` the tag counts only if it is closed later, and is text
+ * otherwise.
+ */
 export type Verdict =
   | { readonly kind: "text" }
   | { readonly kind: "drop" }
@@ -44,8 +54,8 @@ export function beforeOf(line: string): Before {
 const listNumber = /^\s*\d{1,3}[.)]\s+$/u;
 
 /**
- * How many characters of emphasis stand on both sides of a tag among words or in a list ("- **<think>** opens"): they make it no less a mention.
- * `line`: what stands before it; null while it is not known yet.
+ * How many characters of emphasis stand on both sides of a tag among words or in a list ("- **<think>**
+ * opens"): they make it no less a mention. `line`: what stands before it; null while it is not known yet.
  */
 export function emphasisAround(line: string, rest: string, at: number, ended: boolean): number | null {
   const run = /(?:\*{1,3}|_{1,3})$/u.exec(line)?.[0] ?? "";
@@ -166,7 +176,10 @@ function wrapper(tag: Tag, { before, after: { kind, first }, finalOnly }: Scene)
 const onlyDots = /^[\s.…·]*$/u;
 const onlyLinks = /^\s{1,4}(?:and|or|to|und|oder|et|ou|y|o|e|и|или|&|\+|\/|,|–|-|→|->)\s{1,4}$/iu;
 
-/** A pair that holds nothing: it was named, not used ("wrap it in <think>...</think>", "<think> and </think> are tags"). */
+/**
+ * A pair that holds nothing: it was named, not used ("wrap it in <think>...</think>", "<think> and </think>
+ * are tags").
+ */
 export function namesPair(content: string, before: Before, after: After): boolean {
   if (onlyLinks.test(content)) return true;
   if (!onlyDots.test(content)) return false;

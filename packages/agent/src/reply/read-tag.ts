@@ -1,5 +1,6 @@
-// Reads one tag of a model: angle brackets, square ones, or the bars of chat templates, in every drawing of them. A tag has exactly this
-// form: brackets, perhaps a slash and a prefix, a known name, perhaps attributes. `a <think and b>` is none (I8).
+// Reads one tag of a model: angle brackets, square ones, or the bars of chat templates, in every drawing of
+// them. A tag has exactly this form: brackets, perhaps a slash and a prefix, a known name, perhaps
+// attributes. `a <think and b>` is none (I8).
 import { readAs } from "./look-alikes.ts";
 import {
   beginsName,

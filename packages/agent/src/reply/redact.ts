@@ -1,11 +1,14 @@
-// Second stage: hides known secrets and paths of the state directory, in code as well. A beginning of either is held back, so that no
-// cut of the stream shows half a secret (I8).
+// Second stage: hides known secrets and paths of the state directory, in code as well. A beginning of either
+// is held back, so that no cut of the stream shows half a secret (I8).
 import { posix } from "node:path";
 import { letters, type Pattern, pattern } from "./pattern.ts";
 import { spellingsOf, standsIn, type Spelling } from "./secret-spellings.ts";
 
 export interface Redaction {
-  /** Values that must never be seen, however they are spelled; shorter than 6 characters are ignored, they would hide plain words. */
+  /**
+   * Values that must never be seen, however they are spelled; shorter than 6 characters are ignored, they
+   * would hide plain words.
+   */
   readonly secrets: readonly string[];
   /** Every spelling of the state directory, such as the absolute path and `~/.parley`. */
   readonly stateDirs: readonly string[];
@@ -24,7 +27,10 @@ const pathChars = 4_096;
 const secretShown = "[secret]";
 const pathShown = "[path]";
 
-/** Whole text in, whole text out: no path is hidden. The list must be the same one each time: what is made of it is kept. */
+/**
+ * Whole text in, whole text out: no path is hidden. The list must be the same one each time: what is made of
+ * it is kept.
+ */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   let redaction = withoutPaths.get(secrets);
   if (redaction === undefined) withoutPaths.set(secrets, (redaction = { ...noRedaction, secrets }));

@@ -1,5 +1,6 @@
-// Model text in, Outcome out: the one machine that decides what a turn said. Every cut of the stream gives the same outcome, and no
-// preview shows a byte that the outcome would not (I8). The provider's own reasoning events are never pushed here.
+// Model text in, Outcome out: the one machine that decides what a turn said. Every cut of the stream gives
+// the same outcome, and no preview shows a byte that the outcome would not (I8). The provider's own reasoning
+// events are never pushed here.
 import type { Outcome } from "@parley/protocol";
 import { outbound } from "./outbound.ts";
 import { noRedaction, type Redaction } from "./redact.ts";
@@ -18,7 +19,10 @@ export interface ReplyOptions {
 }
 
 export interface ReplyParser {
-  /** `visible` is the whole preview so far; it only grows, and is empty while the message could still be a token. */
+  /**
+   * `visible` is the whole preview so far; it only grows, and is empty while the message could still be a
+   * token.
+   */
   push(delta: string): { readonly visible: string };
   /** Call once. `silent` comes with reason `token` or `empty`. */
   end(): Outcome;

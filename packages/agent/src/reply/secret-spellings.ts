@@ -1,5 +1,6 @@
-// How a secret may stand in a text: as it is, inside JSON, in a URL, in hex, and in base64 at each of its three alignments, alone or in the
-// middle of more, also where lines of base64 were wrapped. One list for logs, answers and tools' results (I8).
+// How a secret may stand in a text: as it is, inside JSON, in a URL, in hex, and in base64 at each of its
+// three alignments, alone or in the middle of more, also where lines of base64 were wrapped. One list for
+// logs, answers and tools' results (I8).
 import { literal, type Pattern } from "./pattern.ts";
 
 /** Shorter strings would blank out ordinary words. */
@@ -11,7 +12,9 @@ export interface Spelling extends Pattern {
   readonly wraps: boolean;
 }
 
-/** Whether any of them stands in the text: many times quicker than to look for where, and mostly none does. */
+/**
+ * Whether any of them stands in the text: many times quicker than to look for where, and mostly none does.
+ */
 export function standsIn(text: string, spellings: readonly Spelling[]): boolean {
   const unwrapped = text.replaceAll(anyLineEnd, "");
   return spellings.some((each) => text.includes(each.text) || (each.wraps && unwrapped.includes(each.text)));
@@ -45,8 +48,10 @@ function plainSpellings(secret: string): readonly string[] {
   ];
 }
 
-/** Four characters carry three bytes, so a secret has three spellings, by how many bytes stand before it. Those at its ends also carry bits of
- * what stands beside it and are left: they tell at most six bits of it. */
+/**
+ * Four characters carry three bytes, so a secret has three spellings, by how many bytes stand before it.
+ * Those at its ends also carry bits of what stands beside it and are left: they tell at most six bits of it.
+ */
 function base64Spellings(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const inner = [0, 1, 2].map((before) => {
@@ -58,7 +63,10 @@ function base64Spellings(secret: string): readonly string[] {
   return [...all, ...all.map((word) => word.replaceAll("+", "-").replaceAll("/", "_"))];
 }
 
-/** One end of a line, also as JSON or JSON inside JSON writes it. Bounded, so that little of a stream is ever held back. */
+/**
+ * One end of a line, also as JSON or JSON inside JSON writes it. Bounded, so that little of a stream is ever
+ * held back.
+ */
 const lineEnd = /\r?\n|(?:\\{1,4}r)?\\{1,4}n/y;
 const anyLineEnd = new RegExp(lineEnd.source, "g");
 const lineEndBegun = /(?:\r|\\{1,4}r?\\{0,4})$/y;

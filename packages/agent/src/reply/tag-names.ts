@@ -1,6 +1,10 @@
-// The names that models give to what is not for people, by family. A tag is one of these or it is text; nothing is guessed from its look.
+// The names that models give to what is not for people, by family. A tag is one of these or it is text;
+// nothing is guessed from its look.
 
-/** `think` and `tools` hide what they hold, `final` is only taken off, `channel` and `token` belong to chat templates. */
+/**
+ * `think` and `tools` hide what they hold, `final` is only taken off, `channel` and `token` belong to chat
+ * templates.
+ */
 export type Family = "think" | "tools" | "final" | "channel" | "token";
 
 export interface Meaning {

@@ -1,5 +1,5 @@
-// The head of a message in a chat template: `<|start|>assistant<|channel|>analysis<|message|>`, `<|im_start|>assistant`, Gemma's
-// `<|channel>thought`. Only an assistant's final channel is for people.
+// The head of a message in a chat template: `<|start|>assistant<|channel|>analysis<|message|>`,
+// `<|im_start|>assistant`, Gemma's `<|channel>thought`. Only an assistant's final channel is for people.
 import type { Cursor } from "./cursor.ts";
 import { isTag, readTag, type Tag } from "./read-tag.ts";
 
@@ -22,7 +22,10 @@ const heads = [privateChannel, finalChannel, ownRole, otherRole].map(
   (each) => new RegExp(String.raw`${each.source}\s*$`, "iu"),
 );
 
-/** Reads on in the header; decides at the message's token, at the end of the line, or where a header can no longer be. */
+/**
+ * Reads on in the header; decides at the message's token, at the end of the line, or where a header can no
+ * longer be.
+ */
 export function readHeader(cursor: Cursor, header: TemplateHeader): HeaderRead {
   const rest = cursor.rest.slice(cursor.at);
   const end = /[<＜\n]/u.exec(rest)?.index ?? rest.length;

@@ -1,5 +1,6 @@
-// Last stage: takes the silent and the heartbeat token out of what is shown, however they are drawn and whatever wraps them, and keeps the
-// whole text for the decision at the end. While the whole message could still turn out to be a token, a preview shows nothing at all (I8).
+// Last stage: takes the silent and the heartbeat token out of what is shown, however they are drawn and
+// whatever wraps them, and keeps the whole text for the decision at the end. While the whole message could
+// still turn out to be a token, a preview shows nothing at all (I8).
 import { heartbeatToken, silentToken } from "../prompt/control-tokens.ts";
 import { drawn, unseenRun } from "./look-alikes.ts";
 import { markup } from "./markup.ts";
@@ -20,7 +21,9 @@ export interface TokenFilter {
 
 const alike: { readonly [letter: string]: readonly string[] } = { O: ["0"], L: ["1"] };
 const anyDrawing = (letter: string): string => drawn(letter, ...(alike[letter] ?? []));
-/** Models escape the underscore when they think in Markdown; unseen characters may stand between the letters. */
+/**
+ * Models escape the underscore when they think in Markdown; unseen characters may stand between the letters.
+ */
 const spelled = (token: string): string[] =>
   letters(token).flatMap((letter, index) => [
     ...(index === 0 ? [] : [unseenRun]),

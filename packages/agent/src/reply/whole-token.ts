@@ -1,5 +1,6 @@
-// Whether a whole message says nothing but a token: bare, in emphasis, quotes or a fence, in HTML, in JSON, after a label, drawn in other
-// letters or with unseen characters between them. Decided on the text as it reads.
+// Whether a whole message says nothing but a token: bare, in emphasis, quotes or a fence, in HTML, in JSON,
+// after a label, drawn in other letters or with unseen characters between them. Decided on the text as it
+// reads.
 import { heartbeatToken, silentToken } from "../prompt/control-tokens.ts";
 import { folded } from "./look-alikes.ts";
 import { letters, pattern } from "./pattern.ts";
@@ -44,7 +45,9 @@ function oneOf(letter: string): string {
   return letter === "O" ? "[O0]" : letter === "L" ? "[LI1|]" : letter;
 }
 
-/** The text without what only wraps it. `open`: more may come, so what could become a wrapping counts as one. */
+/**
+ * The text without what only wraps it. `open`: more may come, so what could become a wrapping counts as one.
+ */
 function unwrapped(text: string, open: boolean): string {
   const plain = folded(text).replace(element, "");
   const bare = (open ? plain.replace(elementBegun, "") : plain).replace(label, "");

@@ -1,4 +1,5 @@
-// Skills as chat commands: each that people may call gets a name that every platform takes, numbered where two would be one.
+// Skills as chat commands: each that people may call gets a name that every platform takes, numbered where
+// two would be one.
 import { plainLine } from "../plain-line.ts";
 import { skillId } from "./skill-name.ts";
 import type { Skill } from "./skill-loader.ts";
@@ -13,7 +14,10 @@ export interface SkillCommand {
 const commandDescriptionChars = 100;
 const nameChars = 32;
 
-/** `taken`: names of commands that are there already. Skills in the order given, so that equal skills get equal names. */
+/**
+ * `taken`: names of commands that are there already. Skills in the order given, so that equal skills get
+ * equal names.
+ */
 export function skillCommands(skills: readonly Skill[], taken: Iterable<string>): readonly SkillCommand[] {
   const used = new Set(taken);
   return skills

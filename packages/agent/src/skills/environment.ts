@@ -1,5 +1,6 @@
-// What a turn's tool processes get in their environment for the skills of that turn, and for no longer: the operator's values under
-// `skills.entries`, nothing that a skill brought itself. Names that change how programs run are left out.
+// What a turn's tool processes get in their environment for the skills of that turn, and for no longer: the
+// operator's values under `skills.entries`, nothing that a skill brought itself. Names that change how
+// programs run are left out.
 import { isUnsafeEnvName } from "@parley/protocol";
 import type { SkillManifest } from "./manifest.ts";
 
@@ -8,7 +9,10 @@ export interface SkillValues {
   readonly apiKey?: string;
 }
 
-/** An earlier skill's value stays; a named variable comes before the key. What is said of a skill's name comes before what is said of its key. */
+/**
+ * An earlier skill's value stays; a named variable comes before the key. What is said of a skill's name comes
+ * before what is said of its key.
+ */
 export function skillEnvironment(
   manifests: readonly SkillManifest[],
   valuesOf: (key: string) => SkillValues | null,

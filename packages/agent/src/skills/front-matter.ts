@@ -1,6 +1,7 @@
-// The front matter of a SKILL.md, from a file that anybody may have written: split at exact fences, parsed as YAML and as nothing else.
-// gray-matter evaluates `---js` fences, shares cached objects and takes a file that failed once for an empty one; so no language but YAML
-// gets here, every other engine is replaced by a refusal, and options are always given, which is what keeps its cache out.
+// The front matter of a SKILL.md, from a file that anybody may have written: split at exact fences, parsed as
+// YAML and as nothing else. gray-matter evaluates `---js` fences, shares cached objects and takes a file that
+// failed once for an empty one; so no language but YAML gets here, every other engine is replaced by a
+// refusal, and options are always given, which is what keeps its cache out.
 import matter from "gray-matter";
 import { parseDocument } from "yaml";
 import { mended } from "./mend-yaml.ts";
@@ -185,7 +186,10 @@ function plainData(data: unknown): Parsed {
 
 const poisoned = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Of opening brackets that were not closed yet, at most; counted without looking at quotes, so it can only be too high. */
+/**
+ * Of opening brackets that were not closed yet, at most; counted without looking at quotes, so it can only be
+ * too high.
+ */
 function bracketDepth(block: string): number {
   let depth = 0;
   let most = 0;

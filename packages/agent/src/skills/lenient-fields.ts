@@ -1,11 +1,14 @@
-// The optional fields of a SKILL.md, read one by one: other programs write them in forms of their own, and a skill is not worse for that.
-// What cannot be understood is left out with a note that says where it stood.
+// The optional fields of a SKILL.md, read one by one: other programs write them in forms of their own, and a
+// skill is not worse for that. What cannot be understood is left out with a note that says where it stood.
 import { z } from "zod";
 import { objectFromText } from "./front-matter.ts";
 
 type Source = { readonly [key: string]: unknown };
 
-/** Of one block; `at` is its place, "metadata.parley." for example. Each gives undefined for what is absent or left out. */
+/**
+ * Of one block; `at` is its place, "metadata.parley." for example. Each gives undefined for what is absent or
+ * left out.
+ */
 export interface LenientFields {
   text(key: string): string | undefined;
   flag(key: string): boolean | undefined;

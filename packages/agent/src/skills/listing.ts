@@ -1,5 +1,5 @@
-// The list of skills that the prompt shows, within its budget: full descriptions if they fit, else short ones, else names and places alone,
-// and what does not fit even then is left out with a word about it.
+// The list of skills that the prompt shows, within its budget: full descriptions if they fit, else short
+// ones, else names and places alone, and what does not fit even then is left out with a word about it.
 import type { SkillFact } from "../prompt/facts.ts";
 import { headOf } from "../plain-line.ts";
 import { skillSources, type Skill, type SkillLimits } from "./skill-loader.ts";

@@ -1,6 +1,6 @@
-// What a SKILL.md says about itself, checked: the Agent Skills fields, the gates, and how it may be invoked. Only a name or a description
-// that cannot be used refuses the skill: any other field of a strange form is left out with a note. Grants nothing: `allowed-tools` and
-// install recipes are not acted on.
+// What a SKILL.md says about itself, checked: the Agent Skills fields, the gates, and how it may be invoked.
+// Only a name or a description that cannot be used refuses the skill: any other field of a strange form is
+// left out with a note. Grants nothing: `allowed-tools` and install recipes are not acted on.
 import { isUnsafeEnvName } from "@parley/protocol";
 import { z } from "zod";
 import { plainLine } from "../plain-line.ts";

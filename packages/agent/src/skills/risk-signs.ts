@@ -1,5 +1,6 @@
-// What an operator should see before trusting a skill of somebody else: the marks of the campaigns that hid malware in skills. Only words
-// about the text; authority comes from tool policy and approvals alone, and no list of patterns would be enough for it.
+// What an operator should see before trusting a skill of somebody else: the marks of the campaigns that hid
+// malware in skills. Only words about the text; authority comes from tool policy and approvals alone, and no
+// list of patterns would be enough for it.
 
 interface Suspicion {
   readonly pattern: RegExp;

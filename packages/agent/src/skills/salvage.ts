@@ -1,5 +1,6 @@
-// Front matter that is no YAML as a whole, read entry by entry: a broken optional entry is left out with a note, and the text of name and
-// description is taken as it stands. Other programs read such files, or only these two keys of them.
+// Front matter that is no YAML as a whole, read entry by entry: a broken optional entry is left out with a
+// note, and the text of name and description is taken as it stands. Other programs read such files, or only
+// these two keys of them.
 
 export interface Salvaged {
   readonly data: { readonly [key: string]: unknown };
@@ -10,7 +11,10 @@ type Read = (block: string) => { readonly [key: string]: unknown } | null;
 
 const required = new Set(["name", "description"]);
 
-/** `read` gives null for what is no YAML. Null where no entry can be told from the next, or where one of the required two stands twice. */
+/**
+ * `read` gives null for what is no YAML. Null where no entry can be told from the next, or where one of the
+ * required two stands twice.
+ */
 export function salvaged(block: string, read: Read): Salvaged | null {
   const found = new Map<string, unknown>();
   const notes: string[] = [];

@@ -1,5 +1,6 @@
-// One SKILL.md as it lies on disk: a regular file inside its root, of bounded size, as text. Read again only when it changed: device, inode,
-// size and times stand for the content, so a turn costs a stat for each skill and no watcher can miss a change.
+// One SKILL.md as it lies on disk: a regular file inside its root, of bounded size, as text. Read again only
+// when it changed: device, inode, size and times stand for the content, so a turn costs a stat for each skill
+// and no watcher can miss a change.
 import { createHash } from "node:crypto";
 import { constants, lstatSync, type BigIntStats } from "node:fs";
 import { open, realpath } from "node:fs/promises";

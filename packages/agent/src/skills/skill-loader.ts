@@ -1,6 +1,6 @@
-// All skills of an agent: workspace before managed before bundled before extra folders, and of two with one name the first is used and the
-// other shown as shadowed. What cannot be used is kept with its reason. The roots are looked through at every load; only files that changed
-// are read.
+// All skills of an agent: workspace before managed before bundled before extra folders, and of two with one
+// name the first is used and the other shown as shadowed. What cannot be used is kept with its reason. The
+// roots are looked through at every load; only files that changed are read.
 import { dirname } from "node:path";
 import { type ForeignOrigin, type OriginOf, ownersAlone } from "../workspace/origin.ts";
 import type { SkillManifest } from "./manifest.ts";

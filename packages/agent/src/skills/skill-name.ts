@@ -1,5 +1,5 @@
-// How a skill may be called. A name is shown to people and to the model, who tell skills apart by it: so one that can be read as another
-// name is refused, and of two that look alike only the first is used.
+// How a skill may be called. A name is shown to people and to the model, who tell skills apart by it: so one
+// that can be read as another name is refused, and of two that look alike only the first is used.
 import unhomoglyph from "unhomoglyph";
 
 export const nameChars = 64;
@@ -35,7 +35,10 @@ export function skillId(name: string): string {
   return name.normalize("NFKC").toLowerCase();
 }
 
-/** Equal for names that a person may take for each other: by Unicode's table of confusable characters, whatever marks they bear. */
+/**
+ * Equal for names that a person may take for each other: by Unicode's table of confusable characters,
+ * whatever marks they bear.
+ */
 export function lookOf(name: string): string {
   return unhomoglyph(skillId(name).normalize("NFKD")).replaceAll(/\p{M}/gu, "").toLowerCase();
 }
@@ -67,7 +70,10 @@ const alone = [
   "Tibetan",
 ];
 
-/** The scripts that Unicode recommends for identifiers (UAX 31, table 5), and those of them that one word may mix (UTS 39, 5.2). */
+/**
+ * The scripts that Unicode recommends for identifiers (UAX 31, table 5), and those of them that one word may
+ * mix (UTS 39, 5.2).
+ */
 const oneScript: readonly RegExp[] = [
   ...alone.map((script) => new RegExp(`^\\p{Script=${script}}*$`, "u")),
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Latin}]*$/u,

@@ -1,5 +1,6 @@
-// Which workspace files a session gets, read fresh each turn, passed through the `agent:bootstrap` hooks and cut to the caps.
-// MEMORY.md reaches private conversations only, BOOTSTRAP.md new workspaces only; subagents get AGENTS.md and TOOLS.md.
+// Which workspace files a session gets, read fresh each turn, passed through the `agent:bootstrap` hooks and
+// cut to the caps. MEMORY.md reaches private conversations only, BOOTSTRAP.md new workspaces only; subagents
+// get AGENTS.md and TOOLS.md.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "@parley/protocol";
@@ -32,11 +33,17 @@ export interface HookFile {
   readonly name: BootstrapName;
   readonly path: string;
   readonly text: string | null;
-  /** Why a file that is there has no text: a link out of the workspace, a size beyond all bounds, no right to read it. */
+  /**
+   * Why a file that is there has no text: a link out of the workspace, a size beyond all bounds, no right to
+   * read it.
+   */
   readonly refused?: string;
 }
 
-/** May replace, add or remove files. Gate and caps are applied to what the last hook returned. A throw keeps the files as they were. */
+/**
+ * May replace, add or remove files. Gate and caps are applied to what the last hook returned. A throw keeps
+ * the files as they were.
+ */
 export type BootstrapHook = (
   files: readonly HookFile[],
   request: BootstrapRequest,
@@ -44,7 +51,10 @@ export type BootstrapHook = (
 
 export interface BootstrapOptions {
   readonly caps: BootstrapCaps;
-  /** Folder of the default files: a workspace whose own are still these is new. Absent: none is known to be filled in. */
+  /**
+   * Folder of the default files: a workspace whose own are still these is new. Absent: none is known to be
+   * filled in.
+   */
   readonly templates?: string | undefined;
   readonly hooks: readonly BootstrapHook[];
   readonly log: Log;
@@ -86,11 +96,15 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
   const { templates } = options;
   const isFilledIn = async ({ name, text }: HookFile): Promise<boolean> => {
     if (templates === undefined || text === null) return false;
-    // It may be gone while Parley is replaced, or out of files: a turn must not end by that, so it is not known to be filled in.
+    // It may be gone while Parley is replaced, or out of files: a turn must not end by that, so it is not
+    // known to be filled in.
     const template = await readFile(join(templates, name), "utf8").catch(() => null);
     return template !== null && text.trim() !== template.trim();
   };
-  /** Nothing was learned in it: who the agent is and whom it helps is not written down, and there are no notes. */
+  /**
+   * Nothing was learned in it: who the agent is and whom it helps is not written down, and there are no
+   * notes.
+   */
   async function isNew(files: readonly HookFile[], { workspace }: BootstrapRequest): Promise<boolean> {
     if (!files.some(({ name, text }) => name === "BOOTSTRAP.md" && text !== null)) return true;
     const filled = await Promise.all(files.filter(({ name }) => aboutPeople.has(name)).map(isFilledIn));

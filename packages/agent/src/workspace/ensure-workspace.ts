@@ -1,6 +1,6 @@
-// Writes a default workspace on first start. Never overwrites: a folder that holds any workspace file already is left alone,
-// so that a file which someone removed on purpose does not come back. BOOTSTRAP.md says that the workspace is new, so a folder
-// with notes or a history does not get it.
+// Writes a default workspace on first start. Never overwrites: a folder that holds any workspace file already
+// is left alone, so that a file which someone removed on purpose does not come back. BOOTSTRAP.md says that
+// the workspace is new, so a folder with notes or a history does not get it.
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
@@ -11,11 +11,17 @@ export interface EnsuredWorkspace {
   readonly created: boolean;
   /** Names written, in the order of Project Context. */
   readonly files: readonly string[];
-  /** Why the defaults could not be written into a folder that can be read: what is there is what the agent has. */
+  /**
+   * Why the defaults could not be written into a folder that can be read: what is there is what the agent
+   * has.
+   */
   readonly refused?: string;
 }
 
-/** `templates` is the folder of the default files. Throws Fault("unavailable") when the workspace cannot be made or read. */
+/**
+ * `templates` is the folder of the default files. Throws Fault("unavailable") when the workspace cannot be
+ * made or read.
+ */
 export async function ensureWorkspace(dir: string, templates: string): Promise<EnsuredWorkspace> {
   let isOld: boolean;
   try {
@@ -49,7 +55,10 @@ export async function ensureWorkspace(dir: string, templates: string): Promise<E
   }
 }
 
-/** Never overwrites. Where several nodes start on one shared folder, the first one writes and the others find it written. */
+/**
+ * Never overwrites. Where several nodes start on one shared folder, the first one writes and the others find
+ * it written.
+ */
 async function writeOnce(path: string, bytes: Uint8Array): Promise<void> {
   try {
     await writeFile(path, bytes, { flag: "wx", mode: 0o600 });

@@ -1,5 +1,5 @@
-// Content of the workspace that no owner wrote outside a sandbox: the gateway keeps those records and tells what a
-// prompt may make of it.
+// Content of the workspace that no owner wrote outside a sandbox: the gateway keeps those records and tells
+// what a prompt may make of it.
 export interface ForeignOrigin {
   /** Marked: an owner's turn wrote it, in a sandbox, where a page or a file may have talked it into that. */
   readonly use: "mark" | "leave out";

@@ -1,5 +1,6 @@
-// Reads one workspace file and nothing else: a regular file whose real place is inside the workspace, without other names, of bounded size.
-// An unchanged file (same device, inode, size and times) is not read again: a turn costs one short stat for each.
+// Reads one workspace file and nothing else: a regular file whose real place is inside the workspace, without
+// other names, of bounded size. An unchanged file (same device, inode, size and times) is not read again: a
+// turn costs one short stat for each.
 import { createHash } from "node:crypto";
 import { constants, lstatSync, type BigIntStats } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// Caps on what workspace files may put into the prompt: per file and in total. A cut keeps 70 % from the head, 20 % from the tail
-// and spends the rest on a marker that tells where the whole text is.
+// Caps on what workspace files may put into the prompt: per file and in total. A cut keeps 70 % from the
+// head, 20 % from the tail and spends the rest on a marker that tells where the whole text is.
 import { headOf, tailOf } from "../plain-line.ts";
 import type { BootstrapFile, BootstrapSnapshot } from "./snapshot.ts";
 

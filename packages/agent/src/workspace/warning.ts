@@ -1,5 +1,6 @@
-// Tells the model that a workspace file was cut. `always` puts it into Project Context; `once` may not (it would move the stable
-// zone between two turns, I12), so it travels in the user message of the first turn that sees this truncation.
+// Tells the model that a workspace file was cut. `always` puts it into Project Context; `once` may not (it
+// would move the stable zone between two turns, I12), so it travels in the user message of the first turn
+// that sees this truncation.
 import type { BootstrapSnapshot } from "./snapshot.ts";
 
 export type TruncationPolicy = "off" | "once" | "always";
@@ -15,8 +16,8 @@ export function truncationWarning({ files }: BootstrapSnapshot, reads: boolean):
 }
 
 /**
- * The note for this turn's user message under policy `once`, and what to remember in the session: the same truncation is told once.
- * `told` is what the last call returned.
+ * The note for this turn's user message under policy `once`, and what to remember in the session: the same
+ * truncation is told once. `told` is what the last call returned.
  */
 export function warnOnce(
   snapshot: BootstrapSnapshot,

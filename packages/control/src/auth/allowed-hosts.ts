@@ -1,11 +1,12 @@
-// Which names the gateway answers to. A page of another site can reach a loopback port through the browser, and a rebound DNS name can
-// make itself look like one: so Host must be a name of ours, and a browser's Origin must be this very host (CVE-2026-25593's class).
+// Checks the Host and Origin headers. A page of another site can reach a loopback port through the browser,
+// and DNS rebinding can make it look local: so Host must be a name of ours and a browser's Origin must match
+// it (the class of CVE-2026-25593).
 import { isIP } from "node:net";
 
 export interface HostRules {
-  /** What the socket listens on. */
+  /** The address that the socket listens on. */
   readonly listenHost: string;
-  /** Names that a reverse proxy or the network serves the gateway under. */
+  /** Names under which a reverse proxy or the network serves the gateway. */
   readonly allowedHosts: readonly string[];
 }
 
@@ -19,7 +20,9 @@ export interface OriginTrouble {
   readonly text: string;
 }
 
-/** Null when the request may go on, else why not. Requests without Origin do not come from a page: CLI, curl, health checks. */
+/**
+ * Returns null when the request may go on, else the reason. The CLI, curl and health checks send no Origin.
+ */
 export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules): OriginTrouble | null {
   const name = hostname(host);
   if (name === null || !isOurs(name, rules))
@@ -31,7 +34,7 @@ export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules)
   const from = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1];
   if (from === undefined) return { reason: "origin", text: "the Origin header names no site" };
   if (from.toLowerCase() === host?.toLowerCase()) return null;
-  // Behind a reverse proxy Host may be the inner one; the configured names are then what a page may come from.
+  // Behind a reverse proxy Host may be the inner name; a page may then come from the configured names.
   const fromName = hostname(from);
   const configured = fromName !== null && rules.allowedHosts.some((each) => each.toLowerCase() === fromName);
   return configured
@@ -39,7 +42,7 @@ export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules)
     : { reason: "origin", text: "the page comes from another site; see gateway.allowedHosts" };
 }
 
-/** Lower case, without port and brackets; null for anything that is no host. */
+/** Returns it in lower case, without port and brackets; null for anything that is no host. */
 function hostname(host: string | undefined): string | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host ?? "");
   return (match?.[1] ?? match?.[2] ?? null)?.toLowerCase() ?? null;
@@ -48,6 +51,6 @@ function hostname(host: string | undefined): string | null {
 function isOurs(name: string, { listenHost, allowedHosts }: HostRules): boolean {
   if (name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."))) return true;
   if (name === listenHost || allowedHosts.some((each) => each.toLowerCase() === name)) return true;
-  // Listening on every interface: an address cannot be rebound, only a name can.
+  // On all interfaces any address is accepted: an address cannot be rebound, only a name can.
   return (listenHost === "0.0.0.0" || listenHost === "::") && isIP(name) !== 0;
 }

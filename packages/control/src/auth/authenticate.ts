@@ -1,4 +1,5 @@
-// Who is calling, from the first frame. Nothing else is evidence: not the loopback address, not a header, not what the client says of itself.
+// Identifies the caller by the first frame. The loopback address, headers and the client's own claims count
+// for nothing.
 import { Fault, scopes, type ConnectParams, type Scope } from "@parley/protocol";
 import type { Refusals } from "@parley/access";
 import type { Attempts } from "./login-attempts.ts";
@@ -7,26 +8,26 @@ import { sameToken } from "@parley/config";
 import type { Remote } from "./remote-address.ts";
 
 export interface Caller {
-  /** The web peer that speaks: sessions of the web channel hang on it. */
+  /** The web peer that speaks; sessions of the web channel belong to it. */
   readonly peer: string;
   readonly scopes: readonly Scope[];
   readonly client: { readonly name: string; readonly version: string };
   /** Id of the device; null for the holder of the gateway's token. */
   readonly device: string | null;
-  /** Where it calls from. */
+  /** The address that it calls from. */
   readonly address: string;
-  /** Shows this client, until it leaves, what is shown in one more stream; absent where no connection stays. */
+  /** Shows this client one more stream until it leaves; absent where no connection stays open. */
   readonly follow?: (stream: string) => void;
 }
 
 interface Authenticated {
   readonly caller: Caller;
-  /** Minted now: the client keeps it. */
+  /** A device token that was minted now, for the client to keep. */
   readonly deviceToken?: string;
 }
 
 export interface AuthenticateOptions {
-  /** The gateway's own. */
+  /** Tokens of the gateway itself. */
   readonly tokens: readonly string[];
   readonly devices: Devices;
   readonly attempts: Attempts;
@@ -34,8 +35,8 @@ export interface AuthenticateOptions {
 }
 
 /**
- * Throws Fault("denied") for a wrong credential or a peer that is not the caller's, Fault("rate_limited") for a wrong one where those are many.
- * A right credential is let in whatever came before it.
+ * Rejects with Fault("denied") for a wrong credential or another's peer, and with Fault("rate_limited") when
+ * wrong ones are many. A right credential is always accepted.
  */
 export type Authenticate = (params: ConnectParams, from: Remote) => Promise<Authenticated>;
 
@@ -88,7 +89,9 @@ export function authenticator({ tokens, devices, attempts, refusals }: Authentic
   };
 }
 
-/** The holder of the gateway's token may speak as any web visitor; only such names are handed out. */
+/**
+ * The holder of the gateway's token may speak as any web visitor, and only under names that were minted here.
+ */
 function operatorPeer(peer: string | undefined): string | undefined {
   if (peer === undefined || /^web-[a-z0-9-]{1,64}$/.test(peer)) return peer;
   throw new Fault("denied", `"${peer}" is not the name of a web peer: use "web-" and a-z, 0-9, "-"`);

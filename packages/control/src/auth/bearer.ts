@@ -1,4 +1,5 @@
-// Who calls over plain HTTP: the token of the Authorization header and nothing else. A token in a URL would stand in every log on its way.
+// Identifies callers over plain HTTP by the Authorization header's token alone. A token in a URL would end up
+// in every log on its way.
 import type { IncomingMessage } from "node:http";
 import { Fault, protocolRange, type Scope } from "@parley/protocol";
 import type { Refusals } from "@parley/access";
@@ -11,7 +12,10 @@ export interface BearerOptions {
   readonly refusals: Refusals;
 }
 
-/** Throws Fault: "denied" without the scope, `Unauthorized` without a token that is known, "rate_limited" where wrong ones are many. */
+/**
+ * Rejects with Fault "denied" without the scope, "rate_limited" when wrong tokens are many; with
+ * `Unauthorized` for an unknown token.
+ */
 export type CallerOf = (request: IncomingMessage, scope: Scope) => Promise<Caller>;
 
 export function bearerCaller({ authenticate, remoteOf, refusals }: BearerOptions): CallerOf {
@@ -35,7 +39,7 @@ export function bearerCaller({ authenticate, remoteOf, refusals }: BearerOptions
   };
 }
 
-/** For the log: without what stands behind "?", which may be a secret. */
+/** Returns the path for the log, without the query, which may hold a secret. */
 export function pathOf({ url = "" }: Pick<IncomingMessage, "url">): string {
   return url.split("?", 1)[0]?.slice(0, 200) ?? "";
 }
@@ -46,7 +50,7 @@ export class Unauthorized extends Fault {
   }
 }
 
-/** Null for anything else: a scheme of another kind, more than one word. */
+/** Returns null for another scheme or more than one word. */
 export function bearerToken(header: string | undefined): string | null {
   return /^Bearer +(\S{1,512}) *$/i.exec(header ?? "")?.[1] ?? null;
 }

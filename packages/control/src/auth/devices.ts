@@ -1,16 +1,16 @@
-// Devices that may use the control plane without the gateway's token: a browser that followed a one-time login link. Codes and tokens are
-// stored as hashes only; scopes come from the record, never from the client.
+// Stores devices that use the control plane without the gateway's token: browsers that followed a one-time
+// login link. Codes and tokens are stored as hashes; scopes come from the record, never from the client.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault, scopes, type Clock, type Ids, type Scope } from "@parley/protocol";
 import type { Cell, Cells } from "@parley/store";
 import { newToken } from "@parley/config";
 
-/** The durable port: `store.cells` has it. */
+/** The durable port, `store.cells`. */
 export type AuthStore = Pick<Cells, "get" | "put" | "remove" | "list">;
 
 export interface Device {
-  /** Names it where its token must not be: the beginning of the token's hash. */
+  /** Names the device where its token must not appear: the beginning of the token's hash. */
   readonly id: string;
   /** The web peer whose conversations this device has. */
   readonly peer: string;
@@ -23,25 +23,28 @@ interface KnownDevice extends Device {
 }
 
 export interface Devices {
-  /** A code for one log-in, valid for ten minutes; several may be open. */
+  /** Returns a code for one login, valid for ten minutes; several may be open. */
   mintCode(scopes: readonly Scope[]): Promise<string>;
-  /** Trades a code for a device, once; with `token` the same client may repeat it. Null for a code that is unknown, used or expired. */
+  /**
+   * Trades a code for a device, once; with `token` the same client may repeat it. Null for a code that is
+   * unknown, used or expired.
+   */
   redeemCode(
     code: string,
     name: string,
     token?: string,
   ): Promise<(Device & { readonly token: string }) | null>;
-  /** A new device with these scopes, which the caller must hold. */
+  /** Adds a device with these scopes, all of which the caller must hold. */
   mintDevice(scopes: readonly Scope[], name: string): Promise<Device & { readonly token: string }>;
-  /** Null for a token that no device has. */
+  /** Returns null for an unknown token. */
   find(token: string): Promise<Device | null>;
-  /** The newest first. */
+  /** Newest first. */
   list(): Promise<readonly KnownDevice[]>;
-  /** Its name; null when there is none with this id. Every later log-in of it fails. */
+  /** Returns the device's name, or null when the id is unknown. The device cannot log in any more. */
   revoke(id: string): Promise<string | null>;
-  /** Whether it may still do what it may: false once it was revoked, on whatever node. */
+  /** Returns false once the device was revoked, on whatever node. */
   isKnown(id: string): Promise<boolean>;
-  /** The peer of whoever holds the gateway's token; made once. */
+  /** Returns the web peer of the gateway token's holder; it is made once. */
   operatorPeer(): Promise<string>;
 }
 
@@ -51,11 +54,11 @@ const idLength = 12;
 const mostDevices = 1_000;
 
 const codeLifeMs = 600_000;
-/** No letters or digits that people mistake for each other. */
+/** Without letters and digits that people confuse. */
 const codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /** 26 of 32 characters carry 130 bits: too many to guess in ten minutes at any rate. */
 const codeLength = 26;
-/** What has another form costs no look into the store. */
+/** A malformed code costs no store access. */
 const codeForm = new RegExp(`^[${codeAlphabet}]{${codeLength}}$`);
 const tokenForm = /^[A-Za-z0-9]{43,128}$/;
 const peerAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
@@ -95,7 +98,7 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
   let operator: string | null = null;
 
   async function withId(id: string): Promise<Cell | null> {
-    // A shorter beginning could be that of several.
+    // A shorter prefix could match several devices.
     return id.length === idLength ? ((await store.list(`${deviceCells}${id}`, 1))[0] ?? null) : null;
   }
 
@@ -116,9 +119,9 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       const cell = await store.get(key);
       const found = cell === null ? null : codeSchema.parse(JSON.parse(cell.value));
       if (cell === null || found === null || found.expiresAtMs <= clock.now()) return null;
-      // The device first: a kill in between leaves a code that can still be used.
+      // Device first: a crash in between leaves a code that still works.
       const device = await mintDevice(found.scopes, name, token);
-      // Whoever removes this version is the one who used it, also when two try at once.
+      // Whoever removes this version used the code, also when two try at once.
       if (await store.remove(key, cell.version)) return device;
       await store.remove(`${deviceCells}${digest(device.token)}`);
       return null;
@@ -151,7 +154,10 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
   };
 }
 
-/** Codes and tokens are random and long: a plain hash hides them, and looking one up by its hash takes no secret-dependent time. */
+/**
+ * Codes and tokens are random and long, so a plain hash hides them, and a lookup by hash takes no
+ * secret-dependent time.
+ */
 function digest(secret: string): string {
   return createHash("sha256").update(secret).digest("base64url");
 }

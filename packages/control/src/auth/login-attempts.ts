@@ -1,15 +1,17 @@
-// Wrong credentials, counted by where they come from and slowed when they are many. A right one never comes here, so nobody is locked out by
-// the mistakes of others: not behind a proxy, not by a page of another site. One counter for tokens, codes and webhooks. Bounded (I9): the
-// source that was wrong longest ago is forgotten first, and few answers are held back at once.
+// Counts wrong credentials by source and slows sources with many. Right credentials never come here, so the
+// mistakes of others lock nobody out. Tokens, codes and webhooks share one counter. Bounded (I9): the source
+// that was wrong longest ago is forgotten first, and few answers are delayed at once.
 import { Fault, sleep, type Clock } from "@parley/protocol";
 import type { RefusalReason, Refusals } from "@parley/access";
 import type { Remote } from "./remote-address.ts";
 
 export interface Attempts {
-  /** After a credential was looked at and found wrong. Resolves with what to answer: Fault("denied"), or, where wrong ones are many,
-   * Fault("rate_limited") after a delay. */
+  /**
+   * Call it after a wrong credential. Resolves with the Fault to answer: "denied", or, after a delay,
+   * "rate_limited" where wrong ones are many.
+   */
   wrong(from: Remote, reason: WrongCredential, message: string): Promise<Fault>;
-  /** Forgets who was wrong. Returns how many sources were slowed. */
+  /** Forgets all sources. Returns how many were slowed. */
   unlock(): number;
 }
 
@@ -18,17 +20,17 @@ export type WrongCredential = Extract<RefusalReason, "wrong_token" | "wrong_code
 const mostWrong = 10;
 const windowMs = 60_000;
 const slowMs = 300_000;
-/** Of wrong login codes, from wherever they come: a person types one, or follows a link. */
+/** Wrong login codes from anywhere: a person types one, or follows a link. */
 const mostWrongCodes = 30;
-/** Of addresses, and of origins. */
+/** Most addresses, and most origins. */
 const mostSources = 5_000;
 const delayMs = 1_000;
-/** Beyond this, answers that would be held back are sent at once: a held one takes a connection. */
+/** Beyond this, delayed answers are sent at once, because each holds a connection. */
 const mostHeld = 32;
 
 export interface AttemptsOptions {
   readonly refusals: Refusals;
-  /** Aborted when the gateway stops: nothing is held back then. */
+  /** Aborted when the gateway stops: no answer is delayed then. */
   readonly closing: AbortSignal;
   readonly clock: Clock;
 }
@@ -72,13 +74,13 @@ interface Wrongs {
 function counter(most: number, clock: Clock) {
   const sources = new Map<string, Wrongs>();
   return {
-    /** Counts one more. Returns for how long the source is slowed; 0 when it is not. */
+    /** Counts one more. Returns the delay of the source in milliseconds; 0 for none. */
     add(source: string): number {
       const nowMs = clock.mono();
       const before = sources.get(source) ?? { atMs: [], slowUntilMs: 0 };
       const atMs = [...before.atMs.filter((each) => nowMs - each < windowMs), nowMs].slice(-most - 1);
       const isSlowed = atMs.length > most || before.slowUntilMs > nowMs;
-      // Written anew, so that the map's order is the order of last use.
+      // Inserts it anew, so that the map stays in order of last use.
       sources.delete(source);
       sources.set(source, { atMs, slowUntilMs: isSlowed ? nowMs + slowMs : 0 });
       if (sources.size > mostSources) sources.delete(sources.keys().next().value ?? "");

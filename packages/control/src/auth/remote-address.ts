@@ -1,11 +1,11 @@
-// Who a request comes from: the socket's address, or, behind a proxy that the config trusts, the one that the proxy names. A header of anybody
-// else says nothing.
+// Finds the address of a client: the socket's or, behind a proxy that the config trusts, the one that the
+// proxy names. Such headers from anybody else are ignored.
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 
 export interface Remote {
   readonly address: string;
-  /** The site of the page that asks, as the browser says; null for programs, which may also claim any. */
+  /** The site of the calling page, as the browser says; null for programs, which may claim any. */
   readonly origin: string | null;
 }
 
@@ -14,7 +14,7 @@ export type RemoteOf = (request: Pick<IncomingMessage, "headers" | "socket">) =>
 /** Longer names are cut: they are only counted and logged. */
 const originChars = 200;
 
-/** `trusted`: addresses and networks (`10.0.0.0/8`), as the config's check takes them. */
+/** `trusted`: addresses and networks (`10.0.0.0/8`) that passed the config's check. */
 export function remoteOf(trusted: readonly string[]): RemoteOf {
   const isTrusted = isProxy(trusted);
   return ({ headers, socket }) => {
@@ -27,7 +27,7 @@ export function remoteOf(trusted: readonly string[]): RemoteOf {
   };
 }
 
-/** Whether the address is one of these. */
+/** Returns whether an address is one of these. */
 export function isProxy(trusted: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const each of trusted) {
@@ -42,8 +42,10 @@ export function isProxy(trusted: readonly string[]): (address: string) => boolea
   };
 }
 
-/** Each proxy appends whom it was called by, so the list is read from its end: the first that is no proxy of ours is the client. What stands
- * before it is the client's own word. */
+/**
+ * Each proxy appends its caller, so the list is read from the end: the first address that is no trusted proxy
+ * is the client. What stands before it is the client's own claim.
+ */
 function closest(own: string, passedOn: readonly string[], isTrusted: (address: string) => boolean): string {
   let address = own;
   for (const each of passedOn.toReversed()) {
@@ -55,13 +57,13 @@ function closest(own: string, passedOn: readonly string[], isTrusted: (address: 
   return address;
 }
 
-/** With or without a port, as proxies write it; null for what is no address. */
+/** Reads an address with or without a port, as proxies write it; null for anything else. */
 function addressIn(text: string): string | null {
   const bare = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
   return isIP(bare) === 0 ? null : plain(bare);
 }
 
-/** An IPv4 address stays one on a socket that listens for both; a zone names an interface of ours. */
+/** Strips the IPv4-in-IPv6 prefix of dual-stack sockets, and the zone, which names a local interface. */
 function plain(address: string): string {
   return address.replace(/%.*$/, "").replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }

@@ -1,4 +1,5 @@
-// What happens in a channel, told to the bots that may know: the world's changes become the gateway's events here, and nowhere else.
+// What happens in a channel, told to the bots that may know: the world's changes become the gateway's events
+// here, and nowhere else.
 import {
   type APIEmoji,
   type APIMessage,

@@ -1,4 +1,5 @@
-// A strict Discord on the loopback: one object to play people, break calls and connections, and read what people would see.
+// A strict Discord on the loopback: one object to play people, break calls and connections, and read what
+// people would see.
 import { type Clock, systemClock } from "@parley/protocol";
 import { type APIRole, type APIUser, ChannelType } from "discord-api-types/v10";
 import { faults } from "../faults.ts";

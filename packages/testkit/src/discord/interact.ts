@@ -1,4 +1,5 @@
-// How people use what a bot offers: commands, buttons, selects, modals. Each becomes an interaction that the bot must answer.
+// How people use what a bot offers: commands, buttons, selects, modals. Each becomes an interaction that the
+// bot must answer.
 import {
   type APIMessage,
   type APIUser,
@@ -75,7 +76,10 @@ function begin(
   return interaction;
 }
 
-/** Runs a command that the bot registered. Throws when it did not, or when a required option is missing, as the app would not send it. */
+/**
+ * Runs a command that the bot registered. Throws when it did not, or when a required option is missing, as
+ * the app would not send it.
+ */
 export function runCommand(
   state: World,
   bot: Bot,
@@ -134,7 +138,10 @@ function offered(parts: readonly Offered[]): Offered[] {
   ]);
 }
 
-/** Uses a component: a button without values, a select with those chosen. Throws when the message does not offer it. */
+/**
+ * Uses a component: a button without values, a select with those chosen. Throws when the message does not
+ * offer it.
+ */
 export function useComponent(
   state: World,
   bot: Bot,

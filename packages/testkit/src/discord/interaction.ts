@@ -1,4 +1,5 @@
-// One interaction: three seconds to answer, a token that lives for fifteen minutes. Both are read from the clock, nothing ticks.
+// One interaction: three seconds to answer, a token that lives for fifteen minutes. Both are read from the
+// clock, nothing ticks.
 import type { Clock } from "@parley/protocol";
 import type { Interaction } from "./model.ts";
 

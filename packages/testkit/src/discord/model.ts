@@ -1,4 +1,5 @@
-// What the fake Discord is made of: bots, guilds, channels and threads with their messages, reactions, files, interactions.
+// What the fake Discord is made of: bots, guilds, channels and threads with their messages, reactions, files,
+// interactions.
 import {
   type APIApplicationCommand,
   type APIEmoji,

@@ -1,4 +1,5 @@
-// What the fake tells clients: channels, messages, members and guilds as discord-api-types describes them, seen by one bot.
+// What the fake tells clients: channels, messages, members and guilds as discord-api-types describes them,
+// seen by one bot.
 import {
   type APIChannel,
   type APIGuildMember,
@@ -139,7 +140,10 @@ function referenced(state: World, message: APIMessage, bot: Bot, mayRead: boolea
   return messageJson(state, channel, rest, bot, mayRead);
 }
 
-/** Message content reaches a bot without the intent in direct channels, when it is mentioned, and for its own messages. */
+/**
+ * Message content reaches a bot without the intent in direct channels, when it is mentioned, and for its own
+ * messages.
+ */
 function readsAnyway(channel: Channel, message: APIMessage, bot: Bot): boolean {
   return (
     channel.guild === undefined ||

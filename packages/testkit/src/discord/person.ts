@@ -1,4 +1,5 @@
-// People of the fake Discord: what they write, edit, press and open becomes messages in a channel and events for the bots that see it.
+// People of the fake Discord: what they write, edit, press and open becomes messages in a channel and events
+// for the bots that see it.
 import {
   type APIEmbed,
   type APIMessage,

@@ -1,5 +1,5 @@
-// Ids as Discord makes them: 42 bits of milliseconds since 2015, 22 bits that count. Strings always, and growing always:
-// clients order messages and page through history by them.
+// Ids as Discord makes them: 42 bits of milliseconds since 2015, 22 bits that count. Strings always, and
+// growing always: clients order messages and page through history by them.
 import type { Clock } from "@parley/protocol";
 
 /** Discord's documentation, "Snowflakes": the first second of 2015. */
@@ -18,7 +18,10 @@ export function snowflakeMs(id: string): number {
   return Number((BigInt(id) >> 22n) + epochMs);
 }
 
-/** For sorting: negative when the first id is the older one. Ids differ in length, so text order is not enough. */
+/**
+ * For sorting: negative when the first id is the older one. Ids differ in length, so text order is not
+ * enough.
+ */
 export function olderFirst(a: string, b: string): number {
   const left = BigInt(a);
   const right = BigInt(b);

@@ -1,4 +1,5 @@
-// What a test can do with the fake Discord: play people, break calls and connections, read what people would see.
+// What a test can do with the fake Discord: play people, break calls and connections, read what people would
+// see.
 import type { APIApplicationCommand, APIInteractionResponse } from "discord-api-types/v10";
 import type { FaultRule } from "../faults.ts";
 import type { GatewayControls } from "./gateway/controls.ts";
@@ -9,7 +10,9 @@ import type { Privileged, Right } from "./model.ts";
 
 export interface DiscordBotOptions {
   readonly username?: string;
-  /** Switches of the developer portal; all on unless named here. What is off is refused with 4014 at identify. */
+  /**
+   * Switches of the developer portal; all on unless named here. What is off is refused with 4014 at identify.
+   */
   readonly privileged?: readonly Privileged[];
 }
 
@@ -82,10 +85,15 @@ interface InteractionFate {
 
 export interface FakeDiscord {
   readonly url: string;
-  /** What a client takes for https://discord.com/api: REST adds /v10. The gateway's address stands in /gateway/bot. */
+  /**
+   * What a client takes for https://discord.com/api: REST adds /v10. The gateway's address stands in
+   * /gateway/bot.
+   */
   readonly apiRoot: string;
   readonly gateway: GatewayControls;
-  /** The bot of this token, made on first use. Direct messages go to the first bot unless `as` names another. */
+  /**
+   * The bot of this token, made on first use. Direct messages go to the first bot unless `as` names another.
+   */
   bot(token?: string, options?: DiscordBotOptions): FakeDiscordBot;
   /** Makes a server with all bots in it; returns its id. */
   guild(options?: GuildOptions): string;

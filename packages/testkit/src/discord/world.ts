@@ -1,5 +1,6 @@
-// The state of the fake Discord: bots, people, guilds, channels, messages. Messages are kept as the API shows them; what depends
-// on who looks (reactions, content without the intent) is added by payloads.ts. Changes are told to the gateway as notices.
+// The state of the fake Discord: bots, people, guilds, channels, messages. Messages are kept as the API shows
+// them; what depends on who looks (reactions, content without the intent) is added by payloads.ts. Changes
+// are told to the gateway as notices.
 import type { Clock } from "@parley/protocol";
 import {
   type APIAttachment,
@@ -13,7 +14,10 @@ import type { UploadedFile } from "../telegram/body.ts";
 import type { Bot, Channel, Guild, Interaction, StoredFile } from "./model.ts";
 import { snowflakes } from "./snowflake.ts";
 
-/** Something that happened, for the gateway: sessions that want one of the intents get the event. No intents: everybody. */
+/**
+ * Something that happened, for the gateway: sessions that want one of the intents get the event. No intents:
+ * everybody.
+ */
 export interface Notice {
   readonly event: string;
   readonly to: readonly Bot[];
@@ -153,7 +157,9 @@ export function world(clock: Clock): World {
   return state;
 }
 
-/** The bots that something in this channel concerns: one for a direct channel, all in a guild that may look. */
+/**
+ * The bots that something in this channel concerns: one for a direct channel, all in a guild that may look.
+ */
 export function listenersOf(state: World, channel: Channel): readonly Bot[] {
   if (channel.bot !== undefined) return [channel.bot];
   return [...state.bots.values()].filter((bot) => maySee(state, channel, bot));

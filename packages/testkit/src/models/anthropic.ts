@@ -1,4 +1,5 @@
-// The event stream of Anthropic's Messages API: named events around content blocks, pings in between; `message_stop` ends it.
+// The event stream of Anthropic's Messages API: named events around content blocks, pings in between;
+// `message_stop` ends it.
 import { halves, rawArgs, type ReadyStep, words } from "./script.ts";
 
 const stops = { stop: "end_turn", length: "max_tokens", toolUse: "tool_use", refusal: "refusal" } as const;

@@ -1,5 +1,6 @@
-// Model servers of three vendors in one: OpenAI's chat completions and Responses, Anthropic's Messages. Real HTTP on a loopback port,
-// scripted step by step; without a script it says back what the person said. Every request is kept whole.
+// Model servers of three vendors in one: OpenAI's chat completions and Responses, Anthropic's Messages. Real
+// HTTP on a loopback port, scripted step by step; without a script it says back what the person said. Every
+// request is kept whole.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// The event stream of OpenAI's Responses API: named, numbered events around output items; `response.completed` or `response.incomplete` ends it.
+// The event stream of OpenAI's Responses API: named, numbered events around output items;
+// `response.completed` or `response.incomplete` ends it.
 import { halves, rawArgs, type ReadyStep, words } from "./script.ts";
 
 export function openAiResponsesEvents(step: ReadyStep, model: string, id: string): readonly string[] {

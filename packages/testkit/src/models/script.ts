@@ -1,4 +1,5 @@
-// What a fake model server plays: one step answers one request. Plain JSON, so that programs in any language can script it over HTTP.
+// What a fake model server plays: one step answers one request. Plain JSON, so that programs in any language
+// can script it over HTTP.
 import { z } from "zod";
 
 const toolCall = z.object({
@@ -37,7 +38,10 @@ export const modelStep = z.strictObject({
   /** The body ends here; `reset` drops the connection instead of ending it properly. */
   cutAtByte: z.number().int().nonnegative().optional(),
   reset: z.boolean().optional(),
-  /** `headers`: never answers. `body`: headers and then nothing. `pings`: comments and pings forever. With `cutAtByte`: hangs there. */
+  /**
+   * `headers`: never answers. `body`: headers and then nothing. `pings`: comments and pings forever. With
+   * `cutAtByte`: hangs there.
+   */
   hang: z.enum(["headers", "body", "pings"]).optional(),
   /** Lines end with CRLF. */
   crlf: z.boolean().optional(),

@@ -1,4 +1,5 @@
-// Reads a Bot API request: JSON, form fields or multipart with files, in the body or in the query. Files are replaced by `attach://<field>`.
+// Reads a Bot API request: JSON, form fields or multipart with files, in the body or in the query. Files are
+// replaced by `attach://<field>`.
 import type { IncomingMessage } from "node:http";
 import type { Params, ParamsCheck } from "./params.ts";
 

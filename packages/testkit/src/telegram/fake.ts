@@ -1,4 +1,5 @@
-// A strict Telegram Bot API on the loopback: one object to play people, break calls and read what people would see.
+// A strict Telegram Bot API on the loopback: one object to play people, break calls and read what people
+// would see.
 import { type Clock, systemClock } from "@parley/protocol";
 import { faults } from "../faults.ts";
 import { controlPages } from "./control.ts";

@@ -1,5 +1,6 @@
-// The fake Telegram as a program: `node packages/testkit/src/telegram/main.ts --port 8081 [--token <number>:<secret> ...]`.
-// Without --token it takes any well-formed token for a new bot. Its remote control is described in control.ts.
+// The fake Telegram as a program: `node packages/testkit/src/telegram/main.ts --port 8081 [--token
+// <number>:<secret> ...]`. Without --token it takes any well-formed token for a new bot. Its remote control
+// is described in control.ts.
 import { parseArgs } from "node:util";
 import { fakeTelegram } from "./fake.ts";
 

@@ -1,5 +1,6 @@
-// What Telegram accepts, taken from a description that is not ours: a JSON Schema of every `...Params` type of @gramio/types.
-// Unknown fields, missing fields and wrong values are refused here, so that a driver cannot lean on a lenient fake.
+// What Telegram accepts, taken from a description that is not ours: a JSON Schema of every `...Params` type
+// of @gramio/types. Unknown fields, missing fields and wrong values are refused here, so that a driver cannot
+// lean on a lenient fake.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -14,7 +15,9 @@ export interface ParamsCheck {
   knows(method: string): boolean;
   /** What is wrong, in words; empty when the call is well-formed. */
   problems(method: string, params: Params): readonly string[];
-  /** Form fields are text: parses those that the method wants as a number, a truth value, an object or a list. */
+  /**
+   * Form fields are text: parses those that the method wants as a number, a truth value, an object or a list.
+   */
   fromForm(method: string, fields: Readonly<Record<string, string>>): Params;
 }
 
@@ -23,7 +26,10 @@ type Definitions = { readonly [name: string]: Schema | undefined };
 
 let once: Promise<ParamsCheck> | undefined;
 
-/** One per process: the first run ever takes about a second to read the types; then the schema lies in `node_modules/.cache`. */
+/**
+ * One per process: the first run ever takes about a second to read the types; then the schema lies in
+ * `node_modules/.cache`.
+ */
 export function paramsCheck(): Promise<ParamsCheck> {
   once ??= makeCheck();
   return once;

@@ -1,4 +1,5 @@
-// People of the fake Telegram: what they say, edit, press and send becomes messages in a chat and updates for the bots that are in it.
+// People of the fake Telegram: what they say, edit, press and send becomes messages in a chat and updates for
+// the bots that are in it.
 import type { UploadedFile } from "./body.ts";
 import { captionOf } from "./methods/media.ts";
 import { detectedEntities, type Entity } from "./text.ts";
@@ -33,7 +34,9 @@ export interface Person {
   readonly user: User;
   says(text: string, options?: SayOptions): Message;
   edits(messageId: number, text: string, place?: Place): Message;
-  /** Presses the button with this callback data under a message of the bot. Returns the callback query's id. */
+  /**
+   * Presses the button with this callback data under a message of the bot. Returns the callback query's id.
+   */
   presses(messageId: number, value: string, place?: Place): string;
   /** Sets this person's reaction; null takes it back. */
   reacts(messageId: number, emoji: string | null, place?: Place): void;
@@ -208,7 +211,10 @@ export function person(state: World, user: User, bot: Bot): Person {
   };
 }
 
-/** Bot API: the quoted message "will not contain further reply_to_message fields even if it itself is a reply". */
+/**
+ * Bot API: the quoted message "will not contain further reply_to_message fields even if it itself is a
+ * reply".
+ */
 function withoutReply(message: Message | undefined): unknown {
   if (message === undefined) return undefined;
   const { reply_to_message: _further, ...rest } = message;

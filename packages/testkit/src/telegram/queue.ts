@@ -1,4 +1,5 @@
-// One bot's updates, as getUpdates and webhooks see them: offsets confirm, one long poll at a time, an update lives for 24 hours.
+// One bot's updates, as getUpdates and webhooks see them: offsets confirm, one long poll at a time, an update
+// lives for 24 hours.
 import type { Clock, Timer } from "@parley/protocol";
 import { conflict } from "./refusal.ts";
 
@@ -21,7 +22,9 @@ export interface UpdateQueue {
   pushRaw(update: Update): void;
   /** What getUpdates answers; waits up to `timeout` for the first update. */
   poll(request: PollRequest, signal: AbortSignal): Promise<readonly Update[]>;
-  /** The id of the next update. Telegram draws a new one after an idle week: it may be lower than the last. */
+  /**
+   * The id of the next update. Telegram draws a new one after an idle week: it may be lower than the last.
+   */
   setNextId(id: number): void;
   /** Update kinds wanted; remembered until changed. An empty list means the default. */
   setAllowed(kinds: readonly string[]): void;

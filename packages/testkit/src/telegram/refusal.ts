@@ -1,4 +1,5 @@
-// How the fake says no: the real server's codes, descriptions and parameters, word for word where they are known.
+// How the fake says no: the real server's codes, descriptions and parameters, word for word where they are
+// known.
 
 export interface ResponseParameters {
   readonly retry_after?: number;

@@ -1,4 +1,5 @@
-// The HTTP face of the fake: /bot<token>/<method>, /file/bot<token>/<path> and /_control. Checks every call, keeps a record, applies fault rules.
+// The HTTP face of the fake: /bot<token>/<method>, /file/bot<token>/<path> and /_control. Checks every call,
+// keeps a record, applies fault rules.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerBadly, listen, replacesAnswer, writeJson } from "../answers.ts";
@@ -25,7 +26,10 @@ export interface ApiCall {
   /** Tells connections apart: calls over one keep-alive socket share it. */
   readonly connection: number;
   readonly atMs: number;
-  /** Whether the server acted, and what it answered; absent while it works or when a fault swallowed the answer. */
+  /**
+   * Whether the server acted, and what it answered; absent while it works or when a fault swallowed the
+   * answer.
+   */
   acted: boolean;
   answer?: unknown;
 }
@@ -128,7 +132,10 @@ async function serveCall(
   writeJson(outgoing, status, body);
 }
 
-/** Runs the method. Well-formedness first: what the schema or the fake's stricter rules refuse is a violation, on record for the test. */
+/**
+ * Runs the method. Well-formedness first: what the schema or the fake's stricter rules refuse is a violation,
+ * on record for the test.
+ */
 async function act(
   options: ApiServerOptions,
   bot: Bot,

@@ -30,7 +30,10 @@ export interface GroupOptions {
 export interface FakeTelegram {
   /** What a client takes for api.telegram.org. */
   readonly url: string;
-  /** The bot of this token, made on first use. Everything a person does privately reaches the first bot unless `as` names another. */
+  /**
+   * The bot of this token, made on first use. Everything a person does privately reaches the first bot unless
+   * `as` names another.
+   */
   bot(token?: string, username?: string): FakeBot;
   /** Makes a group; returns its id. */
   group(options?: GroupOptions): number;

@@ -1,5 +1,6 @@
 // What the server does to a text before it shows it: trims it, counts UTF-16 units, checks its entities.
-// Where the real server would silently repair entities (crossing, forbidden nesting, more than 100), the fake refuses: such a text is our bug.
+// Where the real server would silently repair entities (crossing, forbidden nesting, more than 100), the fake
+// refuses: such a text is our bug.
 import { badRequest } from "./refusal.ts";
 
 export interface Entity {
@@ -56,7 +57,10 @@ function splitsPair(text: string, at: number): boolean {
   return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
 }
 
-/** Bot API: entities may nest, not cross; pre and code hold nothing and lie in nothing but a block quote; block quotes do not nest. */
+/**
+ * Bot API: entities may nest, not cross; pre and code hold nothing and lie in nothing but a block quote;
+ * block quotes do not nest.
+ */
 function checkNesting(entities: readonly Entity[]): void {
   for (const [index, a] of entities.entries()) {
     for (const b of entities.slice(index + 1)) {

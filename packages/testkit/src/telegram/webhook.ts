@@ -1,4 +1,5 @@
-// Delivers updates to a webhook as Telegram does: with the secret header, again after anything but 2xx, at most `max_connections` at once.
+// Delivers updates to a webhook as Telegram does: with the secret header, again after anything but 2xx, at
+// most `max_connections` at once.
 import type { Clock } from "@parley/protocol";
 import type { Update } from "./queue.ts";
 import type { Bot } from "./world.ts";

@@ -1,4 +1,5 @@
-// The state of the fake Telegram: bots, people, chats, messages and files. Messages are kept as the Bot API shows them.
+// The state of the fake Telegram: bots, people, chats, messages and files. Messages are kept as the Bot API
+// shows them.
 import type { Clock } from "@parley/protocol";
 import type { UploadedFile } from "./body.ts";
 import { type UpdateQueue, updateQueue } from "./queue.ts";
@@ -171,7 +172,10 @@ export function chatJson(chat: Chat): Message["chat"] {
   return { id: chat.id, type: chat.type, title: chat.title, ...(chat.isForum ? { is_forum: true } : {}) };
 }
 
-/** The chat that a bot means by `chat_id`. Throws Refusal when it is unknown to the bot, gone, or closed to it. */
+/**
+ * The chat that a bot means by `chat_id`. Throws Refusal when it is unknown to the bot, gone, or closed to
+ * it.
+ */
 export function chatFor(state: World, bot: Bot, chatId: unknown): Chat {
   const id = Number(chatId);
   const chat = bot.privateChats.get(id) ?? state.groups.get(id);

@@ -1,5 +1,5 @@
-// The look at what a command left behind, once nothing of it runs any more. A look that fails is told too, because then
-// nobody knows what lies there.
+// The look at what a command left behind, once nothing of it runs any more. A look that fails is told too,
+// because then nobody knows what lies there.
 import type { Log } from "@parley/protocol";
 
 /** To be added to the command's output; "" for nothing. */

@@ -1,5 +1,6 @@
-// Which files of the workspace a command runs, or hands to a program that runs what it is given, with their content as it is now. Part of the
-// action: a script that was changed after a person had read it, or after "always", is another action.
+// Which files of the workspace a command runs, or hands to a program that runs what it is given, with their
+// content as it is now. Part of the action: a script that was changed after a person had read it, or after
+// "always", is another action.
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { basename, matchesGlob } from "node:path";
@@ -77,7 +78,10 @@ function pieces(words: readonly string[]): readonly string[] {
     .filter((piece) => piece !== "");
 }
 
-/** What a program runs without being told its name. No list of this is whole: it only makes more of what would run visible. */
+/**
+ * What a program runs without being told its name. No list of this is whole: it only makes more of what would
+ * run visible.
+ */
 const builds: { readonly [program: string]: readonly string[] } = {
   make: ["GNUmakefile", "makefile", "Makefile"],
   npm: ["package.json"],
@@ -96,7 +100,9 @@ function implied(words: readonly string[]): readonly string[] {
   ];
 }
 
-/** The paths that the words may mean: from the command's folder, and from those that it names and may go to. */
+/**
+ * The paths that the words may mean: from the command's folder, and from those that it names and may go to.
+ */
 async function namedFrom(
   words: readonly string[],
   folder: string,
@@ -133,7 +139,10 @@ async function namedFrom(
   return named;
 }
 
-/** What a path with patterns in it comes to, as a shell reads it. Of one without, only whether its first part is there. */
+/**
+ * What a path with patterns in it comes to, as a shell reads it. Of one without, only whether its first part
+ * is there.
+ */
 async function matching(
   from: string,
   [first = "", ...rest]: readonly string[],

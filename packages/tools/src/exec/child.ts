@@ -1,5 +1,5 @@
-// A running command: with pipes, or with a terminal of its own for programs that need one. Either way it leads a process group, and ends
-// together with everything it started.
+// A running command: with pipes, or with a terminal of its own for programs that need one. Either way it
+// leads a process group, and ends together with everything it started.
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -35,7 +35,10 @@ export interface Child {
 }
 
 const graceMs = 500;
-/** A command that is over may have left others that hold its output open: they get this long, then they end too. */
+/**
+ * A command that is over may have left others that hold its output open: they get this long, then they end
+ * too.
+ */
 export const leftoverMs = 500;
 
 export function startChild(request: ChildRequest): Promise<Child> {
@@ -145,8 +148,9 @@ async function inTerminal({ argv, cwd, env, onOutput, clock }: ChildRequest): Pr
 }
 
 /**
- * The terminal's other side, kept open until the command is over. When a command closes all it has open just before it exits, the library
- * takes that for its end and hangs up, and a command that was about to succeed dies of SIGHUP. The library knows the path, but does not type it.
+ * The terminal's other side, kept open until the command is over. When a command closes all it has open just
+ * before it exits, the library takes that for its end and hangs up, and a command that was about to succeed
+ * dies of SIGHUP. The library knows the path, but does not type it.
  */
 function heldOpen(terminal: object): number | null {
   const path = "_pty" in terminal ? terminal._pty : null;
@@ -167,7 +171,10 @@ function noInput(): Fault {
   return new Fault("unsupported", "its input is not open; start it with background or pty");
 }
 
-/** When a process began, in the kernel's ticks since boot (proc(5), field 22): with its number it names one process. Null where that is not known. */
+/**
+ * When a process began, in the kernel's ticks since boot (proc(5), field 22): with its number it names one
+ * process. Null where that is not known.
+ */
 export async function processBegan(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");

@@ -1,6 +1,7 @@
-// Whether everything that a command would run is known: programs of the system that start nothing, and scripts of the workspace whose every line
-// is such a command. Only of such a command can it be said that it runs what a person saw. Most scripts are not of this kind, and no makefile,
-// package or module is: what those load is found while they run.
+// Whether everything that a command would run is known: programs of the system that start nothing, and
+// scripts of the workspace whose every line is such a command. Only of such a command can it be said that it
+// runs what a person saw. Most scripts are not of this kind, and no makefile, package or module is: what
+// those load is found while they run.
 import { createHash } from "node:crypto";
 import { isFault } from "@parley/protocol";
 import { readBytes, type Rooted } from "../files/rooted.ts";
@@ -28,7 +29,10 @@ export interface Closed {
 const mostScripts = 32;
 const longestScript = 64 * 1024;
 const shells = new Set(["sh", "bash", "dash"]);
-/** The kernel hands such a script to a shell and to nothing else. Blanks are what it takes for blanks, not all that look like it. */
+/**
+ * The kernel hands such a script to a shell and to nothing else. Blanks are what it takes for blanks, not all
+ * that look like it.
+ */
 const shellScript =
   /^#![ \t]*(?:(?:\/usr)?\/bin\/(?:sh|bash|dash)(?: -[eux]+)?|\/usr\/bin\/env (?:sh|bash|dash))[ \t]*$/;
 /** Commands of the shell itself that start nothing. */

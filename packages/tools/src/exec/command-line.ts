@@ -1,11 +1,13 @@
-// What a command that was written as one string says: plain words, or something only a shell can read. Plain words are run as they are,
-// without a shell. Of a shell's string the parts between && || ; | are found where that is certain, so that each can be checked and shown.
+// What a command that was written as one string says: plain words, or something only a shell can read. Plain
+// words are run as they are, without a shell. Of a shell's string the parts between && || ; | are found where
+// that is certain, so that each can be checked and shown.
 
 export type CommandLine =
   /** Certain: no shell would read it otherwise. */
   | { readonly kind: "words"; readonly argv: readonly string[] }
   /**
-   * `parts`: the commands in it; null where expansions, blocks or open quotes make them uncertain. `writes`: where their output is sent.
+   * `parts`: the commands in it; null where expansions, blocks or open quotes make them uncertain. `writes`:
+   * where their output is sent.
    */
   | {
       readonly kind: "shell";
@@ -13,7 +15,10 @@ export type CommandLine =
       readonly writes: readonly string[];
     };
 
-/** Unquoted, these have a meaning to a shell; `=` in a first word, `~` and `#` at a word's start, `!` and `{` are taken as such anywhere. */
+/**
+ * Unquoted, these have a meaning to a shell; `=` in a first word, `~` and `#` at a word's start, `!` and `{`
+ * are taken as such anywhere.
+ */
 const special = /[`$\\&|;<>()*?[\]{}!~#\n\r]/;
 const operator = /^(?:&&|\|\||;|\|)/;
 /** Output to a plain name, or to where the other output goes. */

@@ -1,5 +1,6 @@
-// The environment of a command: a short list of harmless names from the host, what the turn's skills need, and what the model adds. An
-// allowlist, because what changes the meaning of a command (loaders, start files, pagers) cannot be listed whole.
+// The environment of a command: a short list of harmless names from the host, what the turn's skills need,
+// and what the model adds. An allowlist, because what changes the meaning of a command (loaders, start files,
+// pagers) cannot be listed whole.
 import { Fault } from "@parley/protocol";
 import { withSettings } from "./git-settings.ts";
 
@@ -20,7 +21,10 @@ const fromHost = [
   "XDG_RUNTIME_DIR",
 ];
 
-/** Names that make a program load or run something else, or lead it to another place. A model may not set them, approved or not. */
+/**
+ * Names that make a program load or run something else, or lead it to another place. A model may not set
+ * them, approved or not.
+ */
 const refused =
   /^(?:PATH|HOME|SHELL|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|CDPATH|TMPDIR|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NODE_.*|NPM_CONFIG_.*|PYTHON.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_.*|CLASSPATH|GIT_.*|SSH_.*|DOCKER_.*|.*PAGER|EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|MANPAGER|XDG_.*|.*_PROXY|PARLEY_.*)$/i;
 
@@ -28,8 +32,9 @@ const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const longestValue = 32_768;
 
 /**
- * git starts what settings name, in the agent's folder too: these never (git-config(1)). A folder that merely looks like a repository counts as
- * none (safe.bareRepository; git 2.38). `guardGit` does the rest for git itself; this reaches what a script calls.
+ * git starts what settings name, in the agent's folder too: these never (git-config(1)). A folder that merely
+ * looks like a repository counts as none (safe.bareRepository; git 2.38). `guardGit` does the rest for git
+ * itself; this reaches what a script calls.
  */
 const plainGit: readonly (readonly [string, string])[] = [
   ["safe.bareRepository", "explicit"],
@@ -52,7 +57,10 @@ export function checkedEnv(asked: CommandEnv): CommandEnv {
   return asked;
 }
 
-/** `turn`: what the operator's configuration gives this turn (skills); it wins over the host, the model's wins over neither. */
+/**
+ * `turn`: what the operator's configuration gives this turn (skills); it wins over the host, the model's wins
+ * over neither.
+ */
 export function commandEnv(host: CommandEnv, turn: CommandEnv, asked: CommandEnv): CommandEnv {
   const kept = Object.entries(host).filter(([name]) => fromHost.includes(name) || name.startsWith("LC_"));
   const own = {

@@ -1,16 +1,22 @@
-// What exec is about to do, in its one canonical form: what people are shown, what an approval is bound to, and what runs are all made of
-// this value. Nothing that changes the effect stands outside it.
+// What exec is about to do, in its one canonical form: what people are shown, what an approval is bound to,
+// and what runs are all made of this value. Nothing that changes the effect stands outside it.
 import { createHash } from "node:crypto";
 import { visibleText, type Json } from "@parley/protocol";
 import type { BoundFile } from "./bound-file.ts";
 
 export interface ExecAction {
   readonly kind: "exec";
-  /** What is run, the program first: an absolute path where it was found on this machine, the name as given inside a container. */
+  /**
+   * What is run, the program first: an absolute path where it was found on this machine, the name as given
+   * inside a container.
+   */
   readonly argv: readonly string[];
   /** A shell reads it: argv is then ["/bin/sh", "-c", text]. */
   readonly shell: boolean;
-  /** The commands in it: argv alone, or what stands between a shell's operators; null where that is not certain. */
+  /**
+   * The commands in it: argv alone, or what stands between a shell's operators; null where that is not
+   * certain.
+   */
   readonly parts: readonly (readonly string[])[] | null;
   /** Absolute, links resolved. */
   readonly cwd: string;
@@ -44,7 +50,9 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
 /** Enough to compare by eye; the whole is hashed. */
 const shownDigits = 16;
 
-/** The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing. */
+/**
+ * The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing.
+ */
 export function describeAction({
   argv,
   shell,

@@ -1,5 +1,5 @@
-// Whether a command may run: run, ask a person, or refuse; always with the reason. Pure. Whatever is not certain is asked about, and where
-// nobody may be asked it is refused.
+// Whether a command may run: run, ask a person, or refuse; always with the reason. Pure. Whatever is not
+// certain is asked about, and where nobody may be asked it is refused.
 import { visibleText } from "@parley/protocol";
 import type { BoundFile } from "./bound-file.ts";
 import type { ExecAction } from "./exec-action.ts";
@@ -13,13 +13,17 @@ type ExecAsk = "off" | "on-miss" | "always";
 export interface AllowedCommand {
   readonly command: string;
   /**
-   * Must match all arguments, joined by single spaces; an argument with white space in it never matches. Absent: what Parley vouches for. What
-   * it does not vouch for may run whatever the agent wrote, so a pattern allows that in the turns of owners.
+   * Must match all arguments, joined by single spaces; an argument with white space in it never matches.
+   * Absent: what Parley vouches for. What it does not vouch for may run whatever the agent wrote, so a
+   * pattern allows that in the turns of owners.
    */
   readonly argPattern?: string;
 }
 
-/** What a person allowed for good: exactly these words in exactly this folder and sandbox, with files as they were then. */
+/**
+ * What a person allowed for good: exactly these words in exactly this folder and sandbox, with files as they
+ * were then.
+ */
 export interface ExecGrant {
   readonly argv: readonly string[];
   readonly cwd: string;

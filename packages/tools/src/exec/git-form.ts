@@ -1,5 +1,6 @@
-// git's commands that only look, each with the options that are known to: none starts a hook, a filter, a viewer or another git, or writes a
-// file. A command or an option that is not listed here is not vouched for, also one that git would take for a shortened one.
+// git's commands that only look, each with the options that are known to: none starts a hook, a filter, a
+// viewer or another git, or writes a file. A command or an option that is not listed here is not vouched for,
+// also one that git would take for a shortened one.
 import { readForm, type Grammar, type KnownForm } from "./known-form.ts";
 
 const any = Number.POSITIVE_INFINITY;

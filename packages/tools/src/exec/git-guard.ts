@@ -1,5 +1,6 @@
-// Keeps git on this machine from starting what a repository names. A repository is a folder that an agent may have made, and its configuration
-// can name a program for nearly everything. Known harmless settings are kept; every other one is overridden with an empty value.
+// Keeps git on this machine from starting what a repository names. A repository is a folder that an agent may
+// have made, and its configuration can name a program for nearly everything. Known harmless settings are
+// kept; every other one is overridden with an empty value.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { Fault, isFault } from "@parley/protocol";
@@ -8,7 +9,9 @@ import { gitForm } from "./git-form.ts";
 import { withSettings } from "./git-settings.ts";
 import { programName } from "./program-name.ts";
 
-/** Settings of git-config(1) whose values are no programs and lead to none, in lower case as git lists them. */
+/**
+ * Settings of git-config(1) whose values are no programs and lead to none, in lower case as git lists them.
+ */
 const harmless = [
   /^(?:advice|author|branch|color|column|committer|feature|index|pack|pull|push|rerere|safe|tag|url|user)\./,
   /^extensions\./,
@@ -42,13 +45,17 @@ export interface Guarded {
   readonly env: CommandEnv;
 }
 
-/** `env`: what the command gets anyway. Throws Fault when the settings cannot be told. What is not git is left as it is. */
+/**
+ * `env`: what the command gets anyway. Throws Fault when the settings cannot be told. What is not git is left
+ * as it is.
+ */
 export async function guardGit(argv: readonly string[], cwd: string, env: CommandEnv): Promise<Guarded> {
   const [program = "", ...args] = argv;
   if (programName(program) !== "git") return { argv, env };
   const known = gitForm(args);
   const set = await settingsOf(program, known?.global ?? folderOf(args), cwd, env);
-  // What only looks needs nobody's settings; what was approved or runs in full mode keeps those of the machine and its user.
+  // What only looks needs nobody's settings; what was approved or runs in full mode keeps those of the
+  // machine and its user.
   const overridden = set.filter(
     ({ scope, name }) => (known !== null || scope === "local" || scope === "worktree") && !isHarmless(name),
   );

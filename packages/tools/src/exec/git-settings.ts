@@ -1,10 +1,14 @@
-// Settings for git by the environment: they win over every file of a repository, and reach what a script calls.
+// Settings for git by the environment: they win over every file of a repository, and reach what a script
+// calls.
 
 interface Env {
   readonly [name: string]: string;
 }
 
-/** Adds settings to those that the environment has already, which win over every file (git-config(1), GIT_CONFIG_COUNT). */
+/**
+ * Adds settings to those that the environment has already, which win over every file (git-config(1),
+ * GIT_CONFIG_COUNT).
+ */
 export function withSettings(env: Env, settings: readonly (readonly [name: string, value: string])[]): Env {
   const first = Number(env["GIT_CONFIG_COUNT"] ?? 0);
   const added = settings.flatMap(([name, value], index) => [

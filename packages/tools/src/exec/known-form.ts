@@ -1,10 +1,17 @@
-// How a program's arguments are read when Parley vouches for what they do: options by their exact names, operands by their place. An option
-// that is not in the grammar, also a shortened one, makes the whole command unknown.
+// How a program's arguments are read when Parley vouches for what they do: options by their exact names,
+// operands by their place. An option that is not in the grammar, also a shortened one, makes the whole
+// command unknown.
 
 export interface Grammar {
-  /** Single letters as getopt writes them: `n#` takes a number, `t:` a text, `u?` a text that must be attached. */
+  /**
+   * Single letters as getopt writes them: `n#` takes a number, `t:` a text, `u?` a text that must be
+   * attached.
+   */
   readonly short?: string;
-  /** Names without dashes: `name`, `name=` with a text, `name=#` with a number, `name[=]` with or without a text. */
+  /**
+   * Names without dashes: `name`, `name=` with a text, `name=#` with a number, `name[=]` with or without a
+   * text.
+   */
   readonly long?: string;
   /** `-5` is an option. */
   readonly digits?: boolean;
@@ -21,7 +28,9 @@ export interface Grammar {
   readonly writes?: boolean;
   /** Of a folder it would read what links in it lead to. */
   readonly filesOnly?: boolean;
-  /** One of these options must be there for operands to be text, which otherwise would be something to make. */
+  /**
+   * One of these options must be there for operands to be text, which otherwise would be something to make.
+   */
   readonly textOnlyWith?: readonly string[];
 }
 

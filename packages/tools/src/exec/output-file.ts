@@ -1,5 +1,6 @@
-// The output of a command on disk while it runs: what a person or the model reads later comes from this file, so memory holds none of it and
-// a crash keeps what was said so far. Bounded: past its limit output is counted and dropped.
+// The output of a command on disk while it runs: what a person or the model reads later comes from this file,
+// so memory holds none of it and a crash keeps what was said so far. Bounded: past its limit output is
+// counted and dropped.
 import { readdir } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { isFault } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// Which words of a command lead out of what the file tools may touch: a program that was allowed by its name reads and writes no more than they.
+// Which words of a command lead out of what the file tools may touch: a program that was allowed by its name
+// reads and writes no more than they.
 import { access, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isFault } from "@parley/protocol";
@@ -32,7 +33,8 @@ export async function outsideWords({
   rules,
 }: OutsideRequest): Promise<readonly string[]> {
   if (touches.length === 0) return [];
-  // Whoever put the workspace around the state folder: what looks through folders would look through that one.
+  // Whoever put the workspace around the state folder: what looks through folders would look through that
+  // one.
   const { root, forbidden = [] } = files.own;
   const around = forbidden.find((each) => each.startsWith(root.endsWith("/") ? root : `${root}/`));
   if (around !== undefined) return [around];
@@ -66,7 +68,8 @@ async function cannotBeRead(
     });
   } catch (error) {
     if (!isFault(error)) throw error;
-    // What is not there the program cannot reach either. Should it be there when it looks, ".." leads on from it.
+    // What is not there the program cannot reach either. Should it be there when it looks, ".." leads on from
+    // it.
     return !isFault(error, "missing") || climbs(path);
   }
 }

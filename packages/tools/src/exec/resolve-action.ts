@@ -1,4 +1,5 @@
-// From what the model sent to the canonical action: words split, the program found, the folder resolved, the environment checked.
+// From what the model sent to the canonical action: words split, the program found, the folder resolved, the
+// environment checked.
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
 import { walk, type ChangeRules, type Folder } from "../files/walk.ts";
@@ -33,7 +34,10 @@ export interface ExecPlace {
 
 const shell = "/bin/sh";
 
-/** `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a command starts in. Throws Fault. */
+/**
+ * `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a
+ * command starts in. Throws Fault.
+ */
 export function workOut<T>(
   request: ExecRequest,
   place: ExecPlace,

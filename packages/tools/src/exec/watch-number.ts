@@ -1,11 +1,15 @@
-// How many processes a command has, looked at now and then: for where the kernel does not hold it to a number, as it does not hold root.
+// How many processes a command has, looked at now and then: for where the kernel does not hold it to a
+// number, as it does not hold root.
 import type { Clock } from "@parley/protocol";
 import { markedPids } from "../process-group.ts";
 
 /** A fork bomb makes some thousand in this time, which a machine bears. */
 const lookEveryMs = 500;
 
-/** `id`: the mark of the command. Calls `tooMany` once, with the number, when there are more than `most`. Returns how to stop looking. */
+/**
+ * `id`: the mark of the command. Calls `tooMany` once, with the number, when there are more than `most`.
+ * Returns how to stop looking.
+ */
 export function watchNumber(
   id: string,
   most: number,

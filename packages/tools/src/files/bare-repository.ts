@@ -19,7 +19,10 @@ export async function isRepository(folder: string, more = ""): Promise<boolean> 
   return whole.includes(true);
 }
 
-/** The folder in which a file at `path` would be part of one, also where the file completes it; null where there is none. */
+/**
+ * The folder in which a file at `path` would be part of one, also where the file completes it; null where
+ * there is none.
+ */
 export async function bareRepositoryAt(root: string, path: string): Promise<string | null> {
   const parts = path.split("/");
   for (const [depth, next] of parts.entries()) {

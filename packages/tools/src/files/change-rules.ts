@@ -1,5 +1,5 @@
-// The rules by which one turn's tools change a workspace. Files that enter prompts are an owner's to write; anybody
-// else writes a proposal, which carries who made it, where and when, and never enters a prompt.
+// The rules by which one turn's tools change a workspace. Files that enter prompts are an owner's to write;
+// anybody else writes a proposal, which carries who made it, where and when, and never enters a prompt.
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { ToolContext } from "../context.ts";

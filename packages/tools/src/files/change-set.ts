@@ -1,5 +1,6 @@
-// Several files changed as one: all of them or none, also when the process dies in between. Drafts lie beside their targets; a plan names
-// them before they are written; renaming the plan is the commit; what a dead process had committed is finished by whoever comes next.
+// Several files changed as one: all of them or none, also when the process dies in between. Drafts lie beside
+// their targets; a plan names them before they are written; renaming the plan is the commit; what a dead
+// process had committed is finished by whoever comes next.
 import { readdir, rename, unlink } from "node:fs/promises";
 import { Fault, isFault } from "@parley/protocol";
 import { z } from "zod";
@@ -24,7 +25,10 @@ export interface Change {
 }
 
 const folder = ".parley/changes";
-/** Read back from the workspace, where anybody may have written it: a draft is a bare name, and paths are walked like all others. */
+/**
+ * Read back from the workspace, where anybody may have written it: a draft is a bare name, and paths are
+ * walked like all others.
+ */
 const step = z.object({
   path: z.string(),
   draft: z.string().regex(draftPattern).nullable(),
@@ -35,7 +39,10 @@ type Step = z.infer<typeof step>;
 
 let plans = 0;
 
-/** Throws Fault("conflict") when a file is no longer what it was; then nothing has changed. The caller holds `files.exclusive`. */
+/**
+ * Throws Fault("conflict") when a file is no longer what it was; then nothing has changed. The caller holds
+ * `files.exclusive`.
+ */
 export async function applyChanges(files: Rooted, changes: readonly Change[]): Promise<void> {
   const name = `${process.pid}-${(plans += 1)}`;
   const steps = changes.map(({ path, before, after }): Step => ({
@@ -79,7 +86,10 @@ function plansOf({ root, alsoKnownAs = [], forbidden = [] }: Rooted): Rooted {
   return rooted({ root, alsoKnownAs, forbidden });
 }
 
-/** Finishes what was committed, drops what was not. Call before the first change of a process. Returns what could not be finished. */
+/**
+ * Finishes what was committed, drops what was not. Call before the first change of a process. Returns what
+ * could not be finished.
+ */
 export async function finishChanges(files: Rooted): Promise<readonly string[]> {
   const names = await at(files, folder, false, async ({ folder: open, name, stat }) =>
     stat?.isDirectory() === true ? readdir(entryPath(open, name)) : [],

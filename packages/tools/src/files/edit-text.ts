@@ -1,5 +1,5 @@
-// Replaces exact passages of a text. A passage is found whatever the file's line endings are, must stand there exactly once, and everything
-// outside it keeps its bytes.
+// Replaces exact passages of a text. A passage is found whatever the file's line endings are, must stand
+// there exactly once, and everything outside it keeps its bytes.
 import type { Newline } from "./text.ts";
 
 export interface TextEdit {
@@ -11,7 +11,10 @@ export type Edited =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
-/** All passages are looked for in the text as it is now, so edits do not depend on each other; overlapping ones are refused. */
+/**
+ * All passages are looked for in the text as it is now, so edits do not depend on each other; overlapping
+ * ones are refused.
+ */
 export function editText(text: string, newline: Newline, edits: readonly TextEdit[]): Edited {
   const plain = text.replaceAll("\r\n", "\n");
   const spans: { readonly from: number; readonly to: number; readonly newText: string }[] = [];

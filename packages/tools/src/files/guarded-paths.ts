@@ -1,7 +1,7 @@
-// The one list of what is guarded in a workspace, for file tools, commands in a sandbox and the check after them.
-// Settings that programs read by themselves are all names that begin with a dot, but for a few known to hold data
-// alone: next year's tools bring names that no list of bad ones has. Files that enter prompts are listed by name,
-// because Parley itself decides which those are (docs/decisions/0009).
+// The one list of what is guarded in a workspace, for file tools, commands in a sandbox and the check after
+// them. Settings that programs read by themselves are all names that begin with a dot, but for a few known to
+// hold data alone: next year's tools bring names that no list of bad ones has. Files that enter prompts are
+// listed by name, because Parley itself decides which those are (docs/decisions/0009).
 export type Guard =
   /** Git runs what stands there, whoever calls it. */
   | "git"
@@ -77,8 +77,8 @@ function foldedParts(path: string): readonly string[] {
 }
 
 /**
- * As the most forgiving file system reads a name: any case, composed or not, without the characters that HFS+ leaves
- * out, without what NTFS drops at the end and takes for a stream, and by its short name.
+ * As the most forgiving file system reads a name: any case, composed or not, without the characters that HFS+
+ * leaves out, without what NTFS drops at the end and takes for a stream, and by its short name.
  */
 function folded(name: string): string {
   const plain = name

@@ -1,6 +1,6 @@
-// Folders that a command closed before it ended (chmod 555, chmod 000), so that nobody could take away what lies in
-// them. Their owner, who is the gateway's user, opens them again.
-// And files that would lend that user's rights to others.
+// Folders that a command closed before it ended (chmod 555, chmod 000), so that nobody could take away what
+// lies in them. Their owner, who is the gateway's user, opens them again. And files that would lend that
+// user's rights to others.
 import { constants } from "node:fs";
 import { chmod, open, type FileHandle } from "node:fs/promises";
 import { isFault } from "@parley/protocol";
@@ -11,8 +11,8 @@ const O_PATH = 0o10000000;
 const ours = 0o700;
 
 /**
- * Lets the gateway read and change the folders down to `path`, and `path` itself if it is one. No link is followed.
- * False where it cannot: they are somebody else's, or the system has no such way to name a folder.
+ * Lets the gateway read and change the folders down to `path`, and `path` itself if it is one. No link is
+ * followed. False where it cannot: they are somebody else's, or the system has no such way to name a folder.
  */
 export async function openUp(root: string, path: string): Promise<boolean> {
   if (process.platform !== "linux") return false;
@@ -40,7 +40,10 @@ export async function openUp(root: string, path: string): Promise<boolean> {
 
 const otherRights = 0o6000;
 
-/** Takes from a file that whoever runs it has its owner's rights (chmod u+s), which other users of the machine could use. */
+/**
+ * Takes from a file that whoever runs it has its owner's rights (chmod u+s), which other users of the machine
+ * could use.
+ */
 export async function dropOtherRights(root: string, path: string): Promise<void> {
   if (process.platform !== "linux") return;
   await walk({ root }, path, false, async ({ folder, name }) => {

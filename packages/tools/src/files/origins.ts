@@ -1,6 +1,6 @@
-// The authors of what enters prompts, where that was not an owner outside a sandbox. They are kept outside the
-// workspace, so that nothing which can write the files can write this too. Content counts, by its hash: once an
-// owner changed the file, it is the owner's.
+// The authors of what enters prompts, where that was not an owner outside a sandbox. They are kept outside
+// the workspace, so that nothing which can write the files can write this too. Content counts, by its hash:
+// once an owner changed the file, it is the owner's.
 import { guardOf } from "./guarded-paths.ts";
 
 export interface Origin {
@@ -18,7 +18,10 @@ export interface Watch {
   readonly origin: Origin;
   /** More paths that enter prompts. */
   readonly alsoPrompt: readonly string[];
-  /** In a sandbox: the guarded paths that were there, each with the file's identity. They are mounted read-only. */
+  /**
+   * In a sandbox: the guarded paths that were there, each with the file's identity. They are mounted
+   * read-only.
+   */
   readonly guarded?: { readonly [path: string]: string };
   /** Of files that enter prompts: what they held. */
   readonly prompts: { readonly [path: string]: string };
@@ -34,7 +37,10 @@ export interface PathHash {
 /** `made`: meanwhile, for commands that ran already when this one began. */
 export type Begun = Omit<Watch, "id" | "made"> & Partial<Pick<Watch, "made">>;
 
-/** Whether this content was there before the command began, or is Parley's own. Whatever replaces a mounted file undoes its mount. */
+/**
+ * Whether this content was there before the command began, or is Parley's own. Whatever replaces a mounted
+ * file undoes its mount.
+ */
 export function isOlder({ prompts, made, alsoPrompt }: Watch, { path, sha256 }: PathHash): boolean {
   if (guardOf(path, alsoPrompt) !== "prompt") return true; // None of its business.
   return sha256 === prompts[path] || sha256 === made[path];

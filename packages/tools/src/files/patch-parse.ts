@@ -101,7 +101,8 @@ function parseHunks(lines: readonly string[], start: number): readonly Hunk[] {
     if (anchor !== null) {
       // Anchors that follow each other narrow the place down: a class, then a method of it.
       const hunk: Draft = open === null || isBegun(open) ? begin() : open;
-      // What a unified diff has there: line numbers are not trusted, and the text behind them is no whole line.
+      // What a unified diff has there: line numbers are not trusted, and the text behind them is no whole
+      // line.
       if (anchor[1] !== undefined && anchor[1] !== "" && !/^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/.test(anchor[1]))
         hunk.anchors.push(anchor[1]);
       continue;

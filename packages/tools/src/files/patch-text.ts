@@ -1,5 +1,6 @@
-// Applies the hunks of one file to its text. A hunk must be found where its lines are; where spaces at the ends of lines differ it still fits,
-// where a place is not the only one the patch must say more. Kept lines and line endings stay as they are.
+// Applies the hunks of one file to its text. A hunk must be found where its lines are; where spaces at the
+// ends of lines differ it still fits, where a place is not the only one the patch must say more. Kept lines
+// and line endings stay as they are.
 import { Fault } from "@parley/protocol";
 import type { Hunk } from "./patch-parse.ts";
 import type { Newline } from "./text.ts";

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { promptFolders, promptNames } from "./guarded-paths.ts";
 import { ignoring } from "./walk.ts";
 
-/** Relative to the root. Some of the names may not be there. Of the folders only texts: nothing else is told. */
+/**
+ * Relative to the root. Some of the names may not be there. Of the folders only texts: nothing else is told.
+ */
 export async function promptFiles(root: string, more: readonly string[]): Promise<readonly string[]> {
   const below = await Promise.all(
     [...new Set<string>([...promptFolders, ...more])].map((folder) => filesBelow(root, folder)),
@@ -12,7 +14,9 @@ export async function promptFiles(root: string, more: readonly string[]): Promis
   return [...promptNames, ...below.flat().filter((path) => path.toLowerCase().endsWith(".md"))];
 }
 
-/** However many there are: what is left out here would pass for older. Folders that are links are not entered. */
+/**
+ * However many there are: what is left out here would pass for older. Folders that are links are not entered.
+ */
 export async function filesBelow(root: string, folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   const open = [folder];

@@ -1,5 +1,6 @@
-// What tools do to files below a root: open one, replace one whole, remove one. All by way of `walk`, so none of it leaves the root; all
-// replacing is a rename, so a crash leaves the old file or the new one, and a link from outside to the same content keeps what it had.
+// What tools do to files below a root: open one, replace one whole, remove one. All by way of `walk`, so none
+// of it leaves the root; all replacing is a rename, so a crash leaves the old file or the new one, and a link
+// from outside to the same content keeps what it had.
 import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { open, rename, unlink, type FileHandle } from "node:fs/promises";
@@ -35,7 +36,10 @@ export interface Rooted extends RootSpec {
   withFile<T>(path: string, use: (file: OpenFile) => Promise<T>): Promise<T>;
   /** Null when there is no such file. Throws Fault("invalid") beyond `wholeFileBytes`. */
   readWhole(path: string): Promise<WholeFile | null>;
-  /** Creates the folders on the way. Keeps the mode of a file that was there. Returns the path below the root, links resolved. */
+  /**
+   * Creates the folders on the way. Keeps the mode of a file that was there. Returns the path below the root,
+   * links resolved.
+   */
   replace(path: string, bytes: Uint8Array): Promise<{ readonly path: string; readonly created: boolean }>;
   remove(path: string): Promise<void>;
   /** A file that is open for appending, made anew with its folders. The caller closes it. */
@@ -192,7 +196,10 @@ export async function dropDraft(folder: Folder, draft: string): Promise<void> {
   await unlink(entryPath(folder, draft)).catch(ignoring("ENOENT"));
 }
 
-/** What else is called this file may lie outside the root. Below node_modules package managers link from stores of their own. */
+/**
+ * What else is called this file may lie outside the root. Below node_modules package managers link from
+ * stores of their own.
+ */
 export function isLinkedElsewhere(path: string, { nlink }: Stats): boolean {
   return nlink > 1 && !path.split("/").includes("node_modules");
 }

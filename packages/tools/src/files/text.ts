@@ -1,4 +1,5 @@
-// What the bytes of a file are: text with its byte order mark and line ending, a picture, or something else. Editing keeps both marks.
+// What the bytes of a file are: text with its byte order mark and line ending, a picture, or something else.
+// Editing keeps both marks.
 
 export type Newline = "\n" | "\r\n";
 

@@ -1,6 +1,7 @@
-// The one way from a path that somebody wrote to a place below a root. Every component is opened by itself, relative to the folder that is
-// already open, and never through a link: a link is read and its target walked in the same way, so nothing that is swapped between a check
-// and its use can lead outside. Everything that reads or writes the workspace goes through here.
+// The one way from a path that somebody wrote to a place below a root. Every component is opened by itself,
+// relative to the folder that is already open, and never through a link: a link is read and its target walked
+// in the same way, so nothing that is swapped between a check and its use can lead outside. Everything that
+// reads or writes the workspace goes through here.
 import { constants, type Stats } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath, stat, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +13,10 @@ export interface RootSpec {
   readonly root: string;
   /** Other spellings of the root: where it lies inside a sandbox. */
   readonly alsoKnownAs?: readonly string[];
-  /** Folders below the root that may not be entered, absolute: the state folder, when somebody put the workspace around it. */
+  /**
+   * Folders below the root that may not be entered, absolute: the state folder, when somebody put the
+   * workspace around it.
+   */
   readonly forbidden?: readonly string[];
   /** Nothing below the root is reached but these folders of it, wherever links lead. */
   readonly only?: readonly string[];
@@ -51,8 +55,9 @@ const mostLinks = 40;
 const longestPath = 4_096;
 
 /**
- * The name of an entry of an open folder, for calls that take a path. On Linux /proc/self/fd names the folder itself, whatever its path became
- * meanwhile: as good as openat(2). Elsewhere it is the folder's path, and `enter` looks again that it still is that folder.
+ * The name of an entry of an open folder, for calls that take a path. On Linux /proc/self/fd names the folder
+ * itself, whatever its path became meanwhile: as good as openat(2). Elsewhere it is the folder's path, and
+ * `enter` looks again that it still is that folder.
  */
 export function entryPath(folder: Folder, name: string): string {
   return process.platform === "linux"
@@ -64,7 +69,9 @@ function entryStat(folder: Folder, name: string): Promise<Stats | null> {
   return lstat(entryPath(folder, name)).catch(ignoring("ENOENT"));
 }
 
-/** The components of `path` below the root; null when it is absolute and elsewhere. Throws Fault("invalid"). */
+/**
+ * The components of `path` below the root; null when it is absolute and elsewhere. Throws Fault("invalid").
+ */
 export function partsBelow(spec: RootSpec, path: string, realRoot?: string): string[] | null {
   if (path.trim() === "") throw new Fault("invalid", "the path is empty; name a file");
   if (path.includes("\0") || path.length > longestPath)
@@ -83,8 +90,9 @@ export function partsBelow(spec: RootSpec, path: string, realRoot?: string): str
 }
 
 /**
- * Walks to `path` and hands its place to `use`; the folders are closed afterwards. `make` creates the missing folders on the way.
- * Throws Fault: `denied` outside the root, and where the rules refuse it when `make`, `missing` where a folder on the way is not there, `invalid` where a file is in the way.
+ * Walks to `path` and hands its place to `use`; the folders are closed afterwards. `make` creates the missing
+ * folders on the way. Throws Fault: `denied` outside the root, and where the rules refuse it when `make`,
+ * `missing` where a folder on the way is not there, `invalid` where a file is in the way.
  */
 export async function walk<T>(
   spec: RootSpec,

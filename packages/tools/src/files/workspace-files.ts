@@ -1,5 +1,6 @@
-// The files that tools may reach: one folder to work in, and folders that may only be read, such as those of skills. Whoever makes tools
-// hands all of them the same value for the same folder, because changes wait for each other here.
+// The files that tools may reach: one folder to work in, and folders that may only be read, such as those of
+// skills. Whoever makes tools hands all of them the same value for the same folder, because changes wait for
+// each other here.
 import { posix } from "node:path";
 import { isFault } from "@parley/protocol";
 import { once } from "../once.ts";
@@ -14,7 +15,10 @@ export interface WorkspaceFilesOptions {
   readonly inside?: string;
   readonly readOnly?: boolean;
   readonly readRoots?: readonly string[];
-  /** Folders of another root that are read as if they lay here: skills of a workspace that a sandbox does not show. */
+  /**
+   * Folders of another root that are read as if they lay here: skills of a workspace that a sandbox does not
+   * show.
+   */
   readonly lent?: { readonly root: string; readonly folders: readonly string[] };
   /** Paths below it may begin with "~" in what is only read: so the prompt tells where skills are. */
   readonly userHome?: string;
@@ -26,7 +30,10 @@ export interface WorkspaceFiles {
   readonly readOnly: boolean;
   /** The folder to read this path from. */
   readable(path: string): Rooted;
-  /** The folder to work in, by these rules. What a dead process left half done is finished before it is handed out. */
+  /**
+   * The folder to work in, by these rules. What a dead process left half done is finished before it is handed
+   * out.
+   */
   writable(rules?: ChangeRules): Promise<Rooted>;
   /** The same, for what changes no file of the agent's: the logs of commands. */
   readonly own: Rooted;
@@ -62,7 +69,8 @@ export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
           strict
         );
       if (!path.startsWith("/")) return inWork(path);
-      // First: a read root may lie in a folder of the workspace that is forbidden, as the managed skills do in the state folder.
+      // First: a read root may lie in a folder of the workspace that is forbidden, as the managed skills do
+      // in the state folder.
       return others.find((each) => partsBelow(each, path) !== null) ?? inWork(path);
     },
     async writable(rules) {
@@ -73,7 +81,10 @@ export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
   };
 }
 
-/** What is lent comes first, so that nothing written here can pose as it; what it does not have is looked for here. */
+/**
+ * What is lent comes first, so that nothing written here can pose as it; what it does not have is looked for
+ * here.
+ */
 function lending(
   work: Rooted,
   { root, folders }: NonNullable<WorkspaceFilesOptions["lent"]>,

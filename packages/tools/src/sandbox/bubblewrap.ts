@@ -1,6 +1,8 @@
-// Commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an empty /tmp, nothing else of the
-// machine; no network unless it is allowed; no capabilities; ended with the gateway. Linux only. Memory and processor time are bounded for each
-// process; how many there are, for all of a sandbox together (the kernel counts a namespace's users by themselves); root is not held to that, so there they are counted now and then.
+// Commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an
+// empty /tmp, nothing else of the machine; no network unless it is allowed; no capabilities; ended with the
+// gateway. Linux only. Memory and processor time are bounded for each process; how many there are, for all of
+// a sandbox together (the kernel counts a namespace's users by themselves); root is not held to that, so
+// there they are counted now and then.
 import { execFile } from "node:child_process";
 import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -20,7 +22,10 @@ import {
 
 const path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/** What programs need to resolve names, find libraries, check certificates and tell the time. Nothing with accounts' secrets in it. */
+/**
+ * What programs need to resolve names, find libraries, check certificates and tell the time. Nothing with
+ * accounts' secrets in it.
+ */
 const systemFiles = [
   "alternatives ca-certificates ca-certificates.conf crypto-policies group hosts host.conf ld.so.cache ld.so.conf ld.so.conf.d localtime",
   "mime.types nsswitch.conf passwd pki profile protocols resolv.conf services ssl terminfo timezone",
@@ -30,8 +35,9 @@ const systemFiles = [
   .map((name) => `/etc/${name}`);
 
 /**
- * What the kernel lets a user change whose number is root's, capabilities or not: core_pattern would run a program on the machine itself.
- * bubblewrap covers a part of it; the list is the one of containers (runc's readonlyPaths), with folders of drivers.
+ * What the kernel lets a user change whose number is root's, capabilities or not: core_pattern would run a
+ * program on the machine itself. bubblewrap covers a part of it; the list is the one of containers (runc's
+ * readonlyPaths), with folders of drivers.
  */
 const kernelSettings = "sys sysrq-trigger irq bus fs acpi asound scsi driver dynamic_debug"
   .split(" ")
@@ -107,8 +113,9 @@ export async function bubblewrap(
   return {
     path,
     wrap({ argv, cwd, env, guarded }) {
-      // Not --new-session: our commands lead sessions of their own already, and whatever is inside must stay in the group that is ended with
-      // them. --die-with-parent alone leaves a gap: its inner process asks for it a moment after the command has started.
+      // Not --new-session: our commands lead sessions of their own already, and whatever is inside must stay
+      // in the group that is ended with them. --die-with-parent alone leaves a gap: its inner process asks
+      // for it a moment after the command has started.
       const chdir = ["--chdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`];
       const inner = readOnly ? [] : innerView(bwrap, guarded, chdir);
       // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
@@ -134,8 +141,9 @@ export async function bubblewrap(
 }
 
 /**
- * A second bubblewrap inside the first one mounts the guarded paths. A command in another sandbox can turn any of them
- * into a link meanwhile; followed from in here, such a link leads to nothing that the sandbox does not show anyway.
+ * A second bubblewrap inside the first one mounts the guarded paths. A command in another sandbox can turn
+ * any of them into a link meanwhile; followed from in here, such a link leads to nothing that the sandbox
+ * does not show anyway.
  */
 function innerView(
   bwrap: string,
@@ -154,8 +162,9 @@ function innerView(
 }
 
 /**
- * Folders with something below that is mounted are mounted too, as they are: nobody can rename what is mounted. A
- * command in another sandbox could otherwise move them away just before the mount, which would then cover nothing.
+ * Folders with something below that is mounted are mounted too, as they are: nobody can rename what is
+ * mounted. A command in another sandbox could otherwise move them away just before the mount, which would
+ * then cover nothing.
  */
 function pins(paths: readonly string[], from: string): readonly (readonly string[])[] {
   return [...new Set(paths.flatMap(foldersOf))]
@@ -169,12 +178,16 @@ function hide(path: string): readonly string[] {
 }
 
 /**
- * With a user namespace of its own, also for root, who would get none. A command may look into processes of its own
- * namespace alone; into the first bubblewrap, by /proc/1/root, it would find what is guarded unguarded.
+ * With a user namespace of its own, also for root, who would get none. A command may look into processes of
+ * its own namespace alone; into the first bubblewrap, by /proc/1/root, it would find what is guarded
+ * unguarded.
  */
 const nested = ["--unshare-user", "--die-with-parent", "--cap-drop", "ALL", "--dev-bind", "/", "/"];
 
-/** The kernel lets root's number stand in a second user namespace only then; the second one drops this before the command starts. */
+/**
+ * The kernel lets root's number stand in a second user namespace only then; the second one drops this before
+ * the command starts.
+ */
 function mapsRoot(inner: readonly string[]): readonly string[] {
   return process.getuid?.() === 0 && inner.length > 0 ? ["--cap-add", "CAP_SETFCAP"] : [];
 }
@@ -220,7 +233,10 @@ function nests(bwrap: string): Promise<void> {
   return tried;
 }
 
-/** Since 0.7 it can bound the folders that it keeps in memory; before, they have the half of the machine's that the kernel gives. */
+/**
+ * Since 0.7 it can bound the folders that it keeps in memory; before, they have the half of the machine's
+ * that the kernel gives.
+ */
 async function knowsSizes(bwrap: string): Promise<boolean> {
   const { stdout } = await promisify(execFile)(bwrap, ["--version"]).catch((cause: unknown) => {
     throw new Fault("unsupported", `the sandbox needs bubblewrap, and ${bwrap} does not start`, { cause });

@@ -1,5 +1,6 @@
-// Each command in a container of its own, removed when it ends: its root read-only, no capabilities, no new privileges, no network unless it
-// is allowed, memory, processes and processors bounded by the kernel's control groups.
+// Each command in a container of its own, removed when it ends: its root read-only, no capabilities, no new
+// privileges, no network unless it is allowed, memory, processes and processors bounded by the kernel's
+// control groups.
 import { Fault } from "@parley/protocol";
 import { findProgram } from "../find-program.ts";
 import { foldersOf } from "./guard-scan.ts";
@@ -101,7 +102,8 @@ export function dockerCommand(
       ...mounts.readRoots.map((root) => mount(root, root, true)),
       ...mounts.hidden.map((each) => ["--tmpfs", `${each}:ro`]),
       ["--workdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`, "--env", `HOME=${mounts.userHome}`],
-      // Names alone: docker takes the values from its own environment, which others on the machine cannot read.
+      // Names alone: docker takes the values from its own environment, which others on the machine cannot
+      // read.
       ...Object.keys(inside).map((key) => ["--env", key]),
       pty ? ["--tty"] : [],
       pty || input ? ["--interactive"] : [],

@@ -1,5 +1,6 @@
-// Looks through a workspace for what a command in a sandbox may not change: guarded paths, git's folders whatever
-// they are called, and files that have another name (hard links). Links are not followed, only told where they lead.
+// Looks through a workspace for what a command in a sandbox may not change: guarded paths, git's folders
+// whatever they are called, and files that have another name (hard links). Links are not followed, only told
+// where they lead.
 import type { Dir, Dirent, Stats } from "node:fs";
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -38,8 +39,8 @@ export interface ScanRequest {
   /** Folders that no command sees, absolute. */
   readonly hidden: readonly string[];
   /**
-   * After a command: what was there before, by path. Then everything is looked at, however much it is, and folders
-   * that the command closed are opened.
+   * After a command: what was there before, by path. Then everything is looked at, however much it is, and
+   * folders that the command closed are opened.
    */
   readonly before?: { readonly [path: string]: string };
 }
@@ -73,7 +74,10 @@ export async function scanGuarded(
     if (below !== "" && !below.startsWith("..")) readOnly.add(below);
   }
 
-  /** What is not UTF-8 cannot be named to bubblewrap: it is told by what it reads like, and before a command nothing may be written. */
+  /**
+   * What is not UTF-8 cannot be named to bubblewrap: it is told by what it reads like, and before a command
+   * nothing may be written.
+   */
   function guardNameless(path: string): void {
     nameless = true;
     guarded.set(path, "not UTF-8");
@@ -182,7 +186,10 @@ export async function scanGuarded(
 const ofRepository =
   "HEAD commondir config config.worktree hooks info objects refs packed-refs modules worktrees".split(" ");
 
-/** The first one fetches as many as are asked for; the rest of them is in memory then, and a promise for each would cost more. */
+/**
+ * The first one fetches as many as are asked for; the rest of them is in memory then, and a promise for each
+ * would cost more.
+ */
 async function readSome(dir: Dir): Promise<readonly Dirent[]> {
   const found: Dirent[] = [];
   for (let entry = await dir.read(); entry !== null; entry = dir.readSync()) {
@@ -208,12 +215,17 @@ function identityOf(stat: Stats): string {
   return `${stat.isSymbolicLink() ? link : ""}${stat.dev}:${stat.ino}:${stat.birthtimeMs}`;
 }
 
-/** Of what cannot have been replaced or renamed by a command, because it is mounted; a folder above it can. */
+/**
+ * Of what cannot have been replaced or renamed by a command, because it is mounted; a folder above it can.
+ */
 export function isMounted(identity: string): boolean {
   return !identity.startsWith(link);
 }
 
-/** Of the first files of a folder of packages: their other names lie in a store that all projects of the machine share. */
+/**
+ * Of the first files of a folder of packages: their other names lie in a store that all projects of the
+ * machine share.
+ */
 async function hasLinks(folder: string): Promise<boolean> {
   let files = 0;
   const open = [folder];

@@ -1,6 +1,7 @@
-// Around a command that may not change what is guarded. Before: all that lies there is found, so that it is mounted
-// read-only, and written down. After: whatever could not be mounted, because it was not there, is put aside; and on the
-// host, what a stranger's command changed in files that enter prompts is written down as theirs.
+// Around a command that may not change what is guarded. Before: all that lies there is found, so that it is
+// mounted read-only, and written down. After: whatever could not be mounted, because it was not there, is put
+// aside; and on the host, what a stranger's command changed in files that enter prompts is written down as
+// theirs.
 import { execFile } from "node:child_process";
 import { chmod, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -43,8 +44,8 @@ interface Running {
 const running = new Map<string, Set<Running>>();
 
 /**
- * A command in a sandbox that may write the workspace. `byName`: its mounts are named on the host, where another
- * command could turn a name into a link before it is mounted. Then only one at a time may write.
+ * A command in a sandbox that may write the workspace. `byName`: its mounts are named on the host, where
+ * another command could turn a name into a link before it is mounted. Then only one at a time may write.
  */
 export async function watchSandboxed(request: WatchRequest, byName: boolean): Promise<Watched> {
   const { root, origin, alsoPrompt, hidden, origins } = request;
@@ -64,8 +65,8 @@ export async function watchSandboxed(request: WatchRequest, byName: boolean): Pr
     await makeOwnFolder(root);
     const { guarded: found, readOnly, masked, tooMuch } = await scanGuarded({ root, alsoPrompt, hidden });
     const hashed = await hashes(root, await promptFiles(root, alsoPrompt));
-    // All that can have made something until now. What none of them found either was there before; the rest is put
-    // aside by each of them, as long as Parley did not make it.
+    // All that can have made something until now. What none of them found either was there before; the rest
+    // is put aside by each of them, as long as Parley did not make it.
     const started = [...new Set([...othersBefore, ...here])].flatMap(({ begun }) =>
       begun === null ? [] : [begun],
     );
@@ -127,13 +128,19 @@ async function makeOwnFolder(root: string): Promise<void> {
     );
 }
 
-/** A command in a sandbox with a folder of its own, which several sessions may share: what Parley keeps there is out of its reach. */
+/**
+ * A command in a sandbox with a folder of its own, which several sessions may share: what Parley keeps there
+ * is out of its reach.
+ */
 export async function watchScratch(root: string): Promise<Watched> {
   await makeOwnFolder(root);
   return { view: { ...nothingGuarded, readOnly: [ownFolder] }, note: null, end: async () => "" };
 }
 
-/** A command in a sandbox that may only read the workspace: files that have another name outside are hidden from it. */
+/**
+ * A command in a sandbox that may only read the workspace: files that have another name outside are hidden
+ * from it.
+ */
 export async function watchReader({ root, alsoPrompt, hidden }: WatchRequest): Promise<Watched> {
   const { masked } = await scanGuarded({ root, alsoPrompt, hidden });
   return { view: { ...nothingGuarded, masked }, note: null, end: async () => "" };
@@ -201,7 +208,10 @@ async function newlyGuarded(watch: Watch, hidden: readonly string[]): Promise<re
   return found;
 }
 
-/** A folder that was renamed takes along what lies in it. An editor replaces a prompt file: its content tells then. */
+/**
+ * A folder that was renamed takes along what lies in it. An editor replaces a prompt file: its content tells
+ * then.
+ */
 function isKnown({ guarded = {}, alsoPrompt }: Watch, path: string, identity: string): boolean {
   if (guarded[path] === identity || (guardOf(path, alsoPrompt) === "prompt" && path in guarded)) return true;
   return isMounted(identity) && Object.values(guarded).includes(identity);

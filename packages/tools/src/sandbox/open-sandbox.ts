@@ -1,4 +1,5 @@
-// Opens the sandbox that the configuration asks for, with the folder that it works in. What is asked for and cannot be had is an error.
+// Opens the sandbox that the configuration asks for, with the folder that it works in. What is asked for and
+// cannot be had is an error.
 import { createHash } from "node:crypto";
 import { mkdir, realpath } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
@@ -50,11 +51,15 @@ export function noSandbox(workspace: string, path: string): Sandbox {
   };
 }
 
-/** Throws Fault("unsupported") when this machine cannot: a sandbox that is asked for and not there must not become none. */
+/**
+ * Throws Fault("unsupported") when this machine cannot: a sandbox that is asked for and not there must not
+ * become none.
+ */
 export async function openSandbox(settings: SandboxSettings, request: SandboxRequest): Promise<Sandbox> {
   const { workspaceAccess: access, network } = settings;
   const workspace = access === "none" ? await scratch(settings, request) : request.workspace;
-  // What lies in the workspace is there already; a name in it could be made to lead anywhere before it is mounted.
+  // What lies in the workspace is there already; a name in it could be made to lead anywhere before it is
+  // mounted.
   const readRoots = request.readRoots.filter((root) => relative(request.workspace, root).startsWith(".."));
   const userHome = access === "rw" ? "/tmp" : insidePath;
   const hidden = await hiddenInside(request.hidden, [

@@ -1,9 +1,12 @@
-// Where commands run and which folder file tools see. A sandbox turns a command into another one that runs it inside; the file tools need no
-// process of their own in there: they are rooted, through the same link-proof walk, in the very folder that is mounted, so they can reach
-// exactly what a command inside can, and nothing is writable for them that is not writable for it.
+// Where commands run and which folder file tools see. A sandbox turns a command into another one that runs it
+// inside; the file tools need no process of their own in there: they are rooted, through the same link-proof
+// walk, in the very folder that is mounted, so they can reach exactly what a command inside can, and nothing
+// is writable for them that is not writable for it.
 export interface SandboxSettings {
   readonly backend: "bubblewrap" | "docker";
-  /** Whose scratch folder it is, where the workspace is not mounted. Each command has a sandbox of its own. */
+  /**
+   * Whose scratch folder it is, where the workspace is not mounted. Each command has a sandbox of its own.
+   */
   readonly scope: "session" | "agent" | "shared";
   readonly workspaceAccess: "none" | "ro" | "rw";
   readonly network: boolean;
@@ -55,7 +58,10 @@ export interface Mounts {
   readonly userHome: string;
   /** Readable inside under their own paths: skills. */
   readonly readRoots: readonly string[];
-  /** As they would be seen inside, below the workspace or a folder of `readRoots`: an empty folder is shown for each. */
+  /**
+   * As they would be seen inside, below the workspace or a folder of `readRoots`: an empty folder is shown
+   * for each.
+   */
   readonly hidden: readonly string[];
 }
 

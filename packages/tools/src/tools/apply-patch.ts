@@ -1,4 +1,5 @@
-// Applies a patch over several files: all of it or none. Everything is worked out in memory first; then the files change as one.
+// Applies a patch over several files: all of it or none. Everything is worked out in memory first; then the
+// files change as one.
 import { normalize } from "node:path/posix";
 import { Fault } from "@parley/protocol";
 import { z } from "zod";

@@ -1,10 +1,11 @@
-// Runs a command: what policy and approvals let through, exactly that, in the workspace or its sandbox. It may go on in the background; its
-// end is pushed to the session. Its whole output is in a file from the first byte on.
+// Runs a command: what policy and approvals let through, exactly that, in the workspace or its sandbox. It
+// may go on in the background; its end is pushed to the session. Its whole output is in a file from the first
+// byte on.
 import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
 import type { ExecPorts, ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
-import type { Command } from "../exec/commands.ts";
+import type { Command } from "../exec/command.ts";
 import { commandEnv } from "../exec/environment.ts";
 import { actionHash, describeAction, type ExecAction } from "../exec/exec-action.ts";
 import { execDecision } from "../exec/exec-decision.ts";
@@ -141,7 +142,8 @@ async function startNow(
   const watched = await watch(context, scope);
   const guarded = watched?.view ?? nothingGuarded;
   const wrapped = sandbox.wrap({ ...command, cwd: folder.path, pty, input, guarded });
-  // On Linux the folder that was resolved, whatever its path has become since; a terminal starts its command in a way that needs the path.
+  // On Linux the folder that was resolved, whatever its path has become since; a terminal starts its command
+  // in a way that needs the path.
   const cwd = sandbox.kind !== "none" ? "/" : pty ? action.cwd : entryPath(folder, ".");
   const started = ports.commands.start({
     session: scope.session,
@@ -214,7 +216,8 @@ async function finish(
       : record.state;
   const kept = output?.whole === false ? ` All ${output.total} bytes of output: ${record.log}` : "";
   if (kept === "") await removeLog(files, record.log);
-  // Not as an error even if its code is one: an error is cut to a sentence, and here the output tells what went wrong.
+  // Not as an error even if its code is one: an error is cut to a sentence, and here the output tells what
+  // went wrong.
   return textResult(lines(output?.text, `[${end}, ${seconds} s]${kept}`));
 }
 

@@ -1,4 +1,5 @@
-// Tells what an agent cannot know by itself: the time, what was used, which model answers; and sets the session's model.
+// Tells what an agent cannot know by itself: the time, what was used, which model answers; and sets the
+// session's model.
 import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
@@ -38,7 +39,10 @@ export function sessionStatus({
   });
 }
 
-/** "Saturday, 21 November 2026, 08:05 (Europe/Berlin, GMT+1)": the day's name too, because models count days badly. */
+/**
+ * "Saturday, 21 November 2026, 08:05 (Europe/Berlin, GMT+1)": the day's name too, because models count days
+ * badly.
+ */
 export function timeIn(timeZone: string, nowMs: number, halfDays = false): string {
   const day = new Intl.DateTimeFormat("en-GB", {
     timeZone,

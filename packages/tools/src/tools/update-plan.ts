@@ -1,4 +1,5 @@
-// Keeps the plan of a longer piece of work, so that it survives what the context forgets and a person can look at it.
+// Keeps the plan of a longer piece of work, so that it survives what the context forgets and a person can
+// look at it.
 import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";

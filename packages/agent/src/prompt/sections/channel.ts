@@ -1,4 +1,5 @@
-// The surface of this conversation: how text is written for it, what a tool can do on it, how approvals are given.
+// The surface of this conversation: how text is written for it, what a tool can do on it, how approvals are
+// given.
 import type { Capabilities, Dialect } from "@parley/protocol";
 import type { ChannelFacts, PromptFacts } from "../facts.ts";
 import type { VolatileSection } from "../section.ts";

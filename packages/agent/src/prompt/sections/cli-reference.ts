@@ -1,4 +1,5 @@
-// The daemon's commands, for an agent that may touch the daemon. A test runs each of them through the command line itself.
+// The daemon's commands, for an agent that may touch the daemon. A test runs each of them through the command
+// line itself.
 import { type StableFacts, runsOnHost } from "../facts.ts";
 import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";

@@ -1,5 +1,5 @@
-// Manners of a shared conversation, and the configured text of this one. Its name and its members' names are not here:
-// they come from strangers and belong into the user message, fenced.
+// Manners of a shared conversation, and the configured text of this one. Its name and its members' names are
+// not here: they come from strangers and belong into the user message, fenced.
 import type { PromptFacts } from "../facts.ts";
 import { neverDropped, type VolatileSection } from "../section.ts";
 

@@ -1,4 +1,5 @@
-// Recall before answering about the past. Citations follow the audience: paths mean something to the one person, not to a group.
+// Recall before answering about the past. Citations follow the audience: paths mean something to the one
+// person, not to a group.
 import type { StableFacts } from "../facts.ts";
 import type { StableSection } from "../section.ts";
 

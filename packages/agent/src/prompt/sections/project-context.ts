@@ -1,4 +1,5 @@
-// The workspace files themselves, already trimmed to their caps. The largest section, so it is the first to be made smaller.
+// The workspace files themselves, already trimmed to their caps. The largest section, so it is the first to
+// be made smaller.
 import type { BootstrapFile } from "../../workspace/snapshot.ts";
 import { cutMarker, trimToCaps } from "../../workspace/trim.ts";
 import { truncationWarning } from "../../workspace/warning.ts";

@@ -1,4 +1,5 @@
-// Config changes and restarts happen on explicit request only. Parley has no way to update itself, so none is told.
+// Config changes and restarts happen on explicit request only. Parley has no way to update itself, so none is
+// told.
 import type { StableSection } from "../section.ts";
 
 export const selfUpdate: StableSection = {

@@ -1,4 +1,5 @@
-// Skills are listed, not loaded: the model picks one and reads its file. Without a read tool the list would be useless.
+// Skills are listed, not loaded: the model picks one and reads its file. Without a read tool the list would
+// be useless.
 import type { SkillFact, StableFacts } from "../facts.ts";
 import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";

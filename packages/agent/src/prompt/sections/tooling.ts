@@ -1,4 +1,5 @@
-// Which tools there are, and how to use the ones that take long. Advice follows the tools that exist; it never names one that does not.
+// Which tools there are, and how to use the ones that take long. Advice follows the tools that exist; it
+// never names one that does not.
 import type { StableFacts } from "../facts.ts";
 import { neverDropped, type StableSection } from "../section.ts";
 

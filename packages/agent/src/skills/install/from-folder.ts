@@ -1,4 +1,5 @@
-// A skill's folder as a source: regular files, and links to files inside it, which are copied as files. A link out is refused.
+// A skill's folder as a source: regular files, and links to files inside it, which are copied as files. A
+// link out is refused.
 import { constants } from "node:fs";
 import { open, readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";

@@ -1,4 +1,5 @@
-// A .tar.gz or .tar as a source, entry by entry as it is read: files and folders only; links, devices and the rest are refused.
+// A .tar.gz or .tar as a source, entry by entry as it is read: files and folders only; links, devices and the
+// rest are refused.
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";

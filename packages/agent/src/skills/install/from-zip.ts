@@ -1,4 +1,5 @@
-// A .zip as a source, entry by entry of its central directory: files and folders only; links, encrypted entries and lying sizes are refused.
+// A .zip as a source, entry by entry of its central directory: files and folders only; links, encrypted
+// entries and lying sizes are refused.
 import { openPromise } from "yauzl";
 import { Fault, isFault } from "@parley/protocol";
 import { installLimits } from "./limits.ts";

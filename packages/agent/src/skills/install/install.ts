@@ -1,5 +1,6 @@
-// Puts a skill from a folder or an archive into the managed root: staged beside it, checked as a whole, then moved in by one rename, so that
-// a kill leaves the old skill or the new one. Nothing of it is run, and being installed grants it nothing.
+// Puts a skill from a folder or an archive into the managed root: staged beside it, checked as a whole, then
+// moved in by one rename, so that a kill leaves the old skill or the new one. Nothing of it is run, and being
+// installed grants it nothing.
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -40,7 +41,10 @@ export interface InstalledSkill {
 const leftoverMs = 3_600_000;
 const scannedBytes = 1_048_576;
 
-/** Throws Fault: "missing" without a source, "invalid" for what is refused, "conflict" for a name that is taken. */
+/**
+ * Throws Fault: "missing" without a source, "invalid" for what is refused, "conflict" for a name that is
+ * taken.
+ */
 export async function installSkill({
   from,
   into,

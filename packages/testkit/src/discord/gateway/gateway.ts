@@ -1,5 +1,6 @@
-// The gateway's protocol, version 10: hello, identify, resume, heartbeats, and every reason to close. A client that breaks the
-// rules is closed with the code that Discord's documentation names; what only a bug can cause is also put on record.
+// The gateway's protocol, version 10: hello, identify, resume, heartbeats, and every reason to close. A
+// client that breaks the rules is closed with the code that Discord's documentation names; what only a bug
+// can cause is also put on record.
 import { systemClock } from "@parley/protocol";
 import {
   GatewayCloseCodes as Code,
@@ -112,7 +113,10 @@ function serve(
   line.send({ op: Op.Hello, d: { heartbeat_interval: options.heartbeatMs } } as never);
 }
 
-/** Closes a connection whose client stopped to beat. Real time when the clock is virtual: a socket is always real. */
+/**
+ * Closes a connection whose client stopped to beat. Real time when the clock is virtual: a socket is always
+ * real.
+ */
 function watchBeats(options: GatewayOptions, line: Connection): { cancel(): void } {
   const clock = systemClock();
   let timer = clock.after(options.heartbeatMs * 1.5, look);

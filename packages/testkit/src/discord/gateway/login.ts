@@ -1,4 +1,5 @@
-// How a session begins and goes on: identify with every reason to refuse it, the greeting, and resume with what was missed.
+// How a session begins and goes on: identify with every reason to refuse it, the greeting, and resume with
+// what was missed.
 import type { Server } from "node:http";
 import {
   GatewayCloseCodes as Code,

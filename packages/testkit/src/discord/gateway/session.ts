@@ -1,4 +1,5 @@
-// A gateway session: what one identified client was told, kept for a while after it went, so that it can resume where it was.
+// A gateway session: what one identified client was told, kept for a while after it went, so that it can
+// resume where it was.
 import {
   type GatewayDispatchPayload,
   GatewayOpcodes,

@@ -17,7 +17,10 @@ export interface DiscordCall {
   /** Tells connections apart: calls over one keep-alive socket share it. */
   readonly connection: number;
   readonly atMs: number;
-  /** Whether the server acted, and what it answered; absent while it works or when a fault swallowed the answer. */
+  /**
+   * Whether the server acted, and what it answered; absent while it works or when a fault swallowed the
+   * answer.
+   */
   acted: boolean;
   status?: number;
   answer?: any;
@@ -39,7 +42,10 @@ export interface RouteCall<Body = any> {
 }
 
 export interface RestOptions {
-  /** How long a nonce is remembered; 0 as a server that does not know nonces. Discord says "the past few minutes". */
+  /**
+   * How long a nonce is remembered; 0 as a server that does not know nonces. Discord says "the past few
+   * minutes".
+   */
   readonly nonceWindowMs: number;
   /** Bytes of one file in direct channels and unboosted guilds. */
   readonly uploadBytes: number;
@@ -51,7 +57,9 @@ export interface RateLimit {
 }
 
 export interface Route {
-  /** What the body must be, by its name in Discord's API description. Several: which one depends on the call. */
+  /**
+   * What the body must be, by its name in Discord's API description. Several: which one depends on the call.
+   */
   readonly form?: FormName | ((call: RouteCall) => FormName | null);
   /** Discord does not publish its limits: these are what clients see in practice. */
   readonly limit?: RateLimit;

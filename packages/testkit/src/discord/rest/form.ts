@@ -1,6 +1,6 @@
-// What Discord accepts, taken from a description that is not ours: the zod schemas of discord-api-spec, made from Discord's own OpenAPI.
-// Refusals have the form of the real server's (code 50035). Fields that Discord would silently ignore are named too: they are on record
-// as the client's mistakes, but refuse nothing.
+// What Discord accepts, taken from a description that is not ours: the zod schemas of discord-api-spec, made
+// from Discord's own OpenAPI. Refusals have the form of the real server's (code 50035). Fields that Discord
+// would silently ignore are named too: they are on record as the client's mistakes, but refuse nothing.
 import type * as z from "zod/v4/core";
 import { type FormErrors, nested } from "./refusal.ts";
 
@@ -66,7 +66,10 @@ async function loadForms(): Promise<Forms> {
   };
 }
 
-/** The description is stricter than the server in two places: numbers are as good as text for ids, and text for permissions. */
+/**
+ * The description is stricter than the server in two places: numbers are as good as text for ids, and text
+ * for permissions.
+ */
 function asDescribed(value: unknown, field = ""): unknown {
   if (Array.isArray(value)) return value.map((item) => asDescribed(item, field));
   if (typeof value === "object" && value !== null) {
@@ -81,7 +84,9 @@ function asDescribed(value: unknown, field = ""): unknown {
   return field === "default_member_permissions" && typeof value === "string" ? Number(value) : value;
 }
 
-/** Objects of the description drop what they do not know: what is gone from the result was never asked for. */
+/**
+ * Objects of the description drop what they do not know: what is gone from the result was never asked for.
+ */
 function lostFields(sent: unknown, kept: unknown, path: string): string[] {
   if (typeof sent !== "object" || sent === null || typeof kept !== "object" || kept === null) return [];
   return Object.entries(sent).flatMap(([key, value]) => {

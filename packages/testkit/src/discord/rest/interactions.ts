@@ -1,4 +1,5 @@
-// Answering interactions: the callback within its three seconds, then the original and follow-ups by token for fifteen minutes.
+// Answering interactions: the callback within its three seconds, then the original and follow-ups by token
+// for fifteen minutes.
 import {
   type APIInteractionResponse,
   type APIMessage,
@@ -181,7 +182,10 @@ function post(
   return message;
 }
 
-/** The interaction that the token stands for. Throws once its fifteen minutes are over, and before it was answered. */
+/**
+ * The interaction that the token stands for. Throws once its fifteen minutes are over, and before it was
+ * answered.
+ */
 function interactionOf({ state, params }: RouteCall): Interaction {
   const interaction = [...state.interactions.values()].find(({ token }) => token === params["token"]);
   if (interaction === undefined || interaction.bot.user.id !== params["application"])

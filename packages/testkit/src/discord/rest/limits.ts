@@ -1,5 +1,6 @@
-// Rate limits: a bucket for each route and its main resource, 50 calls a second in all, and the ban for 10,000 invalid requests.
-// Figures of the buckets are what clients see in practice; Discord publishes only the global ones.
+// Rate limits: a bucket for each route and its main resource, 50 calls a second in all, and the ban for
+// 10,000 invalid requests. Figures of the buckets are what clients see in practice; Discord publishes only
+// the global ones.
 import { createHash } from "node:crypto";
 import type { Clock } from "@parley/protocol";
 import type { Trouble } from "../../faults.ts";

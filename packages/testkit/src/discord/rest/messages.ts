@@ -1,4 +1,5 @@
-// Messages: create with its nonce, history, edit, delete. What a bot writes comes back to it over the gateway, as in life.
+// Messages: create with its nonce, history, edit, delete. What a bot writes comes back to it over the
+// gateway, as in life.
 import { type APIMessage, GatewayDispatchEvents as Event, MessageFlags } from "discord-api-types/v10";
 import { tellChannel, tellDeleted, tellMessage } from "../events.ts";
 import { messageJson } from "../payloads.ts";
@@ -96,7 +97,10 @@ export const messageRoutes: Routes = {
   },
 };
 
-/** The message that this author created with the same nonce a short while ago. Looked for only when the call enforces it. */
+/**
+ * The message that this author created with the same nonce a short while ago. Looked for only when the call
+ * enforces it.
+ */
 function knownNonce(
   { state, bot, options }: RouteCall,
   { nonce, enforce_nonce: isEnforced }: MessageBody,

@@ -1,4 +1,5 @@
-// The HTTP face of the fake: /api/v10, the CDN's /attachments and /_control. Checks every call, keeps a record, applies limits and faults.
+// The HTTP face of the fake: /api/v10, the CDN's /attachments and /_control. Checks every call, keeps a
+// record, applies limits and faults.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerBadly, listen, replacesAnswer, writeJson } from "../../answers.ts";
@@ -139,7 +140,10 @@ async function serveCall(
   else writeJson(outgoing, result.status, result.body);
 }
 
-/** Refusals that only a mistake of the client can cause: a wrong form, nothing to send, a second answer to an interaction. */
+/**
+ * Refusals that only a mistake of the client can cause: a wrong form, nothing to send, a second answer to an
+ * interaction.
+ */
 const ownMistakes = new Set([50_035, 50_006, 40_060]);
 
 interface Asked {
@@ -193,7 +197,10 @@ async function act(
   return answer === undefined ? { status: 204, body: undefined } : { status: 200, body: answer };
 }
 
-/** The bot that an interaction's token stands for; for a token that nobody knows any bot will do, the route refuses by itself. */
+/**
+ * The bot that an interaction's token stands for; for a token that nobody knows any bot will do, the route
+ * refuses by itself.
+ */
 function botOfToken(state: World, params: { readonly [name: string]: string }): Bot | null {
   const interaction = [...state.interactions.values()].find(({ token }) => token === params["token"]);
   return interaction?.bot ?? [...state.bots.values()][0] ?? null;

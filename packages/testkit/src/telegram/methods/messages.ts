@@ -27,7 +27,8 @@ export const messageMethods: Methods = {
   deleteMessage({ state, bot, params }) {
     const chat = chatFor(state, bot, params["chat_id"]);
     const message = messageFor(chat, params["message_id"], "message to delete not found");
-    // Bot API: own messages within 48 hours; incoming ones in private chats; in groups with the right, which the fake's bots have.
+    // Bot API: own messages within 48 hours; incoming ones in private chats; in groups with the right, which
+    // the fake's bots have.
     if (state.seconds() - message.date > 48 * 3600) throw badRequest("message can't be deleted");
     chat.messages.delete(message.message_id);
     return true;

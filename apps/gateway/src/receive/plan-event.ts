@@ -1,0 +1,232 @@
+// Plans the rows that one event becomes: routes it, admits or refuses it, recognises commands, presses and
+// reactions, and chooses how long its row waits. It stores no row.
+import {
+  accountKey,
+  isFault,
+  type Inbound,
+  type Log,
+  type SkillCall,
+  type Unreadable,
+} from "@parley/protocol";
+import type { NewDelivery, NewRow, Sessions } from "@parley/store";
+import {
+  isProgram,
+  type Admit,
+  type RefusalReason,
+  type Refusals,
+  type Route,
+  type RouteInbound,
+} from "@parley/access";
+import { noticeDelivery } from "@parley/delivery";
+import {
+  backlogQuietMs,
+  directiveCommand,
+  isBacklog,
+  queueSettingsOf,
+  type QueueSettings,
+} from "@parley/runner";
+import { activationOf } from "../commands/activation.ts";
+import type { Admitted } from "../commands/chat-command.ts";
+import type { ButtonPresses, ReadPress } from "./button-presses.ts";
+import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
+import { quietMs } from "./grouping-delay.ts";
+import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
+import type { ReadReaction } from "./reactions.ts";
+import type { SpokenIn } from "./reset-policy.ts";
+
+export interface PlanEventOptions {
+  readonly sessions: Pick<Sessions, "open">;
+  readonly admit: Admit;
+  readonly route: RouteInbound;
+  /** Which skill a message calls by command. */
+  readonly skillCalled: (inbound: Inbound, route: Route) => Promise<SkillCall | null>;
+  /** The model that a word after /new names to the agent. */
+  readonly modelNamed: (agent: string, word: string) => string | null;
+  readonly buttonPresses: ButtonPresses;
+  readonly readReaction: ReadReaction;
+  /** Begins a conversation anew when its time is over. */
+  readonly spokenIn: SpokenIn;
+  readonly refusals: Refusals;
+  readonly bootAtMs: number;
+  readonly queue: QueueSettings;
+  /** Messages of a group, not meant for us, that are kept to be shown. */
+  readonly contextRows: number;
+  readonly log: Log;
+}
+
+export interface PlannedRow {
+  readonly row: NewRow;
+  readonly notices: readonly NewDelivery[];
+  readonly settings?: QueueSettings;
+}
+
+export interface EventPlanner {
+  /** A command past the lane is handed back, because it acts before anything after it is looked at. */
+  plan(event: Inbound): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }>;
+  /** The row of an event that cannot be read, for the operator; its sender is told where we answer them. */
+  unread(event: Unreadable): Promise<PlannedRow>;
+}
+
+/** A message that cannot be read was for us all the same in a private chat. */
+const asCalled = { mentions: [], addressed: true, atMs: 0 };
+const notUnderstood =
+  "⚠️ A message of yours came in a form that I cannot read. Please send it again in another way.";
+
+export function eventPlanner(options: PlanEventOptions): EventPlanner {
+  const { log } = options;
+
+  async function work(by: Admitted, command: Command | null, skill: SkillCall | null): Promise<PlannedRow[]> {
+    const { inbound, route } = by;
+    if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null, skill), notices: [] }];
+    const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
+    const backlog = isBacklog(inbound, options.bootAtMs);
+    const isWhole = isProgram(inbound);
+    const afterMs = isWhole
+      ? 0
+      : Math.max(
+          settings.mode === "collect" ? settings.debounceMs : 0,
+          quietMs(inbound),
+          backlog ? backlogQuietMs : 0,
+        );
+    const wait = afterMs > 0 ? { afterMs } : {};
+    // In followup mode every message is a turn of its own; a backlog never is. A command that runs a tool
+    // always is.
+    const isAlone = isWhole || skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
+    const alone = isAlone ? { barrier: true } : {};
+    if (command === null)
+      return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null, skill), notices: [], settings }];
+    const after = messageAfter(command);
+    return [
+      { row: rowOf(by, { kind: "work", ...wait, barrier: true }, command), notices: [], settings },
+      ...(after === null ? [] : [{ row: openingRow(by, after, { kind: "work", ...alone }), notices: [] }]),
+    ];
+  }
+
+  function context(by: Admitted): PlannedRow {
+    const { inbound } = by;
+    const { contextRows: keep } = options;
+    if (inbound.kind === "edit") return { row: rowOf(by, { kind: "edit" }, null), notices: [] };
+    const as: NewRow["as"] =
+      keep > 0
+        ? { kind: "context", keep }
+        : { kind: "closed", outcome: "context", reason: "nobody called, and no history is kept" };
+    return { row: rowOf(by, as, null), notices: [] };
+  }
+
+  /** Kept for the operator; whoever wrote it is told, where we answer them. */
+  async function unread(event: Unreadable): Promise<PlannedRow> {
+    const row = unreadableRow(event);
+    const { id, channel, account, from } = event;
+    if (from === undefined || from.address.kind !== "dm") return { row, notices: [] };
+    const inbound: Inbound = {
+      ...from,
+      id,
+      channel,
+      account,
+      messageId: id,
+      kind: "message",
+      text: "",
+      attachments: [],
+      ...asCalled,
+    };
+    try {
+      const admission = await options.admit(inbound, { isCommand: false, activation: async () => null });
+      const say =
+        admission.kind === "turn" ? notUnderstood : admission.kind === "refused" ? admission.say : undefined;
+      return { row, notices: say === undefined ? [] : [noticeDelivery(inbound, say)] };
+    } catch (error) {
+      if (isFault(error)) throw error;
+      log.error({ rows: [id], error }, "the sender of an unreadable event could not be told");
+      return { row, notices: [] };
+    }
+  }
+
+  /** A press with its button's value, a reaction with its place; or why nobody wants it. */
+  async function understand(event: Inbound): Promise<ReadPress | { readonly unwanted: string }> {
+    const pressed = await options.buttonPresses.read(event);
+    if ("unwanted" in pressed) return pressed;
+    const inbound = await options.readReaction(pressed.inbound);
+    return "unwanted" in inbound ? inbound : { ...pressed, inbound };
+  }
+
+  /**
+   * What becomes of one event; a command past the lane is handed back, because it acts before anything after
+   * it is looked at.
+   */
+  async function plan(
+    event: Inbound,
+  ): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }> {
+    const meant = await understand(event);
+    const { inbound, commands } = "unwanted" in meant ? { inbound: event, commands: false } : meant;
+    const route = routed(options.route, inbound);
+    const refuse = (reason: string, say?: string): readonly PlannedRow[] => [
+      {
+        row: refusedRow(inbound, route.session, reason),
+        notices: say === undefined ? [] : [noticeDelivery(inbound, say)],
+      },
+    ];
+    const note = (code: RefusalReason): void => {
+      const { id, sender, address } = inbound;
+      const account = accountKey(inbound);
+      options.refusals.note(code, `${account} ${sender.id}`, {
+        account,
+        sender: sender.id,
+        kind: address.kind,
+        rows: [id],
+      });
+    };
+    if (route.agent === null) {
+      note("no_agent");
+      return refuse(route.reason);
+    }
+    if ("unwanted" in meant) return refuse(meant.unwanted);
+    const skill = inbound.channel === "hook" ? null : await options.skillCalled(inbound, route);
+    const given = inbound.kind === "edit" || skill !== null || !commands ? null : commandOf(inbound);
+    const { agent } = route;
+    const command = given === null ? null : withModel(given, (word) => options.modelNamed(agent, word));
+    const admission = await options.admit(inbound, {
+      isCommand: (command !== null || skill !== null) && inbound.kind === "command",
+      activation: async () => activationOf(await options.sessions.open(route.session)),
+    });
+    switch (admission.kind) {
+      case "refused":
+        note(admission.code);
+        return refuse(admission.reason, admission.say);
+      case "context":
+        return [context({ inbound, route, owner: false, authority: "none" })];
+      case "turn": {
+        const { owner, authority } = admission;
+        const by: Admitted = { inbound, route, owner, authority };
+        if (command !== null && isForOwners(command.name) && !owner) {
+          note("for_owners");
+          return refuse(`/${command.name} is for owners`);
+        }
+        if (inbound.kind === "reaction") return [context(by)];
+        if (inbound.kind === "callback" && !(await options.buttonPresses.claim(event)))
+          return refuse("the button was pressed before");
+        return command?.place === "past-lane" ? { command, by } : work(by, command, skill);
+      }
+    }
+  }
+
+  return { plan, unread };
+}
+
+/** Directives beside files are about the message that carries the files. What a webhook brings is data. */
+function commandOf({ channel, text, attachments }: Inbound): Command | null {
+  if (channel === "hook") return null;
+  return attachments.length > 0 && directiveCommand(text) !== null ? null : parseCommand(text);
+}
+
+/** A message that no agent answers is refused like any other; throwing would hold up everybody behind it. */
+function routed(
+  route: RouteInbound,
+  inbound: Inbound,
+): Route | { readonly agent: null; readonly session: null; readonly reason: string } {
+  try {
+    return route(inbound);
+  } catch (error) {
+    if (isFault(error, "invalid")) return { agent: null, session: null, reason: error.message };
+    throw error;
+  }
+}
