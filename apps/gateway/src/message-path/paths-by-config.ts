@@ -10,12 +10,10 @@ import type { Hub } from "@parley/control";
 import type { ProcessMemory } from "./process-memory.ts";
 import { messagePath, type MessagePath, type MessagePathParts } from "../message-path.ts";
 import { templatesFolder, installationFacts } from "../installation.ts";
-import { misspeltSkills, misspeltSkillWarning } from "../reload/misspelt-skills.ts";
-import { misspeltTools, misspeltWarning } from "../reload/misspelt-tools.ts";
+import { warnOfConfig } from "../reload/config-warnings.ts";
 import { live } from "../reload/live.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import { toolHooks, bootstrapHooks, type SkillRegistry } from "@parley/runner";
-import { uncappedModels, uncappedWarning } from "../reload/uncapped-models.ts";
 import {
   wireMedia,
   wireModels,
@@ -88,14 +86,8 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     const skills = wireSkills(config, places.home, env, ports.hands?.origins);
     const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
-    for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
-    for (const found of await misspeltSkills(config, skills))
-      log.warn({ ...found }, misspeltSkillWarning(found));
-    for (const found of misspeltTools(
-      config,
-      tools.map(({ name }) => name),
-    ))
-      log.warn({ ...found }, misspeltWarning(found));
+    const toolNames = tools.map(({ name }) => name);
+    await warnOfConfig(config, { models, skills, toolNames }, log);
     const core = messagePath({
       ...ports,
       config,
