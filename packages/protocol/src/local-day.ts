@@ -2,14 +2,22 @@
 
 /** Returns a date like `2026-11-21`. `timeZone` is an IANA name. */
 export function localDay(atMs: number, timeZone: string): string {
-  // The Swedish locale writes dates in ISO form.
-  return new Intl.DateTimeFormat("sv-SE", {
-    timeZone,
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-  }).format(atMs);
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    // Swedish writes dates as ISO does.
+    format = new Intl.DateTimeFormat("sv-SE", {
+      timeZone,
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+    });
+    formats.set(timeZone, format);
+  }
+  return format.format(atMs);
 }
+
+/** Making a format costs more than a commit, and a config names one zone. */
+const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Returns today and the days before it, newest first. */
 export function recentDays(atMs: number, timeZone: string, count: number): readonly string[] {

@@ -74,7 +74,6 @@ export { showsWaiting } from "./turn-rows.ts";
 export { resetIn, spendLimits, type SpendLimits, type SpendState } from "./usage/spend-limits.ts";
 export {
   addUsed,
-  daysBack,
   noneUsed,
   tokensOf,
   usageLog,

@@ -1,7 +1,8 @@
 // /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps
 // is left. The words by which people elsewhere put a line under every answer are refused, so that nobody
 // waits for one.
-import { type SpendState, addUsed, daysBack, noneUsed, tokensOf, type Used } from "@parley/runner";
+import { recentDays } from "@parley/protocol";
+import { type SpendState, addUsed, noneUsed, tokensOf, type Used } from "@parley/runner";
 import type { PastLaneCommand } from "./chat-command.ts";
 
 const shownDays = 30;
@@ -15,7 +16,7 @@ export const usage: PastLaneCommand = {
   onlyTells: true,
   async run({ args, inbound, route, owner }, { usage: log, ledger, clock }) {
     if (!["", "cost"].includes(args.toLowerCase())) return usageHint;
-    const days = daysBack(log.timeZone, clock.now(), shownDays);
+    const days = recentDays(clock.now(), log.timeZone, shownDays);
     const rows = await log.ofSession(route.session, days);
     const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);
     const all = rows.reduce(addUsed, noneUsed);

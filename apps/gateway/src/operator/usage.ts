@@ -1,11 +1,10 @@
 // `usage`: what was used, summed by session, agent, channel, person, model or day, and how much of the caps is left.
-import type { Clock, MethodParams, MethodResult } from "@parley/protocol";
+import { recentDays, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import {
   resetIn,
   type SpendLimits,
   type SpendState,
   addUsed,
-  daysBack,
   noneUsed,
   tokensOf,
   type UsageLog,
@@ -22,7 +21,7 @@ export interface UsageMethodsOptions {
 export function usageMethods({ book, ledger, clock }: UsageMethodsOptions) {
   return {
     async usage({ by = "agent", days = 30 }: MethodParams<"usage">): Promise<MethodResult<"usage">> {
-      const wanted = daysBack(book.timeZone, clock.now(), days);
+      const wanted = recentDays(clock.now(), book.timeZone, days);
       const [rows, states] = await Promise.all([book.rows(wanted), ledger.states()]);
       const sums = new Map<string, Used>();
       for (const row of rows) sums.set(nameBy[by](row), addUsed(sums.get(nameBy[by](row)) ?? noneUsed, row));

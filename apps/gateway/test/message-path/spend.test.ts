@@ -1,6 +1,7 @@
 // What is used, by session, agent, channel, person and model, over crashes; and caps on it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { addUsed, daysBack, noneUsed, tokensOf, usageLog, type UsageRow, resetIn } from "@parley/runner";
+import { recentDays } from "@parley/protocol";
+import { addUsed, noneUsed, tokensOf, usageLog, type UsageRow, resetIn } from "@parley/runner";
 import { usageMethods } from "../../src/operator/usage.ts";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage } from "./stage.ts";
@@ -21,7 +22,7 @@ const withSpend = (spend: object, more: object = {}) => ({
 });
 const rows = (): Promise<readonly UsageRow[]> => {
   const book = usageLog(s.store().cells, "UTC", s.clock);
-  return book.rows(daysBack("UTC", s.clock.now(), 5));
+  return book.rows(recentDays(s.clock.now(), "UTC", 5));
 };
 
 describe("usage", () => {

@@ -13,19 +13,12 @@ import {
   type Log,
   type SessionKey,
   type Usage,
+  localDay,
   parseRowPayload,
+  recentDays,
 } from "@parley/protocol";
 import type { CellWrite, Turn } from "@parley/store";
-import {
-  addUsed,
-  daysBack,
-  noneUsed,
-  sumOf,
-  tokensOf,
-  usedBy,
-  type UsageLog,
-  type Used,
-} from "./usage-log.ts";
+import { addUsed, noneUsed, sumOf, tokensOf, usedBy, type UsageLog, type Used } from "./usage-log.ts";
 
 type Verdict = Awaited<ReturnType<Ledger["mayCall"]>>;
 
@@ -85,7 +78,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
 
   /** Days of this month, newest first. */
   const monthDays = (): readonly string[] => {
-    const days = daysBack(book.timeZone, clock.now(), 31);
+    const days = recentDays(clock.now(), book.timeZone, 31);
     const [today = ""] = days;
     return days.filter((day) => day.startsWith(today.slice(0, 7)));
   };
@@ -223,8 +216,7 @@ function refusal(over: "day" | "month", timeZone: string, nowMs: number): string
 
 /** "at midnight (Europe/Berlin), in 3 h 20 min", "on 2026-12-01 at 00:00 (UTC), in 9 days". */
 export function resetIn(over: "day" | "month", timeZone: string, nowMs: number): string {
-  const [today = ""] = daysBack(timeZone, nowMs, 1);
-  const [year = 0, month = 1, day = 1] = today.split("-").map(Number);
+  const [year = 0, month = 1, day = 1] = localDay(nowMs, timeZone).split("-").map(Number);
   const next = new Date(over === "day" ? Date.UTC(year, month - 1, day + 1) : Date.UTC(year, month, 1));
   const time = new Intl.DateTimeFormat("en-GB", {
     timeZone,

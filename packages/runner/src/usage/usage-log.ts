@@ -5,6 +5,7 @@ import type { LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
 import {
   addUsage,
+  localDay,
   noUsage,
   parseSessionKey,
   type Clock,
@@ -71,32 +72,6 @@ const rowsPerCell = 200;
 const others = "others";
 /** More cells than a list ever has to hold. */
 const cellLimit = 1_000_000;
-
-/** `2026-11-21`, as the clocks of the zone show it. */
-function dayIn(timeZone: string, atMs: number): string {
-  let format = formats.get(timeZone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-CA", {
-      timeZone,
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-    });
-    formats.set(timeZone, format);
-  }
-  return format.format(atMs);
-}
-
-/** Making one costs more than a commit; a config names one zone. */
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** `count` days that end with the one of `nowMs`, newest first. */
-export function daysBack(timeZone: string, nowMs: number, count: number): readonly string[] {
-  const [year = 0, month = 1, day = 1] = dayIn(timeZone, nowMs).split("-").map(Number);
-  return Array.from({ length: count }, (_, back) =>
-    new Date(Date.UTC(year, month - 1, day - back)).toISOString().slice(0, 10),
-  );
-}
 
 interface Spent {
   readonly session: SessionKey;
@@ -169,7 +144,7 @@ export function usageLog(
   timeZone: string,
   clock: Pick<Clock, "now">,
 ): UsageLog {
-  const today = (): string => dayIn(timeZone, clock.now());
+  const today = (): string => localDay(clock.now(), timeZone);
 
   return {
     timeZone,
