@@ -13,10 +13,12 @@ test("long lines are shortened and stay objects; what is kept never grows past a
   const book = recentLog();
   book.add(JSON.stringify({ text: "x".repeat(100_000) }));
   expect(JSON.parse(book.last(1)[0] ?? "")).toMatchObject({ msg: "a line too long to show" });
-  for (let nth = 0; nth < 2_000; nth += 1) book.add(JSON.stringify({ text: "x".repeat(10_000) }));
+  for (let nth = 0; nth < 2_000; nth += 1) book.add(JSON.stringify({ nth, text: "x".repeat(10_000) }));
   const chars = book.last(1_000).reduce((sum, line) => sum + line.length, 0);
   expect(chars).toBeGreaterThan(1_000_000);
   expect(chars).toBeLessThanOrEqual(1_048_576);
+  const kept = book.last(1_000).map((line) => (JSON.parse(line) as { readonly nth: number }).nth);
+  expect(kept).toEqual(kept.map((_, index) => 2_000 - kept.length + index));
 });
 
 test("who follows hears every line until he stops", () => {

@@ -419,3 +419,25 @@ test("what does not do what it seems to is told, and refused by nobody", async (
     ["commands.ownerAllowFrom[1]", 4],
   ]);
 });
+
+const twoAgents = (match: string): string =>
+  `{ channels: { telegram: { botToken: "1:t" }, discord: { token: "t" } },
+     agents: { list: [{ id: "a" }, { id: "b" }] },
+     bindings: [{ agentId: "a", match: { channel: "web" } }, { agentId: "a", match: { channel: "telegram", accountId: "*" } },
+       { agentId: "b", match: { channel: "discord", ${match} } }] }`;
+
+test.each([
+  ["", null],
+  ['accountId: "*"', null],
+  ['accountId: "default"', null],
+  ['guildId: "1"', "discord:default"],
+  ['guildId: "1", roles: ["2"]', "discord:default"],
+  ['peer: { kind: "dm", id: "3" }', "discord:default"],
+])("a binding that says { %s } leaves nobody without an agent, or is told", async (match, unanswered) => {
+  const found = await problemsOf(twoAgents(match));
+  expect(found.filter(({ path }) => path === "agents.list")).toEqual(
+    unanswered === null
+      ? []
+      : [expect.objectContaining({ message: expect.stringContaining(`on ${unanswered}:`) })],
+  );
+});

@@ -223,6 +223,43 @@ describe("the lane runner", () => {
     await store.close();
   });
 
+  test.each(["by itself", "when asked"])(
+    "a covered lease is renewed %s, and never ends sooner for it",
+    async (how) => {
+      const { clock, store, row, run, answer } = await fixture();
+      const ends: number[] = [];
+      const look = async (): Promise<void> =>
+        void ends.push(((await store.turns.list("main", 1))[0]?.atMs ?? 0) - startMs);
+      const startMs = clock.now();
+      let done = (): void => {};
+      let renew: () => Promise<number> = async () => 0;
+      const runner = run(async (turn, held) => {
+        renew = held.renew;
+        await held.cover(600_000);
+        await look();
+        await new Promise<void>((resolve) => (done = resolve));
+        return answer(turn);
+      });
+      await store.inbox.accept([row("a")]);
+      await settle();
+      for (const ms of [1, 30_000, 300_000, 300_000, 90_000]) {
+        await clock.advance(ms);
+        if (how === "when asked") await renew();
+        await settle();
+        await look();
+      }
+      expect(ends).toEqual(ends.toSorted((a, b) => a - b));
+      // The cover is over: renewals go on from now.
+      expect(ends.at(-1)).toBeGreaterThan(720_001);
+      expect(runner.running()).toBe(1);
+      done();
+      await settle();
+      expect(await store.inbox.find({ state: "ended", limit: 9 })).toHaveLength(1);
+      await runner.drain(0);
+      await store.close();
+    },
+  );
+
   test("draining waits for running work, aborts it after the budget and gives it back without a strike", async () => {
     const { clock, store, row, run } = await fixture();
     const runner = run(async (_turn, held) => {
