@@ -1,4 +1,5 @@
-// What the daemon is at this moment, derived from its parts whenever somebody asks, so that it heals as they do (I10). Only the phase is kept.
+// Derives the daemon's state from its parts whenever somebody asks, so that it heals as they do (I10). It
+// stores only the phase.
 import type { Channel } from "@parley/channels";
 import type { Store } from "@parley/store";
 
@@ -13,19 +14,20 @@ interface StateReport {
 export interface GatewayState {
   phase(): Phase;
   enter(phase: Phase, reason?: string): void;
-  /** Its start was refused for good; it stays down until the config changes. */
+  /** Records a start that was refused for good: the channel stays down until the config changes. */
   channelFailed(channel: Channel, error: unknown): void;
   report(): Promise<StateReport>;
-  /** Whether this process is the one that hears the channel: nodes share accounts. */
+  /** Returns whether this process receives on the channel; nodes share accounts. */
   hears(channel: Channel): boolean;
   /**
-   * Whether it takes work and the store took writes when it was last looked at; asks nobody, because anybody may ask this. An account in
-   * trouble does not count: the others, and the page, would go out of service with it.
+   * Returns whether it takes work and the store took writes at the last check. It reads nothing, because
+   * anybody may ask. An account in trouble does not count: the others, and the page, would go out of service
+   * with it.
    */
   ready(): { readonly ok: boolean };
-  /** Whether the store took writes when it was last looked at. */
+  /** Returns whether the store took writes at the last check. */
   store(): boolean;
-  /** Looks at the store; to be done now and then. Never rejects. */
+  /** Checks the store; call it now and then. Never rejects. */
   look(): Promise<void>;
 }
 
@@ -33,9 +35,9 @@ const scarceWords =
   "this process can open no more files and takes no connection: raise its limit (LimitNOFILE, ulimit -n), or end what holds them";
 
 /**
- * `damage`: what the full check of the database found; null while that is nothing. `config`: why the config file as it is now was refused.
- * `turns`: why not all is well with turns and their models. `scarce`: whether the process can open no more files.
- * `around`: what is wrong with this machine as the config needs it.
+ * `damage`: findings of the database's full check, or null. `config`: why the current config file was
+ * refused. `turns`: trouble of turns and their models. `scarce`: true when the process can open no more
+ * files. `around`: trouble of this machine.
  */
 export function gatewayState(
   store: Pick<Store, "check">,
@@ -100,7 +102,8 @@ export function gatewayState(
       ];
       if (phase !== "running") return { state: phase, reasons };
       if (reasons.length === 0) return { state: "ok", reasons };
-      // A channel that only opens is no trouble yet: somebody who wrote while the daemon was down may ask for the state in that moment.
+      // A channel that is still opening is no trouble yet: somebody who wrote while the daemon was down may
+      // ask for the state in that moment.
       const onlyOpens = reasons.length === unheard.length && unheard.every(({ opens }) => opens);
       return { state: onlyOpens ? "starting" : "degraded", reasons };
     },

@@ -1,5 +1,5 @@
-// What programs ask is stored before it is acknowledged (I1) and answered from the durable records: the row's
-// end, and what was queued for it. So an answer is the same however often it is asked for, also after a
+// Stores requests of programs before they are acknowledged (I1) and answers them from the durable records:
+// the row's end and its deliveries. So an answer is the same however often it is asked for, also after a
 // restart.
 import { guestRole, type Receive } from "@parley/channels";
 import {
@@ -24,7 +24,7 @@ export interface ProgramAnswer {
   readonly outcome: Outcome;
   /** Markdown; empty where the agent said nothing. */
   readonly text: string;
-  /** Why it ended so. */
+  /** The reason of the outcome. */
   readonly reason: string | null;
   readonly usage: Usage;
 }
@@ -45,21 +45,26 @@ interface Stored {
 }
 
 export interface ApiRequests {
-  /** Resolves once it is durable. Throws Fault("conflict") for a key that was used with another text. */
+  /**
+   * Resolves once it is durable. Rejects with Fault("conflict") for a key that was used with another text.
+   */
   ask(who: ApiUser, key: string, text: string): Promise<Stored>;
   call(hook: HookCall): Promise<Stored>;
   /**
-   * Waits until it is answered. Throws Fault: "aborted" with the signal, "conflict" when it waits for
+   * Waits for the answer. Rejects with Fault: "aborted" with the signal, "conflict" when it waits for
    * somebody's approval.
    */
   answer(id: string, signal: AbortSignal): Promise<ProgramAnswer>;
-  /** Hears the visible text of the user's running turns, whole each time. Returns how to stop. */
+  /**
+   * Calls `hear` with the visible text of the user's running turns, whole each time. Returns a function that
+   * stops it.
+   */
   watch(who: ApiUser, hear: (text: string) => void): () => void;
 }
 
 export interface ApiRequestsOptions {
   readonly receive: Receive;
-  /** Whether work is taken at all. */
+  /** False while the gateway takes no work. */
   readonly isOpen: () => boolean;
   readonly inbox: Pick<Inbox, "find">;
   readonly turns: Pick<Turns, "find">;
@@ -68,7 +73,7 @@ export interface ApiRequestsOptions {
   readonly clock: Clock;
 }
 
-/** Another node may run the turn, and its word that it ended may be lost. */
+/** Another node may run the turn, and its message that the turn ended may be lost. */
 const lookEveryMs = 250;
 const deliveriesRead = 50;
 
@@ -196,7 +201,7 @@ export function apiRequests({
   };
 }
 
-/** What a delivery says, before it was split and after. */
+/** Returns a delivery's texts, before its split and after. */
 function textsOf({ parts }: DeliveryView): string[] {
   return parts.flatMap(({ content }) => {
     const meant = parseContent(content);

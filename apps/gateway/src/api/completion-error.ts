@@ -17,7 +17,7 @@ const statuses: { readonly [code in Fault["code"]]: readonly [Status, string] } 
   aborted: [503, "server_error"],
 };
 
-/** In the words of that API. A bug shows a reference into the log and nothing of itself (I8). */
+/** Returns the API's error; a reference into the log stands for a bug. */
 export function errorBody(
   error: unknown,
   { ids, log }: { readonly ids: Ids; readonly log: Log },

@@ -1,6 +1,6 @@
-// What a client of the OpenAI chat API asks, in our terms: which agent, which user, which words. The
-// conversation is kept here, so of a request that names its user only what is new is said; one without a user
-// brings its whole conversation along.
+// Translates a request of the OpenAI chat API: its agent, its user, its words. The gateway keeps the
+// conversation, so of a request that names its user only the new words count; one without a user brings its
+// whole conversation.
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
 
@@ -10,7 +10,7 @@ const content = z.union([
   z.null(),
 ]);
 
-/** Settings of a model, as temperature, are the agent's own: they are read past. */
+/** Model settings such as temperature belong to the agent, so they are ignored. */
 export const completionRequest = z.looseObject({
   model: z.string().max(256).optional(),
   messages: z
@@ -31,7 +31,7 @@ export const completionRequest = z.looseObject({
 });
 export type CompletionRequest = z.infer<typeof completionRequest>;
 
-/** The agent that a model's name means. Throws Fault("missing") with those that there are. */
+/** Returns the agent that a model's name means. Throws Fault("missing") that lists the agents. */
 export function agentNamed(model: string | undefined, agents: readonly string[]): string {
   const fallback = agents.length === 1 ? agents[0] : agents.find((id) => id === "main");
   const name = (model ?? "parley").replace(/^parley\//, "");

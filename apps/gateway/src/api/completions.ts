@@ -1,6 +1,6 @@
-// The OpenAI chat API over the message path: POST /v1/chat/completions, GET /v1/models; an agent is a model.
-// A request is a durable message and runs to its end, whoever goes away: the same Idempotency-Key asks for
-// its answer again.
+// Serves the OpenAI chat API over the message path: POST /v1/chat/completions, GET /v1/models; an agent is a
+// model. A request is a durable message and runs to its end even if the client leaves: the same
+// Idempotency-Key fetches its answer.
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
@@ -35,12 +35,12 @@ export interface CompletionOptions {
 
 type In = Context<{ Bindings: HttpBindings }>;
 
-/** A long conversation that is brought along whole. */
+/** Enough for a long conversation sent whole. */
 const bodyBytes = 4_194_304;
 const saidChars = 200_000;
-/** Open requests of all clients together. */
+/** Most open requests of all clients together. */
 const mostWaiting = 256;
-/** Proxies cut what is silent for a minute. */
+/** Proxies cut connections that are silent for a minute. */
 const breatheEveryMs = 15_000;
 const nameForm = /^[\x21-\x7e]{1,128}$/;
 
@@ -73,7 +73,7 @@ export function completions(options: CompletionOptions) {
       agent: agentNamed(request.model, agents()),
       client: caller.peer,
       guest: !caller.scopes.includes("admin"),
-      // Without a name each request is a conversation of its own, and a repeat of it the same one.
+      // Without a name each request is its own conversation, and a repeat of it the same one.
       user: named === undefined || named === "" ? `once-${key}` : named,
     };
     const said = saidIn(request, named !== undefined && named !== "");
@@ -81,7 +81,7 @@ export function completions(options: CompletionOptions) {
       throw new Fault("invalid", `the message has more than ${saidChars} characters`);
     if (waiting >= mostWaiting)
       throw new Fault("rate_limited", "too many requests wait for answers", { retryAfterMs: 5_000 });
-    // Counted from here: what follows waits.
+    // Counted before anything below is awaited.
     waiting += 1;
     const over = ender(context, caller);
     const ended = (): void => {
@@ -117,7 +117,7 @@ export function completions(options: CompletionOptions) {
     }
   }
 
-  /** When nobody waits any more: the client left, its token was revoked, the gateway closes. */
+  /** Aborts when nobody waits any more: the client left, its token was revoked, or the gateway closes. */
   function ender(context: In, caller: Caller): { readonly signal: AbortSignal; leave(): void } {
     const revoked = new AbortController();
     const signOff = caller.device === null ? () => {} : clients.join(caller.device, () => revoked.abort());
@@ -235,7 +235,7 @@ function parsed(body: Buffer): CompletionRequest {
   return request.data;
 }
 
-/** Throws for a message that no agent answered: the client can tell it from an answer. */
+/** Throws for a message that no agent answered, so that the client can tell it from an answer. */
 function given(answer: ProgramAnswer): ProgramAnswer {
   if (answer.outcome === "dead") throw new Fault("unavailable", answer.text || "the agent could not answer");
   if (answer.outcome === "refused")
@@ -246,8 +246,8 @@ function given(answer: ProgramAnswer): ProgramAnswer {
 }
 
 /**
- * What can no longer be taken back is sent on only while it goes on; text that begins anew is a paragraph of
- * its own.
+ * Streams text that cannot be taken back: only what continues it is sent; text that starts over becomes a
+ * paragraph of its own.
  */
 function growing(say: (more: string) => void): { grow(text: string): void; end(text: string): void } {
   let said = "";

@@ -1,5 +1,5 @@
-// The routes that programs call on the control plane's port: the OpenAI chat API and webhooks, over the same
-// message path as people.
+// Registers the routes that programs call on the control plane's port: the OpenAI chat API and webhooks, on
+// the same message path as people.
 import type { Config } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { ProgramRoutes, ApiCallers } from "@parley/control";

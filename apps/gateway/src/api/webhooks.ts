@@ -1,6 +1,6 @@
-// POST /hooks/<name>: other programs tell an agent something. A caller proves itself by a token in a header
-// or by an HMAC over the body, is answered once its call is durable, and may repeat it: a delivery is told
-// once. What it sends is data from outside, never a command.
+// Serves POST /hooks/<name>, by which other programs tell an agent something. A caller proves itself by a
+// token header or an HMAC over the body, is answered once its call is durable, and may repeat it: a delivery
+// is told once. Its content is outside data, never a command.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
@@ -61,7 +61,7 @@ export function webhooks({
       throw new Fault("missing", "there is no such webhook; see hooks.endpoints");
     }
     const token = hook.token ?? (hook.secret === undefined ? shared : undefined);
-    // A token is proven before a byte of the body is read.
+    // The token is checked before a byte of the body is read.
     const given = tokenIn(headers);
     const byToken = token !== undefined && given !== null && sameToken(given, token.reveal());
     if (!byToken && hook.secret === undefined)
@@ -86,7 +86,8 @@ export function webhooks({
     const { id, duplicate } = await requests.call({
       name,
       agent,
-      // A signed body that is sent again without a name is a repeat, or somebody who listened.
+      // A signed body that is sent again without a delivery name is a repeat, or a replay by somebody who
+      // listened.
       delivery:
         deliveryId(headers, hook) ??
         (signed ? createHash("sha256").update(body).digest("base64url") : ids.uuid()),
@@ -96,7 +97,7 @@ export function webhooks({
     return { status: duplicate ? 200 : 202, body: { ok: true, id, duplicate } };
   }
 
-  /** Nobody guesses by sending nothing: that is no attempt. */
+  /** A request without a credential is no guess, so it does not count as an attempt. */
   async function refused(
     from: Remote,
     name: string,
@@ -146,7 +147,7 @@ function tokenIn(headers: IncomingHttpHeaders): string | null {
   return bearerToken(headers.authorization) ?? (typeof own === "string" ? own : null);
 }
 
-/** Hex or base64, with or without the algorithm before it. */
+/** Hex or base64, with or without the algorithm's name in front. */
 function isSigned(body: Buffer, signature: string, key: string): boolean {
   const expected = createHmac("sha256", key).update(body).digest();
   const said = signature.trim().replace(/^sha256=/i, "");
@@ -185,12 +186,12 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // Not JSON: it is told as text.
+    // It is not JSON, so it is told as text.
     return undefined;
   }
 }
 
-/** `a.b.0.c`; what is not there is told so. */
+/** Reads a path such as `a.b.0.c`; a missing value is said to be missing. */
 function valueAt(json: unknown, path: string): string {
   let value = json;
   for (const step of path.split(".")) {

@@ -1,6 +1,5 @@
-// What the daemon is made of, and from what each part is made. Nothing is heard, sent or run yet: whatever is
-// not there before the others (the path in force, the pools) is asked for through a function, so that a part
-// never holds an old one.
+// Builds the daemon's parts and connects them. Nothing is received, sent or run yet: a part that exists later
+// (the current path, the pools) is reached through a function, so that no part holds an old one.
 import { join } from "node:path";
 import type { Channel } from "@parley/channels";
 import { configEditor, type Config, type Places } from "@parley/config";
@@ -52,10 +51,10 @@ export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics"
 
 export interface Parts {
   readonly core: MessagePath;
-  /** What is in force now. */
+  /** Returns the current config. */
   readonly configNow: () => Config;
   readonly pathOf: (config: Config) => Promise<ConfiguredPath>;
-  /** Everything is done by this one from then on. */
+  /** Makes this message path the current one. */
   readonly use: (path: ConfiguredPath) => void;
   readonly wired: Wired;
   readonly workNotifier: WorkNotifier;
@@ -68,9 +67,9 @@ export interface Parts {
   /** Null where this process is alone on its store. */
   readonly cluster: Cluster | null;
   readonly nodeRegistry: NodeRegistry;
-  /** Whether the account is connected and delivered for by the one node that leads it. */
+  /** True when one leading node connects the account and delivers for it. */
   readonly isLed: (account: string) => boolean;
-  /** What is made last. */
+  /** Parts that are built last. */
   readonly running: { pools: Pools | null };
   readonly closeHub: () => void;
   /** Aborted when the daemon stops. */

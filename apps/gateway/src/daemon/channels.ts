@@ -1,21 +1,21 @@
-// Opening channels: all of them at the start, single ones while the daemon runs, and in safe mode the web
-// chat alone. A channel that cannot start shows in the state and keeps no other from starting (I10). Where
-// nodes share accounts, each is started by the node that leads it.
+// Opens channels: all at the start, single ones while the daemon runs, and only the web chat in safe mode. A
+// channel that cannot start shows in the state and keeps no other from starting (I10). Among several nodes
+// each account is started by its leader.
 import type { Channel, Receive } from "@parley/channels";
 import { accountKey, type Clock, type Log } from "@parley/protocol";
 import type { TakeUpOptions } from "../reload/take-up.ts";
 import { safeMode, type SafeMode } from "./safe-mode.ts";
 import type { Parts } from "./assemble.ts";
 
-/** What opening needs of the daemon. */
+/** The daemon's parts that opening needs. */
 export type ChannelParts = Pick<
   Parts,
   "core" | "wired" | "workNotifier" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "nodeRegistry"
 >;
 
 /**
- * `loopReason`: why this start is to be in safe mode, where only the web chat opens, which is how an operator
- * gets in; null when it is not.
+ * `loopReason`: why this start is in safe mode, where only the web chat opens so that an operator can get in;
+ * null when it is not.
  */
 export async function openChannels(
   parts: ChannelParts,
@@ -44,7 +44,7 @@ export async function openChannels(
 }
 
 /**
- * Starts and stops single channels while the daemon runs; in safe mode none but the web chat begins to hear.
+ * Starts and stops single channels while the daemon runs; in safe mode only the web chat starts receiving.
  */
 export function channelHand(parts: ChannelParts, log: Log): Pick<TakeUpOptions, "start" | "stop"> {
   const { wired, state } = parts;
@@ -65,7 +65,7 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
   ): Promise<void> => {
     try {
       await channel.start(receive);
-      // Nobody waits for it: messages are heard without a menu.
+      // Nobody waits for the menu: messages are received without it.
       setMenu(channel, signal).catch((error: unknown) =>
         log.warn({ channel: channel.name, account: channel.account, error }, "the menu is no longer kept"),
       );

@@ -1,9 +1,9 @@
-// The config file when the daemon starts: brought to this version, and what is odd about it told. A file that
-// cannot be written is understood all the same.
+// Prepares the config file at the start: brings it to this version and logs what is odd about it. A file that
+// cannot be written is still understood.
 import { describeProblem, rewriteMigrated, type LoadedConfig } from "@parley/config";
 import { isFault, type Log } from "@parley/protocol";
 
-/** What it was before it was rewritten is kept beside it. */
+/** Keeps the file as it was beside the rewritten one. */
 export async function settleConfigFile(
   { path, warnings }: Pick<LoadedConfig, "path" | "warnings">,
   log: Log,

@@ -1,5 +1,5 @@
-// The control plane of this daemon: the server with every method, page and program on it, over the message
-// path in force. What it shows is asked of the parts at that moment, never kept (I10).
+// Starts this daemon's control plane: the server with every method, page and program route, over the current
+// message path. What it shows is read from the parts at that moment and never cached (I10).
 import { listenAddress, replaceFile, type ConfigEditor, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult, version } from "@parley/protocol";
 import {
@@ -28,7 +28,7 @@ import { webAccount, type Wired } from "../wiring/wiring.ts";
 import type { WiredStore } from "../wiring/store.ts";
 
 export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path" | "places"> {
-  /** Listens here instead of where the config says. */
+  /** Overrides the config's port. */
   readonly port?: number;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
@@ -36,9 +36,9 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly hub: Hub;
   readonly wired: Wired;
   readonly state: GatewayState;
-  /** The one that everybody in this process changes the file by. */
+  /** The only editor of the config file in this process. */
   readonly desk: ConfigEditor;
-  /** The path in force, and what is done by it whichever that is. */
+  /** The current message path, and parts that always use the current one. */
   readonly pathNow: () => Pick<ConfiguredPath, "config">;
   readonly live: Pick<ConfiguredPath, "core" | "models" | "skills">;
   readonly reloading: Pick<Reloader, "reload" | "state">;
@@ -51,7 +51,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly listNodes: NodeRegistry["list"];
   /** The gateway's token; it has every scope. */
   readonly token: string;
-  /** The same for this run alone; who may read the state folder finds it there. */
+  /** A token for this run alone; whoever may read the state folder finds it there. */
   readonly localToken: string;
   readonly bootId: string;
   readonly clock: Clock;
@@ -60,11 +60,11 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
 }
 
 export interface ControlPlane extends ControlServer {
-  /** What the method of this name answers. */
+  /** Answers the method of this name. */
   readonly status: () => Promise<MethodResult<"status">>;
 }
 
-/** Who asks when nobody does. */
+/** The caller when the daemon itself asks. */
 const itself: Caller = {
   peer: "web-itself",
   scopes: ["read"],
@@ -72,10 +72,12 @@ const itself: Caller = {
   device: null,
   address: "local",
 };
-/** Time for the answer to whoever asked for a restart. */
+/** Time for the answer to reach whoever asked for a restart. */
 const restartDelayMs = 50;
 
-/** Listens when it resolves. Throws Fault("unavailable") when the port is taken or may not be used. */
+/**
+ * Resolves once the server listens. Throws Fault("unavailable") when the port is taken or may not be used.
+ */
 export async function controlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const {
     config,
@@ -95,7 +97,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
   } = options;
   const devices = deviceStore(store.cells, clock, ids);
   const clients = connectedClients();
-  // Kept from now on: an operator asks what is wrong while the store is away, too.
+  // Cached now, because an operator asks what is wrong also while the store is away.
   await devices.operatorPeer();
   options.recentLog.follow((line) => hub.show(logStream, "log.line", { line }));
   const answers = handlers({
@@ -181,14 +183,14 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ids,
     log: controlLog,
   });
-  // Nobody could find a port of the system's choice, nor one that the file no longer names; nor get in by a
-  // token that is to come.
+  // Nobody could find a port that the system chose or that the file no longer names, nor log in with a token
+  // that is not in force yet.
   const found = `${control.port} ${process.pid} ${config.gateway.bind} ${localToken}\n`;
   await replaceFile(options.places.portPath, found, { isPrivate: true });
   return { ...control, status: () => answers.status({}, itself) };
 }
 
-/** One of two places in the config is in the other: a block that is new there is told whole. */
+/** True when one of two config paths lies inside the other: a new block is reported whole. */
 function overlap(one: string, other: string): boolean {
   return `${one}.`.startsWith(`${other}.`) || `${other}.`.startsWith(`${one}.`);
 }

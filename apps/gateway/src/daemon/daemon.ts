@@ -1,5 +1,5 @@
-// The running daemon: starts the parts in order, stops them in reverse. Keeps I10: what is wrong shows in its
-// state and heals without it. What a step does stands in `daemon/`.
+// Runs the daemon: starts the parts in order and stops them in reverse. What is wrong shows in its state and
+// heals without a restart (I10). The steps are the other files of this folder.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { clockTrouble, type LoadedConfig, gatewayTokenIn, newToken } from "@parley/config";
@@ -27,19 +27,19 @@ import { wireBus } from "../wiring/store.ts";
 
 export interface DaemonOptions extends LoadedConfig {
   readonly env: { readonly [name: string]: string | undefined };
-  /** What this process does among several; all by default. */
+  /** This process's role among several; `all` by default. */
   readonly role?: Role;
   /** Its name among them; the host's by default. */
   readonly node?: string;
-  /** Listens here instead of where the config says. */
+  /** Overrides the config's port. */
   readonly port?: number;
   /** The entry of this program, run again for long work on the database file. */
   readonly program: string;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Logs for a person's eyes instead of JSON. */
+  /** Readable log lines for a terminal instead of JSON. */
   readonly pretty: boolean;
-  /** The store can no longer be trusted: the process has to end. */
+  /** Called when the store can no longer be trusted: the process has to end. */
   readonly onFatal: () => void;
   /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
   readonly restart?: () => void;
@@ -48,11 +48,11 @@ export interface DaemonOptions extends LoadedConfig {
 export interface Daemon {
   /** The page's address with a login code that works once. */
   readonly loginUrl: string;
-  /** Why a restart would not come up; null when nothing is known to stand in its way. */
+  /** Returns why a restart would not come up; null when no obstacle is known. */
   restartTrouble(): Promise<string | null>;
-  /** Reads the config again and takes up what changed. */
+  /** Reads the config again and applies what changed. */
   readonly reload: Reloader["reload"];
-  /** Stops taking, lets running work end within its budget, keeps the rest for the next start. */
+  /** Stops taking work, lets running work end within its time budget, keeps the rest for the next start. */
   stop(signal: string): Promise<void>;
 }
 
@@ -126,8 +126,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     bootId,
     log,
   }).catch(async (error: unknown) => {
-    // A refusal, as of a port that is taken, is no crash: three starts that left no end behind would look
-    // like a crash loop.
+    // A refused start, such as a taken port, is no crash: three starts without an end would look like a crash
+    // loop.
     if (isFault(error)) await Promise.all([bus.close(), store.close()]);
     throw error;
   });
@@ -159,7 +159,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     version,
   });
   const stopLooking = lookNowAndThen(parts.state, clock);
-  // Nodes may share a home, and only one of them could be told of in it.
+  // Nodes may share a home, and its status file could only tell of one of them.
   const stopTelling = shared ? () => {} : keepStatusFile({ home, status: parts.control.status, clock, log });
   notify("READY=1");
   const stopWatchdog = keepWatchdog(watchdogEveryMs(env, process.pid), store, notify, clock);

@@ -1,9 +1,9 @@
-// SIGHUP: takes up the config again, as daemons do. When it tells that the terminal was closed under a daemon
-// started by hand, it stops like SIGTERM instead: nobody is left who would.
+// Handles SIGHUP: reloads the config, as daemons do. When the terminal of a daemon that was started by hand
+// closed, it stops like SIGTERM instead, because nobody is left who would stop it.
 import { closeSync, openSync } from "node:fs";
 import type { Daemon } from "./daemon.ts";
 
-/** To be called early: before it, SIGHUP ends the process at once. */
+/** Call it early: before it, SIGHUP ends the process at once. */
 export function onHangUp(
   starting: Promise<Pick<Daemon, "reload">>,
   stop: (signal: NodeJS.Signals) => void,
@@ -11,7 +11,7 @@ export function onHangUp(
   const hadTerminal = process.stderr.isTTY === true;
   process.on("SIGHUP", (signal) => {
     if (hadTerminal && !hasTerminal()) return stop(signal);
-    // A daemon that cannot start says so by itself.
+    // A daemon that cannot start reports that itself.
     starting.then((daemon) => daemon.reload(signal)).catch(() => {});
   });
 }

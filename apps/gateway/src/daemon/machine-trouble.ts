@@ -1,6 +1,5 @@
-// What is wrong with the machine while the daemon runs, looked at whenever somebody asks how it is, so that
-// it heals as the machine does (I10): the clock, and the workspaces, of which one that cannot be used stops
-// its own agent and nobody else.
+// Looks for trouble of the machine whenever somebody asks for the state, so that it clears as the machine
+// does (I10): the clock, and workspaces, where an unusable one stops its own agent and no other.
 import { clockTrouble, folderTrouble, type Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
 

@@ -1,5 +1,5 @@
-// Tells systemd how the daemon fares (sd_notify). Node cannot send to the notify socket itself, so systemd's
-// own program does; without NOTIFY_SOCKET, or without systemd, nothing happens.
+// Tells systemd the daemon's state (sd_notify). Node cannot write to the notify socket itself, so systemd's
+// own program does it; without NOTIFY_SOCKET or systemd nothing happens.
 import { spawn } from "node:child_process";
 import type { Log } from "@parley/protocol";
 

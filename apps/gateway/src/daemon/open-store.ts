@@ -1,6 +1,6 @@
-// Opening the store for this process: counted from its first call on, what a dead process in its place held
-// is free before anything is taken (I3), and a file that was not closed is looked at as a whole while the
-// daemon already works.
+// Opens the store for this process: counted for the metrics from its first call, with the leases of a dead
+// predecessor freed before anything is taken (I3). A file that was not closed properly is fully checked while
+// the daemon already works.
 import type { Config } from "@parley/config";
 import type { Clock, Log } from "@parley/protocol";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
@@ -17,7 +17,7 @@ export interface OpenStoreOptions {
   readonly bootId: string;
   readonly metrics: Pick<GatewayMetrics, "store">;
   readonly jobs: Pick<DatabaseJobs, "check">;
-  /** The store can no longer be trusted: the process has to end. */
+  /** Called when the store can no longer be trusted: the process has to end. */
   readonly onFatal: () => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,7 +25,7 @@ export interface OpenStoreOptions {
 
 export interface OpenedStore {
   readonly store: WiredStore;
-  /** What the full check found; null while that is nothing. */
+  /** Returns what the full check found; null while that is nothing. */
   readonly damage: () => string | null;
 }
 
@@ -46,7 +46,7 @@ export async function openStore({ place, metrics, jobs, ...wiring }: OpenStoreOp
   };
 }
 
-/** Its lock proves the process that stood in this place dead: what it held is free at once. */
+/** The lock proves that the previous process of this place is dead, so its leases are free at once. */
 async function freeDead(store: WiredStore, boot: string, log: Log): Promise<void> {
   const leases = await store.freeLeases({ holder: boot });
   await freeLeaders(store.cells, boot);

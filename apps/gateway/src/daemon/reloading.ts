@@ -1,5 +1,5 @@
-// Taking up the config while the daemon runs. Parts are given it before they are all there; until it begins
-// it refuses, because what is just starting reads its config anyway.
+// Lets parts ask for a reload before all of them exist: until `begin` it refuses, because what is starting
+// reads its config anyway.
 import type { LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Log } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
@@ -9,9 +9,9 @@ import type { Parts } from "./assemble.ts";
 import { channelHand } from "./channels.ts";
 import type { DaemonLog } from "../log/daemon-log.ts";
 
-/** What runs, to be changed. */
+/** The running parts that a reload changes. */
 interface Reloadable extends Pick<DaemonLog, "hide" | "setLevel"> {
-  /** What the daemon started with. */
+  /** The config that the daemon started with. */
   readonly loaded: LoadedConfig;
   readonly env: { readonly [name: string]: string | undefined };
   readonly parts: Parts;
@@ -21,7 +21,7 @@ interface Reloadable extends Pick<DaemonLog, "hide" | "setLevel"> {
 }
 
 export interface Reloading extends Reloader {
-  /** From now on the config is watched and taken up. */
+  /** Starts watching the config and applying it. */
   begin(running: Reloadable): void;
 }
 

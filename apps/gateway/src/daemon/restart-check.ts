@@ -1,6 +1,5 @@
-// Whether a restart would come up, asked before anything ends: the same validation as of a change, then what
-// can only be known by trying, the port and the store. A gateway that runs on an old config is worth more
-// than one that is down with a new one.
+// Checks whether a restart would come up before anything ends: it validates the config, and tries the port
+// and the store. A gateway on an old config is better than none on a new one.
 import { basename } from "node:path";
 import {
   changedKeys,
@@ -16,19 +15,19 @@ import type { Restarting } from "@parley/runner";
 import { wireStore } from "../wiring/store.ts";
 
 export interface RestartingOptions {
-  /** Takes up the file as it is now. */
+  /** Applies the file as it is now. */
   readonly reload: (
     cause: string,
   ) => Promise<{ readonly outcome: "taken" | "unchanged" | "refused"; readonly problems: readonly string[] }>;
-  /** What the daemon started with. */
+  /** The config that the daemon started with. */
   readonly started: Config;
   readonly configNow: () => Config;
   readonly configPath: string;
   readonly home: string;
   readonly role: Role;
-  /** Given to the process, in place of the config's. */
+  /** The port given to the process in place of the config's. */
   readonly port: number | undefined;
-  /** The one that this process listens on. */
+  /** The port that this process listens on. */
   readonly ownPort: () => number;
   readonly begin: () => void;
   readonly bootId: string;
@@ -41,7 +40,7 @@ export function restarting(options: RestartingOptions): Restarting {
 
   async function addressTrouble({ gateway }: Config): Promise<string | null> {
     const wanted = options.port ?? gateway.port;
-    // Our own port is free once we are gone; whether the address is there can be asked at any other.
+    // Our own port will be free; whether the address exists can be tested at any other port.
     const isOurs = wanted === options.ownPort();
     const address = listenAddress(gateway.bind);
     const code = await listenTrouble(address, isOurs ? 0 : wanted);
@@ -80,7 +79,7 @@ export function restarting(options: RestartingOptions): Restarting {
         outcome === "refused"
           ? problems.join("\n")
           : ((await addressTrouble(config)) ?? (await storeTrouble(config)));
-      // Where things lie on this machine is nothing that a chat needs to know.
+      // A chat need not know paths of this machine.
       return found === null
         ? null
         : found.replaceAll(configPath, basename(configPath)).replaceAll(`${home}/`, "");

@@ -1,13 +1,12 @@
-// A restart in place: the drained daemon becomes a new one in the same process (execve). A terminal, a
-// supervisor or a container keeps what it watches, nothing forks, and no second daemon is ever there to meet
-// the first.
+// Restarts in place: the drained daemon becomes a new one in the same process (execve). A terminal,
+// supervisor or container keeps the process it watches, nothing forks, and two daemons never meet.
 
-/** Asks for it. */
+/** The signal that asks for it. */
 export const restartSignal = "SIGUSR2";
 
 /**
- * From a checkout by way of bin/parley (`PARLEY_LAUNCHER`), which sets up what a new version needs; else the
- * same command again. Everything must be closed: what runs now is gone at once.
+ * Runs bin/parley again in a checkout (`PARLEY_LAUNCHER`), which sets up what a new version needs; else the
+ * same command. Everything must be closed: the current program is gone at once.
  */
 export function startAgain(env: NodeJS.ProcessEnv): never {
   const launcher = env["PARLEY_LAUNCHER"] ?? "";

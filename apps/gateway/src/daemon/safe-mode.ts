@@ -1,8 +1,8 @@
-// Safe mode: after three starts in a row, within five minutes, that died before they got anything done, the
-// channels are held, so that whatever kills the daemon stops coming in while an operator can still look. A
-// start that took a message in, ended a turn or ended well breaks the row: a daemon that is killed while it
-// works must take up its work at once. Turns that wait go on, because strikes bury a poison message. It ends
-// by itself (I10).
+// Enters safe mode after three starts in a row, within five minutes, that died before they did any work.
+// Channels stay closed, so that whatever kills the daemon stops coming in and an operator can look. A start
+// that received a message, ended a turn or ended well breaks the row, because a daemon that is killed while
+// working must resume its work. Waiting turns go on, because strikes bury a poison message. Safe mode ends by
+// itself (I10).
 import type { Clock } from "@parley/protocol";
 import type { Boot } from "@parley/store";
 
@@ -10,7 +10,7 @@ const withinMs = 5 * 60_000;
 const mostUnclean = 3;
 const cleanAfterMs = 10 * 60_000;
 
-/** `boots` newest first, the current one at the head. Null when there is no reason. */
+/** `boots`: newest first, the current one at the head. Null when there is no crash loop. */
 export function crashLoopReason(boots: readonly Boot[], nowMs: number): string | null {
   const before = boots.slice(1);
   const lastGood = before.findIndex((boot) => boot.stoppedAtMs !== null || boot.worked);
@@ -21,12 +21,12 @@ export function crashLoopReason(boots: readonly Boot[], nowMs: number): string |
 }
 
 export interface SafeMode {
-  /** Ends it now; false when it was not on. */
+  /** Ends safe mode now; false when it was not on. */
   resume(): Promise<boolean>;
   cancel(): void;
 }
 
-/** Runs `release` once: when asked, or after ten minutes. */
+/** Runs `release` once: on request, or after ten minutes. */
 export function safeMode(clock: Clock, release: () => Promise<void>): SafeMode {
   let over = false;
   const end = async (): Promise<boolean> => {

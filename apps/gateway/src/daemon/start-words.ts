@@ -1,4 +1,4 @@
-// The words after `parley start`: which of several processes this one is.
+// Parses the words after `parley start`: the role and name of this process among several, and its port.
 import { parseArgs } from "node:util";
 import { Fault } from "@parley/protocol";
 import { roleOf, type Role } from "@parley/cluster";

@@ -1,6 +1,6 @@
-// What `parley status` reads when the daemon takes no connection, because it has no file handle left or its
-// event loop has much to do: the newest status, in a file that was opened while there were handles, written
-// now and then. A kill leaves it behind; its reader asks who runs.
+// Writes the newest status to a file now and then, for `parley status` when the daemon accepts no connection:
+// out of file handles, or too busy. The file is opened while there are handles. A kill leaves it behind, so
+// its reader checks who runs.
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { statusFileName, type Clock, type Log, type MethodResult } from "@parley/protocol";
@@ -12,10 +12,10 @@ export interface StatusFileOptions {
   readonly log: Log;
 }
 
-/** As often as the store is looked at. */
+/** As often as the store is checked. */
 const writeEveryMs = 10_000;
 
-/** Returns how to stop; the file goes then. */
+/** Returns a function that stops it and removes the file. */
 export function keepStatusFile({ home, status, clock, log }: StatusFileOptions): () => void {
   const path = join(home, statusFileName);
   const fd = openSync(path, "w", 0o600);
@@ -26,7 +26,7 @@ export function keepStatusFile({ home, status, clock, log }: StatusFileOptions):
       if (stopped) return;
       ftruncateSync(fd, writeSync(fd, `${JSON.stringify({ atMs: clock.now(), status: found })}\n`, 0));
     } catch (error) {
-      // As on a full disk. What was written before stays, with its time.
+      // A full disk, for example. The older status stays, with its time.
       log.debug({ error }, "the status could not be written down");
     }
     timer = clock.after(writeEveryMs, () => void write());
@@ -40,7 +40,7 @@ export function keepStatusFile({ home, status, clock, log }: StatusFileOptions):
   };
 }
 
-/** Whether a file can be opened now. */
+/** Returns whether no file can be opened now. */
 export function outOfFiles(): boolean {
   try {
     closeSync(openSync("/dev/null", "r"));

@@ -1,20 +1,20 @@
-// Stopping in order: nothing more is taken, running work ends within its budget, the rest stays durable for
-// the next start or for another node (I1); clients and operators are the last to go. No part that cannot stop
-// keeps the others from it.
+// Stops the parts in order: no new work, running work ends within its time budget, the rest stays durable for
+// the next start or another node (I1); clients and operators go last. A part that cannot stop does not keep
+// the others from it.
 import { sleep, type Clock } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
 import type { Parts } from "./assemble.ts";
 
-/** systemd gives 90 s by default before it kills; the unit file gives more. */
+/** systemd kills after 90 s by default; the unit file allows more. */
 const drainBudgets = { turnsMs: 25_000, flushMs: 10_000 } as const;
-/** A channel waits for what it is just receiving; more than this is no waiting any more. */
+/** Most time for a stopping channel to finish what it is receiving. */
 const channelStopMs = 10_000;
 
 export async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promise<void> {
   const { wired, workNotifier, control, toolPorts, state, ending, cluster, nodeRegistry } = parts;
   state.enter("draining");
   ending.abort();
-  // Then it does so at once; the last node of all brings out what it can first.
+  // Other nodes then take over at once; the last node first sends what it can.
   if (await nodeRegistry.othersLead().catch(() => false)) await cluster?.handOver();
   // One channel that cannot stop must not keep the turns from draining.
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));

@@ -1,18 +1,18 @@
-// What a running daemon does now and then by itself: it looks whether the store takes writes, and lets go of
-// what is past its retention (I9). Neither is ever waited for; a failure is tried again. Each function begins
-// it and returns how to stop.
+// Runs the daemon's periodic work: checking that the store takes writes, and deleting what is past its
+// retention (I9). Nothing waits for either; a failure is tried again. Each function starts one and returns
+// how to stop it.
 import type { Clock, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { GatewayState } from "../gateway-state.ts";
 
 const sweepEveryMs = 60_000;
 const sweepRows = 500;
-/** Between two slices while there is more to let go of. */
+/** Pause between two slices while there is more to delete. */
 const nextSliceMs = 100;
-/** The look is a write: an idle disk may sleep in between. */
+/** The check is a write, and an idle disk may sleep in between. */
 const lookEveryMs = 10_000;
 
-/** So that anybody may ask whether the daemon is ready without the store being asked each time. */
+/** Keeps the answer to "is the daemon ready" fresh without a store access per question. */
 export function lookNowAndThen(state: Pick<GatewayState, "look">, clock: Clock): () => void {
   let stopped = false;
   const look = (): void => {
@@ -27,7 +27,7 @@ export function lookNowAndThen(state: Pick<GatewayState, "look">, clock: Clock):
   };
 }
 
-/** Retention in small slices, so that no turn ever waits for it. */
+/** Deletes in small slices, so that no turn waits for it. */
 export function sweepNowAndThen(store: Pick<Store, "sweep">, clock: Clock, log: Log): () => void {
   let stopped = false;
   let timer = clock.after(sweepEveryMs, sweep);

@@ -1,6 +1,5 @@
-// Tells systemd's watchdog that the daemon lives, only while it does: the ping is sent from the event loop,
-// and only after the store answered. A store that answers with trouble (a full disk) is alive: a restart
-// would not heal it.
+// Pings systemd's watchdog while the daemon lives: from the event loop, and only after the store answered. A
+// store that answers with trouble (a full disk) counts as alive, because a restart would not heal it.
 import type { Clock } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Notify } from "./notify.ts";
@@ -19,7 +18,7 @@ export function watchdogEveryMs(
   return allowedUsec / 2_000;
 }
 
-/** Returns how to stop. */
+/** Returns a function that stops it. */
 export function keepWatchdog(
   everyMs: number | null,
   store: Pick<Store, "check">,

@@ -1,5 +1,5 @@
-// The log of a daemon as its config wants it: standard error, the newest lines in memory, and the file on
-// disk, all fed with the same cleaned lines (I8). Nodes that share a home have a file each.
+// Opens the daemon's log as the config wants it: standard error, the newest lines in memory and the file on
+// disk, all fed with the same redacted lines (I8). Nodes that share a home have a file each.
 import { join } from "node:path";
 import { secretValues, type Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
@@ -12,14 +12,14 @@ export interface DaemonLogOptions {
   readonly home: string;
   /** Name of this process among those of its home. */
   readonly node: string;
-  /** For a person's eyes instead of JSON. */
+  /** Readable lines for a terminal instead of JSON. */
   readonly pretty: boolean;
   readonly clock: Clock;
 }
 
 export interface DaemonLog extends Logger {
   readonly book: RecentLog;
-  /** Of the file; what is logged after that still goes to standard error. */
+  /** Closes the file; later lines still go to standard error. */
   close(): void;
 }
 
@@ -38,7 +38,7 @@ export async function daemonLog({ config, home, node, pretty, clock }: DaemonLog
   return { ...made, book, close: () => file?.close() };
 }
 
-/** Null where the config wants none. */
+/** Null where the config wants no file. */
 function fileOf({ logging, store }: Config, home: string, node: string, clock: Clock): LogFile | null {
   const { enabled, maxMegabytes, keep } = logging.file;
   if (!enabled) return null;

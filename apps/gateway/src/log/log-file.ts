@@ -1,6 +1,6 @@
-// The log on disk, `logs/parley.log` and what it was before: bounded (I9), private, and never in the way. A
-// file that somebody moved away, removed or emptied is noticed before the next line. One that cannot be
-// written is tried again later; the lines of meanwhile are still on standard error.
+// Writes the log on disk, `logs/parley.log` and its predecessors: bounded (I9), private, and never blocking
+// the daemon. It notices before each line when somebody moved, removed or emptied the file. A file that
+// cannot be written is tried again later; standard error has the lines meanwhile.
 import {
   chmodSync,
   closeSync,
@@ -20,13 +20,13 @@ export interface LogFileOptions {
   /** Without the ending. */
   readonly name: string;
   readonly maxBytes: number;
-  /** Older files that stay. */
+  /** How many older files stay. */
   readonly keep: number;
   readonly clock: Pick<Clock, "mono">;
 }
 
 export interface LogFile {
-  /** A line with its line break. Never throws. */
+  /** Writes a line with its line break. Never throws. */
   write(line: string): void;
   close(): void;
 }
@@ -42,7 +42,7 @@ export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions)
   function open(): NonNullable<typeof file> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const fd = openSync(path, "a", 0o600);
-    // It may have been there with another mode.
+    // The file may have existed with another mode.
     chmodSync(path, 0o600);
     const { ino, dev } = fstatSync(fd);
     return { fd, ino, dev };
@@ -62,8 +62,8 @@ export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions)
   }
 
   /**
-   * Of the file at our path, which is ours. Looked at before each line: one written to a file that logrotate
-   * took away may be lost.
+   * Size of the file at our path if it is still ours. Checked before each line, because a line written to a
+   * file that logrotate took away may be lost.
    */
   function sizeOfOurs(): number {
     const there = statSync(path, { throwIfNoEntry: false });
@@ -83,7 +83,7 @@ export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions)
       }
       if (file !== null) writeSync(file.fd, line);
     } catch {
-      // A disk that is full must not stop what the log is about; standard error has the line.
+      // A full disk must not stop the daemon; standard error has the line.
       tryAtMs = clock.mono() + tryAgainMs;
       try {
         shut();

@@ -1,6 +1,6 @@
-// The daemon's log: JSON lines on standard error, readable ones on a terminal, and JSON lines for whoever
-// else listens. Secrets are cut from the finished line, so that no field, message or stack can carry one out
-// (I8); a full disk or a closed pipe never stops the daemon.
+// Writes the daemon's log: JSON lines on standard error, readable ones on a terminal, JSON lines for other
+// listeners. Secrets are cut from the finished line, so no field, message or stack can leak one (I8). A full
+// disk or a closed pipe never stops the daemon.
 import { writeSync } from "node:fs";
 import { hideSecrets } from "@parley/agent";
 import { pino, stdSerializers, type DestinationStream } from "pino";
@@ -14,15 +14,15 @@ export interface LoggerOptions {
   readonly pretty: boolean;
   /** Values that must never appear. */
   readonly secrets: readonly string[];
-  /** Hears every line as JSON, after it was cleaned. */
+  /** Called with every redacted line as JSON. */
   readonly onLine?: (line: string) => void;
 }
 
 export interface Logger {
   readonly log: Log;
-  /** Values that must not appear from now on: secrets that were read or minted later. */
+  /** Adds a value that must not appear from now on: a secret that was read or minted later. */
   hide(secret: string): void;
-  /** Also of the children that there are. */
+  /** Also applies to existing child loggers. */
   setLevel(level: LogLevel): void;
 }
 
@@ -34,7 +34,7 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
   const out = options.pretty ? await prettyLines(() => least === levels.indexOf("debug")) : writeLine;
   const destination: DestinationStream = {
     write(line) {
-      // What others wrote stands in lines that people read with tail and less.
+      // People read these lines with tail and less, so control characters are escaped.
       const clean = printableJson(withoutPasswords(hideSecrets(line, secrets)));
       out(clean);
       options.onLine?.(clean);
@@ -50,7 +50,7 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
     },
     destination,
   );
-  // pino's children keep the level that they were born with; ours ask for it.
+  // pino's children keep the level of their creation; ours ask for the current one.
   const over = (below: Log): Log => {
     const at =
       (level: LogLevel) =>
@@ -77,8 +77,8 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
 }
 
 /**
- * Credentials that nobody told us of: passwords and tokens in URLs, tokens in headers, a bot's token in the
- * path of its API.
+ * Cuts credentials that nobody registered: passwords and tokens in URLs, tokens in headers, a bot's token in
+ * its API path.
  */
 function withoutPasswords(line: string): string {
   return line
@@ -92,15 +92,15 @@ function withoutPasswords(line: string): string {
 }
 
 /**
- * What a message passes on its way. A person who watches has one line of each message, its end; what goes
- * wrong is told in any case.
+ * Steps of a message on its way. A person who watches sees one line per message, its end; errors are always
+ * shown.
  */
 const stages: ReadonlySet<string> = new Set(["received", "turn begins", "sent", "had arrived"]);
 
-/** As pino numbers them. */
+/** pino's number. */
 const infoLevel = 30;
 
-/** `all`: whether the stages are asked for. */
+/** `all`: returns whether the steps are shown too. */
 async function prettyLines(all: () => boolean): Promise<(line: string) => void> {
   const { prettyFactory } = await import("pino-pretty");
   const format = prettyFactory({
@@ -119,6 +119,6 @@ function writeLine(line: string): void {
   try {
     writeSync(standardError, line);
   } catch {
-    // A log that cannot be written must not stop what it is about: the pipe may be closed, the disk full.
+    // A log that cannot be written must not stop the daemon: the pipe may be closed, the disk full.
   }
 }

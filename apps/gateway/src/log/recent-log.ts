@@ -1,18 +1,18 @@
-// The newest lines of the log, for operators who look at it from afar. Bounded in lines and in characters
-// (I9); what it holds has been cleaned of secrets before.
+// Keeps the newest log lines for operators who read them remotely. Bounded in lines and in characters (I9);
+// the lines were redacted before.
 
 export interface RecentLog {
-  /** One line as it is written, a JSON object. */
+  /** Adds one line, a JSON object. */
   add(line: string): void;
-  /** The newest `count`, oldest first. */
+  /** Returns the newest `count` lines, oldest first. */
   last(count: number): readonly string[];
-  /** Hears every line from now on. Returns how to stop. */
+  /** Calls `hear` with every line from now on. Returns a function that stops it. */
   follow(hear: (line: string) => void): () => void;
 }
 
 const mostLines = 1_000;
 const mostChars = 1_048_576;
-/** A stack inside an error makes a line long, never this long. */
+/** A stack inside an error makes a line long, but never this long. */
 const lineChars = 16_384;
 
 export function recentLog(): RecentLog {
@@ -25,7 +25,7 @@ export function recentLog(): RecentLog {
       const line = shortened(written.trimEnd());
       lines.push(line);
       chars += line.length;
-      // Cut now and then, not at every line.
+      // Cut now and then instead of at every line.
       if (lines.length > 2 * mostLines || chars > 2 * mostChars) {
         lines = newest(lines);
         chars = lines.reduce((sum, each) => sum + each.length, 0);
@@ -47,7 +47,7 @@ function newest(lines: readonly string[]): string[] {
   return (end < 0 ? kept : kept.slice(0, end)).toReversed();
 }
 
-/** Still a JSON object, so that whoever reads lines need not know of this. */
+/** The result is still a JSON object, so that readers need no special case. */
 function shortened(line: string): string {
   return line.length <= lineChars
     ? line

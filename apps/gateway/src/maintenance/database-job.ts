@@ -1,12 +1,12 @@
-// Long work on the database file, in a process of its own: the daemon's event loop must not wait for a check
-// of gigabytes, and a stop must be able to end it at once. This is the process's side; its answer is one JSON
+// Runs long work on the database file in a process of its own, so that a check of gigabytes does not block
+// the daemon's event loop and a stop can end it at once. This is the child's side; its answer is one JSON
 // line.
 import { statSync } from "node:fs";
 import { isFault, type FaultCode } from "@parley/protocol";
 import { backupDatabase, describeDatabase } from "@parley/store";
 
 export type JobAnswer =
-  /** `check`: what is wrong with the file; empty when it is sound. `backup`: size of the copy. */
+  /** `check`: findings, empty when the file is sound. `backup`: size of the copy in bytes. */
   | { readonly ok: true; readonly findings: readonly string[]; readonly bytes: number }
   | { readonly ok: false; readonly code: FaultCode | "internal"; readonly message: string };
 

@@ -1,21 +1,19 @@
-// The daemon's side of long work on the database file: starts the process, reads its answer, ends it when the
-// daemon stops.
+// Starts database jobs from the daemon, reads their answers, and ends them when the daemon stops.
 import { spawn } from "node:child_process";
 import { Fault } from "@parley/protocol";
 import type { JobAnswer } from "./database-job.ts";
 
 export interface DatabaseJobs {
   /**
-   * Looks at every page and index entry, read-only. Resolves with what is wrong; empty when the file is
-   * sound.
+   * Checks every page and index entry, read-only. Resolves with the findings; empty when the file is sound.
    */
   check(path: string): Promise<readonly string[]>;
   /**
-   * Copies the database to the new file `to`; resolves with its size. Rejects with the Fault of
+   * Copies the database to the new file `to`; resolves with its size in bytes. Rejects with the Fault of
    * `backupDatabase`.
    */
   backup(from: string, to: string): Promise<number>;
-  /** Ends what runs; it rejects with Fault("aborted"). */
+  /** Ends running jobs, which reject with Fault("aborted"). */
   stop(): void;
 }
 
@@ -65,7 +63,7 @@ function answerOf(text: string): JobAnswer | null {
   try {
     return JSON.parse(text) as JobAnswer;
   } catch {
-    // The child was cut off while it wrote; its caller is told that there is no answer.
+    // The child was cut off while it wrote; the caller is told that there is no answer.
     return null;
   }
 }

@@ -1,9 +1,10 @@
-// After an unclean stop the quick check lets the daemon start; the full one runs beside it, and what it finds
-// shows in the status until a person acts. The data is not touched: whether to restore is theirs to decide.
+// Checks the whole database beside the running daemon after an unclean stop; the quick check alone lets the
+// daemon start. Findings show in the status until a person acts. The data is not touched: restoring is the
+// operator's decision.
 import { isFault, type Log } from "@parley/protocol";
 import type { DatabaseJobs } from "./database-jobs.ts";
 
-/** Returns the reason to show; null while all is well or not known yet. */
+/** Returns a function that gives the reason to show; null while nothing is wrong or known yet. */
 export function fullCheck(jobs: Pick<DatabaseJobs, "check">, path: string, log: Log): () => string | null {
   let reason: string | null = null;
   const advice = "stop Parley and put a backup in its place with `parley restore <file>`";
@@ -15,7 +16,7 @@ export function fullCheck(jobs: Pick<DatabaseJobs, "check">, path: string, log: 
     },
     (error: unknown) => {
       if (isFault(error, "aborted")) return;
-      // A file that cannot be read to its end is damaged too; everything else is worth a line and no alarm.
+      // A file that cannot be read to its end is damaged too; other failures are only logged.
       if (isFault(error, "invalid")) reason = error.message;
       log.warn({ path, error }, "the full check of the database did not end");
     },

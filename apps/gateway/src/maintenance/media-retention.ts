@@ -1,6 +1,5 @@
-// How long files that came in or go out are kept: as the config says, by age and by size together (I9). A
-// turn that reads a file and a delivery that sends one are over, or buried, a day after it was written;
-// nothing younger than two days is ever touched.
+// Deletes old media files by age and total size, as the config says (I9). A turn or delivery that uses a file
+// is over within a day of its writing, so files younger than two days are never touched.
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "@parley/config";
@@ -16,12 +15,12 @@ export interface MediaRetentionOptions {
 const dayMs = 86_400_000;
 const neededMs = 2 * dayMs;
 const everyMs = 3_600_000;
-/** A start has other things to do first. */
+/** A starting daemon has more urgent work. */
 const firstMs = 60_000;
-/** `<sha256>.<extension>`, or the draft of one. What else lies there is somebody's own. */
+/** `<sha256>.<extension>`, or a draft of one. Other files in the folder are not ours. */
 const ownName = /^(?:[0-9a-f]{64}\.[a-z0-9]{1,8}|\.[0-9a-f]{64}\.[a-z0-9]{1,8}\.\d+\.\d+)$/;
 
-/** Removes what is past the limits, the oldest first. Returns how many files that were. */
+/** Deletes files beyond the limits, oldest first. Returns their number. */
 export async function forgetMedia(
   folder: string,
   { keepDays, maxMegabytes }: Config["media"],
@@ -47,14 +46,14 @@ export async function forgetMedia(
   return removed;
 }
 
-/** Returns how to stop. */
+/** Returns a function that stops it. */
 export function forgetMediaNowAndThen({ folder, limits, clock, log }: MediaRetentionOptions): () => void {
   let stopped = false;
   const look = (): void => {
     forgetMedia(folder, limits(), clock.now())
       .then(
         (files) => files > 0 && log.info({ files }, "old files were removed from media"),
-        // A node that shares the folder may have been faster; what stays is looked at again.
+        // Another node of the folder may have been faster; what remains is tried again.
         (error: unknown) => log.debug({ error }, "the media folder could not be looked through"),
       )
       .finally(() => {

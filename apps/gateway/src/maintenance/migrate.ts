@@ -1,5 +1,5 @@
-// `parley migrate --to redis|sqlite`: takes everything from one store into the other while no gateway runs.
-// May be stopped and called again.
+// Implements `parley migrate --to redis|sqlite`: copies everything from one store into the other while no
+// gateway runs. It may be stopped and run again.
 import type { Writable } from "node:stream";
 import { join } from "node:path";
 import { secretValues, type LoadedConfig } from "@parley/config";
@@ -17,10 +17,10 @@ export interface MigrateOptions extends LoadedConfig {
   readonly ids: Ids;
 }
 
-/** A node writes its line every three seconds. */
+/** Longer than the three seconds between two lines of a running node. */
 const silentMs = 15_000;
 
-/** Throws Fault: "conflict" while a gateway runs on either store, and as both stores do. */
+/** Throws Fault: "conflict" while a gateway runs on either store, and whatever the stores throw. */
 export async function migrate({ to, output, clock, ids, config, places }: MigrateOptions): Promise<void> {
   if (to !== "redis" && to !== "sqlite")
     throw new Fault("invalid", "parley migrate --to redis, or --to sqlite");

@@ -9,13 +9,13 @@ import { metricRegistry } from "@parley/control";
 import { registerGauges, registerProcessMetrics, type WatchedParts } from "./gauges.ts";
 
 export interface GatewayMetrics {
-  /** The same store, counted. */
+  /** Returns the same store, counted. */
   store<S extends Store>(store: S): S;
-  /** The same models, counted. */
+  /** Returns the same models, counted. */
   models(models: Models): Models;
-  /** One more refusal, by its reason. */
+  /** Counts one refusal by its reason. */
   refused(reason: RefusalReason): void;
-  /** What is read when somebody asks; to be told once. */
+  /** Sets the parts that are read at a scrape; call it once. */
   watch(parts: WatchedParts): void;
   text(): Promise<string>;
   stop(): void;

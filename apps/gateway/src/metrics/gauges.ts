@@ -21,7 +21,7 @@ export interface WatchedParts {
   readonly version: string;
 }
 
-/** More lanes than this are counted as this many. */
+/** Counts above this are reported as this number. */
 const laneLimit = 1_000;
 
 export function registerGauges(registry: MetricRegistry, parts: WatchedParts): void {
@@ -122,7 +122,7 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
   ]);
 }
 
-/** Names as Prometheus' own clients have them. */
+/** Named as Prometheus' own clients name them. */
 export function registerProcessMetrics(
   registry: MetricRegistry,
   startedAtMs: number,
@@ -146,7 +146,7 @@ export function registerProcessMetrics(
     "nodejs_eventloop_lag_seconds",
     "How late the event loop was since the last look: mean, 99th percentile and most.",
     () => {
-      // It wakes the process fifty times a second, so it begins when somebody looks.
+      // The monitor wakes the process fifty times a second, so it starts with the first scrape.
       lag.enable();
       const samples: readonly Sample[] = [
         [{ stat: "mean" }, seconds(lag.mean)],
@@ -159,7 +159,7 @@ export function registerProcessMetrics(
   );
 }
 
-/** Of nanoseconds; there are none right after a reset. */
+/** Converts nanoseconds; right after a reset there are none. */
 function seconds(nanos: number): number {
   return Number.isFinite(nanos) ? nanos / 1e9 : 0;
 }

@@ -1,6 +1,6 @@
-// Pressed buttons: what each means, that each counts once, and that the person sees it was taken. A press is
-// claimed in a cell under its own id, so a redelivered one is still the first; it is acknowledged to the
-// platform only once it is durable (I1).
+// Reads pressed buttons: finds their meaning, counts each once, and ends the waiting that the platform shows.
+// A press is claimed in a cell under its own id, so a redelivered one is still the first. It is acknowledged
+// to the platform only once it is durable (I1).
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import {
@@ -17,21 +17,18 @@ import { pressedValue, type Pressed } from "@parley/delivery";
 
 export interface ButtonPresses {
   /**
-   * The press with the value that its button was given, or why it does not count. Anything but a press comes
-   * back as it is.
+   * Returns the press with its button's value, or why it does not count. Other events come back unchanged.
    */
   read(inbound: Inbound): Promise<ReadPress | { readonly unwanted: string }>;
-  /** Whether this press is the first of its button. */
+  /** Resolves with whether this press is the first of its button. */
   claim(press: Inbound): Promise<boolean>;
-  /**
-   * Ends the waiting that people see at the button. Call it for events that are durable; failures stay here.
-   */
+  /** Ends the waiting that people see at the button. Call it for durable events; failures are only logged. */
   acknowledge(events: readonly ChannelEvent[]): Promise<void>;
 }
 
 export interface ReadPress {
   readonly inbound: Inbound;
-  /** Its text may be a command: it was typed, or Parley wrote the button itself. */
+  /** True when its text may be a command: somebody typed it, or Parley wrote the button. */
   readonly commands: boolean;
 }
 
@@ -55,14 +52,14 @@ export function buttonPresses({ cells, channel, clock, log }: ButtonPressesOptio
       const action = { kind: "answerCallback", callbackId, ...(text === null ? {} : { text }) } as const;
       await act(press.address, action, { idempotencyKey: press.id, signal: timeout.signal });
     } catch (error) {
-      // The press counts all the same; the platform ends the waiting by itself.
+      // The press counts all the same, and the platform ends the waiting by itself.
       log.debug({ id: press.id, error }, "a press could not be acknowledged");
     } finally {
       timeout.cancel();
     }
   }
 
-  /** For the one who pressed; null when the press does what it says. */
+  /** The text for whoever pressed; null when the press does what it says. */
   async function remark(press: Inbound): Promise<string | null> {
     const meant = await meaning(press);
     if ("remark" in meant) return meant.remark;
@@ -70,7 +67,7 @@ export function buttonPresses({ cells, channel, clock, log }: ButtonPressesOptio
     return first === null || first.value === press.id ? null : "This was already pressed.";
   }
 
-  /** What the press means, or what is said to whoever pressed in vain. */
+  /** The meaning of the press, or the text for whoever pressed in vain. */
   async function meaning({
     address,
     sender,
@@ -111,10 +108,7 @@ export function buttonPresses({ cells, channel, clock, log }: ButtonPressesOptio
   };
 }
 
-/**
- * One cell for each button of each message. The short name of a long value and the value itself are one
- * button.
- */
+/** One cell per button of each message: a long value and its short name are the same button. */
 function claimCell({ address, replyTo, callback, id }: Inbound): string {
   const button = createHash("sha256")
     .update(callback?.value ?? "")

@@ -1,6 +1,5 @@
-// A message that came as a platform's own command shows that its answer is awaited. Where it ends in the
-// queue, without a turn - stopped, superseded, dropped - nobody would ever end that: so whatever ends rows
-// here also ends their waiting.
+// Ends the waiting indicator of messages that leave the queue without a turn: stopped, superseded or dropped.
+// A platform's own command shows that an answer is awaited, and nobody else would end that.
 import { accountKey, type Log, formatContent, parseRowPayload } from "@parley/protocol";
 import type { Inbox, NewDelivery, Outbox, Row } from "@parley/store";
 import { showsWaiting } from "@parley/runner";
@@ -8,12 +7,12 @@ import { showsWaiting } from "@parley/runner";
 export interface EndWaitingOptions {
   readonly inbox: Inbox;
   readonly outbox: Pick<Outbox, "post">;
-  /** Whether an account's platform shows that an answer is awaited. */
+  /** True when the account's platform shows that an answer is awaited. */
   readonly shows: (account: string) => boolean;
   readonly log: Log;
 }
 
-/** More wait for a while and are ended by their age. */
+/** Beyond this number, the platform's own timeout ends the waiting. */
 const mostEnded = 100;
 
 export function endsWaiting({ inbox, outbox, shows, log }: EndWaitingOptions): Inbox {
@@ -28,7 +27,7 @@ export function endsWaiting({ inbox, outbox, shows, log }: EndWaitingOptions): I
       const stopped = await inbox.stop(lane, what);
       const ended = await Promise.all(stopped.rows.slice(0, mostEnded).map(endedWaiting)).catch(
         (error: unknown) => {
-          // What was stopped is stopped: the waiting ends by its age.
+          // The rows are stopped anyway, and the waiting ends by its age.
           log.info({ lane, error }, "could not look up whose waiting to end");
           return [];
         },

@@ -1,15 +1,13 @@
-// How long a message waits for what belongs to it. An ordinary message waits for nothing.
+// Computes how long a message waits for others that belong to it. Ordinary messages do not wait.
 import type { Inbound } from "@parley/protocol";
 
-/**
- * Quiet time in which the parts of an album or of a forwarded batch arrive; Telegram marks no end of either.
- */
+/** Quiet time after which an album or a forwarded batch is complete; Telegram marks the end of neither. */
 const groupQuietMs = 700;
-/** A text of this length was probably cut by the app it was pasted into; the rest follows at once. */
+/** An app probably cut a text of this length when it was pasted; the rest follows at once. */
 const pasteChars = 4_000;
 const pasteQuietMs = 1_500;
 
-/** Milliseconds without another part after which the message is whole. */
+/** Returns the quiet time, in milliseconds, after which the message is complete. */
 export function quietMs({ groupId, text }: Pick<Inbound, "groupId" | "text">): number {
   return Math.max(groupId === undefined ? 0 : groupQuietMs, text.length < pasteChars ? 0 : pasteQuietMs);
 }

@@ -1,6 +1,5 @@
-// The way in put together: admission, commands past the lane, presses and reactions, room in a full lane, and
-// that a chat which took nothing is open again once something came out of it. Resolves only for what is
-// durable.
+// Assembles the receiving side: admission, commands past the lane, presses and reactions, queue overflow, and
+// reopening of chats that were unreachable. It resolves only once everything is durable.
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
 import { accountKey, type Clock } from "@parley/protocol";
@@ -24,7 +23,7 @@ export interface IntakeOptions
   readonly config: Config;
   readonly store: Pick<Store, "inbox" | "outbox" | "sessions" | "cells">;
   readonly channel: (account: string) => Channel | null;
-  /** Ends a running turn in whose place something newer comes. */
+  /** Ends a running turn that a newer message replaces. */
   readonly stopTurn: (turn: string) => void;
   readonly closed: Pick<UnreachableChats, "open">;
   readonly clock: Clock;

@@ -1,5 +1,4 @@
-// The rows that events become (I1, I2): what each carries, under which guards, and how those end that are no
-// work.
+// Builds the rows of events (I1, I2): their payload, their guards, and how rows end that are no work.
 import {
   openingId,
   accountKey,
@@ -17,7 +16,7 @@ import type { NewRow } from "@parley/store";
 import type { Admitted } from "../commands/chat-command.ts";
 import type { Command } from "./command.ts";
 
-/** Where rows go that no session takes. */
+/** The lane of rows that no session takes. */
 const nowhere = "agent:main:hook:unreadable" as SessionKey;
 
 export function rowOf(
@@ -41,8 +40,8 @@ function commandOf({ name, args, model }: Command): NonNullable<RowPayload["comm
 }
 
 /**
- * What stood after /new: a message of its own, right behind the command. It has no subject, as the command's
- * row guards the message.
+ * Builds the row of the text behind /new: a message of its own right after the command. It has no subject,
+ * because the command's row guards the message.
  */
 export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow {
   const { inbound } = by;
@@ -54,7 +53,7 @@ export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow
   return row;
 }
 
-/** Keeps its key and reason, not its words: strangers must not be able to fill the database. */
+/** Keeps the message's key and reason but not its words: strangers must not be able to fill the database. */
 export function refusedRow(inbound: Inbound, session: SessionKey | null, reason: string): NewRow {
   return {
     ...bareRow(inbound, session ?? nowhere, "none", { kind: "closed", outcome: "refused", reason }),
@@ -91,7 +90,7 @@ function bareRow(
   const isMessage = inbound.kind === "message" || inbound.kind === "edit" || inbound.kind === "command";
   return {
     id: inbound.id,
-    // Presses of a button and reactions share their message's id, so their own keeps them apart.
+    // Presses and reactions share their message's id, so their own id keeps them apart.
     subject: `${mailbox}/${conversation}/${inbound.messageId}${isMessage ? "" : `/${inbound.id}`}`,
     version: inbound.editedAtMs ?? 0,
     pool: "main",

@@ -38,18 +38,18 @@ export interface PlanEventOptions {
   readonly sessions: Pick<Sessions, "open">;
   readonly admit: Admit;
   readonly route: RouteInbound;
-  /** Which skill a message calls by command. */
+  /** Finds the skill that a message calls by command. */
   readonly skillCalled: (inbound: Inbound, route: Route) => Promise<SkillCall | null>;
-  /** The model that a word after /new names to the agent. */
+  /** Finds the agent's model that a word after /new names. */
   readonly modelNamed: (agent: string, word: string) => string | null;
   readonly buttonPresses: ButtonPresses;
   readonly readReaction: ReadReaction;
-  /** Begins a conversation anew when its time is over. */
+  /** Starts a new conversation when the reset policy says so. */
   readonly spokenIn: SpokenIn;
   readonly refusals: Refusals;
   readonly bootAtMs: number;
   readonly queue: QueueSettings;
-  /** Messages of a group, not meant for us, that are kept to be shown. */
+  /** How many group messages that do not call the agent are kept as context. */
   readonly contextRows: number;
   readonly log: Log;
 }
@@ -61,13 +61,13 @@ export interface PlannedRow {
 }
 
 export interface EventPlanner {
-  /** A command past the lane is handed back, because it acts before anything after it is looked at. */
+  /** Returns a command past the lane as it is, because it acts before anything after it is looked at. */
   plan(event: Inbound): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }>;
-  /** The row of an event that cannot be read, for the operator; its sender is told where we answer them. */
+  /** Builds the row of an unreadable event for the operator; its sender is told where we answer them. */
   unread(event: Unreadable): Promise<PlannedRow>;
 }
 
-/** A message that cannot be read was for us all the same in a private chat. */
+/** In a private chat an unreadable message was for us all the same. */
 const asCalled = { mentions: [], addressed: true, atMs: 0 };
 const notUnderstood =
   "⚠️ A message of yours came in a form that I cannot read. Please send it again in another way.";
@@ -89,7 +89,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
           backlog ? backlogQuietMs : 0,
         );
     const wait = afterMs > 0 ? { afterMs } : {};
-    // In followup mode every message is a turn of its own; a backlog never is. A command that runs a tool
+    // In followup mode every message is a turn of its own, except in a backlog. A command that runs a tool
     // always is.
     const isAlone = isWhole || skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
     const alone = isAlone ? { barrier: true } : {};
@@ -113,7 +113,6 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     return { row: rowOf(by, as, null), notices: [] };
   }
 
-  /** Kept for the operator; whoever wrote it is told, where we answer them. */
   async function unread(event: Unreadable): Promise<PlannedRow> {
     const row = unreadableRow(event);
     const { id, channel, account, from } = event;
@@ -141,7 +140,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     }
   }
 
-  /** A press with its button's value, a reaction with its place; or why nobody wants it. */
+  /** Adds the button's value to a press and its place to a reaction, or says why the event does not count. */
   async function understand(event: Inbound): Promise<ReadPress | { readonly unwanted: string }> {
     const pressed = await options.buttonPresses.read(event);
     if ("unwanted" in pressed) return pressed;
@@ -149,10 +148,6 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     return "unwanted" in inbound ? inbound : { ...pressed, inbound };
   }
 
-  /**
-   * What becomes of one event; a command past the lane is handed back, because it acts before anything after
-   * it is looked at.
-   */
   async function plan(
     event: Inbound,
   ): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }> {
@@ -212,13 +207,16 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
   return { plan, unread };
 }
 
-/** Directives beside files are about the message that carries the files. What a webhook brings is data. */
+/**
+ * A directive beside files belongs to the message that carries the files. A webhook's text is data, never a
+ * command.
+ */
 function commandOf({ channel, text, attachments }: Inbound): Command | null {
   if (channel === "hook") return null;
   return attachments.length > 0 && directiveCommand(text) !== null ? null : parseCommand(text);
 }
 
-/** A message that no agent answers is refused like any other; throwing would hold up everybody behind it. */
+/** Refuses a message that no agent answers; a throw would hold up every message behind it. */
 function routed(
   route: RouteInbound,
   inbound: Inbound,

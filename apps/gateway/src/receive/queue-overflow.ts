@@ -1,16 +1,16 @@
-// What a new message does to what was there before it: in interrupt mode it takes the place of the running
-// turn, and a queue that is full is cut as the session wants. Keeps DESIGN 4's rule of one authority:
-// nobody's message touches another person's turn.
+// Decides what a new message does to older ones: in interrupt mode it replaces the running turn, and a full
+// queue is cut as the session wants. Nobody's message touches another person's turn (DESIGN 4's rule of one
+// authority).
 import { type ConversationKey, parseRowPayload } from "@parley/protocol";
 import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
 import { type DroppedLog, interrupted, type QueueSettings } from "@parley/runner";
 
 export type QueueOverflow = (row: NewRow, accepted: Accepted, settings: QueueSettings) => Promise<void>;
 
-/** Far over what one turn holds. */
+/** Far more than one turn takes. */
 const mostClaimed = 1_000;
 
-/** `onStopped` hears of each turn that has to end. */
+/** `onStopped` is called with each turn that has to end. */
 export function queueOverflow(
   inbox: Inbox,
   dropped: Pick<DroppedLog, "add">,
@@ -21,11 +21,11 @@ export function queueOverflow(
       other.conversation === row.conversation && other.authority === row.authority;
     const claimed = await inbox.find({ lane: row.lane, state: "claimed", limit: mostClaimed });
     const turn = claimed.find(isKin)?.turn ?? null;
-    // The lane was idle and has taken the message already, or one that came after it: a turn must not be
-    // ended by its own rows, nor by older ones.
+    // The idle lane has taken the message already, or a later one: its own rows and older ones must not end
+    // the turn.
     if (turn === null || claimed.some((other) => other.seq >= seq)) return;
     const waiting = await inbox.find({ lane: row.lane, state: "waiting", limit: mostClaimed });
-    // A waiting /new stays: it is no talk that a newer message could replace.
+    // A waiting /new stays: a newer message cannot replace it.
     const older = waiting.filter((other) => isKin(other) && other.seq < seq && isTalk(other));
     await Promise.all([
       inbox.stop(row.lane, { turn, reason: interrupted }),
@@ -40,7 +40,7 @@ export function queueOverflow(
 
   return async (row, accepted, settings) => {
     if (settings.mode === "interrupt") return interrupt(row, accepted);
-    // "summarize" keeps every row: the turn that takes them tells the oldest in one line each.
+    // "summarize" keeps every row: the turn that takes them shortens the oldest to one line each.
     if (accepted.waiting <= settings.cap || settings.drop === "summarize") return;
     const rows = await surplus(row, settings);
     const reason = `the queue holds ${settings.cap} (drop: ${settings.drop})`;
@@ -57,8 +57,8 @@ export function queueOverflow(
   };
 
   /**
-   * A waiting /new stays here too: what came before it must not be answered in the new conversation, nor what
-   * came after it in the old one.
+   * A waiting /new stays here too: messages before it must not be answered in the new conversation, nor later
+   * ones in the old.
    */
   async function surplus({ lane }: NewRow, { cap, drop }: QueueSettings): Promise<readonly RowView[]> {
     const waiting = await inbox.find({ lane, state: "waiting", limit: mostClaimed });

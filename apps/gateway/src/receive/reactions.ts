@@ -1,6 +1,6 @@
-// Reactions: whether anybody wants to know, and to which message of ours they belong. They are context for
-// the next turn and never start one. Telegram names neither the author nor the topic of the message; our own
-// receipts know both.
+// Reads reactions: whether the agent is told of them, and which of our messages they belong to. A reaction
+// becomes context for the next turn and starts none. Telegram names neither the message's author nor its
+// topic; our own receipts know both.
 import {
   conversationKey,
   parseConversationKey,
@@ -12,8 +12,8 @@ import type { DeliveryView, Outbox } from "@parley/store";
 import type { ReactionNotifications } from "@parley/access";
 
 /**
- * The reaction with its place and the words it belongs to, or why nobody wants it. Anything else comes back
- * as it is.
+ * Returns the reaction with its place and the text it belongs to, or why it does not count. Other events come
+ * back unchanged.
  */
 export type ReadReaction = (inbound: Inbound) => Promise<Inbound | { readonly unwanted: string }>;
 
@@ -22,14 +22,14 @@ export interface ReactionsOptions {
   readonly wanted: (inbound: Inbound) => ReactionNotifications;
 }
 
-/** Message ids are a chat's own, so others may have the same; the newest are looked at. */
+/** Message ids are unique per chat only, so the newest matches are searched. */
 const lookedAt = 200;
 const quotedChars = 80;
 
 export function reactions({ outbox, wanted }: ReactionsOptions): ReadReaction {
   async function ours(address: Address, messageId: string): Promise<DeliveryView | undefined> {
     const receipt = JSON.stringify(messageId);
-    // A forum's topic is what we look for, so its lane is not known yet.
+    // In a forum the topic is what we look for, so the lane is not known yet.
     const lane = address.thread === undefined ? { lane: conversationKey(address) } : {};
     const found = await outbox.find({ receipt, ...lane, limit: lookedAt });
     return found.find((delivery) => {

@@ -12,10 +12,7 @@ import { rowOf } from "./new-rows.ts";
 import { eventPlanner, type PlanEventOptions, type PlannedRow } from "./plan-event.ts";
 import type { QueueOverflow } from "./queue-overflow.ts";
 
-/**
- * Runs a command that acts past the lane; its answer goes back to where the command came from. Must bear
- * repetition.
- */
+/** Runs a command that acts past the lane and resolves with its answer. It must bear repetition. */
 type RunPastLane = (command: Command, by: Admitted) => Promise<string | null>;
 
 export interface ReceiveOptions extends PlanEventOptions {
@@ -34,9 +31,8 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
   async function store(batch: readonly PlannedRow[]): Promise<void> {
     if (batch.length === 0) return;
     const notices = batch.flatMap((planned) => planned.notices);
-    // Asked for in one turn of the event loop, so that rows and notices share one commit. Without notices
-    // nothing stands between the commit and its line: a turn that was taken in the same commit says soon that
-    // it begins.
+    // Called in one turn of the event loop, so that rows and notices share one commit. Without notices the
+    // "received" line follows the commit directly: the turn it starts may log its beginning soon after.
     const accepting = inbox.accept(batch.map((planned) => planned.row));
     const accepted = await (notices.length > 0
       ? Promise.all([accepting, outbox.post(notices)]).then(([first]) => first)
@@ -44,7 +40,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     for (const [index, verdict] of accepted.entries()) {
       const planned = batch[index];
       if (planned === undefined) continue;
-      // A refusal has a line of its own, of which a flood makes few.
+      // The refusal log writes a line of its own, limited in a flood.
       const say = isRefused(planned) ? log.debug.bind(log) : log.info.bind(log);
       say(
         { rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting },
@@ -57,11 +53,11 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
 
   async function runAtOnce(command: Command, by: Admitted): Promise<void> {
     const { inbound } = by;
-    // A redelivered command must not act twice: its row is there once it has acted.
+    // A redelivered command must not act twice: its row exists once it has acted.
     if ((await inbox.find({ id: inbound.id, limit: 1 })).length > 0) return;
     const answer = await answerOf(command, by);
-    // The answer first: its id comes from the event, so a redelivery repeats nothing, while a row without its
-    // answer would be final.
+    // Posts the answer first: its id comes from the event, so a redelivery repeats nothing, while a row
+    // without its answer would be final.
     if (answer !== null) await outbox.post([{ ...noticeDelivery(inbound, answer), passes: true }]);
     await store([
       {
@@ -72,24 +68,21 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
   }
 
   /**
-   * A command that fails is answered too: thrown, it would come again for ever and hold up everybody behind
-   * it.
+   * A failing command is answered too: if it threw, it would be redelivered forever and hold up everything
+   * behind it.
    */
   async function answerOf(command: Command, by: Admitted): Promise<string | null> {
     try {
       return await options.runPastLane(command, by);
     } catch (error) {
-      // The store's trouble passes, and until then nothing may be acknowledged.
+      // Store trouble passes, and until then nothing may be acknowledged.
       if (isFault(error, "unavailable") || isFault(error, "ambiguous")) throw error;
       log.error({ rows: [by.inbound.id], command: command.name, error }, "a command failed");
       return `/${command.name} failed. The operator can see why in the log.`;
     }
   }
 
-  /**
-   * A message that was deleted before anybody read it is not answered; one that a turn has read is past
-   * taking back.
-   */
+  /** Stops a deleted message that nobody has read; one that a turn has read cannot be taken back. */
   async function takeBack({ messages }: Deletion): Promise<void> {
     for (const id of messages.flatMap((message) => [message, openingId(message)])) {
       const [row] = await inbox.find({ id, state: "waiting", limit: 1 });
@@ -132,7 +125,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         }
       } catch (error) {
         if (isFault(error)) throw error;
-        // A bug that one event meets must not hold up everybody behind it for ever.
+        // A bug in one event must not hold up everything behind it forever.
         log.error({ rows: [event.id], error }, "an event met a bug and is put aside");
         const { id, channel, account } = event;
         const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;

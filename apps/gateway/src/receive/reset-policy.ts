@@ -1,12 +1,12 @@
-// When a conversation begins anew by itself: at an hour of the day, after a pause, or whichever comes first.
-// Only what people say asks for it and counts against a pause; heartbeats and schedules never come through
-// here. Nothing is deleted: a reset is a new epoch.
+// Starts a new conversation by itself: at an hour of the day, after a pause, or whichever comes first. Only
+// messages of people count; heartbeats and schedules never come through here. Nothing is deleted: a reset is
+// a new epoch.
 import type { ResetPolicy, SessionConfig } from "@parley/config";
 import type { Clock, Json, SessionKey } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
 import type { Place } from "@parley/access";
 
-/** Session fields: when the epoch began, and when a person last spoke in it. */
+/** Session fields: the start of the epoch, and when a person last spoke in it. */
 const startedField = "startedAtMs";
 const spokenField = "spokenAtMs";
 
@@ -19,15 +19,16 @@ export interface ResetOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Somebody speaks in this session: begins it anew if its time is over. Returns the session as it is then. */
+/**
+ * Call it when somebody speaks in this session: starts a new epoch if the old one is over. Returns the
+ * session.
+ */
 export type SpokenIn = (key: SessionKey, place: Place) => Promise<Session>;
 
 export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOptions): SpokenIn {
   const dayOf = dayIn(timeZone);
 
-  /**
-   * Work that is under way ends in the conversation that it began in; the next message after it asks again.
-   */
+  /** Running work ends in the conversation it began in; the next message after it checks again. */
   async function isBusy(lane: SessionKey): Promise<boolean> {
     const [claimed, waiting] = await Promise.all([
       inbox.find({ lane, state: "claimed", limit: 1 }),
@@ -43,23 +44,23 @@ export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOpti
     const now = clock.now();
     if (isOver(session, policy, now, dayOf) && !(await isBusy(key)))
       session = await beginAnew(sessions, key, now);
-    // Written only where it decides something: this is one more write for each message.
+    // Written only where the policy needs it: it is one more write per message.
     return policy.idleMinutes === undefined ? session : sessions.patch(key, { [spokenField]: now });
   };
 }
 
-/** A new epoch with a clock of its own; also what /new does. */
+/** Starts a new epoch with its own clock; /new does this too. */
 export async function beginAnew(sessions: Sessions, key: SessionKey, nowMs: number): Promise<Session> {
   await sessions.reset(key);
   return sessions.patch(key, begunAt(nowMs));
 }
 
-/** What an epoch that begins now has in its session. */
+/** Session fields of an epoch that begins now. */
 export function begunAt(nowMs: number): { readonly [field: string]: Json } {
   return { [startedField]: nowMs, [spokenField]: null };
 }
 
-/** The channel's word wins outright, then the kind's. */
+/** The channel's policy wins outright, then the kind's. */
 export function policyFor(config: ResetOptions["config"], { address, parent }: Place): ResetPolicy {
   const { channel, kind, thread } = address;
   const type = thread !== undefined || parent !== undefined ? "thread" : kind === "dm" ? "direct" : "group";
@@ -84,12 +85,12 @@ function timeOf(session: Session, field: string): number | null {
   return typeof value === "number" ? value : null;
 }
 
-/** The day that an instant belongs to, where days begin at `atHour`: a number that grows by one a day. */
+/** Returns the day of an instant, where days begin at `atHour`: a number that grows by one a day. */
 export type DayOf = (atMs: number, atHour: number) => number;
 
 const dayMs = 86_400_000;
 
-/** Looks at the wall clock of the zone, so that days of 23 and 25 hours need no rule. */
+/** Uses the wall clock of the zone, so that days of 23 and 25 hours need no rule. */
 export function dayIn(timeZone: string): DayOf {
   const wall = new Intl.DateTimeFormat("en-US", {
     timeZone,

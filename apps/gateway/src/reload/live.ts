@@ -1,9 +1,10 @@
-// Parts that are built from the config, for holders that were given them once: each use reaches the part of
-// the config in force. What began with the old one ends with it: a turn never sees half of a change.
+// Proxies parts that are built from the config: each call reaches the part of the current config, although
+// holders got it once. Work that began with an old config ends with it, so a turn never sees half of a
+// change.
 
 /**
- * Stands for what `now` gives at each use. Only for objects of functions that need no `this`, as our
- * factories make them.
+ * Stands for the object that `now` returns at each use. Its functions must not need `this`; our factories'
+ * objects do not.
  */
 export function live<T extends object>(now: () => T): T {
   return new Proxy({} as T, {
@@ -12,9 +13,7 @@ export function live<T extends object>(now: () => T): T {
   });
 }
 
-/**
- * An object of functions that is built anew for each config: its functions call those of the one in force.
- */
+/** Stands for an object that is rebuilt for each config: its functions call those of the current one. */
 export function perConfig<Settings extends object, T extends object>(
   now: () => Settings,
   build: (settings: Settings) => T,

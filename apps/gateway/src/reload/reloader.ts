@@ -1,5 +1,5 @@
-// Reads the config again when asked or when its files changed. What is wrong is refused whole and told with
-// its line; the last good config stays in force (I10: the next good file clears the trouble).
+// Reads the config again on request or when its files change. A config with an error is refused whole, with
+// the line of the error, and the last good one stays in force; the next good file clears the trouble (I10).
 import { readFile } from "node:fs/promises";
 import {
   changedKeys,
@@ -15,7 +15,7 @@ import { watchFiles } from "./watch-files.ts";
 import type { TakeUp } from "./take-up.ts";
 
 export interface ReloaderOptions {
-  /** What the daemon started with. */
+  /** The config that the daemon started with. */
   readonly loaded: LoadedConfig;
   readonly env: Env;
   readonly takeUp: TakeUp;
@@ -29,31 +29,31 @@ interface Reloaded {
   readonly changed: readonly string[];
   /** Accounts whose channel was stopped, started or both. */
   readonly restarted: readonly string[];
-  /** Of everything that changed since the start, what only the next start takes up. */
+  /** Changes since the start that only the next start takes up. */
   readonly restartNeeded: readonly string[];
   /** Why it was refused, one line each, with file and line. */
   readonly problems: readonly string[];
 }
 
 export interface ConfigState {
-  /** Since when the config in force is. */
+  /** When the current config came into force. */
   readonly takenAtMs: number;
-  /** Why the files as they are now were refused; empty when they are in force. */
+  /** Why the current files were refused; empty when they are in force. */
   readonly problems: readonly string[];
   readonly restartNeeded: readonly string[];
 }
 
 export interface Reloader {
-  /** One at a time; never rejects. */
+  /** Reloads run one at a time; never rejects. */
   reload(cause: string): Promise<Reloaded>;
   state(): ConfigState;
-  /** How often it was taken up and refused. */
+  /** Counts of accepted and refused configs. */
   counts(): { readonly taken: number; readonly refused: number };
-  /** Ends once what is just being taken up is. */
+  /** Resolves once a running reload is done. */
   stop(): Promise<void>;
 }
 
-/** The one cause that nobody asked for. */
+/** The one cause that is not a request. */
 const fileChanged = "the file changed";
 
 export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): Reloader {
@@ -91,7 +91,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
         ]);
       return fresh;
     } finally {
-      // Also those of a config that was refused: mending one of them mends it.
+      // Watches the files of a refused config too, because mending one of them mends the config.
       watcher.watch(seen);
     }
   }
@@ -134,7 +134,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
   function refused(cause: string, error: unknown): Reloaded {
     const told = problemsOf(error, path);
     counts = { ...counts, refused: counts.refused + 1 };
-    // The same trouble looked at again is no news.
+    // The same trouble seen again is not logged again.
     if (told.join("\n") !== problems.join("\n"))
       log.error(
         { cause, problems: told, ...(isFault(error) ? {} : { error }) },

@@ -1,6 +1,6 @@
-// A running daemon takes up another config: the next turn runs by it, and only the accounts whose connection
-// it changes are stopped and started. What a stopped channel was just receiving is durable before its
-// successor begins; what is to be sent waits in the outbox (I1).
+// Applies a new config to the running daemon: the next turn uses it, and only accounts whose connection it
+// changes are stopped and started. What a stopped channel was receiving is durable before its successor
+// starts, and deliveries wait in the outbox (I1).
 import type { Channel } from "@parley/channels";
 import { changedKeys, restartKeys, secretValues, type Config } from "@parley/config";
 import { sleep, type Clock, type Log } from "@parley/protocol";
@@ -12,20 +12,19 @@ export interface TakeUpOptions {
   readonly wired: Wired;
   readonly workNotifier: Pick<WorkNotifier, "serve">;
   readonly pools: () => Pick<Pools, "serve">;
-  /** One of several nodes leads this account. */
+  /** True when one of several nodes leads this account. */
   readonly isLed: (account: string) => boolean;
   /**
-   * Makes its connection anew where this node leads it, and sees to it that it would be where another one
-   * does; never rejects.
+   * Reconnects the account where this node leads it, and prepares for leading it elsewhere; never rejects.
    */
   readonly changeLed: (account: string, after: Config) => Promise<void>;
   readonly build: (config: Config) => Promise<ConfiguredPath>;
-  /** From now on everything is done by this one. */
+  /** Makes this message path the current one. */
   readonly use: (path: ConfiguredPath) => void;
-  /** Begins to hear, unless nothing is to be heard now; never rejects. */
+  /** Starts receiving, unless the gateway is not to receive now; never rejects. */
   readonly start: (channel: Channel) => Promise<void>;
   readonly stop: (channel: Channel) => Promise<void>;
-  /** The log shows this secret no more. */
+  /** Hides this secret from the log. */
   readonly hide: (secret: string) => void;
   readonly setLevel: (level: Config["logging"]["level"]) => void;
   readonly clock: Clock;
@@ -42,7 +41,7 @@ interface TakenUp {
 
 export type TakeUp = (before: Config, after: Config) => Promise<TakenUp>;
 
-/** A channel waits for what it is just receiving; more than this is no waiting any more. */
+/** Most time for a stopping channel to finish what it is receiving. */
 const stopMs = 10_000;
 
 /** Rejects with Fault, and has changed nothing, for a config that cannot be used. */
@@ -55,7 +54,7 @@ export function takeUp(options: TakeUpOptions): TakeUp {
     const old = wired.channels.get(account);
     if (old !== undefined)
       await Promise.race([options.stop(old).catch(() => {}), sleep(options.clock, stopMs)]);
-    // Until here what is sent went out over the old one.
+    // Until here, deliveries went out over the old channel.
     const fresh = await wired.renew(account, after);
     if (fresh === null) {
       serving.get(account)?.();
@@ -79,7 +78,7 @@ export function takeUp(options: TakeUpOptions): TakeUp {
     const touched = [...new Set([...was.keys(), ...is.keys()])].filter(
       (account) => was.get(account) !== is.get(account),
     );
-    // Removed ones first: a token that moves to another account must not be polled twice.
+    // Removed accounts first: a token that moves to another account must not be polled twice.
     await Promise.all(touched.filter((account) => !is.has(account)).map((account) => renew(account, after)));
     await Promise.all(touched.filter((account) => is.has(account)).map((account) => renew(account, after)));
     return { changed, restarted: touched, restartNeeded: restartKeys(changed) };

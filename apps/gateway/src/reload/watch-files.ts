@@ -1,6 +1,6 @@
-// Notices that one of a few files changed, also when an editor puts a new file in its place, when a link to
-// it moves (Kubernetes), and where the system tells nothing (network disks): the folders are watched for
-// speed, the files are looked at for certainty.
+// Notices that a watched file changed, also when an editor replaces it, when a link to it moves (Kubernetes),
+// or where the system sends no events (network disks). It watches the folders for speed and checks the files
+// for certainty.
 import { watch, type FSWatcher } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
@@ -14,12 +14,12 @@ export interface WatchFilesOptions {
 }
 
 export interface FileWatcher {
-  /** These from now on. */
+  /** Watches these files from now on. */
   watch(files: readonly string[]): void;
   stop(): void;
 }
 
-/** A file is taken for written when it was left alone this long. */
+/** A file that was left alone this long counts as written. */
 const settleMs = 150;
 const lookEveryMs = 2_000;
 
@@ -42,7 +42,7 @@ export function watchFiles({ files: first, onChange, clock, log }: WatchFilesOpt
     return each.join("\n");
   }
 
-  /** They may have changed since they were read. */
+  /** The files may have changed since they were read. */
   function begin(): void {
     listen();
     void look().then(() => !stopped && onChange());

@@ -1,13 +1,12 @@
-// From what an operator has in hand to the row that it belongs to: any id on the way from event to receipt,
-// or words of the message.
+// Finds the row that an operator means by any id between event and receipt, or by words of the message.
 import type { Inbox, Outbox, RowFilter, RowView } from "@parley/store";
 
 export type FindMessage = (query: string, within?: Pick<RowFilter, "lane">) => Promise<RowView | null>;
 
-/** A turn of more rows than this is told by its newest. */
+/** A turn of more rows than this is shown by its newest. */
 const rowsOfTurn = 200;
 
-/** The newest match; exact ids come before words. `within`: only rows of this session. */
+/** Returns the newest match; exact ids come before words. `within`: only rows of this session. */
 export function findMessage(inbox: Pick<Inbox, "find">, outbox: Pick<Outbox, "find">): FindMessage {
   return async (query, within = {}) => {
     const row = async (filter: Omit<RowFilter, "limit">): Promise<RowView | null> =>
@@ -28,7 +27,7 @@ export function findMessage(inbox: Pick<Inbox, "find">, outbox: Pick<Outbox, "fi
       (await ofCause(await causeOf({ id: query }))) ??
       (await row({ message: query })) ??
       (await ofCause(await causeOf({ receipt: `"messageId":${JSON.stringify(query)}` }))) ??
-      // The payload is JSON, so the words are looked for as JSON writes them.
+      // The payload is JSON, so words are searched in their JSON form.
       (await row({ text: JSON.stringify(query).slice(1, -1) }))
     );
   };

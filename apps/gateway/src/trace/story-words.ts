@@ -1,4 +1,4 @@
-// A message's story in plain lines, for operators: the same lines on a terminal and in any other client.
+// Tells a message's story in plain lines for operators: the same on a terminal and in any other client.
 import type { DeliveryStory, Story, StoryStep, StoryTurn } from "@parley/protocol";
 
 export function storyWords({

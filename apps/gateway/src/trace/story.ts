@@ -1,5 +1,5 @@
-// The story of one message, put together from the durable records alone: no log is read, so it is whole after
-// any crash.
+// Assembles the story of one message from the durable records alone. No log is read, so the story is complete
+// after any crash.
 import type { Clock, Story, StoryTurn } from "@parley/protocol";
 import type { Inbox, LaneView, Outbox, RowView, Turns } from "@parley/store";
 import { shownDelivery, shownRow } from "./record-views.ts";
@@ -16,7 +16,7 @@ export interface StoryOptions {
 export type TellStory = (row: RowView) => Promise<Story>;
 
 const rowsOfTurn = 200;
-/** Rows before this one that are looked at for what it waited for. */
+/** Rows before this one that are searched for what it waited for. */
 const rowsBefore = 50;
 const deliveriesShown = 50;
 const lanesLookedAt = 1_000;
@@ -32,10 +32,7 @@ export function storyTeller({ inbox, turns, outbox, clock }: StoryOptions): Tell
     return found === null ? null : turnStory(found, answered.reverse());
   }
 
-  /**
-   * Turns of the lane that were open when the row came, so that it had to wait for them or joined one of
-   * them.
-   */
+  /** Returns the lane's turns that were open when the row came, which it waited for or joined. */
   async function turnsBefore(row: RowView): Promise<string[]> {
     const newest = await inbox.find({ lane: row.lane, dismissed: true, limit: rowsBefore });
     const open = newest.filter(
@@ -59,7 +56,7 @@ export function storyTeller({ inbox, turns, outbox, clock }: StoryOptions): Tell
     const told = {
       row: shownRow(row),
       admitted: row.outcome !== "refused",
-      // A row that joined a running turn did not wait to be opened.
+      // A row that joined a running turn did not wait for one to open.
       waitedMs: Math.max(0, (turn?.openedAtMs ?? row.endedAtMs ?? clock.now()) - row.acceptedAtMs),
       waitedFor,
       turn,

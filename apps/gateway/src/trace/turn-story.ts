@@ -1,4 +1,4 @@
-// What a turn did, as steps and sums: from its log while it is open, from the transcript once it is
+// Tells what a turn did, as steps and sums: from its log while it is open, from the transcript once it is
 // committed.
 import {
   addUsage,
@@ -12,7 +12,7 @@ import {
 import type { JournalStep } from "@parley/agent";
 import type { Step, TurnView } from "@parley/store";
 
-/** `rows`: ids of the rows that it answers for, in their order. */
+/** `rows`: ids of the rows that it answers, in order. */
 export function turnStory(turn: TurnView, rows: readonly string[]): StoryTurn {
   const entries = turn.entries.map(({ body }) => JSON.parse(body) as Entry);
   const steps = turn.state === "done" ? entrySteps(entries) : logSteps(turn.log);
@@ -48,7 +48,7 @@ const modelStep = (entry: AssistantEntry): StoryStep => ({
   end: entry.stop,
 });
 
-/** The first user entry is what the turn was opened with; later ones joined it. */
+/** The turn was opened with the first user entry; later ones joined it. */
 function entrySteps(entries: readonly Entry[]): StoryStep[] {
   const opening = entries.find((entry) => entry.type === "user");
   return entries.flatMap((entry): StoryStep[] => {
@@ -66,7 +66,7 @@ function entrySteps(entries: readonly Entry[]): StoryStep[] {
   });
 }
 
-/** A tool's start is a step of its own only while its result is not there. */
+/** A tool's start is a step of its own only until its result is there. */
 function logSteps(log: readonly Step[]): StoryStep[] {
   const steps = log.flatMap(journalSteps);
   const answered = new Set(steps.flatMap((step) => (step.kind === "result" ? [step.entry.callId] : [])));
@@ -87,7 +87,7 @@ function loggedAnswers(log: readonly Step[]): AssistantEntry[] {
   return log.flatMap(journalSteps).flatMap((step) => (step.kind === "model" ? [step.entry] : []));
 }
 
-/** Absorbed steps are the store's own, previews are no step of the agent. */
+/** Absorbed steps are the store's own, and previews are no step of the agent. */
 function journalSteps(step: Step): JournalStep[] {
   return step.kind === "absorbed" || step.kind === "preview" ? [] : [JSON.parse(step.body) as JournalStep];
 }
