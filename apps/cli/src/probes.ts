@@ -1,7 +1,7 @@
 // Tries a credential with one harmless call: a bot's token with "who am I", a model with one small question
 // through the gateway's own code. What goes wrong is told without the credential, also where a platform has
 // it in its addresses.
-import type { Env } from "@parley/config";
+import { discordDefaults, telegramDefaults, type Env } from "@parley/config";
 import { systemClock, type MethodResult } from "@parley/protocol";
 import { connectControl } from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
@@ -20,10 +20,10 @@ export interface Probe {
 
 const answerWithinMs = 15_000;
 
-const telegramRoot = "https://api.telegram.org";
-const discordRoot = "https://discord.com/api";
-
-export async function probeTelegram(token: string, apiRoot = telegramRoot): Promise<Probe> {
+export async function probeTelegram(
+  token: string,
+  apiRoot: string = telegramDefaults.apiRoot,
+): Promise<Probe> {
   const answer = await ask(`${apiRoot.replace(/\/+$/, "")}/bot${token}/getMe`, {}, token);
   if ("trouble" in answer)
     return {
@@ -45,7 +45,7 @@ export async function probeTelegram(token: string, apiRoot = telegramRoot): Prom
   };
 }
 
-export async function probeDiscord(token: string, apiRoot = discordRoot): Promise<Probe> {
+export async function probeDiscord(token: string, apiRoot: string = discordDefaults.apiRoot): Promise<Probe> {
   const answer = await ask(
     `${apiRoot.replace(/\/+$/, "")}/v10/users/@me`,
     { authorization: `Bot ${token}` },

@@ -3,11 +3,11 @@
 import type { DiscordAccountConfig, TelegramAccountConfig } from "./channel-config.ts";
 import type { Env } from "./home.ts";
 import type { ConfigPath } from "./problem.ts";
+import { discordDefaults, telegramDefaults } from "./schema/channels.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { secret, type Secret } from "./secret.ts";
 
 export const defaultAccount = "default";
-export const telegramRoot = "https://api.telegram.org";
 
 /** Where in the file an account is written: what a problem points at. */
 export function accountPath(channel: "telegram" | "discord", account: string, file: ConfigFile): ConfigPath {
@@ -22,30 +22,23 @@ export function telegramAccounts(
   const { accounts, ...root } = file.channels.telegram;
   const result: { [account: string]: TelegramAccountConfig } = {};
   for (const [id, own] of entries(accounts, root)) {
-    const merged = { ...root, ...own };
+    const { enabled, capabilities, webhookUrl, webhookSecret, ...account } = {
+      ...telegramDefaults,
+      ...root,
+      ...own,
+    };
     const botToken = tokenOf(id, own.botToken, root.botToken, env["TELEGRAM_BOT_TOKEN"]);
-    if (botToken === undefined || merged.enabled === false) continue;
-    const allowFrom = merged.allowFrom ?? [];
-    const { webhookUrl, webhookSecret } = merged;
-    result[id] = {
-      botToken,
-      apiRoot: merged.apiRoot ?? telegramRoot,
-      ...(merged.proxy === undefined ? {} : { proxy: merged.proxy }),
-      dmPolicy: merged.dmPolicy ?? "pairing",
-      allowFrom,
-      groupPolicy: merged.groupPolicy ?? "allowlist",
-      groupAllowFrom: merged.groupAllowFrom ?? allowFrom,
-      ...(merged.groups === undefined ? {} : { groups: merged.groups }),
-      allowBots: merged.allowBots ?? false,
-      streaming: merged.streaming ?? "edit",
-      replyToMode: merged.replyToMode ?? "off",
-      pacing: merged.pacing ?? "on",
-      reactionNotifications: merged.reactionNotifications ?? "own",
-      inlineButtons: merged.capabilities?.inlineButtons ?? "allowlist",
-      ...(merged.reactionLevel === undefined ? {} : { reactionLevel: merged.reactionLevel }),
-      ...(webhookUrl === undefined || webhookSecret === undefined
+    if (botToken === undefined || enabled === false) continue;
+    const webhook =
+      webhookUrl === undefined || webhookSecret === undefined
         ? {}
-        : { webhook: { url: webhookUrl, secret: webhookSecret } }),
+        : { webhook: { url: webhookUrl, secret: webhookSecret } };
+    result[id] = {
+      groupAllowFrom: account.allowFrom,
+      inlineButtons: capabilities?.inlineButtons ?? "allowlist",
+      ...account,
+      ...webhook,
+      botToken,
     };
   }
   return result;
@@ -58,25 +51,10 @@ export function discordAccounts(
   const { accounts, ...root } = file.channels.discord;
   const result: { [account: string]: DiscordAccountConfig } = {};
   for (const [id, own] of entries(accounts, root)) {
-    const merged = { ...root, ...own };
+    const { enabled, intents, ...account } = { ...discordDefaults, ...root, ...own };
     const token = tokenOf(id, own.token, root.token, env["DISCORD_BOT_TOKEN"]);
-    if (token === undefined || merged.enabled === false) continue;
-    result[id] = {
-      token,
-      apiRoot: merged.apiRoot ?? "https://discord.com/api",
-      dmPolicy: merged.dmPolicy ?? "pairing",
-      allowFrom: merged.allowFrom ?? [],
-      groupPolicy: merged.groupPolicy ?? "allowlist",
-      ...(merged.guilds === undefined ? {} : { guilds: merged.guilds }),
-      allowBots: merged.allowBots ?? false,
-      streaming: merged.streaming ?? "off",
-      replyToMode: merged.replyToMode ?? "off",
-      pacing: merged.pacing ?? "on",
-      reactionNotifications: merged.reactionNotifications ?? "own",
-      suppressEmbeds: merged.suppressEmbeds ?? true,
-      messageContent: merged.intents?.messageContent ?? true,
-      ...(merged.reactionLevel === undefined ? {} : { reactionLevel: merged.reactionLevel }),
-    };
+    if (token === undefined || enabled === false) continue;
+    result[id] = { ...account, messageContent: intents?.messageContent ?? true, token };
   }
   return result;
 }

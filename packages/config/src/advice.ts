@@ -1,8 +1,8 @@
 // What is no mistake and yet does not do what somebody may think it does: told at the start and by validate, and refuses nothing.
-import { defaultAccount, telegramRoot } from "./accounts.ts";
-import type { Config } from "./config.ts";
+import { defaultAccount } from "./accounts.ts";
+import type { Config, ProviderConfig } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
-import type { ProviderConfig } from "./config.ts";
+import { telegramDefaults } from "./schema/channels.ts";
 import type { Secret } from "./secret.ts";
 import { finding, type Finding } from "./validate.ts";
 import { tokenWeakness } from "./weak-token.ts";
@@ -31,7 +31,7 @@ export function advice(config: Config): readonly Finding[] {
         ]),
     ...Object.entries(models.providers).flatMap(([name, provider]) => tooLongAnswers(name, provider)),
     ...Object.entries(channels.telegram).flatMap(([account, { botToken, apiRoot }]) =>
-      apiRoot !== telegramRoot || /^\d+:[^\s/?#]+$/.test(botToken.reveal())
+      apiRoot !== telegramDefaults.apiRoot || /^\d+:[^\s/?#]+$/.test(botToken.reveal())
         ? []
         : [
             finding(

@@ -30,5 +30,6 @@ export { tokenWeakness } from "./weak-token.ts";
 export { folderTrouble } from "./usable-folder.ts";
 export { clockTrouble } from "./clock-trouble.ts";
 export { listenerAt } from "./listener.ts";
+export { discordDefaults, telegramDefaults } from "./schema/channels.ts";
 export { replaceFile } from "./write.ts";
 export { gatewayTokenIn, newToken, sameToken } from "./gateway-token.ts";

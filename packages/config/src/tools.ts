@@ -2,6 +2,7 @@
 // what all have.
 import { expandPath } from "./home.ts";
 import type { ConfigFile } from "./schema/root.ts";
+import { execDefaults, sandboxDefaults } from "./schema/tools.ts";
 
 type AgentFile = ConfigFile["agents"]["list"][number];
 type ExecFile = ConfigFile["tools"]["exec"];
@@ -25,46 +26,26 @@ export interface SandboxConfig extends Required<
   readonly docker: Required<SandboxFile["docker"]>;
 }
 
-/** Nothing runs that nobody named or approved. The time is what users of this field know. */
-const defaultExec: ExecConfig = { mode: "allowlist", ask: "on-miss", allowlist: [], timeoutSeconds: 1_800 };
-
 export function toolsOf({ tools }: ConfigFile, home: string): ToolsConfig {
   const readRoots = tools.fs.readRoots.map((root) => expandPath(root, home));
-  return { ...tools, exec: execOf(tools.exec, defaultExec), fs: { readRoots } };
+  return { ...tools, exec: execOf(tools.exec, execDefaults), fs: { readRoots } };
 }
 
 export function toolsOfAgent({ tools }: AgentFile, all: ToolsConfig): AgentToolsConfig {
   return { byProvider: {}, ...tools, exec: execOf(tools?.exec ?? {}, all.exec) };
 }
 
-function execOf(own: ExecFile, otherwise: ExecConfig): ExecConfig {
-  return {
-    mode: own.mode ?? own.security ?? otherwise.mode,
-    ask: own.ask ?? otherwise.ask,
-    allowlist: own.allowlist ?? otherwise.allowlist,
-    timeoutSeconds: own.timeoutSeconds ?? otherwise.timeoutSeconds,
-  };
+/** `security` is another name for `mode`; a file that says both is refused. */
+function execOf({ security, ...own }: ExecFile, otherwise: ExecConfig): ExecConfig {
+  return { ...otherwise, ...(security === undefined ? {} : { mode: security }), ...own };
 }
 
-/** `layers`: the agent's own first, then what all agents have. */
-export function sandboxOf(...layers: readonly (SandboxFile | undefined)[]): SandboxConfig {
-  const first = <Key extends keyof SandboxFile>(key: Key): SandboxFile[Key] | undefined =>
-    layers.find((layer) => layer?.[key] !== undefined)?.[key];
+/** What the agent's own block says, else what all agents have, else the default. */
+export function sandboxOf(own: SandboxFile | undefined, ofAll?: SandboxFile): SandboxConfig {
+  const { memoryMb, pidsLimit, cpuSeconds, ...rest } = { ...sandboxDefaults, ...ofAll, ...own };
   return {
-    mode: first("mode") ?? "off",
-    backend: first("backend") ?? "bubblewrap",
-    scope: first("scope") ?? "agent",
-    workspaceAccess: first("workspaceAccess") ?? "none",
-    network: first("network") ?? false,
-    limits: {
-      memoryMb: first("memoryMb") ?? 1_024,
-      processes: first("pidsLimit") ?? 256,
-      cpuSeconds: first("cpuSeconds") ?? 600,
-    },
-    docker: {
-      image:
-        layers.map((layer) => layer?.docker.image).find((image) => image !== undefined) ??
-        "debian:stable-slim",
-    },
+    ...rest,
+    limits: { memoryMb, processes: pidsLimit, cpuSeconds },
+    docker: { ...sandboxDefaults.docker, ...ofAll?.docker, ...own?.docker },
   };
 }

@@ -7,12 +7,36 @@ import { toolRules } from "./tools.ts";
 const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
 const groupPolicies = ["allowlist", "open", "disabled"] as const;
 
+const accountDefaults = {
+  dmPolicy: "pairing",
+  allowFrom: [],
+  groupPolicy: "allowlist",
+  allowBots: false,
+  replyToMode: "off",
+  pacing: "on",
+  reactionNotifications: "own",
+} as const;
+
+export const telegramDefaults = {
+  ...accountDefaults,
+  apiRoot: "https://api.telegram.org",
+  streaming: "edit",
+} as const;
+
+/** Nothing grows by edits, because Discord limits them. */
+export const discordDefaults = {
+  ...accountDefaults,
+  apiRoot: "https://discord.com/api",
+  streaming: "off",
+  suppressEmbeds: true,
+} as const;
+
 const apiRoot = z
   .url({ protocol: /^https?$/, error: "must be an http or https URL" })
   .transform((url) => url.replace(/\/+$/, ""));
 
 /** Clients of the Bot API append the token by themselves. */
-const telegramRoot = apiRoot.check((context) => {
+const telegramApiRoot = apiRoot.check((context) => {
   if (/[^/]\/bot[^/]*$/.test(context.value))
     context.issues.push({
       code: "custom",
@@ -25,25 +49,25 @@ const telegramRoot = apiRoot.check((context) => {
 const dmPolicy = z
   .enum(dmPolicies)
   .describe(
-    'Who may write in private: "pairing" (strangers get a code for the operator), "allowlist", "open" (needs allowFrom ["*"]), "disabled". Default: pairing.',
+    `Who may write in private: "pairing" (strangers get a code for the operator), "allowlist", "open" (needs allowFrom ["*"]), "disabled". Default: ${accountDefaults.dmPolicy}.`,
   );
 const groupPolicy = z
   .enum(groupPolicies)
   .describe(
-    'Which groups are served: "allowlist" (those listed, and in them the senders listed), "open" (any, unless they are listed; any sender), "disabled". Default: allowlist.',
+    `Which groups are served: "allowlist" (those listed, and in them the senders listed), "open" (any, unless they are listed; any sender), "disabled". Default: ${accountDefaults.groupPolicy}.`,
   );
 const allowBots = z
   .union([z.boolean(), z.literal("mentions")])
   .exactOptional()
   .describe(
-    'Whether other bots are heard; "mentions": where they mention this one. Loops of bots are cut. Default: false.',
+    `Whether other bots are heard; "mentions": where they mention this one. Loops of bots are cut. Default: ${accountDefaults.allowBots}.`,
   );
 
 const replyToMode = z
   .enum(["off", "first"])
   .exactOptional()
   .describe(
-    'Which answers quote what they answer: "first" (all, with their first message), "off" (where the agent wants it). Default: off.',
+    `Which answers quote what they answer: "first" (all, with their first message), "off" (where the agent wants it). Default: ${accountDefaults.replyToMode}.`,
   );
 
 /** What may be said of any shared place: a group, a topic, a server, a channel. What is absent is inherited. */
@@ -85,7 +109,9 @@ const telegramAccount = {
   botToken: secretField(
     "The bot's token from @BotFather. TELEGRAM_BOT_TOKEN serves the default account.",
   ).exactOptional(),
-  apiRoot: telegramRoot.exactOptional().describe("Root of the Bot API. Default: https://api.telegram.org."),
+  apiRoot: telegramApiRoot
+    .exactOptional()
+    .describe(`Root of the Bot API. Default: ${telegramDefaults.apiRoot}.`),
   proxy: secretField(
     'HTTP proxy on the way to the Bot API, "http://host:port", with "name:password@" before the host if it asks.',
   ).exactOptional(),
@@ -107,20 +133,20 @@ const telegramAccount = {
     .enum(["edit", "off", "block"])
     .exactOptional()
     .describe(
-      'How an answer grows: "edit" (one message, edited), "block" (message by message), "off". Default: edit.',
+      `How an answer grows: "edit" (one message, edited), "block" (message by message), "off". Default: ${telegramDefaults.streaming}.`,
     ),
   replyToMode,
   pacing: z
     .enum(["on", "off"])
     .exactOptional()
     .describe(
-      "Whether sends keep to the platform's limits; off only for a Bot API server of your own. Default: on.",
+      `Whether sends keep to the platform's limits; off only for a Bot API server of your own. Default: ${accountDefaults.pacing}.`,
     ),
   reactionNotifications: z
     .enum(["off", "own", "all"])
     .exactOptional()
     .describe(
-      'Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.',
+      `Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: ${accountDefaults.reactionNotifications}.`,
     ),
   reactionLevel,
   capabilities: inlineButtons,
@@ -159,7 +185,7 @@ const discordGuild = z.strictObject({
 const discordAccount = {
   enabled: z.boolean().exactOptional().describe("Default: true."),
   token: secretField("The bot's token. DISCORD_BOT_TOKEN serves the default account.").exactOptional(),
-  apiRoot: apiRoot.exactOptional().describe("Root of the REST API. Default: https://discord.com/api."),
+  apiRoot: apiRoot.exactOptional().describe(`Root of the REST API. Default: ${discordDefaults.apiRoot}.`),
   dmPolicy: dmPolicy.exactOptional(),
   allowFrom: z.array(discordId).exactOptional().describe("User ids that may write in private."),
   groupPolicy: groupPolicy.exactOptional(),
@@ -171,22 +197,24 @@ const discordAccount = {
   streaming: z
     .enum(["edit", "off", "block"])
     .exactOptional()
-    .describe("How an answer grows. Default: off, as Discord limits edits."),
+    .describe(`How an answer grows. Default: ${discordDefaults.streaming}, as Discord limits edits.`),
   replyToMode,
   pacing: z
     .enum(["on", "off"])
     .exactOptional()
-    .describe("Whether sends keep to the platform's limits; off only for a server of your own. Default: on."),
+    .describe(
+      `Whether sends keep to the platform's limits; off only for a server of your own. Default: ${accountDefaults.pacing}.`,
+    ),
   reactionNotifications: z
     .enum(["off", "own", "all"])
     .exactOptional()
     .describe(
-      'Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.',
+      `Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: ${accountDefaults.reactionNotifications}.`,
     ),
   suppressEmbeds: z
     .boolean()
     .exactOptional()
-    .describe("Whether links in answers show no preview. Default: true."),
+    .describe(`Whether links in answers show no preview. Default: ${discordDefaults.suppressEmbeds}.`),
   intents: z
     .strictObject({
       messageContent: z

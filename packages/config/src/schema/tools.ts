@@ -50,20 +50,28 @@ const allowedCommand = z
   )
   .transform((command) => (typeof command === "string" ? { command } : command));
 
+/** Nothing runs that nobody named or approved. The time is what users of this field know. */
+export const execDefaults = {
+  mode: "allowlist",
+  ask: "on-miss",
+  allowlist: [],
+  timeoutSeconds: 1_800,
+} as const;
+
 const modes = ["deny", "allowlist", "full"] as const;
 const execFields = {
   mode: z
     .enum(modes)
     .exactOptional()
     .describe(
-      '"deny" (no commands), "allowlist" (those listed; others are asked about), "full" (all). Default: allowlist.',
+      `"deny" (no commands), "allowlist" (those listed; others are asked about), "full" (all). Default: ${execDefaults.mode}.`,
     ),
   security: z.enum(modes).exactOptional().describe("Another name for mode."),
   ask: z
     .enum(["off", "on-miss", "always"])
     .exactOptional()
     .describe(
-      'When a person is asked: "off" (never; what is not allowed is refused), "on-miss", "always". Default: on-miss.',
+      `When a person is asked: "off" (never; what is not allowed is refused), "on-miss", "always". Default: ${execDefaults.ask}.`,
     ),
   allowlist: z
     .array(allowedCommand)
@@ -77,7 +85,9 @@ const execFields = {
     .min(1)
     .max(86_400)
     .exactOptional()
-    .describe("Longest time of one command unless it asks for another, in seconds. Default: 1800."),
+    .describe(
+      `Longest time of one command unless it asks for another, in seconds. Default: ${execDefaults.timeoutSeconds}.`,
+    ),
 };
 const oneMode = { error: "mode and security are two names of one setting: keep one" };
 const noTwoModes = ({ mode, security }: { readonly mode?: unknown; readonly security?: unknown }): boolean =>
@@ -132,50 +142,73 @@ export const agentToolsSchema = z
   .refine(noBoth, oneOfTwo)
   .describe("Narrows the tools of this agent; its profile stands in for tools.profile.");
 
+export const sandboxDefaults = {
+  mode: "off",
+  backend: "bubblewrap",
+  scope: "agent",
+  workspaceAccess: "none",
+  network: false,
+  memoryMb: 1_024,
+  pidsLimit: 256,
+  cpuSeconds: 600,
+  docker: { image: "debian:stable-slim" },
+} as const;
+
 const sandboxFields = {
   mode: z
     .enum(["off", "non-main", "all"])
     .exactOptional()
     .describe(
-      'Which sessions are sandboxed: "off" (none), "non-main" (all but the agent\'s main session), "all". Default: off.',
+      `Which sessions are sandboxed: "off" (none), "non-main" (all but the agent's main session), "all". Default: ${sandboxDefaults.mode}.`,
     ),
   backend: z
     .enum(["bubblewrap", "docker"])
     .exactOptional()
-    .describe("What makes the sandbox. Default: bubblewrap."),
+    .describe(`What makes the sandbox. Default: ${sandboxDefaults.backend}.`),
   scope: z
     .enum(["session", "agent", "shared"])
     .exactOptional()
-    .describe("Who works in one folder where the workspace is not mounted. Default: agent."),
+    .describe(
+      `Who works in one folder where the workspace is not mounted. Default: ${sandboxDefaults.scope}.`,
+    ),
   workspaceAccess: z
     .enum(["none", "ro", "rw"])
     .exactOptional()
     .describe(
-      'What of the workspace is inside: "none" (an empty folder in its place), "ro" (read-only), "rw". Default: none.',
+      `What of the workspace is inside: "none" (an empty folder in its place), "ro" (read-only), "rw". Default: ${sandboxDefaults.workspaceAccess}.`,
     ),
-  network: z.boolean().exactOptional().describe("Whether commands reach the network. Default: false."),
+  network: z
+    .boolean()
+    .exactOptional()
+    .describe(`Whether commands reach the network. Default: ${sandboxDefaults.network}.`),
   memoryMb: z
     .number()
     .int()
     .min(16)
     .max(1_048_576)
     .exactOptional()
-    .describe("Most memory, in megabytes. Default: 1024."),
-  pidsLimit: z.number().int().min(4).max(65_536).exactOptional().describe("Most processes. Default: 256."),
+    .describe(`Most memory, in megabytes. Default: ${sandboxDefaults.memoryMb}.`),
+  pidsLimit: z
+    .number()
+    .int()
+    .min(4)
+    .max(65_536)
+    .exactOptional()
+    .describe(`Most processes. Default: ${sandboxDefaults.pidsLimit}.`),
   cpuSeconds: z
     .number()
     .int()
     .min(1)
     .max(86_400)
     .exactOptional()
-    .describe("Most processor time of one process, in seconds. Default: 600."),
+    .describe(`Most processor time of one process, in seconds. Default: ${sandboxDefaults.cpuSeconds}.`),
   docker: z
     .strictObject({
       image: z
         .string()
         .regex(/^[\w][\w.:/@-]*$/, { error: "not the name of an image" })
         .exactOptional()
-        .describe("The container's image. Default: debian:stable-slim."),
+        .describe(`The container's image. Default: ${sandboxDefaults.docker.image}.`),
     })
     .prefault({})
     .describe("With backend docker."),
