@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { sleep, type Clock, type Log } from "@parley/protocol";
 import type { RedisAddress } from "@parley/store";
 import type { Queue, Worker } from "bullmq";
+import { redisPair } from "./redis-pair.ts";
 import { type HintSource, tellAll, type Wake, type WorkNotifier } from "./work-notifier.ts";
 
 export interface BullNotifierOptions extends RedisAddress {
@@ -23,12 +24,6 @@ export interface BullNotifierOptions extends RedisAddress {
  */
 const mostHops = 3;
 const hopAfterMs = 50;
-const mostReconnectMs = 1_000;
-/**
- * Silence after a command that counts as a dead connection, in milliseconds; the store's connection uses the
- * same.
- */
-const silenceMs = 5_000;
 /** When Redis is gone, closing waits no longer than this for BullMQ. */
 const closeWithinMs = 2_000;
 
@@ -41,7 +36,7 @@ interface WakeJob {
 /** Never rejects when Redis is down: hints are lost then, and flow again once it is back. */
 export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNotifier> {
   const { clock, log } = options;
-  const [bull, { Redis }] = await Promise.all([import("bullmq"), import("ioredis")]);
+  const bull = await import("bullmq");
   const prefix = `{${options.keyPrefix}}:bull`;
   const listeners = new Set<Wake>();
   const queues = new Map<string, Queue<WakeJob>>();
@@ -51,22 +46,7 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
   const away = (error: unknown): void => {
     if (!closed) log.debug({ error }, "hints cannot be carried; runners look by themselves");
   };
-  const connect = (how: { readonly waits: boolean }) => {
-    const redis = new Redis(options.url, {
-      ...(options.tls === undefined ? {} : { tls: options.tls }),
-      keepAlive: 10_000,
-      // BullMQ's workers wait as long as it takes; hints are sent now or not at all.
-      maxRetriesPerRequest: how.waits ? null : 0,
-      enableOfflineQueue: how.waits,
-      // Unanswered commands must not pile up. A connection that only listens may be silent for long.
-      ...(how.waits ? {} : { socketTimeout: silenceMs }),
-      retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
-    });
-    redis.on("error", away);
-    return redis;
-  };
-  const telling = connect({ waits: false });
-  const hearing = connect({ waits: true });
+  const { telling, hearing, disconnect } = await redisPair(options, away);
 
   const queueOf = (pool: string): Queue<WakeJob> => {
     const known = queues.get(pool);
@@ -146,8 +126,7 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
         .then(() => Promise.allSettled(underWay))
         .then(() => Promise.allSettled([...queues.values()].map((queue) => queue.close())));
       await Promise.race([ended, sleep(clock, closeWithinMs)]);
-      telling.disconnect();
-      hearing.disconnect();
+      disconnect();
     },
   };
 }

@@ -3,6 +3,7 @@
 // that needs the truth reads the store (I3).
 import type { Ids, Log } from "@parley/protocol";
 import type { RedisAddress } from "@parley/store";
+import { redisPair } from "./redis-pair.ts";
 
 export interface Bus {
   /** True when other processes can exist. */
@@ -24,16 +25,8 @@ export interface RedisBusOptions extends RedisAddress {
   readonly log: Log;
 }
 
-const mostReconnectMs = 1_000;
-/**
- * Silence after a command that counts as a dead connection, in milliseconds; the store's connection uses the
- * same.
- */
-const silenceMs = 5_000;
-
 /** A bus over Redis publish and subscribe. Never rejects when Redis is down: messages are lost then. */
-export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOptions): Promise<Bus> {
-  const { Redis } = await import("ioredis");
+export async function redisBus({ keyPrefix, ids, log, ...address }: RedisBusOptions): Promise<Bus> {
   const self = ids.uuid();
   const channel = `{${keyPrefix}}:bus`;
   const listeners = new Map<string, Set<(body: string) => void>>();
@@ -42,22 +35,8 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
   const away = (error: unknown): void => {
     if (!closed) log.debug({ error }, "words to other processes are lost while Redis is away");
   };
-  const connect = (how: { readonly waits: boolean }) => {
-    const redis = new Redis(url, {
-      ...(tls === undefined ? {} : { tls }),
-      keepAlive: 10_000,
-      maxRetriesPerRequest: how.waits ? null : 0,
-      enableOfflineQueue: how.waits,
-      // Unanswered commands must not pile up. A connection that only listens may be silent for long.
-      ...(how.waits ? {} : { socketTimeout: silenceMs }),
-      retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
-    });
-    redis.on("error", away);
-    return redis;
-  };
-  const telling = connect({ waits: false });
+  const { telling, hearing, disconnect } = await redisPair(address, away);
   // ioredis subscribes again by itself after every reconnect.
-  const hearing = connect({ waits: true });
   hearing.on("message", (_channel: string, text: string) => {
     const word = wordOf(text);
     if (word === null || word.from === self) return;
@@ -84,8 +63,7 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
     },
     async close() {
       closed = true;
-      telling.disconnect();
-      hearing.disconnect();
+      disconnect();
     },
   };
 }
