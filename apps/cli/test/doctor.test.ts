@@ -52,9 +52,10 @@ describe("a state folder", () => {
 
     const mended = await doctor(home, "--fix");
     expect([mended.exitCode, mended.errors, mended.fixed]).toEqual([0, 0, 5]);
-    expect([statSync(home).mode & 0o777, statSync(join(home, "gateway-token")).mode & 0o777]).toEqual([
-      0o700, 0o600,
-    ]);
+    const modes = ["", "logs", "gateway-token", "parley.json5", "state.db.replaced-1"].map(
+      (name) => statSync(join(home, name)).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o700, 0o600, 0o600, 0o600]);
     const again = await doctor(home, "--fix");
     expect([again.errors, again.fixed]).toEqual([0, 0]);
     expect(readdirSync(home).toSorted()).toEqual(before);
@@ -156,6 +157,12 @@ describe("--security", () => {
       "warn",
       "transport.channel",
     ],
+    [
+      "channels: { discord: { accounts: { a: { token: 'a.b.c', apiRoot: 'http://bots.example.org/api' } } } }",
+      "warn",
+      "transport.channel",
+    ],
+    ["store: { driver: 'redis', redis: { url: 'redis://db.example.org:6379' } }", "warn", "transport.redis"],
   ])("%s is %s %s", async ([block = "", level = "", id = ""]) => {
     const found = await doctor(stateFolder(`{ ${block} }`, null), "--security");
     expect(idsOf(found, level)).toContain(id);
@@ -170,6 +177,17 @@ describe("--security", () => {
       env: { HOME: home, PATH: "/usr/bin:/bin", K: "key" },
     });
     expect((JSON.parse(out) as Told).findings.map(({ id }) => id)).toContain("security");
+  });
+
+  test.each([
+    "rediss://db.example.org",
+    "redis://10.0.0.5",
+    "redis://redis:6379",
+    "redis://[::1]",
+    "/run/redis.sock",
+  ])("takes Redis at %s for safe on its way", async (url) => {
+    const home = stateFolder(`{ store: { driver: "redis", redis: { url: "${url}" } } }`, null);
+    expect(idsOf(await doctor(home, "--security"), "warn")).not.toContain("transport.redis");
   });
 
   test("shows no secret", async () => {

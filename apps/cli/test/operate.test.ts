@@ -195,6 +195,25 @@ const shows = [
     { ...session, entries: [{ seq: 1, epoch: 1, turn: "t", type: "user", text: "hi\u0007", atMs: 0 }] },
     "user        hi\\u{7}",
   ],
+  [
+    ["sessions", "list", "--limit", "7"],
+    "sessions.list",
+    { limit: 7 },
+    {
+      sessions: [
+        { ...session, working: true },
+        { ...session, key: "agent:main:web:dm:1" },
+      ],
+    },
+    "agent:main:web:dm:1  since",
+  ],
+  [
+    ["sessions", "show", "k", "--limit", "3"],
+    "sessions.show",
+    { key: "k", limit: 3 },
+    { ...session, entries: [] },
+    "agent:main:main  since",
+  ],
   [["sessions", "reset", "k"], "sessions.reset", { key: "k" }, session, "begins anew"],
   [["devices", "list"], "devices.list", {}, { devices: [device] }, "d1  laptop  read,write"],
   [
@@ -208,7 +227,7 @@ const shows = [
   [
     ["send", "--no-wait", "hi", "you"],
     "chat.send",
-    { text: "hi you" },
+    { text: "hi you", idempotencyKey: expect.any(String) as string },
     { id: "web:1", sessionKey: "k", duplicate: false },
     "web:1",
   ],
@@ -242,7 +261,8 @@ describe("what a command asks and shows", () => {
     const said = await parley(gateway.home, argv);
     expect([said.exitCode, said.err]).toEqual([0, ""]);
     expect(said.out).toContain(words);
-    expect(gateway.requests[1]).toMatchObject({ method, params });
+    expect(gateway.requests[1]).toMatchObject({ method });
+    expect(gateway.requests[1]?.params).toEqual(params);
     expect(JSON.parse((await parley(gateway.home, [...argv, "--json"])).out)).toEqual(payload);
   });
 

@@ -29,6 +29,11 @@ test.each<readonly [string, boolean, (ms: number) => ChannelHealth]>([
     true,
     (ms) => ({ state: ms < 5_000 ? "ok" : "degraded", lastInboundAtMs: 1 }),
   ],
+  [
+    "heard again and again, and then nothing more",
+    true,
+    (ms) => ({ state: "degraded", lastInboundAtMs: Math.floor(Math.min(ms, 30_000) / 10_000) }),
+  ],
   ["hears", false, () => ({ state: "ok" })],
   ["was away for a moment", false, (ms) => ({ state: ms % 20_000 < 15_000 ? "degraded" : "ok" })],
   [
