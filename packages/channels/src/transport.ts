@@ -53,12 +53,6 @@ const connectMs = 10_000;
 const idleMs = 10_000;
 
 /**
- * A file is fetched while its conversation waits, so silence for `stallMs`, or `deadlineMs` in all, ends the
- * fetch.
- */
-export const fileTimes = { stallMs: 8_000, deadlineMs: 25_000 } as const;
-
-/**
  * `platform` names the other side in failures. `proxy` is the address of an HTTP proxy to connect through.
  */
 export function transport(clock: Clock, platform: string, proxy?: string): Transport {

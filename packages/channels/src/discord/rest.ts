@@ -5,7 +5,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RESTOptions, RouteLike } from "discord.js";
 import { type Clock, Fault } from "@parley/protocol";
-import { type Answer, type Exchange, fileTimes, transport } from "../transport.ts";
+import { certain, fetchedFile } from "../reads.ts";
+import { type Answer, type Exchange, transport } from "../transport.ts";
 import { DiscordLimit, DiscordRefusal, faultOf, refusalStatus } from "./refusals.ts";
 
 interface Call {
@@ -150,17 +151,7 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
       }
     },
     async fetch(url, limitBytes, signal) {
-      const exchange = {
-        url,
-        method: "GET",
-        signal,
-        ...fileTimes,
-        maxBytes: limitBytes,
-        line: "calls",
-      } as const;
-      const { status, bytes } = await line.exchange(exchange).catch((error: unknown) => {
-        throw error instanceof Fault ? certain(error) : error;
-      });
+      const { status, bytes } = await fetchedFile(line, url, limitBytes, signal);
       if (status === 200) return bytes;
       // File addresses are signed for a day; older ones answer 403 or 404.
       const gone = status === 403 || status === 404 || status === 410;
@@ -264,8 +255,4 @@ function parse(bytes: Uint8Array): unknown {
   } catch {
     return undefined; // Not JSON; the caller decides what that means.
   }
-}
-
-function certain(fault: Fault): Fault {
-  return fault.code === "ambiguous" ? new Fault("unavailable", fault.message, { cause: fault.cause }) : fault;
 }

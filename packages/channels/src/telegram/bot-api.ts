@@ -3,7 +3,8 @@
 import type { InputFile, RawApi } from "grammy";
 import { type Clock, Fault } from "@parley/protocol";
 import { faultOf, isTokenRefused, type RefusedAnswer } from "./refusals.ts";
-import { fileTimes, type Transport, transport } from "../transport.ts";
+import { certain, fetchedFile } from "../reads.ts";
+import { type Transport, transport } from "../transport.ts";
 
 export interface BotApiOptions {
   readonly token: string;
@@ -90,17 +91,7 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
     file: (path, name) => new File(path, name),
     async fetchFile(filePath, limitBytes, signal) {
       const url = `${root}/file/bot${token}/${filePath.split("/").map(encodeURIComponent).join("/")}`;
-      const request = {
-        url,
-        method: "GET",
-        signal,
-        ...fileTimes,
-        maxBytes: limitBytes,
-        line: "calls",
-      } as const;
-      const { status, bytes } = await line.exchange(request).catch((error: unknown) => {
-        throw error instanceof Fault ? certain(error) : error;
-      });
+      const { status, bytes } = await fetchedFile(line, url, limitBytes, signal);
       if (status === 200) return bytes;
       throw new Fault(
         status === 404 ? "missing" : "unavailable",
@@ -162,8 +153,4 @@ function asFault(method: string, error: unknown): Fault {
 /** Reading twice changes nothing, so for a read `ambiguous` is as good as `unavailable`. */
 function isRead(method: string): boolean {
   return method.startsWith("get");
-}
-
-function certain(fault: Fault): Fault {
-  return fault.code === "ambiguous" ? new Fault("unavailable", fault.message, { cause: fault.cause }) : fault;
 }
