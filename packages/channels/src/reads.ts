@@ -1,5 +1,5 @@
-// Calls that only read, on any platform: what a file is fetched with, and how their failures count. Reading twice
-// changes nothing, so no failure of a read is ambiguous.
+// Calls that only read, on any platform: what a file is fetched with, and how their failures count. Reading
+// twice changes nothing, so no failure of a read is ambiguous.
 import { Fault } from "@parley/protocol";
 import type { Answer, Exchange, Transport } from "./transport.ts";
 

@@ -1,5 +1,5 @@
-// The two Redis connections that hints and messages between processes need, beside the store's own: Redis takes no
-// other command on a connection that listens.
+// The two Redis connections that hints and messages between processes need, beside the store's own: Redis
+// takes no other command on a connection that listens.
 import type { RedisAddress } from "@parley/store";
 import type { Redis } from "ioredis";
 
