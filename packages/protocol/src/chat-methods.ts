@@ -36,6 +36,7 @@ export const chatMethods = {
   "chat.send": {
     scope: "write",
     sessions: "own",
+    needs: "daemon",
     params: z.object({
       text: z.string().min(1).max(chatTextChars),
       thread: z.string().max(128).optional(),
@@ -47,12 +48,14 @@ export const chatMethods = {
   "chat.history": {
     scope: "read",
     sessions: "own",
+    needs: "daemon",
     params: z.object({ thread: z.string().max(128).optional(), limit }),
     result: z.object({ sessionKey: z.string(), messages: z.array(chatMessage), working: z.boolean() }),
   },
   "chat.abort": {
     scope: "write",
     sessions: "own",
+    needs: "daemon",
     params: z.object({ thread: z.string().max(128).optional() }),
     result: z.object({ stopped: z.boolean(), cancelled: z.number().int() }),
   },

@@ -43,6 +43,7 @@ export const configMethods = {
   "config.get": {
     scope: "read",
     sessions: "none",
+    needs: "config",
     params: z.object({}),
     result: z.object({
       path: z.string(),
@@ -60,6 +61,7 @@ export const configMethods = {
   "config.schema": {
     scope: "read",
     sessions: "none",
+    needs: "config",
     params: z.object({}),
     result: z.object({ schema: json }),
   },
@@ -70,6 +72,7 @@ export const configMethods = {
   "config.validate": {
     scope: "admin",
     sessions: "none",
+    needs: "config",
     params: z.object({ text: fileText.optional() }),
     result: z.object(verdict),
   },
@@ -80,6 +83,7 @@ export const configMethods = {
   "config.patch": {
     scope: "admin",
     sessions: "none",
+    needs: "config",
     params: z.object({
       patch: block,
       baseHash,
@@ -92,6 +96,7 @@ export const configMethods = {
   "config.set": {
     scope: "admin",
     sessions: "none",
+    needs: "config",
     params: z.object({
       changes: z
         .array(z.object({ path: place, value: json.optional() }))
@@ -106,6 +111,7 @@ export const configMethods = {
   "config.apply": {
     scope: "admin",
     sessions: "none",
+    needs: "config",
     params: z.union([
       z.strictObject({ config: block, baseHash, idempotencyKey }),
       z.strictObject({ text: fileText, baseHash, idempotencyKey }),

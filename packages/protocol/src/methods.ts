@@ -22,9 +22,18 @@ import { deliverySchema, rowSchema, storySchema } from "./story.ts";
  */
 export type MethodSessions = "none" | "own" | "key" | "all";
 
+/**
+ * What has to be there for a method to be answered. `daemon`: a running one; without it the method is
+ * refused. The others are answered by `--once` as well. `database`: the database's file, opened or not.
+ * `store`: the opened store, whatever is wrong with the config. `config`: a config without mistakes, and no
+ * store. `config and store`: both.
+ */
+export type MethodNeeds = "daemon" | "database" | "store" | "config" | "config and store";
+
 export interface MethodSpec {
   readonly scope: Scope;
   readonly sessions: MethodSessions;
+  readonly needs: MethodNeeds;
   readonly params: z.ZodType;
   readonly result: z.ZodType;
 }
@@ -62,12 +71,14 @@ export const methods = {
   health: {
     scope: "read",
     sessions: "none",
+    needs: "daemon",
     params: z.object({}),
     result: z.object({ ok: z.boolean(), reasons: z.array(z.string()) }),
   },
   status: {
     scope: "read",
     sessions: "none",
+    needs: "daemon",
     params: z.object({}),
     result: z.object({
       version: z.string(),
@@ -94,6 +105,7 @@ export const methods = {
   "channels.list": {
     scope: "read",
     sessions: "none",
+    needs: "daemon",
     params: z.object({}),
     result: z.object({ channels: z.array(channelStatus) }),
   },
@@ -102,6 +114,7 @@ export const methods = {
   why: {
     scope: "read",
     sessions: "all",
+    needs: "store",
     /**
      * A row, turn or delivery id, a platform's message id (of a message in or out), or words from the
      * message. The newest match wins.
@@ -112,6 +125,7 @@ export const methods = {
   "outbox.list": {
     scope: "read",
     sessions: "all",
+    needs: "store",
     /**
      * Newest first: deliveries that wait or are in trouble, with `troubled` only the latter. `lane` restricts
      * it to one conversation.
@@ -123,18 +137,21 @@ export const methods = {
   "outbox.retry": {
     scope: "admin",
     sessions: "all",
+    needs: "store",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "outbox.drop": {
     scope: "admin",
     sessions: "all",
+    needs: "store",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "dead.list": {
     scope: "read",
     sessions: "all",
+    needs: "store",
     params: z.object({ limit }),
     result: z.object({ rows: z.array(rowSchema) }),
   },
@@ -145,18 +162,21 @@ export const methods = {
   "dead.retry": {
     scope: "admin",
     sessions: "all",
+    needs: "store",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "dead.drop": {
     scope: "admin",
     sessions: "all",
+    needs: "store",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "lanes.list": {
     scope: "read",
     sessions: "all",
+    needs: "store",
     params: z.object({ limit }),
     result: z.object({ sessions: z.array(lane), conversations: z.array(lane) }),
   },
@@ -170,6 +190,7 @@ export const methods = {
   resume: {
     scope: "admin",
     sessions: "none",
+    needs: "daemon",
     params: z.object({}),
     result: z.object({ resumed: z.boolean() }),
   },
@@ -180,6 +201,7 @@ export const methods = {
   backup: {
     scope: "admin",
     sessions: "all",
+    needs: "database",
     params: z.object({ path }),
     result: z.object({ path: z.string(), bytes: z.number() }),
   },
@@ -190,6 +212,7 @@ export const methods = {
   restore: {
     scope: "admin",
     sessions: "all",
+    needs: "database",
     params: z.object({ path }),
     result: z.object({ path: z.string(), keptAs: z.string().nullable() }),
   },
@@ -203,6 +226,9 @@ export const methods = {
 export const statusFileName = "status.json";
 
 export type MethodName = keyof typeof methods;
+export type MethodsNeeding<Needs extends MethodNeeds> = {
+  [M in MethodName]: (typeof methods)[M]["needs"] extends Needs ? M : never;
+}[MethodName];
 export type MethodParams<M extends MethodName> = z.input<(typeof methods)[M]["params"]>;
 export type MethodResult<M extends MethodName> = z.output<(typeof methods)[M]["result"]>;
 export type ChannelStatus = z.infer<typeof channelStatus>;

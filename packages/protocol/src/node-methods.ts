@@ -25,6 +25,7 @@ export const nodeMethods = {
   "nodes.list": {
     scope: "read",
     sessions: "none",
+    needs: "store",
     params: z.object({}),
     result: z.object({ nodes: z.array(nodeView) }),
   },

@@ -53,6 +53,7 @@ export const operatorMethods = {
   "chat.inject": {
     scope: "write",
     sessions: "own",
+    needs: "daemon",
     params: z.object({
       text: z.string().min(1).max(200_000),
       thread: z.string().max(128).optional(),
@@ -64,6 +65,7 @@ export const operatorMethods = {
   "sessions.list": {
     scope: "read",
     sessions: "all",
+    needs: "store",
     params: z.object({
       agent: z.string().max(64).optional(),
       /** Prefix of the session key. */
@@ -80,6 +82,7 @@ export const operatorMethods = {
   "sessions.show": {
     scope: "read",
     sessions: "all",
+    needs: "store",
     params: z.object({
       key: sessionKey,
       epoch: z.number().int().positive().optional(),
@@ -91,6 +94,7 @@ export const operatorMethods = {
   "sessions.reset": {
     scope: "write",
     sessions: "key",
+    needs: "config and store",
     params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
     result: session,
   },
@@ -100,6 +104,7 @@ export const operatorMethods = {
   "sessions.forget": {
     scope: "admin",
     sessions: "all",
+    needs: "config and store",
     params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
     /** `entries` counts the deleted transcript entries. */
     result: session.extend({ entries: z.number().int() }),
@@ -108,6 +113,7 @@ export const operatorMethods = {
   "sessions.patch": {
     scope: "write",
     sessions: "key",
+    needs: "config and store",
     params: z.object({
       key: sessionKey,
       /** A name from the model list. */
@@ -120,6 +126,7 @@ export const operatorMethods = {
   "agents.list": {
     scope: "read",
     sessions: "none",
+    needs: "config",
     params: z.object({}),
     result: z.object({
       agents: z.array(
@@ -141,6 +148,7 @@ export const operatorMethods = {
   "logs.tail": {
     scope: "admin",
     sessions: "all",
+    needs: "daemon",
     params: z.object({
       lines: z.number().int().min(0).max(1000).default(100),
       follow: z.boolean().default(false),
@@ -151,6 +159,7 @@ export const operatorMethods = {
   restart: {
     scope: "admin",
     sessions: "none",
+    needs: "daemon",
     params: z.object({ reason: z.string().max(256).optional() }),
     /** The work that is drained first. */
     result: z.object({
@@ -162,6 +171,7 @@ export const operatorMethods = {
   "devices.list": {
     scope: "admin",
     sessions: "none",
+    needs: "store",
     params: z.object({}),
     result: z.object({ devices: z.array(device) }),
   },
@@ -169,6 +179,7 @@ export const operatorMethods = {
   "devices.mint": {
     scope: "admin",
     sessions: "none",
+    needs: "config and store",
     params: z.object({ name: z.string().min(1).max(64), scopes: z.array(z.enum(scopes)).min(1).max(4) }),
     result: z.object({ id: z.string(), token: z.string(), peer: z.string() }),
   },
@@ -176,6 +187,7 @@ export const operatorMethods = {
   "devices.revoke": {
     scope: "admin",
     sessions: "none",
+    needs: "store",
     params: z.object({ id: z.string().min(1).max(64) }),
     result: z.object({ id: z.string(), name: z.string(), closed: z.number().int() }),
   },
@@ -183,6 +195,7 @@ export const operatorMethods = {
   "devices.unlock": {
     scope: "admin",
     sessions: "none",
+    needs: "daemon",
     params: z.object({}),
     /** Counts the addresses and sites that were delayed. */
     result: z.object({ lifted: z.number().int() }),
@@ -191,6 +204,7 @@ export const operatorMethods = {
   "devices.link": {
     scope: "admin",
     sessions: "none",
+    needs: "daemon",
     params: z.object({ scopes: z.array(z.enum(scopes)).min(1).max(4).optional() }),
     result: z.object({ url: z.string() }),
   },

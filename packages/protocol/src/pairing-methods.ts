@@ -15,6 +15,7 @@ export const pairingMethods = {
   "pairing.list": {
     scope: "read",
     sessions: "none",
+    needs: "store",
     params: z.object({}),
     result: z.object({
       pending: z.array(pairingRequest),
@@ -32,6 +33,7 @@ export const pairingMethods = {
   "pairing.approve": {
     scope: "approve",
     sessions: "none",
+    needs: "config and store",
     params: z.object({ code: z.string().min(1).max(64) }),
     result: z.object({
       channel: z.string(),
@@ -47,6 +49,7 @@ export const pairingMethods = {
   "pairing.revoke": {
     scope: "approve",
     sessions: "none",
+    needs: "config and store",
     params: z.object({ id: z.string().min(1).max(1024) }),
     result: z.object({
       channel: z.string(),

@@ -20,6 +20,7 @@ export const promptMethods = {
   "prompt.show": {
     scope: "admin",
     sessions: "all",
+    needs: "config and store",
     params: whichPrompt,
     result: promptIdentity.extend({ hash: z.string(), boundary: z.number().int(), text: z.string() }),
   },
@@ -27,6 +28,7 @@ export const promptMethods = {
   "prompt.explain": {
     scope: "read",
     sessions: "all",
+    needs: "config and store",
     params: whichPrompt,
     result: promptIdentity.extend({
       explanation: promptExplanation,
@@ -40,6 +42,7 @@ export const promptMethods = {
   "prompt.diff": {
     scope: "read",
     sessions: "all",
+    needs: "config and store",
     params: whichPrompt.extend({ with: id.optional() }),
     result: promptMoves.extend({ before: promptIdentity, after: promptIdentity }),
   },

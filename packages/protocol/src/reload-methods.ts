@@ -9,6 +9,7 @@ export const reloadMethods = {
   reload: {
     scope: "admin",
     sessions: "none",
+    needs: "daemon",
     params: z.object({}),
     result: z.object({
       outcome: z.enum(["taken", "unchanged", "refused"]),

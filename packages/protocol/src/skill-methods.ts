@@ -34,6 +34,7 @@ export const skillMethods = {
   "skills.list": {
     scope: "read",
     sessions: "none",
+    needs: "config",
     params: z.object({ agent: agentId.optional() }),
     result: z.object({
       agent: z.string(),
@@ -51,6 +52,7 @@ export const skillMethods = {
   "skills.info": {
     scope: "read",
     sessions: "none",
+    needs: "config",
     /** Finds a skill by name or command. */
     params: z.object({ agent: agentId.optional(), name: z.string().min(1).max(256) }),
     result: skill.extend({
@@ -79,6 +81,7 @@ export const skillMethods = {
   "skills.install": {
     scope: "admin",
     sessions: "none",
+    needs: "config",
     params: z.object({ path, force: z.boolean().optional() }),
     result: z.object({
       name: z.string(),

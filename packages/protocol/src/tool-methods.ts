@@ -50,12 +50,14 @@ export const toolMethods = {
   "approvals.list": {
     scope: "read",
     sessions: "all",
+    needs: "config and store",
     params: z.object({ all: z.boolean().default(false) }),
     result: z.object({ approvals: z.array(approval), grants: z.array(grant) }),
   },
   "approvals.resolve": {
     scope: "approve",
     sessions: "all",
+    needs: "config and store",
     params: z.object({ id, decision: z.enum(["once", "always", "deny"]) }),
     result: z.object({ id: z.string(), state: approval.shape.state, say: z.string() }),
   },
@@ -63,6 +65,7 @@ export const toolMethods = {
   "approvals.revoke": {
     scope: "approve",
     sessions: "all",
+    needs: "config and store",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
@@ -73,6 +76,7 @@ export const toolMethods = {
   "tools.hold": {
     scope: "admin",
     sessions: "all",
+    needs: "config and store",
     params: z.object({}),
     result: z.object({ held: z.boolean() }),
   },
@@ -80,6 +84,7 @@ export const toolMethods = {
   "tools.resume": {
     scope: "admin",
     sessions: "all",
+    needs: "config and store",
     params: z.object({}),
     result: z.object({ resumed: z.boolean() }),
   },
@@ -90,6 +95,7 @@ export const toolMethods = {
   "tools.list": {
     scope: "read",
     sessions: "all",
+    needs: "config and store",
     params: z.object({ session: z.string().min(1).max(1024).optional() }),
     result: z.object({
       session: z.string(),

@@ -36,6 +36,7 @@ export const usageMethods = {
   usage: {
     scope: "read",
     sessions: "all",
+    needs: "config and store",
     /** Covers the last `days` days, today included. */
     params: z.object({
       by: z.enum(["session", "agent", "channel", "person", "model", "day"]).default("agent"),
@@ -54,6 +55,7 @@ export const usageMethods = {
   "models.list": {
     scope: "read",
     sessions: "none",
+    needs: "config",
     params: z.object({}),
     result: z.object({
       models: z.array(
@@ -85,6 +87,7 @@ export const usageMethods = {
   "models.test": {
     scope: "admin",
     sessions: "none",
+    needs: "config",
     params: z.object({ id: z.string().min(1).max(256).optional() }),
     result: z.object({
       id: z.string(),

@@ -13,8 +13,9 @@ import {
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { RecentLog } from "../log/recent-log.ts";
 import type { ConfiguredPath } from "../message-path/paths-by-config.ts";
-import { handlers } from "../operator/handlers.ts";
+import { runningDatabase } from "../operator/backup.ts";
 import { logStream } from "../operator/logs.ts";
+import { handlers } from "../operator/table.ts";
 import { sessionOwnership, type Refusals } from "@parley/access";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { NodeRegistry } from "@parley/cluster";
@@ -101,17 +102,18 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
   await devices.operatorPeer();
   options.recentLog.follow((line) => hub.show(logStream, "log.line", { line }));
   const answers = handlers({
-    get config() {
-      return pathNow().config;
-    },
-    ...live,
+    configNow: () => pathNow().config,
+    ...live.core,
+    models: live.models,
+    modelCatalog: live.core.models,
+    skills: live.skills,
     configPath: options.path,
-    databasePath: store.file,
+    database: runningDatabase(store.file, options.jobs),
     listNodes: options.listNodes,
     store,
     wired,
     state,
-    desk: options.desk,
+    editor: options.desk,
     restartNeeded: (changed) =>
       reloading.state().restartNeeded.filter((key) => changed.some((place) => overlap(key, place))),
     reload: reloading.reload,
@@ -131,7 +133,6 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
       clock.after(restartDelayMs, options.restarting.begin);
     },
     ids,
-    jobs: options.jobs,
     resume: options.resume,
     bootId,
     clock,

@@ -1,5 +1,6 @@
-// `--once`: the operator's methods while no daemon runs. The same frames as on the socket, one a line on standard input and output; channels
-// and lanes are held, nothing listens. Ends when standard input ends. Whoever may write the state folder may do this: no token is asked for.
+// `--once`: the operator's methods while no daemon runs. The same frames as on the socket, one a line on
+// standard input and output; channels and lanes are held, nothing listens. Ends when standard input ends.
+// Whoever may write the state folder may do this: no token is asked for.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
@@ -12,17 +13,13 @@ import {
   type LoadedConfig,
 } from "@parley/config";
 import {
-  Fault,
+  type MethodNeeds,
   methods,
   protocolRange,
   scopes,
   type Clock,
   type ConnectResult,
   type Ids,
-  type Log,
-  type MethodName,
-  type MethodParams,
-  type MethodResult,
   type ResponseFrame,
   version,
 } from "@parley/protocol";
@@ -35,26 +32,19 @@ import {
   type Handlers,
   readFrame,
 } from "@parley/control";
-import { owners, pairingStore, pairingDecisions, noRefusals } from "@parley/access";
-import { logger } from "../log/logger.ts";
-import { configMethods } from "../operator/config.ts";
-import { agentMethods } from "../operator/agents.ts";
-import { deviceMethods } from "../operator/devices.ts";
-import { pairingMethods } from "../operator/pairing.ts";
-import { sessionMethods } from "../operator/sessions.ts";
-import { operateMethods } from "../operator/operate.ts";
+import { noRefusals } from "@parley/access";
 import { readNodeRegistry } from "@parley/cluster";
-import { modelMethods } from "../operator/models.ts";
-import { skillMethods } from "../operator/skills.ts";
-import { usageMethods } from "../operator/usage.ts";
-import { unreachableChats } from "@parley/delivery";
-import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
-import { stoppedPrompts } from "./stopped-prompts.ts";
-import { spendLimits, modelCatalog, type ModelCatalog, usageLog } from "@parley/runner";
+import { logger } from "../log/logger.ts";
+import { configHandlers, storeHandlers } from "../operator/table.ts";
 import { wireModels, wireSkills } from "../wiring/wiring.ts";
+import { stoppedHome } from "./stopped-home.ts";
+import { notRunning, stoppedPath } from "./stopped-path.ts";
 
 export interface OnceConfig extends LoadedConfig {
-  /** What is wrong with the file; of it stands here only what says where the records are. Null when all is right. */
+  /**
+   * What is wrong with the file; of it stands here only what says where the records are. Null when all is
+   * right.
+   */
   readonly trouble: ConfigFault | null;
 }
 
@@ -74,7 +64,10 @@ const operator: Caller = {
   address: "local",
 };
 
-/** A broken file does not keep an operator from the records. Throws ConfigFault when nobody can tell where they are. */
+/**
+ * A broken file does not keep an operator from the records. Throws ConfigFault when nobody can tell where
+ * they are.
+ */
 export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
   try {
     return { ...(await loadConfig({ env })), trouble: null };
@@ -85,7 +78,10 @@ export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
   }
 }
 
-/** Answers every line; throws what is wrong with the config when it is needed. Resolves when the input has ended and all is closed. */
+/**
+ * Answers every line; throws what is wrong with the config when it is needed. Resolves when the input has
+ * ended and all is closed.
+ */
 export async function runOnce({
   input,
   output,
@@ -93,44 +89,60 @@ export async function runOnce({
   clock,
   ids,
   config,
-  path,
+  path: configPath,
   places,
   trouble,
 }: OnceOptions): Promise<void> {
   const bootId = ids.uuid();
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
   const home = stoppedHome({ config, home: places.home, bootId, clock, log });
-  const prompts = async (): Promise<Prompts> =>
-    stoppedPrompts({ config, configPath: path, places, env, store: await home.store(), clock, ids, log });
-  const skills = skillMethods({ config, book: wireSkills(config, places.home, env), clock, ids });
-  const asking = modelMethods({
-    config,
-    models: wireModels(config, join(places.home, "media"), clock, log),
-    clock,
-  });
-  const used = async (params: MethodParams<"usage">): Promise<MethodResult<"usage">> => {
-    const book = usageLog((await home.store()).cells, config.agents.defaults.userTimezone, clock);
-    return usageMethods({ book, ledger: spendLimits({ config, book, clock, log }), clock }).usage(params);
-  };
-  const settings = configMethods({
-    desk: configEditor({ env, home: places.home }),
+  const configNow = (): LoadedConfig["config"] => config;
+  const models = wireModels(config, join(places.home, "media"), clock, log);
+  const onConfig = configHandlers({
+    configNow,
+    models,
+    skills: wireSkills(config, places.home, env),
+    editor: configEditor({ env, home: places.home }),
     restartNeeded: () => [],
     clock,
+    ids,
   });
-  const listed = onOpenedStore(home, listedMethods, ({ sessions, turns, cells }) => ({
-    ...sessionMethods({ config, sessions, turns, models: modelChoices(config, clock, log), clock }),
-    ...pairingOn(cells, config, clock, ids),
-    ...deviceMethods({
-      devices: deviceStore(cells, clock, ids),
+
+  async function handlersOn(store: Store): Promise<StoreHandlers> {
+    const path = await stoppedPath({
+      config,
+      configPath,
+      places,
+      env,
+      models,
+      store,
+      bootId,
+      clock,
+      ids,
+      log,
+    });
+    return storeHandlers({
+      ...path,
+      configNow,
+      store,
+      modelCatalog: path.models,
+      listNodes: readNodeRegistry(store.cells, clock),
+      devices: deviceStore(store.cells, clock, ids),
       clients: connectedClients(),
-      loginUrl: notRunning,
-      unlock: () => 0,
-    }),
-  }));
-  const alone = { ...skills, ...asking, ...settings, ...agentMethods(config), ...listed, usage: used };
-  const handlers = onceHandlers(home, prompts, alone, clock);
+      clock,
+    });
+  }
+
+  // `restore` closes the store; the next request opens another one, which needs handlers of its own.
+  let made: { readonly on: Store; readonly handlers: StoreHandlers } | null = null;
+  async function onStore(): Promise<StoreHandlers> {
+    const store = await home.store();
+    if (made?.on !== store) made = { on: store, handlers: await handlersOn(store) };
+    return made.handlers;
+  }
+
   const dispatch = dispatcher({
-    handlers,
+    handlers: handlersWithoutDaemon({ ...onConfig, backup: home.backup, restore: home.restore }, onStore),
     ownsSession: () => false,
     once: (_request, run) => run(),
     refusals: noRefusals,
@@ -157,7 +169,7 @@ export async function runOnce({
       };
     if (frame.request.method === "connect")
       return { type: "res", id: frame.request.id, ok: true, payload: welcome };
-    if (trouble !== null && !onRecordsAlone.has(frame.request.method)) throw trouble;
+    if (trouble !== null && !worksOnBrokenConfig(frame.request.method)) throw trouble;
     return dispatch(frame.request, operator);
   }
 
@@ -169,121 +181,33 @@ export async function runOnce({
   }
 }
 
-type Operate = ReturnType<typeof operateMethods>;
-type Prompts = Awaited<ReturnType<typeof stoppedPrompts>>;
+type StoreHandlers = ReturnType<typeof storeHandlers>;
+type ClosedStoreHandlers = ReturnType<typeof configHandlers> & Pick<Handlers, "backup" | "restore">;
 
-/** What works on the store alone; everything else needs the daemon. */
-const onStore: { readonly [M in keyof Operate]: true } = {
-  why: true,
-  "outbox.list": true,
-  "outbox.retry": true,
-  "outbox.drop": true,
-  "dead.list": true,
-  "dead.retry": true,
-  "dead.drop": true,
-  "lanes.list": true,
-  "nodes.list": true,
-};
-
-/** What is done by the records whatever the config says; letting somebody in is not: the config may name the owners. */
-const onRecordsAlone: ReadonlySet<string> = new Set<MethodName>([
-  ...(Object.keys(onStore) as (keyof Operate)[]),
-  "backup",
-  "restore",
-  "sessions.list",
-  "sessions.show",
-  "devices.list",
-  "devices.revoke",
-  "pairing.list",
-]);
-
-/** What needs config and workspace besides. */
-const onPrompts: { readonly [M in keyof Prompts]: true } = {
-  "prompt.show": true,
-  "prompt.explain": true,
-  "prompt.diff": true,
-  "tools.list": true,
-  "tools.hold": true,
-  "tools.resume": true,
-  "approvals.list": true,
-  "approvals.resolve": true,
-  "approvals.revoke": true,
-};
-
-/** What is asked of the store, opened when it is first needed. */
-const listedMethods = [
-  "sessions.list",
-  "sessions.show",
-  "sessions.reset",
-  "sessions.forget",
-  "sessions.patch",
-  "devices.list",
-  "devices.mint",
-  "devices.revoke",
-  "pairing.list",
-  "pairing.approve",
-  "pairing.revoke",
-] as const satisfies readonly MethodName[];
-
-function onOpenedStore<M extends MethodName>(
-  home: StoppedHome,
-  names: readonly M[],
-  make: (store: Store) => Pick<Handlers, M>,
-): Partial<Handlers> {
-  const opened = async (name: M, params: never, caller: Caller): Promise<unknown> =>
-    make(await home.store())[name](params, caller);
-  return Object.fromEntries(
-    names.map((name) => [name, (params: never, caller: Caller) => opened(name, params, caller)]),
-  );
-}
-
-function pairingOn(cells: Store["cells"], config: LoadedConfig["config"], clock: Clock, ids: Ids) {
-  const desk = pairingDecisions(
-    pairingStore(cells, clock, ids),
-    owners(config.commands.ownerAllowFrom, cells),
-  );
-  const { list, approve, revoke } = pairingMethods(desk);
-  return { "pairing.list": list, "pairing.approve": approve, "pairing.revoke": revoke };
-}
-
-function modelChoices(config: LoadedConfig["config"], clock: Clock, log: Log): ModelCatalog {
-  const models = wireModels(config, "", clock, log);
-  return modelCatalog({ config, declared: models.list, callable: models.get });
-}
-
-async function notRunning(): Promise<never> {
-  throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
-}
-
-function onceHandlers(
-  home: StoppedHome,
-  prompts: () => Promise<Prompts>,
-  alone: Partial<Handlers>,
-  clock: Clock,
-): Handlers {
-  const onOpenStore = (method: keyof Operate) => async (params: never) => {
-    const store = await home.store();
-    return operateMethods({
-      store,
-      closed: unreachableChats(store.cells),
-      listNodes: readNodeRegistry(store.cells, clock),
-      clock,
-    })[method](params);
+/** `onStore` opens the store when it is first needed. */
+function handlersWithoutDaemon(closed: ClosedStoreHandlers, onStore: () => Promise<StoreHandlers>): Handlers {
+  type Handle = (params: unknown, caller: Caller) => Promise<unknown>;
+  const handlerOf = (method: string, needs: MethodNeeds): Handle => {
+    switch (needs) {
+      case "daemon":
+        return notRunning;
+      case "config":
+      case "database":
+        return closed[method as keyof ClosedStoreHandlers] as Handle;
+      case "store":
+      case "config and store":
+        return async (params, caller) =>
+          ((await onStore())[method as keyof StoreHandlers] as Handle)(params, caller);
+    }
   };
-  return {
-    ...Object.fromEntries(Object.keys(methods).map((method) => [method, notRunning])),
-    ...Object.fromEntries(
-      Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)]),
-    ),
-    ...Object.fromEntries(
-      Object.keys(onPrompts).map((method) => [
-        method,
-        async (params: never, caller: Caller) => (await prompts())[method as keyof Prompts](params, caller),
-      ]),
-    ),
-    ...alone,
-    backup: home.backup,
-    restore: home.restore,
-    // The first spread names every method of the table; TypeScript does not see that.
-  } as unknown as Handlers;
+  // Every method of the table has a handler here; TypeScript cannot follow that through `fromEntries`.
+  return Object.fromEntries(
+    Object.entries(methods).map(([method, { needs }]) => [method, handlerOf(method, needs)]),
+  ) as unknown as Handlers;
+}
+
+/** Letting somebody in does not: the config may name the owners. */
+function worksOnBrokenConfig(method: string): boolean {
+  const needs = Object.hasOwn(methods, method) ? methods[method as keyof typeof methods].needs : null;
+  return needs === "store" || needs === "database";
 }

@@ -1,4 +1,5 @@
-// The state folder while no daemon runs. Locked at the first use, so that no daemon can start meanwhile, and refused while one runs.
+// The state folder while no daemon runs. Locked at the first use, so that no daemon can start meanwhile, and
+// refused while one runs.
 import { existsSync, statSync } from "node:fs";
 import type { Config } from "@parley/config";
 import { Fault, type Clock, type Log, type MethodParams, type MethodResult } from "@parley/protocol";
@@ -75,7 +76,8 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
       await closeStore();
       const to = ownFile(databasePath);
       const keptAs = restoreDatabase(from, to, clock.now());
-      // A person chose it, whichever store it is; one of before there were identities gets its own at the next start.
+      // A person chose it, whichever store it is; one of before there were identities gets its own at the
+      // next start.
       const identity = databaseIdentity(to);
       if (identity === null) forgetStore(home, "sqlite");
       else rememberStore(home, "sqlite", identity);

@@ -2,8 +2,8 @@
 import type { Config } from "@parley/config";
 import type { MethodParams, MethodResult } from "@parley/protocol";
 
-export function agentMethods({ agents }: Pick<Config, "agents">) {
-  const { list } = agents;
+export function agentMethods({ config }: { readonly config: Pick<Config, "agents"> }) {
+  const { list } = config.agents;
   const fallback = list.length === 1 ? list[0]?.id : "main";
   return {
     async "agents.list"(_params: MethodParams<"agents.list">): Promise<MethodResult<"agents.list">> {

@@ -1,7 +1,8 @@
 // Backup and restore as methods: paths are the operator's, absolute, on the gateway's machine.
 import { isAbsolute } from "node:path";
-import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import { Fault } from "@parley/protocol";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
+import type { DatabaseHandlers } from "./ports.ts";
 
 const elsewhere =
   'the data is in Redis, which has its own backup: copy its append-only files, or take a snapshot with "redis-cli --rdb FILE"';
@@ -12,13 +13,17 @@ export function ownFile(databasePath: string | null): string {
   return databasePath;
 }
 
-export function backupMethods(databasePath: string | null, jobs: Pick<DatabaseJobs, "backup">) {
+/** Of a running daemon. */
+export function runningDatabase(
+  databasePath: string | null,
+  jobs: Pick<DatabaseJobs, "backup">,
+): DatabaseHandlers {
   return {
-    async backup({ path }: MethodParams<"backup">): Promise<MethodResult<"backup">> {
+    async backup({ path }) {
       const to = absolute(path);
       return { path: to, bytes: await jobs.backup(ownFile(databasePath), to) };
     },
-    async restore(_params: MethodParams<"restore">): Promise<MethodResult<"restore">> {
+    async restore() {
       ownFile(databasePath);
       throw new Fault(
         "unsupported",

@@ -1,58 +1,53 @@
-// Chat over the control plane: what the web page and `parley chat` call. Sending is a channel's event like any other; history is the
-// conversation's own event log, so that it and live events share one order.
+// Chat over the control plane: what the web page and `parley chat` call. Sending is a channel's event like
+// any other; history is the conversation's own event log, so that it and live events share one order.
 import {
   conversationKey,
   parseSessionKey,
   type Address,
   type ChatMessage,
-  type Clock,
   type Inbound,
   type MethodParams,
   type MethodResult,
   type SessionKey,
 } from "@parley/protocol";
 import type { WebChannel } from "@parley/channels";
-import type { Events, Inbox, StoredEvent, Turns } from "@parley/store";
+import type { Store, StoredEvent } from "@parley/store";
 import { injectName } from "@parley/runner";
-import type { Stoppable } from "../commands/chat-command.ts";
 import { rowOf } from "../receive/new-rows.ts";
-import { type RouteInbound, webAddress, webSender, type WebCaller } from "@parley/access";
+import { webAddress, webSender, type WebCaller } from "@parley/access";
+import type { DaemonPorts } from "./ports.ts";
 
-export interface ChatOptions {
-  readonly web: () => WebChannel;
-  readonly route: RouteInbound;
-  readonly inbox: Inbox;
-  readonly events: Events;
-  readonly turns: Turns;
-  readonly clock: Clock;
-  readonly stop: Stoppable;
-}
-
-/** A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes. */
+/**
+ * A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes.
+ */
 const historyChars = 2_097_152;
 
-export function chatMethods(options: ChatOptions) {
-  const { inbox, events } = options;
+export interface ChatPorts extends Pick<DaemonPorts, "route" | "stop" | "clock"> {
+  readonly wired: { readonly web: Pick<WebChannel, "account" | "submit"> };
+  readonly store: Pick<Store, "inbox" | "events">;
+}
 
+export function chatMethods({ wired: { web }, store: { inbox, events }, route, stop, clock }: ChatPorts) {
   const address = (caller: WebCaller, thread: string | undefined): Address =>
-    webAddress(options.web().account, caller, thread);
+    webAddress(web.account, caller, thread);
   const sessionOf = (caller: WebCaller, to: Address): SessionKey =>
-    options.route({ address: to, sender: webSender(caller) }).session;
+    route({ address: to, sender: webSender(caller) }).session;
 
   return {
-    async send(params: MethodParams<"chat.send">, caller: WebCaller): Promise<MethodResult<"chat.send">> {
+    async "chat.send"(
+      params: MethodParams<"chat.send">,
+      caller: WebCaller,
+    ): Promise<MethodResult<"chat.send">> {
       const to = address(caller, params.thread);
       const said = `${caller.peer}:${params.idempotencyKey}`;
-      const id = `web:${options.web().account}:${said}`;
+      const id = `web:${web.account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
       const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
-      await options
-        .web()
-        .submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
+      await web.submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
       return { id, sessionKey: sessionOf(caller, to), duplicate: known };
     },
 
-    async history(
+    async "chat.history"(
       params: MethodParams<"chat.history">,
       caller: WebCaller,
     ): Promise<MethodResult<"chat.history">> {
@@ -69,13 +64,13 @@ export function chatMethods(options: ChatOptions) {
       return { sessionKey: session, messages, working: open.length > 0 };
     },
 
-    async inject(
+    async "chat.inject"(
       params: MethodParams<"chat.inject">,
       caller: WebCaller,
     ): Promise<MethodResult<"chat.inject">> {
       const to = address(caller, params.thread);
       const session = sessionOf(caller, to);
-      const { account } = options.web();
+      const { account } = web;
       const said = `${caller.peer}:inject:${params.idempotencyKey}`;
       const inbound: Inbound = {
         id: `web:${account}:${said}`,
@@ -89,7 +84,7 @@ export function chatMethods(options: ChatOptions) {
         attachments: [],
         mentions: [],
         addressed: true,
-        atMs: options.clock.now(),
+        atMs: clock.now(),
       };
       const owner = caller.scopes.includes("admin");
       const route = { agent: parseSessionKey(session).agent, session };
@@ -99,16 +94,19 @@ export function chatMethods(options: ChatOptions) {
       return { id: inbound.id, sessionKey: session, duplicate: accepted?.verdict === "duplicate" };
     },
 
-    async abort(params: MethodParams<"chat.abort">, caller: WebCaller): Promise<MethodResult<"chat.abort">> {
+    async "chat.abort"(
+      params: MethodParams<"chat.abort">,
+      caller: WebCaller,
+    ): Promise<MethodResult<"chat.abort">> {
       const session = sessionOf(caller, address(caller, params.thread));
       const stopped = await inbox.stop(session, {
         turn: "open",
         rows: "all",
         reason: "stopped from the web page",
       });
-      if (stopped.turn !== null) options.stop.turn(stopped.turn);
-      const beside = await options.stop.beside(session);
-      const unsent = await options.stop.answers(session, conversationKey(address(caller, params.thread)));
+      if (stopped.turn !== null) stop.turn(stopped.turn);
+      const beside = await stop.beside(session);
+      const unsent = await stop.answers(session, conversationKey(address(caller, params.thread)));
       return { stopped: stopped.turn !== null || beside > 0 || unsent > 0, cancelled: stopped.rows.length };
     },
   };

@@ -1,32 +1,17 @@
-// The config over the control plane. What may be changed how often is bounded: a client in a loop must not wear out the disk or keep
-// restarting channels.
-import {
-  configJsonSchema,
-  type ConfigChange,
-  type ConfigEditor,
-  type ConfigProblem,
-  type ConfigWritten,
-} from "@parley/config";
-import {
-  Fault,
-  type Clock,
-  type Json,
-  type JsonObject,
-  type MethodParams,
-  type MethodResult,
-} from "@parley/protocol";
-
-export interface ConfigMethodsOptions {
-  readonly desk: ConfigEditor;
-  /** Which of the changed places wait for a restart. */
-  readonly restartNeeded: (changed: readonly string[]) => readonly string[];
-  readonly clock: Clock;
-}
+// The config over the control plane. What may be changed how often is bounded: a client in a loop must not
+// wear out the disk or keep restarting channels.
+import { configJsonSchema, type ConfigChange, type ConfigProblem, type ConfigWritten } from "@parley/config";
+import { Fault, type Json, type JsonObject, type MethodParams, type MethodResult } from "@parley/protocol";
+import type { ConfigPorts } from "./ports.ts";
 
 const mostWrites = 30;
 const writesWindowMs = 60_000;
 
-export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptions) {
+export function configMethods({
+  editor,
+  restartNeeded,
+  clock,
+}: Pick<ConfigPorts, "editor" | "restartNeeded" | "clock">) {
   let writtenAtMs: number[] = [];
 
   async function write(work: () => Promise<ConfigWritten>): Promise<MethodResult<"config.patch">> {
@@ -48,7 +33,7 @@ export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptio
 
   return {
     async "config.get"(_params: MethodParams<"config.get">): Promise<MethodResult<"config.get">> {
-      const { problems, warnings, file, config, ...rest } = await desk.read();
+      const { problems, warnings, file, config, ...rest } = await editor.read();
       return {
         ...rest,
         file: open(file),
@@ -63,7 +48,7 @@ export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptio
     async "config.validate"({
       text,
     }: MethodParams<"config.validate">): Promise<MethodResult<"config.validate">> {
-      const { problems, warnings } = text === undefined ? await desk.read() : await desk.validate(text);
+      const { problems, warnings } = text === undefined ? await editor.read() : await editor.validate(text);
       return { problems: problems.map(shown), warnings: warnings.map(shown) };
     },
     "config.patch": ({
@@ -71,12 +56,12 @@ export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptio
       baseHash,
       replacePaths,
     }: MethodParams<"config.patch">): Promise<MethodResult<"config.patch">> =>
-      write(() => desk.patch(patch as JsonObject, baseHash, replacePaths)),
+      write(() => editor.patch(patch as JsonObject, baseHash, replacePaths)),
     "config.set": ({ changes, baseHash }: MethodParams<"config.set">): Promise<MethodResult<"config.set">> =>
-      write(() => desk.change(changes.map(changeOf), baseHash)),
+      write(() => editor.change(changes.map(changeOf), baseHash)),
     "config.apply": (params: MethodParams<"config.apply">): Promise<MethodResult<"config.apply">> =>
       write(() =>
-        desk.apply("text" in params ? params.text : (params.config as JsonObject), params.baseHash),
+        editor.apply("text" in params ? params.text : (params.config as JsonObject), params.baseHash),
       ),
   };
 }

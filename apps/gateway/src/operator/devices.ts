@@ -1,16 +1,10 @@
-// Devices in an operator's hands: who may use the control plane besides the holder of the gateway's token. Revoking ends what is open.
+// Devices in an operator's hands: who may use the control plane besides the holder of the gateway's token.
+// Revoking ends what is open.
 import { Fault, type MethodParams, type MethodResult, type Scope } from "@parley/protocol";
-import type { Caller, Clients, Devices } from "@parley/control";
+import type { Caller } from "@parley/control";
+import type { StorePorts } from "./ports.ts";
 
-export interface DeviceMethodsOptions {
-  readonly devices: Devices;
-  readonly clients: Clients;
-  readonly loginUrl: (granted: readonly Scope[]) => Promise<string>;
-  /** Returns how many sources were slowed. */
-  readonly unlock: () => number;
-}
-
-export function deviceMethods({ devices, clients, loginUrl, unlock }: DeviceMethodsOptions) {
+export function deviceMethods({ devices, clients }: Pick<StorePorts, "devices" | "clients">) {
   return {
     async "devices.list"(_params: MethodParams<"devices.list">): Promise<MethodResult<"devices.list">> {
       const known = await devices.list();
@@ -35,20 +29,11 @@ export function deviceMethods({ devices, clients, loginUrl, unlock }: DeviceMeth
         throw new Fault("missing", `there is no device "${id}"; "parley devices" shows those that there are`);
       return { id, name, closed: clients.close(id) };
     },
-    async "devices.unlock"(_params: MethodParams<"devices.unlock">): Promise<MethodResult<"devices.unlock">> {
-      return { lifted: unlock() };
-    },
-    async "devices.link"(
-      { scopes }: MethodParams<"devices.link">,
-      caller: Caller,
-    ): Promise<MethodResult<"devices.link">> {
-      return { url: await loginUrl(held(scopes ?? caller.scopes, caller)) };
-    },
   };
 }
 
 /** Nobody hands on what he does not have. */
-function held(wanted: readonly Scope[], { scopes }: Caller): readonly Scope[] {
+export function held(wanted: readonly Scope[], { scopes }: Caller): readonly Scope[] {
   const lacking = wanted.filter((scope) => !scopes.includes(scope));
   if (lacking.length > 0)
     throw new Fault("denied", `your own token does not have the scope ${lacking.join(", ")}`);

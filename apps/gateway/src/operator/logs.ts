@@ -1,11 +1,12 @@
-// `logs.tail`: the newest lines, and the next ones as they come. A client that is slow misses lines rather than holding any back.
+// `logs.tail`: the newest lines, and the next ones as they come. A client that is slow misses lines rather
+// than holding any back.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { Caller } from "@parley/control";
-import type { RecentLog } from "../log/recent-log.ts";
+import type { DaemonPorts } from "./ports.ts";
 
 export const logStream = "logs";
 
-export function logMethods(book: Pick<RecentLog, "last">) {
+export function logMethods({ recentLog }: Pick<DaemonPorts, "recentLog">) {
   return {
     async "logs.tail"(
       { lines = 100, follow = false }: MethodParams<"logs.tail">,
@@ -14,7 +15,7 @@ export function logMethods(book: Pick<RecentLog, "last">) {
       if (follow && caller.follow === undefined)
         throw new Fault("unsupported", "only a connection that stays can follow the log");
       if (follow) caller.follow?.(logStream);
-      return { lines: [...book.last(lines)], following: follow };
+      return { lines: [...recentLog.last(lines)], following: follow };
     },
   };
 }

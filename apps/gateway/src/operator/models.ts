@@ -6,7 +6,7 @@ import { isFault, type Clock, type MethodParams, type MethodResult } from "@parl
 import { uncappedModels } from "../reload/config-warnings.ts";
 import { testModel } from "./test-model.ts";
 
-export interface ModelMethodsOptions {
+export interface ModelPorts {
   readonly config: Config;
   readonly models: Models;
   readonly clock: Clock;
@@ -14,7 +14,7 @@ export interface ModelMethodsOptions {
 
 type Listed = MethodResult<"models.list">["models"][number];
 
-export function modelMethods({ config, models, clock }: ModelMethodsOptions) {
+export function modelMethods({ config, models, clock }: ModelPorts) {
   const { defaults, list: agents } = config.agents;
 
   function usedBy(id: string): string[] {

@@ -1,21 +1,18 @@
 // The operator's methods that need nothing but the store: they work the same in a running daemon and in `--once`.
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
-import type { UnreachableChats } from "@parley/delivery";
-import type { NodeRegistry } from "@parley/cluster";
 import { deadMethods } from "./dead.ts";
 import { findMessage } from "../trace/find-message.ts";
 import { outboxMethods } from "./outbox.ts";
+import type { StorePorts } from "./ports.ts";
 import { storyTeller } from "../trace/story.ts";
 
-export interface OperateOptions {
-  readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells">;
-  readonly closed: Pick<UnreachableChats, "open">;
-  readonly listNodes: NodeRegistry["list"];
+export interface OperatePorts extends Pick<StorePorts, "closed" | "listNodes"> {
+  readonly store: Pick<Store, "inbox" | "turns" | "outbox">;
   readonly clock: Clock;
 }
 
-export function operateMethods({ store, closed, listNodes, clock }: OperateOptions) {
+export function operateMethods({ store, closed, listNodes, clock }: OperatePorts) {
   const { inbox, turns, outbox } = store;
   const find = findMessage(inbox, outbox);
   const tell = storyTeller({ inbox, turns, outbox, clock });

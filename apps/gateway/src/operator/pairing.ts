@@ -1,19 +1,21 @@
-// Pairing over the control plane: what the operator decides at the desk.
+// Pairing over the control plane: what the operator decides at the pairing.
 import type { MethodParams, MethodResult } from "@parley/protocol";
-import type { PairingDecisions } from "@parley/access";
+import type { StorePorts } from "./ports.ts";
 
-export function pairingMethods(desk: PairingDecisions) {
+export function pairingMethods({ pairing }: Pick<StorePorts, "pairing">) {
   return {
-    async list(_params: MethodParams<"pairing.list">): Promise<MethodResult<"pairing.list">> {
-      const { pending, paired } = await desk.list();
+    async "pairing.list"(_params: MethodParams<"pairing.list">): Promise<MethodResult<"pairing.list">> {
+      const { pending, paired } = await pairing.list();
       return { pending: pending.map(({ askedBy: _askedBy, ...request }) => request), paired: [...paired] };
     },
-    async approve({ code }: MethodParams<"pairing.approve">): Promise<MethodResult<"pairing.approve">> {
-      const { channel, account, senderId, senderName } = await desk.approve(code);
+    async "pairing.approve"({
+      code,
+    }: MethodParams<"pairing.approve">): Promise<MethodResult<"pairing.approve">> {
+      const { channel, account, senderId, senderName } = await pairing.approve(code);
       return { channel, account, senderId, senderName };
     },
-    async revoke({ id }: MethodParams<"pairing.revoke">): Promise<MethodResult<"pairing.revoke">> {
-      const { channel, account, senderId, senderName } = await desk.revoke(id);
+    async "pairing.revoke"({ id }: MethodParams<"pairing.revoke">): Promise<MethodResult<"pairing.revoke">> {
+      const { channel, account, senderId, senderName } = await pairing.revoke(id);
       return { channel, account, senderId, senderName };
     },
   };

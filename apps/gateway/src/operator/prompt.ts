@@ -1,6 +1,7 @@
 // The operator's look at prompts: what a session would get now, what a turn got, and what moved between two. The same in a running daemon
 // and in `--once`.
 import { diff, type PromptExplanation } from "@parley/agent";
+import type { Config } from "@parley/config";
 import {
   Fault,
   parseConversationKey,
@@ -14,20 +15,13 @@ import {
 } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 import type { Place } from "@parley/access";
-import {
-  turnsKept,
-  type PromptHistory,
-  type PromptRecord,
-  type PromptNow,
-  type TurnPreparer,
-} from "@parley/runner";
+import { turnsKept, type PromptRecord, type PromptNow } from "@parley/runner";
+import type { StorePorts } from "./ports.ts";
 
-export interface PromptMethodsOptions {
-  readonly sessions: Pick<Sessions, "list">;
-  readonly prompts: PromptHistory;
-  readonly turnPreparer: Pick<TurnPreparer, "prompt">;
-  /** Asked about when nothing has been said yet. */
-  readonly defaultAgent: string;
+export interface PromptPorts extends Pick<StorePorts, "prompts" | "turnPreparer"> {
+  /** Its first agent is asked about when nothing has been said yet. */
+  readonly config: Pick<Config, "agents">;
+  readonly store: { readonly sessions: Pick<Sessions, "list"> };
 }
 
 interface Told {
@@ -38,7 +32,9 @@ interface Told {
 }
 
 /** The prompt, and what goes with it, that a session's next turn would get. */
-export function promptNow({ sessions, prompts, turnPreparer, defaultAgent }: PromptMethodsOptions) {
+export function promptNow({ config, store: { sessions }, prompts, turnPreparer }: PromptPorts) {
+  const defaultAgent = config.agents.list[0]?.id ?? "main";
+
   /** Looking must not open a session, so one that does not exist is made up. */
   async function sessionOf(key: string | undefined): Promise<Session> {
     if (key === undefined) {
@@ -59,7 +55,7 @@ export function promptNow({ sessions, prompts, turnPreparer, defaultAgent }: Pro
   return { sessionOf, ofSession };
 }
 
-export function promptMethods(options: PromptMethodsOptions) {
+export function promptMethods(options: PromptPorts) {
   const { prompts } = options;
   const { sessionOf, ofSession } = promptNow(options);
 

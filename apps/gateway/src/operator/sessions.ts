@@ -13,7 +13,7 @@ import {
   type SessionKey,
   type Usage,
 } from "@parley/protocol";
-import type { Session, Sessions, StoredEntry, Turns } from "@parley/store";
+import type { Session, Store, StoredEntry, Turns } from "@parley/store";
 import { beginAnew, begunAt } from "../receive/reset-policy.ts";
 import {
   modelField,
@@ -24,11 +24,10 @@ import {
   thinkingField,
 } from "@parley/runner";
 
-export interface SessionMethodsOptions {
+export interface SessionPorts {
   readonly config: Pick<Config, "agents">;
-  readonly sessions: Sessions;
-  readonly turns: Pick<Turns, "list">;
-  readonly models: Pick<ModelCatalog, "find">;
+  readonly store: Pick<Store, "sessions"> & { readonly turns: Pick<Turns, "list"> };
+  readonly modelCatalog: Pick<ModelCatalog, "find">;
   readonly clock: Clock;
 }
 
@@ -39,7 +38,7 @@ const shownChars = 4_000;
 /** When its transcript was last forgotten, and how many entries left: the record of it (I11), in which nothing stands of what was said. */
 const forgottenField = "forgotten";
 
-export function sessionMethods({ config, sessions, turns, models, clock }: SessionMethodsOptions) {
+export function sessionMethods({ config, store: { sessions, turns }, modelCatalog, clock }: SessionPorts) {
   async function busy(): Promise<ReadonlySet<string>> {
     const lanes = await turns.list(undefined, lanesLookedAt);
     // A lane stays listed when it has come to rest.
@@ -130,7 +129,7 @@ export function sessionMethods({ config, sessions, turns, models, clock }: Sessi
     const id = parseSessionKey(key).agent;
     const agent = config.agents.list.find((each) => each.id === id);
     if (agent === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
-    const found = await models.find(agent, word);
+    const found = await modelCatalog.find(agent, word);
     if ("ref" in found) return found.ref;
     const meant =
       found.nearest.length === 0

@@ -4,16 +4,14 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { installSkill, skillCommands, skillId, riskSignsIn, type Skill } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
-import { Fault, type Clock, type Ids, type MethodParams, type MethodResult } from "@parley/protocol";
+import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import { knownCommands } from "../receive/command.ts";
-import type { SkillRegistry, SkillSurvey, SurveyedSkill } from "@parley/runner";
+import type { SkillSurvey, SurveyedSkill } from "@parley/runner";
 import { absolute } from "./backup.ts";
+import type { ConfigPorts } from "./ports.ts";
 
-export interface SkillMethodsOptions {
+export interface SkillPorts extends Pick<ConfigPorts, "skills" | "clock" | "ids"> {
   readonly config: Config;
-  readonly book: SkillRegistry;
-  readonly clock: Clock;
-  readonly ids: Ids;
 }
 
 type Shown = MethodResult<"skills.list">["skills"][number];
@@ -24,7 +22,7 @@ export interface SkillMethods {
   "skills.install"(params: MethodParams<"skills.install">): Promise<MethodResult<"skills.install">>;
 }
 
-export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions): SkillMethods {
+export function skillMethods({ config, skills: registry, clock, ids }: SkillPorts): SkillMethods {
   function agentOf(id: string | undefined): AgentConfig {
     const { list } = config.agents;
     const found =
@@ -42,7 +40,7 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
   return {
     async "skills.list"({ agent: id }) {
       const agent = agentOf(id);
-      const survey = await book.survey(agent);
+      const survey = await registry.survey(agent);
       const { roots, shelf } = survey;
       return {
         agent: agent.id,
@@ -60,7 +58,7 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
     },
 
     async "skills.info"({ agent: id, name }) {
-      const survey = await book.survey(agentOf(id));
+      const survey = await registry.survey(agentOf(id));
       const wanted = skillId(name.trim());
       const all = shown(survey);
       const at = all.findIndex((skill) => skillId(skill.name) === wanted || skill.command === wanted);
@@ -76,13 +74,13 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
     async "skills.install"({ path, force = false }) {
       const done = await installSkill({
         from: absolute(path),
-        into: book.managed,
+        into: registry.managed,
         force,
         run: ids.uuid(),
         nowMs: clock.now(),
       });
       const { manifest, folder, files, sha256, replaced, notes, warnings } = done;
-      const survey = await book.survey(agentOf(undefined));
+      const survey = await registry.survey(agentOf(undefined));
       const same = survey.skills.find(({ skill }) => skillId(skill.manifest.name) === skillId(manifest.name));
       const hides = survey.shelf.shadowed.filter(
         ({ skill, by }) => by.folder === folder && skill.folder !== folder,

@@ -1,77 +1,66 @@
 // What an operator sees first: health and status.
-import type { Config } from "@parley/config";
 import type { Channel } from "@parley/channels";
-import { accountKey, type Clock, type MethodResult, version } from "@parley/protocol";
-import type { Store } from "@parley/store";
-import type { MessagePath } from "../message-path.ts";
-import type { GatewayState } from "../gateway-state.ts";
+import { accountKey, type MethodResult, version } from "@parley/protocol";
 import type { ConfigState } from "../reload/reloader.ts";
-import type { NodeView, NodeRegistry } from "@parley/cluster";
-import type { Wired } from "../wiring/wiring.ts";
-
-export interface StatusOptions {
-  readonly config: Config;
-  readonly configPath: string;
-  readonly configState: () => ConfigState;
-  readonly store: Store;
-  readonly core: Pick<MessagePath, "running" | "hold">;
-  readonly wired: Wired;
-  readonly listNodes: NodeRegistry["list"];
-  readonly state: GatewayState;
-  readonly bootId: string;
-  readonly clock: Clock;
-}
+import type { NodeView } from "@parley/cluster";
+import type { DaemonPorts } from "./ports.ts";
 
 /** Lanes that are counted; more than this is shown as this many. */
 const laneLimit = 1_000;
 
-export function statusMethods(options: StatusOptions) {
-  const { store, state } = options;
-  const startedAtMs = options.clock.now();
+export function statusMethods(ports: DaemonPorts) {
+  const { store, state } = ports;
+  const startedAtMs = ports.clock.now();
+
+  async function status(): Promise<MethodResult<"status">> {
+    // A store that fails, in whatever way, counts nothing: the state says why, and what memory knows is told all the same.
+    const [report, nodes, lanes, conversations, troubled, held] = await Promise.all([
+      state.report(),
+      ports.listNodes().catch(() => []),
+      store.turns.list(undefined, laneLimit).catch(() => []),
+      store.outbox.list(undefined, laneLimit).catch(() => []),
+      store.troubled().catch(() => ({ rows: 0, deliveries: 0 })),
+      ports.hold.now().catch(() => null),
+    ]);
+    const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
+    return {
+      version,
+      pid: process.pid,
+      bootId: ports.bootId,
+      startedAtMs,
+      state: held !== null && report.state === "ok" ? "degraded" : report.state,
+      reasons: [
+        ...report.reasons,
+        ...(held === null
+          ? []
+          : [`all tools are held by /estop of ${held.by}; "parley tools resume" lets them go on`]),
+      ],
+      configPath: ports.configPath,
+      config: shownConfig(ports.configState()),
+      model: ports.configNow().agents.defaults.model.primary,
+      channels: [...ports.wired.channels.values()].map((channel) => ({
+        channel: channel.name,
+        account: channel.account,
+        ...(state.hears(channel) ? channel.health() : elsewhere(channel, nodes)),
+      })),
+      turnsRunning: ports.running.count(),
+      rowsWaiting: waiting(lanes),
+      deliveriesWaiting: waiting(conversations),
+      deadRows: troubled.rows,
+      deliveriesTroubled: troubled.deliveries,
+      memoryBytes: residentBytes(),
+    };
+  }
+
   return {
     async health(): Promise<MethodResult<"health">> {
       const { state: now, reasons } = await state.report();
       return { ok: now === "ok", reasons: [...reasons] };
     },
-    async status(): Promise<MethodResult<"status">> {
-      // A store that fails, in whatever way, counts nothing: the state says why, and what memory knows is told all the same.
-      const [report, nodes, lanes, conversations, troubled, held] = await Promise.all([
-        state.report(),
-        options.listNodes().catch(() => []),
-        store.turns.list(undefined, laneLimit).catch(() => []),
-        store.outbox.list(undefined, laneLimit).catch(() => []),
-        store.troubled().catch(() => ({ rows: 0, deliveries: 0 })),
-        options.core.hold.now().catch(() => null),
-      ]);
-      const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
-      return {
-        version,
-        pid: process.pid,
-        bootId: options.bootId,
-        startedAtMs,
-        state: held !== null && report.state === "ok" ? "degraded" : report.state,
-        reasons: [
-          ...report.reasons,
-          ...(held === null
-            ? []
-            : [`all tools are held by /estop of ${held.by}; "parley tools resume" lets them go on`]),
-        ],
-        configPath: options.configPath,
-        config: shownConfig(options.configState()),
-        model: options.config.agents.defaults.model.primary,
-        channels: [...options.wired.channels.values()].map((channel) => ({
-          channel: channel.name,
-          account: channel.account,
-          ...(state.hears(channel) ? channel.health() : elsewhere(channel, nodes)),
-        })),
-        turnsRunning: options.core.running.count(),
-        rowsWaiting: waiting(lanes),
-        deliveriesWaiting: waiting(conversations),
-        deadRows: troubled.rows,
-        deliveriesTroubled: troubled.deliveries,
-        memoryBytes: residentBytes(),
-      };
-    },
+    status,
+    "channels.list": async (): Promise<MethodResult<"channels.list">> => ({
+      channels: (await status()).channels,
+    }),
   };
 }
 

@@ -1,25 +1,23 @@
-// Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a decision, deciding.
+// Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a
+// decision, deciding.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import { type Approval, type Approvals, askedByLines, type EmergencyStop, listedTools } from "@parley/runner";
-import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
-
-export interface ToolMethodsOptions extends PromptMethodsOptions {
-  readonly desk: Approvals;
-  readonly hold: EmergencyStop;
-}
+import { type Approval, askedByLines, listedTools } from "@parley/runner";
+import type { StorePorts } from "./ports.ts";
+import { promptNow, type PromptPorts } from "./prompt.ts";
 
 export interface DecisionCaller {
   readonly peer: string;
 }
 
-export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
-  const { sessionOf, ofSession } = promptNow(options);
+export function toolMethods(ports: PromptPorts & Pick<StorePorts, "approvals" | "hold">) {
+  const { approvals, hold } = ports;
+  const { sessionOf, ofSession } = promptNow(ports);
   return {
     async "approvals.list"({
       all = false,
     }: MethodParams<"approvals.list">): Promise<MethodResult<"approvals.list">> {
-      const found = (await desk.list()).filter(({ state }) => all || state === "open");
-      const grants = await desk.book.grants();
+      const found = (await approvals.list()).filter(({ state }) => all || state === "open");
+      const grants = await approvals.book.grants();
       return {
         approvals: found.map(shown),
         grants: grants.map((grant) => ({ ...grant, argv: [...grant.argv] })),
@@ -29,13 +27,13 @@ export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
       { id, decision }: MethodParams<"approvals.resolve">,
       { peer }: DecisionCaller,
     ): Promise<MethodResult<"approvals.resolve">> {
-      const { approval, say } = await desk.decide(id, decision, { operator: peer });
+      const { approval, say } = await approvals.decide(id, decision, { operator: peer });
       return { id: approval.id, state: approval.state, say };
     },
     async "approvals.revoke"({
       id,
     }: MethodParams<"approvals.revoke">): Promise<MethodResult<"approvals.revoke">> {
-      if (await desk.book.revoke(id)) return { id };
+      if (await approvals.book.revoke(id)) return { id };
       throw new Fault(
         "missing",
         `nothing was allowed for good under ${JSON.stringify(id)}; \`parley approvals list\` shows what was`,

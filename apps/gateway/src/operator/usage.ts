@@ -1,41 +1,36 @@
 // `usage`: what was used, summed by session, agent, channel, person, model or day, and how much of the caps is left.
-import { recentDays, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
+import { recentDays, type MethodParams, type MethodResult } from "@parley/protocol";
 import {
   resetIn,
-  type SpendLimits,
   type SpendState,
   addUsed,
   noneUsed,
   tokensOf,
-  type UsageLog,
   type UsageRow,
   type Used,
 } from "@parley/runner";
+import type { StorePorts } from "./ports.ts";
 
-export interface UsageMethodsOptions {
-  readonly book: UsageLog;
-  readonly ledger: Pick<SpendLimits, "states">;
-  readonly clock: Pick<Clock, "now">;
-}
+export type UsagePorts = Pick<StorePorts, "usage" | "ledger" | "clock">;
 
-export function usageMethods({ book, ledger, clock }: UsageMethodsOptions) {
+export function usageMethods({ usage: log, ledger, clock }: UsagePorts) {
   return {
     async usage({ by = "agent", days = 30 }: MethodParams<"usage">): Promise<MethodResult<"usage">> {
-      const wanted = recentDays(clock.now(), book.timeZone, days);
-      const [rows, states] = await Promise.all([book.rows(wanted), ledger.states()]);
+      const wanted = recentDays(clock.now(), log.timeZone, days);
+      const [rows, states] = await Promise.all([log.rows(wanted), ledger.states()]);
       const sums = new Map<string, Used>();
       for (const row of rows) sums.set(nameBy[by](row), addUsed(sums.get(nameBy[by](row)) ?? noneUsed, row));
       const named = [...sums].map(([name, used]) => ({ name, ...used }));
       return {
         from: wanted.at(-1) ?? "",
         through: wanted[0] ?? "",
-        timeZone: book.timeZone,
+        timeZone: log.timeZone,
         rows:
           by === "day"
             ? named.toSorted((a, b) => (a.name < b.name ? -1 : 1))
             : named.toSorted(costliestFirst),
         total: rows.reduce(addUsed, noneUsed),
-        caps: states.flatMap((state) => capsIn(state, book.timeZone, clock.now())),
+        caps: states.flatMap((state) => capsIn(state, log.timeZone, clock.now())),
       };
     },
   };

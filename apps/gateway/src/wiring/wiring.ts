@@ -29,9 +29,9 @@ import {
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
 import {
   accountKey,
+  Fault,
   isFault,
   parseConversationKey,
-  type Address,
   type Clock,
   type Ids,
   type Log,
@@ -44,7 +44,6 @@ import { firstBot, type MigratedChats, isProgram } from "@parley/access";
 import {
   mediaFolder,
   type MediaReaderOptions,
-  type Surface,
   type ShowProgress,
   type FileOrigins,
   skillRegistry,
@@ -137,29 +136,28 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
   return { channels, web, webhooks, renew };
 }
 
-/** Those that can be sent to. */
-export function configuredAccounts({ channels }: Config): readonly Pick<Address, "channel" | "account">[] {
-  const of = (channel: string, accounts: object): Pick<Address, "channel" | "account">[] =>
-    Object.keys(accounts).map((account) => ({ channel, account }));
-  return [...of("telegram", channels.telegram), ...of("discord", channels.discord)];
-}
-
-/** What is known of each account's channel without opening it. */
-export function wireSurfaces({ channels }: Config): (account: string) => Surface | null {
-  const surfaces = new Map<string, Surface>();
-  const add = (surface: Surface, accounts: readonly string[]): void => {
-    for (const account of accounts) surfaces.set(accountKey({ channel: surface.name, account }), surface);
-  };
-  add(
-    { name: "telegram", capabilities: telegramCapabilities, actions: telegramActions },
-    Object.keys(channels.telegram),
-  );
-  add(
-    { name: "discord", capabilities: discordCapabilities, actions: discordActions },
-    Object.keys(channels.discord),
-  );
-  add({ name: "web", capabilities: webCapabilities }, channels.web.enabled ? [webAccount] : []);
-  return (account) => surfaces.get(account) ?? null;
+/** Every account's channel, by `<channel>:<account>`, with what is known of it unopened: nothing is received or sent. */
+export function unopenedChannels({ channels }: Config): ReadonlyMap<string, Channel> {
+  const cause = new Fault("unavailable", "no gateway is running");
+  const made = (
+    surface: Pick<Channel, "name" | "capabilities" | "actions">,
+    accounts: readonly string[],
+  ): [string, Channel][] =>
+    accounts.map((account) => [
+      accountKey({ channel: surface.name, account }),
+      unopenedChannel(surface, account, cause),
+    ]);
+  return new Map([
+    ...made(
+      { name: "telegram", capabilities: telegramCapabilities, actions: telegramActions },
+      Object.keys(channels.telegram),
+    ),
+    ...made(
+      { name: "discord", capabilities: discordCapabilities, actions: discordActions },
+      Object.keys(channels.discord),
+    ),
+    ...made({ name: "web", capabilities: webCapabilities }, channels.web.enabled ? [webAccount] : []),
+  ]);
 }
 
 async function wireTelegram(
@@ -189,7 +187,7 @@ async function wireTelegram(
     });
   } catch (error) {
     if (!isFault(error, "invalid")) throw error;
-    return unopenedChannel("telegram", account, telegramCapabilities, error);
+    return unopenedChannel({ name: "telegram", capabilities: telegramCapabilities }, account, error);
   }
 }
 
@@ -220,7 +218,7 @@ async function wireDiscord(
     });
   } catch (error) {
     if (!isFault(error, "invalid")) throw error;
-    return unopenedChannel("discord", account, discordCapabilities, error);
+    return unopenedChannel({ name: "discord", capabilities: discordCapabilities }, account, error);
   }
 }
 

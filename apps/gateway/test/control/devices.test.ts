@@ -1,6 +1,7 @@
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { deviceMethods } from "../../src/operator/devices.ts";
+import { loginMethods } from "../../src/operator/logins.ts";
 import { startControl, type Client, type Fixture } from "./control-fixture.ts";
 
 type Control = Fixture & { readonly operator: Client };
@@ -20,12 +21,10 @@ async function control(options: Parameters<typeof startControl>[0] = {}): Promis
       "devices.link": (...call) => methods()["devices.link"](...call),
     },
   });
-  const methods = () =>
-    deviceMethods({
-      ...started(),
-      loginUrl: (granted) => started().server.loginUrl(granted),
-      unlock: () => 0,
-    });
+  const methods = () => ({
+    ...deviceMethods(started()),
+    ...loginMethods({ loginUrl: (granted) => started().server.loginUrl(granted), unlock: () => 0 }),
+  });
   const operator = await fixture.client();
   await operator.connect();
   return { ...fixture, operator };

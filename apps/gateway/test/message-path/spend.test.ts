@@ -63,7 +63,7 @@ describe("usage", () => {
     await s.person("alice").says("a").gets("re: a");
     await s.person("bob").says("b").gets("re: b");
     const core = s.core();
-    const { usage } = usageMethods({ book: core.usage, ledger: core.ledger, clock: s.clock });
+    const { usage } = usageMethods({ usage: core.usage, ledger: core.ledger, clock: s.clock });
     const byPerson = await usage({ by: "person", days: 7 });
     expect(byPerson.rows.map(({ name, turns, costUsd }) => [name, turns, costUsd])).toEqual([
       ["telegram:alice", 1, 0.4],

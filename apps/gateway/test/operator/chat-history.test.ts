@@ -1,6 +1,6 @@
 import { conversationKey, systemClock, type Address } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { chatMethods, type ChatOptions } from "../../src/operator/chat.ts";
+import { chatMethods, type ChatPorts } from "../../src/operator/chat.ts";
 import { memoryStore } from "../receive/store.ts";
 
 const peer = "web-1";
@@ -9,11 +9,10 @@ const address: Address = { channel: "web", account: "default", kind: "dm", peer 
 test("a conversation of large messages is read back newest first, as far as a page can take it at once; one message always", async () => {
   const store = await memoryStore(systemClock());
   const options = {
-    web: () => ({ account: "default" }),
+    wired: { web: { account: "default" } },
     route: () => ({ agent: "main", session: "agent:main:main" }),
-    inbox: store.inbox,
-    events: store.events,
-  } as unknown as ChatOptions;
+    store,
+  } as unknown as ChatPorts;
   const say = (n: number, chars: number) =>
     store.events.append(
       conversationKey(address),
@@ -21,7 +20,7 @@ test("a conversation of large messages is read back newest first, as far as a pa
       JSON.stringify({ role: "user", text: "x".repeat(chars), html: "", atMs: n }),
     );
   const shown = async () =>
-    (await chatMethods(options).history({ limit: 200 }, { peer, scopes: ["read"] })).messages.map(
+    (await chatMethods(options)["chat.history"]({ limit: 200 }, { peer, scopes: ["read"] })).messages.map(
       ({ atMs }) => atMs,
     );
   for (let n = 1; n <= 30; n += 1) await say(n, 200_000);

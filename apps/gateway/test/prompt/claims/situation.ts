@@ -24,7 +24,7 @@ import {
   docsRoots,
 } from "@parley/runner";
 import { idleToolPorts } from "../../../src/wiring/machine-ports.ts";
-import { wireModels, wireSkills, wireSurfaces } from "../../../src/wiring/wiring.ts";
+import { wireModels, wireSkills, unopenedChannels } from "../../../src/wiring/wiring.ts";
 import type { Draw } from "./draw.ts";
 
 export interface Situation {
@@ -92,7 +92,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const moved = migratedChats(store.cells);
     const policy = accessPolicy(config.channels, moved);
     const known = owners(config.commands.ownerAllowFrom, store.cells);
-    const surface = wireSurfaces(config);
+    const channels = unopenedChannels(config);
     const ready = turnPreparer({
       config,
       models,
@@ -109,7 +109,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       }),
       speakers: speakersAt(known),
       owners: known.all,
-      channel: (account) => surface(account) ?? programSinks.get(account) ?? null,
+      channel: (account) => channels.get(account) ?? programSinks.get(account) ?? null,
       rules: (place) => policy(place.address)?.rules(place) ?? null,
       hooks: [],
       house,

@@ -1,0 +1,57 @@
+// The message path while no daemon runs: the one of a daemon, over the same config, files and store, with
+// channels that nobody opens. Nothing is received, run or delivered; what is decided here is durable, and the
+// next daemon acts on it.
+import { noRedaction } from "@parley/agent";
+import type { Config, Places } from "@parley/config";
+import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { migratedChats } from "@parley/access";
+import { bootstrapHooks, noProgress } from "@parley/runner";
+import type { Store } from "@parley/store";
+import type { Models } from "@parley/models";
+import { installationFacts } from "../installation.ts";
+import { messagePath, type MessagePath } from "../message-path.ts";
+import { idleToolPorts } from "../wiring/machine-ports.ts";
+import { unopenedChannels, wireSkills, wireTools } from "../wiring/wiring.ts";
+
+export interface StoppedPathOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly places: Places;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly models: Models;
+  readonly store: Store;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export async function stoppedPath(options: StoppedPathOptions): Promise<MessagePath> {
+  const { config, configPath, places, env, models, store, bootId, clock, ids, log } = options;
+  const moved = migratedChats(store.cells);
+  await moved.load();
+  const hands = idleToolPorts({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
+  return messagePath({
+    config,
+    store,
+    channels: unopenedChannels(config),
+    moved,
+    models,
+    tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+    hands,
+    hooks: bootstrapHooks(config, configPath, clock),
+    daemon: { report: notRunning, restart: notRunning },
+    showProgress: () => noProgress,
+    redaction: noRedaction,
+    house: await installationFacts(config, places.home, env["SHELL"], ids),
+    skills: wireSkills(config, places.home, env, hands.origins),
+    bootId,
+    clock,
+    ids,
+    log,
+  });
+}
+
+export async function notRunning(): Promise<never> {
+  throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
+}

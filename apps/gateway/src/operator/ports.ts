@@ -1,0 +1,65 @@
+// What the handlers of control methods work with, by what their methods need. `--once` fills in all but the
+// daemon's, from the same parts.
+import type { Config, ConfigEditor } from "@parley/config";
+import type { Clients, Devices, Handlers } from "@parley/control";
+import type { NodeRegistry } from "@parley/cluster";
+import type { Models } from "@parley/models";
+import type { Clock, Ids, MethodsNeeding, Scope } from "@parley/protocol";
+import type { SkillRegistry } from "@parley/runner";
+import type { Store } from "@parley/store";
+import type { GatewayState } from "../gateway-state.ts";
+import type { RecentLog } from "../log/recent-log.ts";
+import type { MessagePath } from "../message-path.ts";
+import type { ConfigState, Reloader } from "../reload/reloader.ts";
+import type { Wired } from "../wiring/wiring.ts";
+
+export interface ConfigPorts {
+  /** The one in force. */
+  readonly configNow: () => Config;
+  readonly models: Models;
+  readonly skills: SkillRegistry;
+  readonly editor: ConfigEditor;
+  /** Which of the changed places wait for a restart. */
+  readonly restartNeeded: (changed: readonly string[]) => readonly string[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Copying the database's file, and putting a copy in its place. */
+export type DatabaseHandlers = Pick<Handlers, MethodsNeeding<"database">>;
+
+type PathParts = Pick<
+  MessagePath,
+  "closed" | "pairing" | "usage" | "ledger" | "prompts" | "turnPreparer" | "approvals" | "hold"
+>;
+
+export interface StorePorts extends PathParts {
+  readonly configNow: () => Config;
+  readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions">;
+  readonly modelCatalog: MessagePath["models"];
+  readonly listNodes: NodeRegistry["list"];
+  readonly devices: Devices;
+  readonly clients: Clients;
+  readonly clock: Clock;
+}
+
+export interface DaemonPorts extends Pick<MessagePath, "route" | "stop" | "running" | "hold"> {
+  readonly configNow: () => Config;
+  readonly configPath: string;
+  readonly configState: () => ConfigState;
+  readonly store: Store;
+  readonly wired: Wired;
+  readonly listNodes: NodeRegistry["list"];
+  readonly state: GatewayState;
+  readonly recentLog: Pick<RecentLog, "last">;
+  readonly reload: Reloader["reload"];
+  /** Drains and starts again, once the answer had time to go out. Throws Fault when it would not come up. */
+  readonly restart: (reason: string) => Promise<void>;
+  /** Ends safe mode; false when it was not on. */
+  readonly resume: () => Promise<boolean>;
+  readonly loginUrl: (granted: readonly Scope[]) => Promise<string>;
+  /** Returns how many sources were slowed. */
+  readonly unlock: () => number;
+  readonly bootId: string;
+  readonly clock: Clock;
+}

@@ -1,0 +1,73 @@
+// What answers each method of the control plane. The table of methods (packages/protocol/src/methods.ts) says
+// who may call one, with what, and what has to be there for it. A group of methods is one file here and one
+// line below; the types hold that every method has its handler, under what it needs.
+import type { Handlers } from "@parley/control";
+import type { MethodsNeeding } from "@parley/protocol";
+import { perConfig } from "../reload/live.ts";
+import { agentMethods } from "./agents.ts";
+import { chatMethods } from "./chat.ts";
+import { configMethods } from "./config.ts";
+import { deviceMethods } from "./devices.ts";
+import { lifecycleMethods } from "./lifecycle.ts";
+import { logMethods } from "./logs.ts";
+import { loginMethods } from "./logins.ts";
+import { modelMethods } from "./models.ts";
+import { operateMethods } from "./operate.ts";
+import { pairingMethods } from "./pairing.ts";
+import type { ConfigPorts, DaemonPorts, DatabaseHandlers, StorePorts } from "./ports.ts";
+import { promptMethods } from "./prompt.ts";
+import { sessionMethods } from "./sessions.ts";
+import { skillMethods } from "./skills.ts";
+import { statusMethods } from "./status.ts";
+import { toolMethods } from "./tools.ts";
+import { usageMethods } from "./usage.ts";
+
+/** All of them. */
+export function handlers(
+  ports: ConfigPorts & StorePorts & DaemonPorts & { readonly database: DatabaseHandlers },
+): Handlers {
+  return {
+    ...configHandlers(ports),
+    ...ports.database,
+    ...storeHandlers(ports),
+    ...daemonHandlers(ports),
+  };
+}
+
+export function configHandlers(ports: ConfigPorts): Pick<Handlers, MethodsNeeding<"config">> {
+  return {
+    ...configMethods(ports),
+    ...perConfig(ports.configNow, (config) => ({
+      ...agentMethods({ config }),
+      ...modelMethods({ config, ...ports }),
+      ...skillMethods({ config, ...ports }),
+    })),
+  };
+}
+
+export function storeHandlers(
+  ports: StorePorts,
+): Pick<Handlers, MethodsNeeding<"store" | "config and store">> {
+  return {
+    ...operateMethods(ports),
+    ...pairingMethods(ports),
+    ...deviceMethods(ports),
+    ...usageMethods(ports),
+    ...perConfig(ports.configNow, (config) => ({
+      ...sessionMethods({ config, ...ports }),
+      ...promptMethods({ config, ...ports }),
+      ...toolMethods({ config, ...ports }),
+    })),
+  };
+}
+
+function daemonHandlers(ports: DaemonPorts): Pick<Handlers, MethodsNeeding<"daemon">> {
+  const status = statusMethods(ports);
+  return {
+    ...status,
+    ...chatMethods(ports),
+    ...lifecycleMethods(ports, status.status),
+    ...logMethods(ports),
+    ...loginMethods(ports),
+  };
+}
