@@ -54,3 +54,8 @@ function lines(fields: readonly Field[]): string[] {
 function wordOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+export function customIdOf(interaction: APIInteraction): string {
+  const { custom_id: id } = (interaction.data ?? {}) as { readonly custom_id?: unknown };
+  return typeof id === "string" ? id : "";
+}

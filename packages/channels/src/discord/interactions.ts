@@ -4,6 +4,7 @@
 import type { APIInteraction } from "discord-api-types/v10";
 import { type Clock, Fault, isFault, type Log, type Timer } from "@parley/protocol";
 import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "./memory.ts";
+import { answerAtOnce, ephemeral, interactionCalls, type Payload, responses } from "./interaction-calls.ts";
 import { interactionTypes } from "./interaction-text.ts";
 import { isRefusal } from "./refusals.ts";
 import type { Forms } from "./forms.ts";
@@ -28,20 +29,12 @@ export interface Interactions {
    * Replaces "is thinking" with the answer. Null when Discord has forgotten the interaction; the answer is
    * then an ordinary message. Throws Fault.
    */
-  fill(
-    open: OpenInteraction,
-    payload: { readonly body?: unknown; readonly form?: FormData },
-    signal: AbortSignal,
-  ): Promise<unknown>;
+  fill(open: OpenInteraction, payload: Payload, signal: AbortSignal): Promise<unknown>;
   /**
    * Sends the rest of a quiet command's answer. Null when its time is over; the rest is then an ordinary
    * message. Throws Fault.
    */
-  follow(
-    event: string,
-    payload: { readonly body?: unknown; readonly form?: FormData },
-    signal: AbortSignal,
-  ): Promise<unknown>;
+  follow(event: string, payload: Payload, signal: AbortSignal): Promise<unknown>;
   /** Ends "is thinking" of the other commands that the same answer covers. Never rejects. */
   endOthers(events: readonly string[], answered: OpenInteraction): Promise<void>;
   /** Ends "is thinking" of events that get no answer. Never rejects. */
@@ -56,8 +49,6 @@ const tokenMs = 14 * 60_000;
 /** Discord drops an interaction without an answer after three seconds. */
 const deferAfterMs = 1_500;
 const mostOpen = 500;
-const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8, form: 9 } as const;
-const ephemeral = 1 << 6;
 const refusal = "You cannot use this here.";
 const noLongerUsed = {
   command: "This command is no longer in use.",
@@ -94,6 +85,7 @@ export function interactions({
   clock,
   log,
 }: InteractionsOptions): Interactions {
+  const { respond, editOriginal, removeOriginal, followUp } = interactionCalls(rest);
   /** Keyed by event id. */
   const arrived = new Map<string, Arrived>();
   let open: readonly OpenInteraction[] = [];
@@ -104,10 +96,8 @@ export function interactions({
     open = next.filter(isFresh).slice(-mostOpen);
     return memory.save("interactions", JSON.stringify(open));
   };
-  const callback = (to: Arrived, body: unknown): Promise<unknown> =>
-    rest.call({ method: "POST", route: `/interactions/${to.id}/${to.token}/callback`, body });
   const defer = (to: Arrived): Promise<boolean> =>
-    (to.deferred ??= callback(to, {
+    (to.deferred ??= respond(to, {
       type: to.isCommand ? responses.deferredMessage : responses.deferredUpdate,
       ...(to.isQuiet ? { data: { flags: ephemeral } } : {}),
     }).then(
@@ -118,12 +108,10 @@ export function interactions({
         return isFault(error, "ambiguous") || isRefusal(error, "alreadyAcknowledged");
       },
     ));
-  const original = ({ application, token }: Pick<OpenInteraction, "application" | "token">) =>
-    `/webhooks/${application}/${token}/messages/@original` as const;
 
   const endWaiting = async (one: OpenInteraction): Promise<void> => {
     try {
-      await rest.call({ method: "DELETE", route: original(one) });
+      await removeOriginal(one);
     } catch (error) {
       log.debug({ error }, "could not end a command's waiting"); // Discord ends it by itself, a minute later.
     }
@@ -183,10 +171,9 @@ export function interactions({
     const data = { content: words, flags: ephemeral };
     if (to.deferred === null) {
       to.deferred = Promise.resolve(false);
-      await callback(to, { type: responses.message, data });
-    } else if (to.isCommand)
-      await rest.call({ method: "PATCH", route: original(to), body: { content: words } });
-    else await rest.call({ method: "POST", route: `/webhooks/${to.application}/${to.token}`, body: data });
+      await respond(to, { type: responses.message, data });
+    } else if (to.isCommand) await editOriginal(to, { body: { content: words } });
+    else await followUp(to, { body: data });
   };
   const refuse = async (to: Arrived): Promise<void> => (to.isCommand ? tell(to, refusal) : undefined);
 
@@ -209,7 +196,7 @@ export function interactions({
       const atOnce = answerAtOnce(interaction, forms);
       if (atOnce !== null) {
         timer.cancel();
-        callback(one, atOnce).catch((error: unknown) =>
+        respond(one, atOnce).catch((error: unknown) =>
           log.debug({ interaction: id, error }, "an interaction could not be answered"),
         );
         return;
@@ -257,7 +244,7 @@ export function interactions({
     },
     async fill(one, payload, signal) {
       try {
-        return await rest.call({ method: "PATCH", route: original(one), ...payload, signal });
+        return await editOriginal(one, payload, signal);
       } catch (error) {
         if (!isFault(error, "missing") && !isRefusal(error, "invalidWebhookToken")) throw error;
         log.info({ event: one.event }, "Discord has forgotten an interaction: answering as a message");
@@ -268,12 +255,7 @@ export function interactions({
       const one = open.find((known) => known.event === event);
       if (one === undefined || !isFresh(one)) return null;
       try {
-        return await rest.call({
-          method: "POST",
-          route: `/webhooks/${one.application}/${one.token}`,
-          ...payload,
-          signal,
-        });
+        return await followUp(one, payload, signal);
       } catch (error) {
         if (!isFault(error, "missing") && !isRefusal(error, "invalidWebhookToken")) throw error;
         return null;
@@ -306,7 +288,7 @@ export function interactions({
       const said = text === undefined ? null : { content: text, flags: ephemeral };
       if (said !== null && one.deferred === null) {
         one.timer.cancel();
-        const told = callback(one, { type: responses.message, data: said });
+        const told = respond(one, { type: responses.message, data: said });
         one.deferred = told.then(
           () => true,
           () => false,
@@ -315,13 +297,7 @@ export function interactions({
         return;
       }
       if (!(await defer(one))) throw new Fault("missing", "the interaction is over");
-      if (said !== null)
-        await rest.call({
-          method: "POST",
-          route: `/webhooks/${one.application}/${one.token}`,
-          body: said,
-          signal,
-        });
+      if (said !== null) await followUp(one, { body: said }, signal);
     },
     stop() {
       for (const { timer } of arrived.values()) timer.cancel();
@@ -333,19 +309,4 @@ export function interactions({
 /** The text after /new is an event of its own whose id begins with the command's id. */
 function answeredBy(events: readonly string[]): (event: string) => boolean {
   return (event) => events.some((id) => id === event || id.startsWith(`${event}/`));
-}
-
-/**
- * Answers interactions that need no row: the form behind a button, and suggestions, of which there are none.
- */
-function answerAtOnce(interaction: APIInteraction, forms: Pick<Forms, "find">): object | null {
-  const type = interaction.type as number;
-  if (type === interactionTypes.autocomplete) return { type: responses.choices, data: { choices: [] } };
-  const form = type === interactionTypes.component ? forms.find(customIdOf(interaction)) : null;
-  return form === null ? null : { type: responses.form, data: form };
-}
-
-export function customIdOf(interaction: APIInteraction): string {
-  const { custom_id: id } = (interaction.data ?? {}) as { readonly custom_id?: unknown };
-  return typeof id === "string" ? id : "";
 }

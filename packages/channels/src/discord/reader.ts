@@ -15,8 +15,7 @@ import {
   normalizeReaction,
   type NormalizeContext,
 } from "./normalize.ts";
-import { interactionTypes } from "./interaction-text.ts";
-import { customIdOf } from "./interactions.ts";
+import { interactionTypes, customIdOf } from "./interaction-text.ts";
 import type { Place, Places } from "./places.ts";
 import { salvage } from "./salvage.ts";
 import { isSnowflake } from "./snowflake.ts";

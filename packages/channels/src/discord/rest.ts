@@ -17,7 +17,7 @@ interface Call {
   /** JSON and files in one, in place of `body`. */
   readonly form?: FormData;
   readonly query?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface DiscordRest {

@@ -20,7 +20,7 @@ export interface Self {
   readonly application: string;
 }
 
-export interface Watch {
+export interface ResumeState {
   load(): Promise<void>;
   /** The session that a new process resumes; null when there is none. */
   session(): Session | null;
@@ -51,7 +51,7 @@ const unknown: SessionNote = {
   identifiedAtMs: 0,
 };
 
-export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
+export function resumeState(memory: DiscordMemory, clock: Clock, log: Log): ResumeState {
   let note = unknown;
   const conversations = new Map<string, Watched>();
 

@@ -5,7 +5,10 @@ import { type Action, type Address, Fault, isFault, type Receipt } from "@parley
 import { type BotApi, grammySignal } from "./bot-api.ts";
 import { reactionEmoji, telegramCapabilities } from "./capabilities.ts";
 import { refusalWords } from "./refusals.ts";
-import { chatId, checkText, inlineKeyboard, withoutEntitiesIfRefused, wholeNumber } from "./send.ts";
+import { chatId, wholeNumber } from "./destination.ts";
+import { inlineKeyboard } from "./keyboard.ts";
+import { withoutEntitiesIfRefused } from "./refused-text.ts";
+import { checkText } from "./send.ts";
 
 /** Telegram's menu holds 100 commands. A longer list is cut, so the caller puts the important ones first. */
 const menuCommands = 100;

@@ -14,7 +14,7 @@ import { type Address, type Inbound, inboundSchema } from "@parley/protocol";
 import { addressing, type BotIdentity, quotedMessage } from "./addressing.ts";
 import { contentOf, originName, personName, quotedWords } from "./content.ts";
 import { salvage, salvageQuery, salvageReaction } from "./salvage.ts";
-import { generalThread } from "./send.ts";
+import { generalThread } from "./destination.ts";
 
 /**
  * A group became a supergroup, so everything that names the old chat must name the new one. Both chats report

@@ -1,10 +1,9 @@
 // Sends one rendered part as one call (an album: one call, several messages). Limits are checked before
-// anything is written. The only second attempt sends the same text without entities after Telegram refused
-// the entities, so certainly nothing was sent before.
+// anything is written. Only a refused quote or text gets a second attempt (refused-text.ts), because a
+// refusal means that nothing was sent.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type {
-  InlineKeyboardMarkup,
   InputMediaAudio,
   InputMediaDocument,
   InputMediaPhoto,
@@ -13,7 +12,6 @@ import type {
 } from "grammy/types";
 import {
   type Address,
-  type Button,
   Fault,
   isFault,
   type Log,
@@ -24,7 +22,10 @@ import {
   type RenderedText,
 } from "@parley/protocol";
 import { type BotApi, grammySignal, type Upload } from "./bot-api.ts";
-import { albumFiles, callbackBytes, photoBytes, telegramCapabilities } from "./capabilities.ts";
+import { albumFiles, photoBytes, telegramCapabilities } from "./capabilities.ts";
+import { destination } from "./destination.ts";
+import { inlineKeyboard } from "./keyboard.ts";
+import { halves, isTooLong, needsPieces, sendInPieces, withoutEntitiesIfRefused } from "./refused-text.ts";
 import { refusalWords } from "./refusals.ts";
 import { spelledOut } from "./spelled-out.ts";
 
@@ -37,12 +38,6 @@ export interface SendContext {
 
 type Media = InputMediaAudio | InputMediaDocument | InputMediaPhoto | InputMediaVideo;
 type Sent = { readonly message_id: number; readonly chat?: { readonly id?: number } };
-
-/**
- * Thread id of a forum's General topic. Sends must leave it out (else "message thread not found"); typing
- * must name it.
- */
-export const generalThread = "1";
 
 /** When Telegram refuses the quote, the answer is sent without it; nothing was sent yet. */
 export async function sendPart(
@@ -160,87 +155,6 @@ async function sendAsIs(
   }
 }
 
-function isTooLong(error: unknown): boolean {
-  return /(?:message|caption) is too long|message_too_long|caption_too_long/i.test(refusalWords(error));
-}
-
-function isAboutEntities(error: unknown): boolean {
-  return /entit/i.test(refusalWords(error));
-}
-
-/**
- * True when Telegram counted more than we did, or refused the entities of a text that is too long without
- * them.
- */
-function needsPieces(error: unknown, text: RenderedText, limitChars: number): boolean {
-  return isTooLong(error) || (isAboutEntities(error) && spelledOut(text).length > limitChars);
-}
-
-/** No server has a lower limit; a refusal at this length has another reason. */
-const leastPieceChars = 16;
-
-/**
- * Sends the plain text in several messages after Telegram counted more than we did. A failure after something
- * was sent (`before` counts it) is `ambiguous`, because the part was neither sent nor unsent.
- */
-async function sendInPieces(
-  pieces: readonly string[],
-  send: (text: string, isLast: boolean) => Promise<Sent>,
-  before = 0,
-): Promise<readonly Sent[]> {
-  const sent: Sent[] = [];
-  const left = [...pieces];
-  for (let text = left.shift(); text !== undefined; text = left.shift()) {
-    if (text.length > telegramCapabilities.textChars) {
-      left.unshift(...halves(text));
-      continue;
-    }
-    try {
-      sent.push(await send(text, left.length === 0));
-    } catch (error) {
-      if (isTooLong(error) && text.length > leastPieceChars) {
-        left.unshift(...halves(text));
-        continue;
-      }
-      if (sent.length + before === 0 || !isFault(error)) throw error;
-      throw new Fault("ambiguous", `only the beginning was sent: ${error.message}`, { cause: error });
-    }
-  }
-  return sent;
-}
-
-/**
- * Cuts at the last line or word of the first half; a text of one word is cut in the middle, between
- * characters.
- */
-function halves(text: string): readonly string[] {
-  const middle = Math.ceil(text.length / 2);
-  const head = text.slice(0, middle);
-  const word = Math.max(head.lastIndexOf("\n"), head.lastIndexOf(" "));
-  const cut = word > 0 ? word : middle - (/[\uD800-\uDBFF]$/.test(head) ? 1 : 0);
-  return [text.slice(0, cut), text.slice(cut)].map((half) => half.trim()).filter((half) => half !== "");
-}
-
-/** Throws Fault("invalid") for an address that is no Telegram chat. */
-function destination(to: Address): { readonly chat_id: number; readonly message_thread_id?: number } {
-  const chat = chatId(to);
-  return to.thread === undefined || to.thread === generalThread
-    ? chat
-    : { ...chat, message_thread_id: wholeNumber(to.thread, "thread") };
-}
-
-/** Telegram's ids have at most 52 significant bits, so a number holds them (Bot API, Chat.id). */
-export function chatId(to: Address): { readonly chat_id: number } {
-  return { chat_id: wholeNumber(to.peer, "chat") };
-}
-
-export function wholeNumber(text: string, what: string): number {
-  const number = Number(text);
-  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(number))
-    throw new Fault("invalid", `"${text}" is not a Telegram ${what} id: it must be a whole number`);
-  return number;
-}
-
 /** Ids that are not Telegram messages (of a callback or a reaction) quote nothing. */
 function replyParameters(replyTo: string | undefined): {
   readonly reply_parameters?: { message_id: number; allow_sending_without_reply: true };
@@ -249,58 +163,9 @@ function replyParameters(replyTo: string | undefined): {
   return { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } };
 }
 
-/**
- * Runs `attempt` with the entities, and once more without them when Telegram refuses them. Any other failure
- * passes through.
- */
-export async function withoutEntitiesIfRefused<T>(
-  { text, entities }: RenderedText,
-  limitChars: number,
-  attempt: (text: string, entities: MessageEntity[]) => Promise<T>,
-): Promise<T> {
-  try {
-    return await attempt(text, entities as MessageEntity[]);
-  } catch (error) {
-    if (!isFault(error, "invalid") || entities.length === 0 || !isAboutEntities(error)) throw error;
-    // With link addresses written out the text may no longer fit; a caller that can then sends it in pieces.
-    const plain = spelledOut({ text, entities });
-    if (plain.length > limitChars) throw error;
-    return await attempt(plain, []);
-  }
-}
-
 export function checkText({ text }: RenderedText, limitChars: number): void {
   if (text.length > limitChars)
     throw new Fault("invalid", `${text.length} UTF-16 units of text are over Telegram's ${limitChars}`);
-}
-
-export function inlineKeyboard(rows: readonly (readonly Button[])[]): InlineKeyboardMarkup {
-  return {
-    inline_keyboard: withoutMenus(rows).map((row) =>
-      row.map(({ label: text, value, url, style }) => {
-        const look = style === undefined ? { text } : { text, style };
-        if (url !== undefined) return { ...look, url };
-        const data = value ?? text;
-        const bytes = new TextEncoder().encode(data).length;
-        if (bytes < 1 || bytes > callbackBytes) {
-          throw new Fault(
-            "invalid",
-            `the value of button "${text}" has ${bytes} bytes; Telegram takes 1 to ${callbackBytes}`,
-          );
-        }
-        return { ...look, callback_data: data };
-      }),
-    ),
-  };
-}
-
-/** Telegram has no menus, so each choice becomes a button in a row of its own. */
-function withoutMenus(rows: readonly (readonly Button[])[]): readonly (readonly Button[])[] {
-  return rows.flatMap((row) => {
-    const plain = row.filter((button) => button.choices === undefined);
-    const chosen = row.flatMap((button) => (button.choices ?? []).map((choice) => [choice]));
-    return [...(plain.length === 0 ? [] : [plain]), ...chosen];
-  });
 }
 
 async function checkFile(mediaFolder: string, file: MediaFile): Promise<void> {

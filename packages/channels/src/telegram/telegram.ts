@@ -16,7 +16,8 @@ import { shownTexts } from "../shown-texts.ts";
 import { tokenWatch } from "../token-watch.ts";
 import { pollUpdates } from "./poll.ts";
 import { refusalWords } from "./refusals.ts";
-import { chatId, sendPart, wholeNumber } from "./send.ts";
+import { chatId, wholeNumber } from "./destination.ts";
+import { sendPart } from "./send.ts";
 import { checkWebhook, type TelegramWebhook, type WebhookHandler, webhookHandler } from "./webhook.ts";
 
 export interface TelegramOptions {
