@@ -1,5 +1,5 @@
-// The two Redis connections that hints and messages between processes need, beside the store's own: Redis
-// takes no other command on a connection that listens.
+// Opens the two Redis connections that hints and messages between processes need beside the store's own:
+// Redis takes no other command on a connection that listens.
 import type { RedisAddress } from "@parley/store";
 import type { Redis } from "ioredis";
 
@@ -11,9 +11,9 @@ const mostReconnectMs = 1_000;
 const silenceMs = 5_000;
 
 export interface RedisPair {
-  /** What it is given is sent now or not at all. */
+  /** The sending connection: a command goes out now or not at all. */
   readonly telling: Redis;
-  /** Waits as long as it takes. */
+  /** The listening connection, which waits as long as it takes. */
   readonly hearing: Redis;
   disconnect(): void;
 }
