@@ -14,7 +14,6 @@ const unconverted: readonly string[] = [
   "apps/web/src",
   "packages/agent/src",
   "packages/cluster/src",
-  "packages/config/src",
   "packages/control/src",
   "packages/runner/src",
   "packages/testkit/src",

@@ -1,5 +1,6 @@
-// An account of a channel is what its own entry says, then what its channel says, then the default. The channel's own token is the
-// account "default"; the environment's token serves that account only.
+// Merges the accounts of a channel: an account is what its own entry says, then what its channel says, then
+// the default. The token of the channel itself belongs to the account "default", and a token from the
+// environment serves that account only.
 import type { DiscordAccountConfig, TelegramAccountConfig } from "./channel-config.ts";
 import type { Env } from "./home.ts";
 import type { ConfigPath } from "./problem.ts";
@@ -68,7 +69,10 @@ function entries<A extends object>(
   return Object.hasOwn(accounts, defaultAccount) ? own : [[defaultAccount, root], ...own];
 }
 
-/** A token is never inherited by another account: two accounts with one token would take each other's messages. */
+/**
+ * A token is never inherited by another account: two accounts with one token would take each other's
+ * messages.
+ */
 function tokenOf(
   id: string,
   own: Secret | undefined,

@@ -1,4 +1,5 @@
-// What is no mistake and yet does not do what somebody may think it does: told at the start and by validate, and refuses nothing.
+// Warns, at the start and in `parley config validate`, of settings that are valid and yet do not do what
+// their author may expect. An advice refuses nothing.
 import { defaultAccount } from "./accounts.ts";
 import type { Config, ProviderConfig } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
@@ -68,7 +69,10 @@ function tooLongAnswers(name: string, { models }: ProviderConfig): Finding[] {
   );
 }
 
-/** Whoever guesses one makes the agent work; what was set by hand elsewhere may be short, so it is not refused. */
+/**
+ * Whoever guesses one makes the agent work; what was set by hand elsewhere may be short, so it is not
+ * refused.
+ */
 function hookFindings({ token, endpoints }: Config["hooks"]): Finding[] {
   const held: (readonly [ConfigPath, Secret | undefined])[] = [
     [["hooks", "token"], token],

@@ -1,5 +1,6 @@
-// The types of agents.*: what the schema says, with what completing the config adds. An agent is merged with the
-// defaults that it inherits; what is asked for before the defaults, like a model's own setting, stays absent.
+// The types of agents.*: what the schema says, with what completing the config adds. An agent is merged with
+// the defaults that it inherits; what is asked for before the defaults, like a model's own setting, stays
+// absent.
 import type { ConfigFile } from "./schema/root.ts";
 import type { AgentToolsConfig, SandboxConfig } from "./tools.ts";
 

@@ -1,14 +1,19 @@
-// What a new config says differently, by key, and which of it a running daemon cannot take up.
+// Compares two configs: lists the keys that differ, and which of them a running daemon cannot take up.
 import type { Config } from "./config.ts";
 import { formatPath, type ConfigPath } from "./problem.ts";
 import { isSecret } from "./secret.ts";
 
-/** The smallest blocks that differ, as `channels.telegram.default.botToken`; a list counts as one. Tells keys, never values. */
+/**
+ * The smallest blocks that differ, as `channels.telegram.default.botToken`; a list counts as one. Tells keys,
+ * never values.
+ */
 export function changedKeys(before: Config, after: Config): readonly string[] {
   return differing(before, after, []);
 }
 
-/** Sockets, files and servers that were opened with these stay what they are until the daemon starts again. */
+/**
+ * Sockets, files and servers that were opened with these stay what they are until the daemon starts again.
+ */
 const untilRestart = [
   "gateway.port",
   "gateway.bind",

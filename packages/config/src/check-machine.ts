@@ -1,5 +1,5 @@
-// What a start needs of this machine and the config names: folders, files, an address to listen on. A start that would not find them is
-// refused with the place in the config, and so is a change that would lead there.
+// Checks what the config needs of this machine: folders, files and an address to listen on. A start that
+// would not find them is refused with the place in the config, and so is a change that would lead there.
 import { readFile, stat } from "node:fs/promises";
 import { createServer, isIP } from "node:net";
 import { dirname, join } from "node:path";
@@ -18,8 +18,9 @@ export interface MachineFindings {
 }
 
 /**
- * `address`: also whether it can be listened on here. An interface may come up late, so a start waits for it and does not ask.
- * `everyAgent`: one that cannot work is refused; else that is a warning, as long as another one can.
+ * `address`: also whether it can be listened on here. An interface may come up late, so a start waits for it
+ * and does not ask. `everyAgent`: one that cannot work is refused; else that is a warning, as long as another
+ * one can.
  */
 export async function machineFindings(
   file: ConfigFile,

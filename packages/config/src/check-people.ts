@@ -1,5 +1,6 @@
-// Where the config names people: owners, approvers, links, tools by sender. Ids are compared as they stand, so one that nobody can have is a
-// mistake: what it was to give or to take would silently belong to nobody.
+// Checks the places where the config names people: owners, approvers, links, tools by sender. Parley compares
+// ids as they stand, so an id that nobody can have is a mistake: what it gives or takes would silently belong
+// to nobody.
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
 import { finding, type Finding } from "./validate.ts";

@@ -1,5 +1,5 @@
-// What the schema cannot see about routing and resets: agents and accounts that do not exist, messages that no agent would answer,
-// a pause without its length.
+// Checks routing and resets beyond the schema: agents and accounts that do not exist, messages that no agent
+// would answer, a pause without its length.
 import { isFault, parseConversationKey } from "@parley/protocol";
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";

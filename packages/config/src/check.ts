@@ -1,4 +1,5 @@
-// What a schema cannot see: blocks that contradict each other, names that lead nowhere, and settings that would let strangers in (I13).
+// Checks the config beyond the schema: blocks that contradict each other, names that lead nowhere, and
+// settings that would let strangers in (I13).
 import { isAgentId, isUnsafeEnvName, reservedWords } from "@parley/protocol";
 import { accountPath } from "./accounts.ts";
 import { peopleFindings } from "./check-people.ts";

@@ -1,5 +1,6 @@
-// A clock that cannot be right: without a battery, or before the network is there, machines begin at 1970. Then every certificate is refused
-// and every time that is stored is wrong, which nothing else would say.
+// Notices a clock that cannot be right: a machine without a battery begins at 1970 until the network tells
+// the time. Every certificate is refused meanwhile and every stored time is wrong, and nothing else would say
+// why.
 
 /** Older than any release of this program. */
 const impossibleBeforeMs = Date.UTC(2020, 0, 1);

@@ -1,4 +1,5 @@
-// From the file as the schema leaves it to the config that Parley reads: every default filled, every path absolute.
+// Completes the file as the schema leaves it to the config that Parley reads: fills every default and makes
+// every path absolute.
 import { join } from "node:path";
 import { discordAccounts, telegramAccounts } from "./accounts.ts";
 import type { AgentConfig, AgentDefaults, ModelChoice } from "./agent-config.ts";

@@ -1,6 +1,6 @@
-// The config file in an operator's hands: read with its secrets masked, checked, changed without losing a comment. A change is checked whole
-// before it is written, is refused when the file moved meanwhile, and leaves the last good file beside the new one. A file with several
-// mistakes is mended one by one.
+// Reads and changes the config file for an operator: it masks secrets, checks a change whole before it
+// writes, keeps comments, refuses when the file moved meanwhile, and leaves the last good file beside the new
+// one. A file with several mistakes can be mended one by one.
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
@@ -16,7 +16,10 @@ import { replaceFile } from "./write.ts";
 export interface ConfigEditorOptions {
   readonly env: Env;
   readonly home: string;
-  /** Brings the file that was just written into force; gives why it could not be, nothing when it is. Absent: nothing runs that could. */
+  /**
+   * Brings the file that was just written into force; gives why it could not be, nothing when it is. Absent:
+   * nothing runs that could.
+   */
   readonly takeUp?: () => Promise<readonly string[]>;
 }
 
@@ -46,7 +49,10 @@ export interface ConfigWritten {
   /** The file as it was, when it was good. */
   readonly backup: string | null;
   readonly warnings: readonly ConfigProblem[];
-  /** Mistakes elsewhere that it still has: nothing of it is in force before they are mended. Empty where all is well. */
+  /**
+   * Mistakes elsewhere that it still has: nothing of it is in force before they are mended. Empty where all
+   * is well.
+   */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -58,13 +64,16 @@ export interface ConfigEditor {
   change(changes: readonly ConfigChange[], baseHash?: string): Promise<ConfigWritten>;
   /** A merge patch. */
   patch(patch: JsonObject, baseHash: string, replacePaths?: readonly string[]): Promise<ConfigWritten>;
-  /** The whole: a value, which keeps the comments of what stays, or a text, which brings its own. Masked secrets stay what they were. */
+  /**
+   * The whole: a value, which keeps the comments of what stays, or a text, which brings its own. Masked
+   * secrets stay what they were.
+   */
   apply(whole: JsonObject | string, baseHash: string): Promise<ConfigWritten>;
 }
 
 /**
- * Every change throws ConfigFault when the result is wrong, Fault("conflict") when the file is not the one of `baseHash`, and Fault("invalid")
- * when it could not be taken up; then the file is what it was.
+ * Every change throws ConfigFault when the result is wrong, Fault("conflict") when the file is not the one of
+ * `baseHash`, and Fault("invalid") when it could not be taken up; then the file is what it was.
  */
 export function configEditor({ env, home, takeUp = async () => [] }: ConfigEditorOptions): ConfigEditor {
   const path = placesIn(env, home).configPath;
@@ -191,7 +200,10 @@ async function verdictOf(loading: Promise<LoadedConfig>): Promise<ConfigVerdict>
   }
 }
 
-/** A mistake is gone, and nothing is wrong at the places that changed that was right before. What one mistake hid may show elsewhere. */
+/**
+ * A mistake is gone, and nothing is wrong at the places that changed that was right before. What one mistake
+ * hid may show elsewhere.
+ */
 function mends(
   before: readonly ConfigProblem[],
   after: readonly ConfigProblem[],

@@ -1,5 +1,5 @@
-// The config as the rest of Parley reads it: the file's schema with accounts, agents and tools merged with what
-// they inherit, paths absolute and credentials secret.
+// The config as the rest of Parley reads it: the file's schema with accounts, agents and tools merged with
+// what they inherit, paths absolute and credentials secret.
 import type { AgentConfig, AgentDefaults } from "./agent-config.ts";
 import type { DiscordAccountConfig, TelegramAccountConfig } from "./channel-config.ts";
 import type { ConfigFile } from "./schema/root.ts";
@@ -21,7 +21,9 @@ export interface Config extends Omit<
   readonly tools: ToolsConfig;
 }
 
-/** What is absent, the models package fills from what it knows about the provider's name and the model's id. */
+/**
+ * What is absent, the models package fills from what it knows about the provider's name and the model's id.
+ */
 export type ProviderConfig = Config["models"]["providers"][string];
 
 export interface SkillsConfig extends Omit<ConfigFile["skills"], "entries"> {

@@ -1,5 +1,5 @@
-// The config file as text with positions: every value knows its line and column, so that every error can name them.
-// JSON5: comments, trailing commas, unquoted keys.
+// Parses the config file (JSON5) and keeps the line and column of every value, so that every error can name
+// them.
 import { parse, type ObjectNode, type ValueNode } from "@humanwhocodes/momoa";
 import { formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
 
@@ -11,7 +11,10 @@ interface Position {
 export interface ConfigDocument {
   readonly value: unknown;
   readonly problems: readonly ConfigProblem[];
-  /** Where the key at this path stands (an element: its value), or its nearest ancestor in the file; null without a file. */
+  /**
+   * Where the key at this path stands (an element: its value), or its nearest ancestor in the file; null
+   * without a file.
+   */
   locate(path: ConfigPath): Position | null;
 }
 

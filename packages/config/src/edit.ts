@@ -1,5 +1,6 @@
-// Changes the text of a config file and leaves everything else in it as a person wrote it: comments, order, quotes, blank lines.
-// Works on the tree with positions, one change after the other; whether the new text says something sensible is for `validate` to judge.
+// Changes the text of a config file and leaves everything else in it as a person wrote it: comments, order,
+// quotes, blank lines. Works on the tree with positions, one change after the other; whether the new text
+// says something sensible is for `validate` to judge.
 import { parse, type ElementNode, type MemberNode, type Token, type ValueNode } from "@humanwhocodes/momoa";
 import { Fault, type Json } from "@parley/protocol";
 import { keyOf, parseDocument } from "./document.ts";
@@ -12,7 +13,10 @@ export type ConfigChange =
   /** What is not there counts as removed. */
   | { readonly remove: ConfigPath };
 
-/** The new text. Throws ConfigFault for a text that cannot be read, Fault("invalid") for a place that cannot be. `file`: for messages. */
+/**
+ * The new text. Throws ConfigFault for a text that cannot be read, Fault("invalid") for a place that cannot
+ * be. `file`: for messages.
+ */
 export function editConfig(text: string, changes: readonly ConfigChange[], file = "the config file"): string {
   const start = text.trim() === "" ? "{\n}\n" : text;
   const { problems } = parseDocument(start);

@@ -1,7 +1,10 @@
-// What the file system refuses, in words for whoever runs Parley: at the edge of a program, where nobody below could know better.
+// Translates a refusal of the file system into a Fault whose words a person can act on. Programs call it at
+// their edge, because no code below them knows better.
 import { Fault } from "@parley/protocol";
 
-/** Null for anything else. "unavailable" passes by itself when there is room again; "denied" needs a person. */
+/**
+ * Null for anything else. "unavailable" passes by itself when there is room again; "denied" needs a person.
+ */
 export function fileFault(error: unknown): Fault | null {
   if (!(error instanceof Error)) return null;
   const { code, path, message } = error as NodeJS.ErrnoException;

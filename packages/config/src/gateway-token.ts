@@ -1,4 +1,5 @@
-// The gateway's own token: from the config, or a random one in the state folder that is made once and readable by its owner only.
+// The gateway's own token: from the config, or a random one in the state folder that is made once and
+// readable by its owner only.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -12,7 +13,10 @@ export function newToken(ids: Ids): string {
   return ids.code(alphabet, tokenLength);
 }
 
-/** Reads the token file, or makes it (mode 0600). Safe when two processes start at once: both end with the same token. */
+/**
+ * Reads the token file, or makes it (mode 0600). Safe when two processes start at once: both end with the
+ * same token.
+ */
 export async function gatewayTokenIn(path: string, ids: Ids): Promise<string> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });

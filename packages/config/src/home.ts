@@ -1,4 +1,4 @@
-// Where things lie: one folder for state, one config file in it. The only reader of PARLEY_HOME and PARLEY_CONFIG.
+// Locates the state folder and the config file in it. No other file reads PARLEY_HOME and PARLEY_CONFIG.
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -7,8 +7,9 @@ import { parseEnv } from "node:util";
 export type Env = { readonly [name: string]: string | undefined };
 
 /**
- * The environment of this process, and below it what `env` in the state folder says, one NAME=value a line: a start by hand finds the keys
- * that a service is given. Programs take it from here and hand it on, so that nothing else reads it.
+ * The environment of this process, and below it what `env` in the state folder says, one NAME=value a line: a
+ * start by hand finds the keys that a service is given. Programs take it from here and hand it on, so that
+ * nothing else reads it.
  */
 export function hostEnv(): Env {
   return { ...envFile(join(placesIn(process.env).home, "env")), ...process.env };
@@ -33,8 +34,9 @@ export interface Places {
   /** The gateway's token when the config names none; written by the gateway, mode 0600. */
   readonly tokenPath: string;
   /**
-   * "<port> <process id> <gateway.bind> <token>" of the gateway that runs: the config may say otherwise by now. The token is this run's own,
-   * for commands of whoever may read this file. Written by the gateway, mode 0600.
+   * "<port> <process id> <gateway.bind> <token>" of the gateway that runs: the config may say otherwise by
+   * now. The token is this run's own, for commands of whoever may read this file. Written by the gateway,
+   * mode 0600.
    */
   readonly portPath: string;
 }

@@ -1,4 +1,5 @@
-// The schema as JSON Schema: for editors (config/parley.schema.json) and for finding the keys that are known at a place.
+// The schema as JSON Schema: for editors (config/parley.schema.json) and for finding the keys that are known
+// at a place.
 import { z } from "zod";
 import { parseConfigPath } from "./path.ts";
 import type { ConfigPath } from "./problem.ts";
@@ -30,7 +31,10 @@ export function keysAt(root: JsonSchema, path: ConfigPath): readonly string[] {
   ];
 }
 
-/** What may stand at one place ("messages.queue", "" for the whole), blocks below it by their keys only; null when there is no such key. */
+/**
+ * What may stand at one place ("messages.queue", "" for the whole), blocks below it by their keys only; null
+ * when there is no such key.
+ */
 export function configSchemaAt(text: string): JsonSchema | null {
   let blocks: readonly JsonSchema[] = [configJsonSchema()];
   for (const step of text.trim() === "" ? [] : parseConfigPath(text))

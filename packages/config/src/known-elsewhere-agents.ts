@@ -1,5 +1,4 @@
-// The same as known-elsewhere.ts for what is not about channels: keys of agents, models, tools, skills and hooks that people copy from the
-// config of other gateways. Each stays refused; the fix says what does the same here, or that nothing has to.
+// Does what known-elsewhere.ts does, for the keys of agents, models, tools, skills and hooks.
 import type { ConfigPath } from "./problem.ts";
 
 type Fixes = { readonly [key: string]: string };

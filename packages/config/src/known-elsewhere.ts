@@ -1,5 +1,6 @@
-// Keys that people copy from the config of other gateways and that Parley does not have: what does the same here, or that nothing does.
-// They stay unknown keys (never taken and ignored); only the fix of the problem says more than a list of keys would.
+// Recognizes keys that people copy from the configs of other gateways, and names the key that does the same
+// in Parley, or says that none is needed. Such keys stay unknown and are refused; only the fix says more than
+// a list of keys would.
 import type { ConfigPath } from "./problem.ts";
 
 type Fixes = { readonly [key: string]: string };

@@ -1,4 +1,5 @@
-// Who listens at a port that is taken, so that a person need not search: another Parley or not, and which process where this user may see it.
+// Finds out which process listens at a port that is taken, so that a person need not search: another Parley
+// or not, and its process id where this user may see it.
 import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { get } from "node:http";

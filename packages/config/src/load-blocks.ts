@@ -1,5 +1,5 @@
-// What a broken file still says: single blocks of it, with everything else at its default. So an operator can reach the gateway that runs,
-// and the records of one that cannot start.
+// Reads single blocks of a config file that is broken elsewhere, with everything else at its default. So an
+// operator can reach the gateway that runs, and read the records of one that cannot start.
 import { readFile } from "node:fs/promises";
 import { configEditor } from "./config-editor.ts";
 import { editConfig } from "./edit.ts";

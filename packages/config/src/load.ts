@@ -1,4 +1,5 @@
-// Reads the config: file, environment, defaults, checks. All problems at once, each with its line; nothing is used unless all is right.
+// Reads the config: file, environment, defaults, checks. All problems at once, each with its line; nothing is
+// used unless all is right.
 import { readFile } from "node:fs/promises";
 import { advice } from "./advice.ts";
 import { complete } from "./complete.ts";
@@ -23,9 +24,10 @@ export interface LoadConfigOptions {
   /** Default: those that there are. */
   readonly migrations?: readonly Migration[];
   /**
-   * Asks this machine too whether a gateway would come up with it: "start" by folders and files, "again" also by the address to listen on.
-   * To both an agent that cannot work is a warning while another one can; "change", for what is about to be written, is as "again" and
-   * refuses that. Absent: what the file says is all that counts, for whoever does not start anything.
+   * Asks this machine too whether a gateway would come up with it: "start" by folders and files, "again" also
+   * by the address to listen on. To both an agent that cannot work is a warning while another one can;
+   * "change", for what is about to be written, is as "again" and refuses that. Absent: what the file says is
+   * all that counts, for whoever does not start anything.
    */
   readonly wouldStart?: "start" | "again" | "change";
 }
@@ -131,7 +133,10 @@ interface FileReading {
   readonly warnings: readonly Finding[];
 }
 
-/** A file of a newer version may have keys that this build does not know: they are left out, with a warning, so that a downgrade starts. */
+/**
+ * A file of a newer version may have keys that this build does not know: they are left out, with a warning,
+ * so that a downgrade starts.
+ */
 function fileOf(value: unknown): FileReading {
   const first = validate(value);
   const version = versionOf(value);

@@ -1,5 +1,6 @@
-// From what a client wants the config to be to the changes that make it so: a merge patch (RFC 7396), or the whole value. Only what differs
-// is changed, so that comments stay. A masked secret that comes back means "as it was".
+// Turns what a client wants the config to be, a merge patch (RFC 7396) or the whole value, into the changes
+// that make it so. It changes only what differs, so that comments stay; a masked secret that comes back means
+// "as it was".
 import { isDeepStrictEqual } from "node:util";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import type { ConfigChange } from "./edit.ts";
@@ -10,11 +11,17 @@ import { mask } from "./secret.ts";
 export interface MergeOptions {
   /** `patch`: null removes, what is absent stays. `whole`: what is absent goes. */
   readonly as: "patch" | "whole";
-  /** Lists that may lose entries, as `formatPath` writes them; a patch must name them, so that none is lost by an old copy. */
+  /**
+   * Lists that may lose entries, as `formatPath` writes them; a patch must name them, so that none is lost by
+   * an old copy.
+   */
   readonly replacePaths?: readonly string[];
 }
 
-/** Throws Fault("invalid") for a mask where nothing is masked, and for a patch that would take entries out of a list unsaid. */
+/**
+ * Throws Fault("invalid") for a mask where nothing is masked, and for a patch that would take entries out of
+ * a list unsaid.
+ */
 export function changesTo(
   current: unknown,
   wanted: JsonObject,

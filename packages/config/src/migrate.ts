@@ -1,6 +1,7 @@
-// Files of an older version, brought to this one's by pure steps. In memory they are always; the daemon also rewrites the file at its start,
-// comments kept, the file as it was beside it. A step must leave alone what is written in the new way already: a file that names no version
-// counts as one of the first.
+// Brings files of an older version to this one's by pure steps. Loading does it in memory; the daemon also
+// rewrites the file at its start, keeps its comments, and leaves the old file beside it. A step must leave
+// alone what is written in the new way already, because a file that names no version counts as one of the
+// first.
 import { readFile, stat } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import { parseDocument } from "./document.ts";
@@ -51,7 +52,10 @@ export interface Rewritten {
   readonly says: readonly string[];
 }
 
-/** Null when the file is of this version, or is not there. Throws Fault("unavailable") when the folder cannot be written. */
+/**
+ * Null when the file is of this version, or is not there. Throws Fault("unavailable") when the folder cannot
+ * be written.
+ */
 export async function rewriteMigrated(
   path: string,
   known: readonly Migration[] = migrations,

@@ -1,5 +1,5 @@
-// Reads a place in the config as a person writes it: `channels.telegram.allowFrom[0]`, `models.providers["my.host"]`. The inverse of
-// `formatPath`.
+// Reads a place in the config as a person writes it: `channels.telegram.allowFrom[0]`,
+// `models.providers["my.host"]`. The inverse of `formatPath`.
 import { Fault } from "@parley/protocol";
 import type { ConfigPath } from "./problem.ts";
 

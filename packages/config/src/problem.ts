@@ -1,4 +1,4 @@
-// What is wrong with a config, said so that a person can mend it: where, what, and how.
+// Describes a mistake in the config so that a person can mend it: its place, the mistake, and the fix.
 import { Fault } from "@parley/protocol";
 
 export type ConfigPath = readonly (string | number)[];

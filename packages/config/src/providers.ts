@@ -1,4 +1,5 @@
-// Which providers there are, and which model is used when nobody chose one. A key in the environment is enough to use a provider.
+// Decides which providers there are, and which model an agent uses when nobody chose one. A key in the
+// environment is enough to use a provider.
 import type { ModelChoice } from "./agent-config.ts";
 import type { ProviderConfig } from "./config.ts";
 import type { Env } from "./home.ts";

@@ -1,4 +1,4 @@
-// The config as it may be shown: secrets masked, passwords in URLs too.
+// Masks secrets, and passwords in URLs, in a config that is to be shown.
 import type { Json } from "@parley/protocol";
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
@@ -10,7 +10,10 @@ export function redact(config: Config): Json {
   return shown(config);
 }
 
-/** What the file itself says, which may be wrong in any way: masks by place and by name. References to a secret are shown, they are none. */
+/**
+ * What the file itself says, which may be wrong in any way: masks by place and by name. References to a
+ * secret are shown, they are none.
+ */
 export function redactFile(value: Json, path: ConfigPath = []): Json {
   if (typeof value === "string") return isMasked(path) && !/^\$\{\w+\}$/.test(value) ? mask : shown(value);
   if (typeof value !== "object" || value === null)

@@ -1,4 +1,5 @@
-// docs/configuration.md, written from the schema: one table for each block of the file, so that it never says what the code does not.
+// Writes docs/configuration.md from the schema, one table for each block of the file, so that the page never
+// says what the code does not.
 import type { JsonSchema } from "./json-schema.ts";
 
 interface Key {

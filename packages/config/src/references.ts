@@ -1,5 +1,6 @@
-// What a config may take from elsewhere: `${NAME}` inside any string, and `{ env }` or `{ file }` in the place of a secret.
-// Resolved before the schema sees the file; what cannot be resolved is a problem at its own line.
+// Resolves what a config takes from elsewhere: `${NAME}` inside any string, and `{ env }` or `{ file }` in
+// the place of a secret. This happens before the schema sees the file; a reference that cannot be resolved is
+// a problem at its own line.
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 
 export interface Surroundings {
@@ -10,7 +11,10 @@ export interface Surroundings {
   readonly absolute: (path: string) => string;
 }
 
-/** Keys whose value is a secret, wherever they stand: only there a reference object is read, and no message shows what was written. */
+/**
+ * Keys whose value is a secret, wherever they stand: only there a reference object is read, and no message
+ * shows what was written.
+ */
 const secretKeys: ReadonlySet<string | number> = new Set([
   "apiKey",
   "botToken",

@@ -1,4 +1,5 @@
-// What to write in place of a value that the schema refuses: said as an imperative, from what the schema expects there.
+// Words the fix for a value that the schema refuses: an imperative, made from what the schema expects at that
+// place.
 import type { z } from "zod";
 import { formatPath, type ConfigPath } from "./problem.ts";
 

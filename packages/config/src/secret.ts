@@ -1,4 +1,5 @@
-// A value that must not be printed. It leaves only through `reveal`, so a log line, a JSON dump or an error cannot carry it by accident (I8).
+// Wraps a value that must not be printed. The value leaves only through `reveal`, so a log line, a JSON dump
+// or an error cannot carry it by accident (I8).
 
 /** What is shown in the place of a secret. */
 export const mask = "[secret]";

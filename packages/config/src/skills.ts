@@ -1,5 +1,5 @@
-// skills.* as Parley reads it: folders absolute, and of what skills are given everything that looks like a credential a secret, so that logs and
-// answers hide it.
+// Completes skills.*: makes folders absolute and wraps in a Secret whatever looks like a credential, so that
+// logs and answers hide it.
 import { expandPath } from "./home.ts";
 import type { AgentConfig, AgentDefaults } from "./agent-config.ts";
 import type { SkillEntryConfig, SkillsConfig } from "./config.ts";

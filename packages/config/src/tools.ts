@@ -1,5 +1,5 @@
-// tools.* and sandboxes as the rest of Parley reads them: every default filled, an agent's own settings merged with
-// what all have.
+// tools.* and sandboxes as the rest of Parley reads them: every default filled, an agent's own settings
+// merged with what all have.
 import { expandPath } from "./home.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { execDefaults, sandboxDefaults } from "./schema/tools.ts";

@@ -1,5 +1,6 @@
-// Whether a folder can be worked in, or made, without making it: by the permissions of what is there now. Only certain answers count; what
-// may pass by itself, as a file server that is away does, is for the start to meet.
+// Tells whether a process can work in a folder, or make it, without making it: by the permissions of what is
+// there now. Only certain answers count; what may pass by itself, such as a file server that is away, is left
+// for the start to meet.
 import { constants } from "node:fs";
 import { access, lstat, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -32,7 +33,10 @@ export function pathTrouble(path: string): string | null {
   return isLong ? "the path is longer than file systems take" : null;
 }
 
-/** `above`: the nearest folder that is there has to take a new one. One is made and removed: nothing else tells about quotas and odd mounts. */
+/**
+ * `above`: the nearest folder that is there has to take a new one. One is made and removed: nothing else
+ * tells about quotas and odd mounts.
+ */
 async function roomTrouble(path: string, above: string): Promise<string | null> {
   const found = await stat(above).catch(certain);
   if (typeof found === "string") return `${path} cannot be made: ${found}`;

@@ -1,4 +1,5 @@
-// Runs the schema over the file's value and says what is wrong in terms of the file: an unknown key gets the key that was probably meant.
+// Runs the schema over the file's value and says what is wrong in terms of the file: an unknown key gets the
+// key that was probably meant.
 import type { z } from "zod";
 import { configJsonSchema, keysAt } from "./json-schema.ts";
 import { fixOfKnownAgentKey } from "./known-elsewhere-agents.ts";

@@ -1,5 +1,5 @@
-// Tokens that somebody would guess: too short, words that stand in examples, rows of keys or of one character. What is left without such
-// words must be long and varied enough to be random.
+// Recognizes tokens that somebody would guess: short ones, words that stand in examples, rows of keys, one
+// character repeated. What is left of a token without such words must be long and varied enough to be random.
 
 const leastChars = 16;
 /** Sixteen random characters have fewer different ones about once in ten thousand, even in hex. */

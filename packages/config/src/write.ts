@@ -1,4 +1,5 @@
-// Puts a file in the place of another so that a reader, and a machine that stops, sees the one or the other whole.
+// Replaces a file so that a reader, or a machine that stops half-way, finds the old file or the new one
+// whole.
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Fault } from "@parley/protocol";
@@ -6,7 +7,10 @@ import { Fault } from "@parley/protocol";
 /** A config may hold secrets. */
 const newFileMode = 0o600;
 
-/** A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`. Throws Fault("unavailable") when the folder cannot be written. */
+/**
+ * A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`. Throws
+ * Fault("unavailable") when the folder cannot be written.
+ */
 export async function replaceFile(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
   const target = await realpath(path).catch(ifMissing(path));
   const mode = isPrivate

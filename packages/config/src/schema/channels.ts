@@ -1,4 +1,5 @@
-// channels.*: the accounts that Parley speaks through and who may talk to it there. An account inherits what its channel says.
+// channels.*: the accounts that Parley speaks through and who may talk to it there. An account inherits what
+// its channel says.
 import { z } from "zod";
 import { agentName, idField, placeKey, secretField } from "./fields.ts";
 import { inlineButtons, reactionLevel } from "./prompt.ts";
@@ -70,7 +71,9 @@ const replyToMode = z
     `Which answers quote what they answer: "first" (all, with their first message), "off" (where the agent wants it). Default: ${accountDefaults.replyToMode}.`,
   );
 
-/** What may be said of any shared place: a group, a topic, a server, a channel. What is absent is inherited. */
+/**
+ * What may be said of any shared place: a group, a topic, a server, a channel. What is absent is inherited.
+ */
 const place = {
   enabled: z.boolean().exactOptional().describe("false: nothing here is read. Default: true."),
   requireMention: z.boolean().exactOptional().describe("Answer only when mentioned. Default: true."),

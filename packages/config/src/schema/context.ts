@@ -1,4 +1,5 @@
-// agents.defaults.contextPruning, compaction, startupContext and contextLimits: how a long conversation fits a model's window.
+// agents.defaults.contextPruning, compaction, startupContext and contextLimits: how a long conversation fits
+// a model's window.
 import { z } from "zod";
 
 const unitsMs: { readonly [unit: string]: number } = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -1,9 +1,13 @@
-// Fields that several blocks use: secrets, platform ids, agent ids. Ids are strings always, because snowflakes exceed 2^53.
+// Fields that several blocks use: secrets, platform ids, agent ids. Ids are strings always, because
+// snowflakes exceed 2^53.
 import { isAgentId } from "@parley/protocol";
 import { z } from "zod";
 import { secret } from "../secret.ts";
 
-/** A string, or where to find one; references are resolved before the schema runs, so an object that is left is malformed. */
+/**
+ * A string, or where to find one; references are resolved before the schema runs, so an object that is left
+ * is malformed.
+ */
 export function secretField(description: string) {
   const reference = 'Or { env: "NAME" } or { file: "path" }.';
   return z

@@ -1,4 +1,5 @@
-// models.*: providers and what their models can do. Facts left out are filled from what the models package knows.
+// models.*: providers and what their models can do. Facts left out are filled from what the models package
+// knows.
 import { parseThinkingLevel, reasoningLevels, thinkingLevels } from "@parley/protocol";
 import { z } from "zod";
 import { modelRef, secretField } from "./fields.ts";

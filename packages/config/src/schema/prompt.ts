@@ -1,5 +1,5 @@
-// Keys that only the prompt reads: what is told to the agent about heartbeats, silence, speech, reactions, buttons and who owns it, and the
-// modules that may replace its workspace files.
+// Keys that only the prompt reads: what is told to the agent about heartbeats, silence, speech, reactions,
+// buttons and who owns it, and the modules that may replace its workspace files.
 import { z } from "zod";
 import { agentName, secretField } from "./fields.ts";
 

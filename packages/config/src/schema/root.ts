@@ -1,4 +1,5 @@
-// The whole file. Every key is described here and nowhere else; the JSON Schema and the example follow from it.
+// The whole file. Every key is described here and nowhere else; the JSON Schema and the example follow from
+// it.
 import { z } from "zod";
 import type { Secret } from "../secret.ts";
 import { agentsSchema } from "./agents.ts";
@@ -180,7 +181,10 @@ export const configSchema = z.strictObject({
     .describe("Logs."),
 });
 
-/** The file as the schema leaves it: defaults filled, accounts not yet merged. Every type of the config is taken from it. */
+/**
+ * The file as the schema leaves it: defaults filled, accounts not yet merged. Every type of the config is
+ * taken from it.
+ */
 export type ConfigFile = DeepReadonly<z.output<typeof configSchema>>;
 
 type DeepReadonly<Value> = Value extends Secret

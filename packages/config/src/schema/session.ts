@@ -1,4 +1,5 @@
-// session.*: which messages share a conversation, who is one person on several channels, and when a conversation begins anew.
+// session.*: which messages share a conversation, who is one person on several channels, and when a
+// conversation begins anew.
 import { dmScopes } from "@parley/protocol";
 import { z } from "zod";
 import { personId } from "./fields.ts";

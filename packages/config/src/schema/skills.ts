@@ -1,5 +1,5 @@
-// skills.*: where skills are found besides the workspace, what each of them is given, and how much of them the prompt may show. Which skills an
-// agent or a place may use stands with the agent and the place.
+// skills.*: where skills are found besides the workspace, what each of them is given, and how much of them
+// the prompt may show. Which skills an agent or a place may use stands with the agent and the place.
 import { z } from "zod";
 import { secretField } from "./fields.ts";
 
