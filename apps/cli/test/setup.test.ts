@@ -46,6 +46,14 @@ describe("without a terminal", () => {
     }
   });
 
+  test("asks for no key that stands in the environment", async () => {
+    const home = stateFolder(file);
+    const flags = ["--provider", "anthropic", "--discord-api-root", "http://127.0.0.1:1"];
+    const { err } = await parley(home, ["setup", ...flags], { env: { ANTHROPIC_API_KEY: "k" } });
+    expect(err).toContain("--discord-token: the bot");
+    expect(err).not.toContain("the key of anthropic");
+  });
+
   test("tries the bots' tokens, then writes them beside the config, whose comments stay", async () => {
     const root = await platforms();
     const home = stateFolder(file);
