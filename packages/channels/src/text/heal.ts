@@ -26,7 +26,7 @@ const blockOpening = /^[ \t]*(?:$|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
  */
 export function healPartial(markdown: string): string {
   const lines = markdown.split("\n");
-  const { fence, bodyLines } = readFences(lines);
+  const { fence, bodyLines, closedLines } = readFences(lines);
   const last = lines.at(-1) ?? "";
   if (fence !== null && bodyLines > 0) {
     const settled = partialFence.test(last) ? lines.slice(0, -1) : lines;
@@ -36,17 +36,23 @@ export function healPartial(markdown: string): string {
   if (fence !== null || undecidedLine.test(last)) lines[lines.length - 1] = "";
   const table = settledTable(lines);
   if (table !== null) return lines.slice(0, table.keep).join("\n");
-  let start = Math.max(0, lines.length - (lines.at(-1) === "" ? 2 : 1));
-  while (start > 0 && !blockOpening.test(lines[start] ?? "")) start -= 1;
+  if (closedLines === lines.length) return lines.join("\n");
+  let start = Math.max(closedLines, lines.length - (lines.at(-1) === "" ? 2 : 1));
+  while (start > closedLines && !blockOpening.test(lines[start] ?? "")) start -= 1;
   const settled = lines.slice(0, start);
   return [...settled, closeInline(lines.slice(start).join("\n"))].join("\n");
 }
 
-/** The fence that is open at the end, and how many lines follow its opening. */
-function readFences(lines: readonly string[]): { readonly fence: Fence | null; readonly bodyLines: number } {
+/** The fence that is open at the end, how many lines follow its opening, and how many lines the last closed one ends. */
+function readFences(lines: readonly string[]): {
+  readonly fence: Fence | null;
+  readonly bodyLines: number;
+  readonly closedLines: number;
+} {
   let fence: Fence | null = null;
   let bodyLines = 0;
-  for (const line of lines) {
+  let closedLines = 0;
+  for (const [index, line] of lines.entries()) {
     if (fence === null) {
       const [, prefix = "", marker] = fenceOpening.exec(line) ?? [];
       if (marker === undefined) continue;
@@ -55,10 +61,12 @@ function readFences(lines: readonly string[]): { readonly fence: Fence | null; r
       continue;
     }
     const closing: string | undefined = fenceClosing.exec(line)?.[1];
-    if (closing?.startsWith(fence.marker) === true) fence = null;
-    else bodyLines += 1;
+    if (closing?.startsWith(fence.marker) === true) {
+      fence = null;
+      closedLines = index + 1;
+    } else bodyLines += 1;
   }
-  return { fence, bodyLines };
+  return { fence, bodyLines, closedLines };
 }
 
 /**
