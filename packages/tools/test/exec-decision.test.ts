@@ -509,6 +509,30 @@ describe("the environment of a command", () => {
     });
   });
 
+  test("has each name of the host that is harmless and none beside them; the turn wins over the host, and both over the model", () => {
+    const harmless = "USER LOGNAME LANG LANGUAGE TZ LC_TIME LC_ALL".split(" ");
+    const settled = "PATH HOME SHELL TMPDIR XDG_RUNTIME_DIR".split(" ");
+    const others =
+      "AWS_SECRET_ACCESS_KEY PWD OLDPWD PATHS MYPATH LCX XDG_CONFIG_HOME SSH_AUTH_SOCK GIT_DIR EDITOR";
+    const host = (names: readonly string[]) =>
+      Object.fromEntries(names.map((name) => [name, `host's ${name}`]));
+    const kept = host([...harmless, ...settled]);
+    const all = { ...kept, ...host(others.split(" ")) };
+    const own = commandEnv(all, {}, {});
+    expect(
+      Object.keys(own)
+        .filter((name) => !name.startsWith("GIT_CONFIG_"))
+        .toSorted(),
+    ).toEqual([...harmless, ...settled, "TERM", "PARLEY_SHELL"].toSorted());
+    expect(own).toMatchObject(kept);
+    const asked = Object.fromEntries(harmless.map((name) => [name, "the model's"]));
+    expect(commandEnv(all, {}, asked)).toEqual(own);
+    expect(commandEnv({}, {}, asked)).toMatchObject(asked);
+    const turn = Object.fromEntries([...harmless, ...settled].map((name) => [name, "the turn's"]));
+    expect(commandEnv(all, turn, asked)).toMatchObject(turn);
+    expect(commandEnv(all, { TERM: "x", PARLEY_SHELL: "x" }, {})).toEqual(own);
+  });
+
   test.each(
     "PATH LD_PRELOAD DYLD_INSERT_LIBRARIES NODE_OPTIONS BASH_ENV ENV IFS GIT_SSH_COMMAND PYTHONSTARTUP PERL5OPT npm_config_script_shell PARLEY_HOME PAGER GIT_PAGER path EDITOR HTTPS_PROXY BASH_FUNC_ls%% SHELLOPTS".split(
       " ",

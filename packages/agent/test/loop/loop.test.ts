@@ -301,6 +301,13 @@ describe("caps", () => {
     const tools = [tool("read", "reads")];
     expect((await run(model(), { tools, input: { finalPass: true } })).end.finalText).toBe("It is 42.");
     expect((await run(model(), { tools })).end.finalText).toBe("");
+    const twice = scripted([
+      { text: "It may be 41.", calls: [{ name: "read" }] },
+      { text: "No: 42.", calls: [{ name: "read" }] },
+      {},
+      {},
+    ]);
+    expect((await run(twice, { tools, input: { finalPass: true } })).end.finalText).toBe("No: 42.");
   });
 
   it("keeps 8 KB of a result and 400 characters of an error, and spills the whole", async () => {
@@ -514,5 +521,29 @@ describe("a view", () => {
       { type: "text", text: "one" },
       { type: "text", text: "two" },
     ]);
+  });
+});
+
+it.each([
+  ["", []],
+  ["so f", [{ type: "text", text: "so f" }]],
+])("keeps of a stream that breaks off without an end what was said: %j", async (said, content) => {
+  const model: Model = {
+    ...scripted([]),
+    async *stream() {
+      if (said !== "") yield { type: "text", delta: said };
+    },
+  };
+  const { end } = await run(model);
+  expect(end.entries.at(-1)).toMatchObject({ type: "assistant", stop: "error", content });
+});
+
+it("names calls that come with one id again and again each in its own way, beside what was said", async () => {
+  const calls = Array.from({ length: 4 }, () => ({ name: "read", id: "a b" }));
+  const read = tool("read", "reads");
+  const { end } = await run(scripted([{ text: "looking", calls }, { text: "seen" }]), { tools: [read] });
+  expect(read.starts).toEqual(["a_b", "a_b_2", "a_b_3", "a_b_4"]);
+  expect(end.entries[1]).toMatchObject({
+    content: [{ type: "text", text: "looking" }, ...read.starts.map((id) => ({ type: "toolCall", id }))],
   });
 });

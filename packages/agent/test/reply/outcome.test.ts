@@ -117,6 +117,8 @@ describe("thinking", () => {
     ["<think>x</think><answer>Hi</answer>", "Hi"],
     ["<think>x <final>Hi</final>", "Hi"],
     ["<think>İİİ I must use <final> <FINAL>Hi</FINAL>\n", "Hi"],
+    ["````\n```\n<think>x</think>\n````\n<think>y</think>Hi", "````\n```\n<think>x</think>\n````\nHi"],
+    ["~~~\n```\n<think>x</think>\n~~~\nHi", "~~~\n```\n<think>x</think>\n~~~\nHi"],
     ["Write `<think>` first.", "Write `<think>` first."],
     ["```xml\n<think>x</think>\n```", "```xml\n<think>x</think>\n```"],
     ["~~~\n<think>x</think>\n~~~\nDone", "~~~\n<think>x</think>\n~~~\nDone"],

@@ -107,3 +107,12 @@ test("a secret is hidden inside JSON, JSON in JSON, a URL and hex", () => {
     expect(shown.toLowerCase()).not.toMatch(/canary|63616e617279|cr(?:é|%c3)/u);
   }
 });
+
+test("each of several secrets is hidden wherever it stands, also side by side and again on another line", () => {
+  const secrets = ["sk-canary-1234", "sk-canary-1234-long", "other-key-99"];
+  const text = secrets.concat(secrets, secrets.toReversed()).join(" and ");
+  expect(hideSecrets(`${text}\n${text}`, secrets)).toBe(
+    Array.from({ length: 2 }, () => Array.from({ length: 9 }, () => "[secret]").join(" and ")).join("\n"),
+  );
+  expect(hideSecrets(`other-key-99other-key-99`, secrets)).toBe("[secret][secret]");
+});

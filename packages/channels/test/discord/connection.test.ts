@@ -269,15 +269,23 @@ test("no session start left: it waits, and says so", async () => {
   await comes(isLive, 100).toBe(true);
 });
 
-test("few session starts left are spread out", async () => {
+test.each([
+  [1, 1],
+  [99, 1],
+  [100, 2],
+])("with %i session starts left, %i were made half a minute after a new one is due", async (left, made) => {
   await rig.channel.start(receive);
-  rig.fake.gateway.setStartLimit(1);
+  rig.fake.gateway.setStartLimit(left);
   rig.fake.gateway.forgetSessions();
   rig.fake.gateway.drop(4009);
   await expect.poll(isLive).toBe(false);
-  await rig.clock.advance(30_000);
-  expect(steps("identify")).toHaveLength(1);
-  await rig.clock.advance(300_000);
+  if (made === 2) await comes(() => steps("identify").length).toBe(2);
+  else {
+    await rig.clock.advance(30_000);
+    await rig.channel.typing?.({ channel: "discord", account: "default", kind: "channel", peer: rig.room });
+    expect(steps("identify")).toHaveLength(1);
+    await rig.clock.advance(300_000);
+  }
   await comes(isLive).toBe(true);
 });
 
