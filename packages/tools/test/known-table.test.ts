@@ -1,5 +1,6 @@
-// The table of vouched programs is signed twice: known-table.txt says what each does with every letter, every name and so many operands, and
-// no member of the table changes, comes or goes unseen. Whoever changes the table puts the lines that this test shows in place of the old ones.
+// known-table.txt signs the table of vouched programs a second time: it says what each program does with
+// every letter, every name and so many operands, so no member changes, comes or goes unseen. Whoever
+// changes the table puts the lines that this test shows in place of the old ones.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// What Parley vouches for, read off by trying: every letter, every long name that any program has, and so many operands. One line a program.
+// Reads off what Parley vouches for by trying every letter, every long name that any program has, and so
+// many operands: one line a program.
 import { gitForm } from "../src/exec/git-form.ts";
 import { isSafeFilter, knownForm, mayBeNamed } from "../src/exec/known-programs.ts";
 
@@ -31,7 +32,10 @@ function nameOf(program: string, name: string): string {
   return vouches(program, `--${name}=7`) ? `${name}=#` : "";
 }
 
-/** What is touched with none to four operands: `2r` reads two, `1w` writes one, `f` only files, `s` is a safe filter, `-` nobody vouches for. */
+/**
+ * What is touched with none to four operands: `2r` reads two, `1w` writes one, `f` only files, `s` is a safe
+ * filter, `-` nobody vouches for.
+ */
 function touched(
   program: string,
   operand: string,
