@@ -1,0 +1,204 @@
+// "Listed once" counted: one of each kind is added to a scratch copy, in no more places than AGENTS.md says, and the
+// copy is asked whether it is there wherever people meet it.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "../..");
+
+interface Addition {
+  /** As the first column of the table in AGENTS.md names it. */
+  readonly what: string;
+  /** Whole files, by path. */
+  readonly files: { readonly [file: string]: string };
+  /** What is written in front of a text that a file has already. */
+  readonly lines: readonly { readonly file: string; readonly before: string; readonly add: string }[];
+  /** Statements of a module in the scratch folder that name in `missing` where the new one is not found. */
+  readonly proof: string;
+}
+
+/** Ports for tables that only have to be made, not used. */
+const anything = `const anything = new Proxy(function () {}, {
+  get: (_target, key) => (key === Symbol.toPrimitive ? () => "" : anything),
+  apply: () => anything,
+});`;
+
+const commands = "apps/gateway/src/commands";
+const additions: readonly Addition[] = [
+  {
+    what: "a chat command",
+    files: {
+      [`${commands}/moon.ts`]: `// /moon: its phase.
+import type { PastLaneCommand } from "./chat-command.ts";
+
+export const moon: PastLaneCommand = {
+  name: "moon",
+  aliases: { luna: "" },
+  summary: "its phase",
+  place: "past-lane",
+  onlyTells: true,
+  run: async () => "full",
+};
+`,
+    },
+    lines: [
+      {
+        file: `${commands}/table.ts`,
+        before: "import { newConversation",
+        add: 'import { moon } from "./moon.ts";\n',
+      },
+      { file: `${commands}/table.ts`, before: "  compact,\n", add: "  moon,\n" },
+    ],
+    proof: `import { boundCommands } from "./${commands}/bound-commands.ts";
+import { knownCommands, parseCommand, tellingCommands } from "./apps/gateway/src/receive/command.ts";
+const bound = boundCommands({ skills: { menu: async () => [] } }, () => ({ agent: "main" }));
+const run = (name) => bound.runPastLane({ name, args: "" }, { owner: false });
+if (parseCommand("/luna")?.name !== "moon") missing.push("the parser");
+if (!knownCommands().includes("luna")) missing.push("the names that no skill may take");
+if (!tellingCommands.includes("moon")) missing.push("the commands that only tell");
+if (!(await run("help")).includes("/moon - its phase")) missing.push("/help");
+if ((await run("moon")) !== "full") missing.push("what runs commands");
+if (!(await bound.menu({ channel: "telegram", account: "a" })).some(({ name }) => name === "moon")) missing.push("the menu");`,
+  },
+  {
+    what: "a control method",
+    files: {},
+    lines: [
+      {
+        file: "packages/protocol/src/node-methods.ts",
+        before: '  "nodes.list": {',
+        add: '  "nodes.moon": {\n    scope: "read",\n    sessions: "none",\n    needs: "store",\n    params: z.object({}),\n    result: z.object({}),\n  },\n',
+      },
+      {
+        file: "apps/gateway/src/operator/operate.ts",
+        before: '    "nodes.list":',
+        add: '    "nodes.moon": async () => ({}),\n',
+      },
+    ],
+    proof: `import { methods } from "./packages/protocol/src/index.ts";
+import { storeHandlers } from "./apps/gateway/src/operator/table.ts";
+${anything}
+if (methods["nodes.moon"]?.needs !== "store") missing.push("the table of methods");
+if (!("nodes.moon" in storeHandlers({ configNow: anything, store: anything }))) missing.push("the handlers that need no daemon");`,
+  },
+  {
+    what: "a tool",
+    files: {
+      "packages/tools/src/tools/moon.ts": `// Looks at the moon.
+import { z } from "zod";
+import { defineTool, textResult } from "../define-tool.ts";
+import type { Tool } from "../tool.ts";
+
+export const moon = (): Tool =>
+  defineTool({
+    name: "moon",
+    summary: "Look at the moon",
+    description: "Looks at the moon.",
+    args: z.object({}),
+    effect: "reads",
+    run: async () => textResult("full"),
+  });
+`,
+    },
+    lines: [
+      {
+        file: "packages/tools/src/catalogue.ts",
+        before: "import { process }",
+        add: 'import { moon } from "./tools/moon.ts";\n',
+      },
+      {
+        file: "packages/tools/src/catalogue.ts",
+        before: '  entry("web_fetch"',
+        add: '  entry("moon", "Moon", "web", ["coding"], "reads", "Look at the moon", moon),\n',
+      },
+    ],
+    proof: `import { catalogue } from "./packages/tools/src/index.ts";
+const made = catalogue.find(({ id }) => id === "moon")?.make?.({});
+if (made?.name !== "moon") missing.push("the catalogue");`,
+  },
+  {
+    what: "a prompt section",
+    files: {
+      "packages/agent/src/prompt/sections/moon.ts": `// How to behave while the moon is full.
+import type { StableSection } from "../section.ts";
+
+export const moon: StableSection = {
+  id: "moon",
+  title: "Full Moon",
+  level: 2,
+  zone: "stable",
+  modes: ["full"],
+  priority: 30,
+  render: () => "Look up first.",
+  why: () => "always",
+};
+`,
+    },
+    lines: [
+      {
+        file: "packages/agent/src/prompt/order.ts",
+        before: "import { projectContext }",
+        add: 'import { moon } from "./sections/moon.ts";\n',
+      },
+      { file: "packages/agent/src/prompt/order.ts", before: "  projectContext,\n", add: "  moon,\n" },
+    ],
+    proof: `import { promptSections } from "./packages/agent/src/index.ts";
+if (!promptSections.some(({ id }) => id === "moon")) missing.push("the order of the prompt");`,
+  },
+];
+
+function memberOf(file: string): string {
+  return file.split("/").slice(0, 2).join("/");
+}
+
+function scratchCopy(files: readonly string[]): string {
+  const scratch = mkdtempSync(path.join(tmpdir(), "parley-additions-"));
+  onTestFinished(() => rmSync(scratch, { recursive: true, force: true }));
+  // The protocol reads the version there.
+  cpSync(path.join(root, "package.json"), path.join(scratch, "package.json"));
+  for (const member of new Set(files.map(memberOf))) {
+    mkdirSync(path.join(scratch, member), { recursive: true });
+    cpSync(path.join(root, member, "src"), path.join(scratch, member, "src"), { recursive: true });
+    cpSync(path.join(root, member, "package.json"), path.join(scratch, member, "package.json"));
+    symlinkSync(path.join(root, member, "node_modules"), path.join(scratch, member, "node_modules"));
+  }
+  return scratch;
+}
+
+/** The number that the table in AGENTS.md gives. */
+function placesOf(what: string): number {
+  const row = readFileSync(path.join(root, "AGENTS.md"), "utf8")
+    .split("\n")
+    .find((line) => line.startsWith(`| ${what} |`));
+  return Number(row?.split("|")[4]?.trim());
+}
+
+test.each(additions)(
+  "$what is added in as many places as AGENTS.md says",
+  ({ what, files, lines, proof }) => {
+    const places = new Set([...Object.keys(files), ...lines.map(({ file }) => file)]);
+    expect(places.size).toBe(placesOf(what));
+    const scratch = scratchCopy([...places]);
+    for (const [file, text] of Object.entries(files)) writeFileSync(path.join(scratch, file), text);
+    for (const { file, before, add } of lines) {
+      const text = readFileSync(path.join(scratch, file), "utf8");
+      expect(text.split(before)).toHaveLength(2);
+      writeFileSync(
+        path.join(scratch, file),
+        text.replace(before, () => add + before),
+      );
+    }
+    writeFileSync(
+      path.join(scratch, "proof.mjs"),
+      `const missing = [];\n${proof}\nconsole.log(JSON.stringify(missing));\n`,
+    );
+    const asked = spawnSync(process.execPath, ["--disable-warning=ExperimentalWarning", "proof.mjs"], {
+      cwd: scratch,
+      encoding: "utf8",
+    });
+    expect(asked.stderr).toBe("");
+    expect(JSON.parse(asked.stdout)).toEqual([]);
+  },
+);
