@@ -1,4 +1,4 @@
-// Chats that a platform will not let us write to: known over a restart, each for itself, until they write again.
+// Chats that a platform will not let us write to: known over a restart, each alone, until they write again.
 import { type Address, silentLog } from "@parley/protocol";
 import { sqliteStore, type SqliteStore } from "@parley/store";
 import { virtualClock } from "@parley/testkit";

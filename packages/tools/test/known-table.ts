@@ -17,7 +17,7 @@ const argvOf = (program: string, args: readonly string[]): readonly string[] => 
 const vouches = (program: string, ...args: readonly string[]): boolean =>
   knownForm(argvOf(program, args)) !== null;
 
-/** As a grammar writes it: `f` alone, `f#` with a number, `f:` with a text, `f?` with a text that must be attached. */
+/** As a grammar writes it: `f` alone, `f#` with a number, `f:` with a text, `f?` with an attached text. */
 function letterOf(program: string, letter: string): string {
   const hasText = vouches(program, `-${letter}=x`);
   if (vouches(program, `-${letter}`)) return hasText ? `${letter}?` : letter;
@@ -105,7 +105,7 @@ function findLine(program: string, names: readonly string[]): string {
   return `${program} | ${names.filter((name) => lineOf(name) === program).join(" ")}`;
 }
 
-/** All long names of the lines about the same kind of program: git's commands, find's words, or the others'. */
+/** All long names of the lines about the same kind of program: commands of git, words of find, or others. */
 export function namesBeside(program: string, lines: readonly string[]): string[] {
   const kind = kindOf(program);
   const beside = lines.filter((line) => kindOf(line) === kind);

@@ -43,7 +43,7 @@ export function healPartial(markdown: string): string {
   return [...settled, closeInline(lines.slice(start).join("\n"))].join("\n");
 }
 
-/** The fence that is open at the end, how many lines follow its opening, and where the last closed one ended. */
+/** The fence that is open at the end, the lines after its opening, and where the last closed one ended. */
 function readFences(lines: readonly string[]): {
   readonly fence: Fence | null;
   readonly bodyLines: number;
