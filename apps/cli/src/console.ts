@@ -1,4 +1,4 @@
-// Where a command reads and writes: results on standard output, everything else on standard error.
+// Gives commands their input and output: results go to standard output, everything else to standard error.
 import type { Readable, Writable } from "node:stream";
 import type { Env } from "@parley/config";
 import { printable, systemIds } from "@parley/protocol";

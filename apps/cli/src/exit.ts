@@ -1,4 +1,5 @@
-// How a command ends. The codes are part of the interface: scripts and service managers read them.
+// Defines how a command ends. The exit codes are part of the interface: scripts and service managers read
+// them.
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2, config: 78 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -1,5 +1,4 @@
-// Where the gateway's program lies, for the commands that run it: beside this one, as a source or in a
-// bundle.
+// Finds the gateway's program for the commands that run it: beside this one, as a source or in a bundle.
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 

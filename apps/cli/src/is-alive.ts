@@ -1,4 +1,4 @@
-// Whether there is a process of this number that still runs, whoever's it is.
+// Tells whether a process with this number still runs, whoever owns it.
 import { readFileSync } from "node:fs";
 
 export function isAlive(pid: number): boolean {

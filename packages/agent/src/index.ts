@@ -1,4 +1,5 @@
-// The agent: its loop, the prompt compiler, the workspace files it is made from, and the parser of its replies.
+// Exports the agent: its loop, the prompt compiler, the workspace files that it is made from, and the parser
+// of its replies.
 export { promptBudget } from "./prompt/budget.ts";
 export { type CompiledPrompt, compile, hashOf } from "./prompt/compile.ts";
 export { diff, explain, type PromptDiff, type PromptExplanation } from "./prompt/explain.ts";

@@ -1,4 +1,4 @@
-// How a value from outside (a path, a name, a description) enters the prompt: as one bounded line that cannot
+// Puts a value from outside (a path, a name, a description) into the prompt as one bounded line that cannot
 // pose as structure. CVE-2026-27001 was a workspace path with line breaks put raw into a system prompt.
 
 // C0, C1, line and paragraph separators, bidirectional controls, zero-width characters, byte order mark.

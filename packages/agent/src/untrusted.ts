@@ -1,6 +1,6 @@
-// How text from outside enters the prompt: as a block that reads as quoted matter, or as lines of a message.
-// It can neither close its fence, nor open another, nor speak the chat template's own tokens, nor hide
-// anything. Short texts on one line of ours are `label`s (protocol).
+// Puts outside text into the prompt as a block of quoted matter or as lines of a message. Such text can
+// neither close its fence, nor open another, nor use the chat template's own tokens, nor hide anything. Short
+// texts on one line of ours are `label`s (protocol).
 
 /** How fences begin and end; the outbound sanitizer knows them too. */
 export const fenceOpen = "<<<BEGIN_PARLEY_";

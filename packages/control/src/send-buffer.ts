@@ -1,17 +1,17 @@
-// What goes out on one socket, within bounds (I9). The buffer of a client that does not read is watched: what may be dropped is dropped
-// beyond a soft limit, durable events wait in the log, and a client that takes nothing for half a minute is closed and may resume later.
+// Sends frames on one socket within bounds (I9). Beyond a soft limit shown events are dropped and durable
+// ones wait in the log; a client that reads nothing for half a minute is closed and may resume later.
 import type { WebSocket } from "ws";
 import type { Clock } from "@parley/protocol";
 
-/** Sent to a client that cannot keep up: "try again later" (RFC 6455 registry). */
+/** Close code for a client that cannot keep up: "try again later" (RFC 6455 registry). */
 const slowClose = 1013;
 
 export interface SendBufferLimits {
-  /** Bytes in the buffer from which on shown events are dropped and durable ones wait. */
+  /** Buffered bytes beyond which shown events are dropped and durable ones wait. */
   readonly softBytes: number;
-  /** Bytes in the buffer at which the client is closed, when more is to be sent: one answer may be larger than that. */
+  /** Buffered bytes at which the next send closes the client; a single answer may be larger. */
   readonly hardBytes: number;
-  /** Longest time without any byte taken. */
+  /** Longest time in which the client may take no byte. */
   readonly stalledMs: number;
 }
 
@@ -22,18 +22,18 @@ const sendBufferLimits: SendBufferLimits = {
 };
 
 export interface SendBuffer {
-  /** Queued; beyond the hard limit the client is closed in its place. */
+  /** Queues the frame; beyond the hard limit closes the client instead. */
   send(frame: string): void;
-  /** Dropped when the client lags. */
+  /** Sends the frame, or drops it when the client lags. */
   offer(frame: string): void;
-  /** Resolves when there is room below the soft limit, or the socket is gone. */
+  /** Resolves when the buffer is below the soft limit, or the socket is gone. */
   room(): Promise<void>;
-  /** Called now and then: closes a client that takes nothing. */
+  /** Call it now and then: it closes a client that takes nothing. */
   checkProgress(): void;
   close(code: number, reason: string): void;
 }
 
-/** Time in which a client may answer a close before the socket is cut. */
+/** Time for the client to answer a close before the socket is cut. */
 const closeGraceMs = 2_000;
 
 export function socketSendBuffer(
@@ -53,7 +53,7 @@ export function socketSendBuffer(
   socket.once("close", wakeWaiting);
 
   function close(code: number, reason: string): void {
-    // Once: a client that goes on sending what closes it must not pile up timers.
+    // Only the first close counts: a client that keeps sending what closes it must not pile up timers.
     if (socket.readyState === socket.CLOSED || closing) return;
     closing = true;
     socket.close(code, reason);

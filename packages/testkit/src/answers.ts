@@ -1,4 +1,4 @@
-// How a fake platform answers over HTTP: listening, JSON, and the answers that go wrong on purpose.
+// Answers over HTTP for the fake platforms: listening, JSON, and answers that go wrong on purpose.
 import type { Server, ServerResponse } from "node:http";
 import { type Clock, sleep } from "@parley/protocol";
 import type { Trouble } from "./faults.ts";

@@ -1,11 +1,14 @@
-// Ends the processes that tests start and leave behind: redis-server, a browser, a daemon. It hears of every child from
-// Node itself, so that no helper has to think of it. A watcher process is told their ids; it ends them when the pipe to
-// the test worker breaks, which happens however the worker dies.
+// Ends the processes that tests start and leave behind: redis-server, a browser, a daemon. It hears of every
+// child from Node itself, so that no helper has to think of it. A watcher process is told their ids; it ends
+// them when the pipe to the test worker breaks, which happens however the worker dies.
 import { type ChildProcess, spawn } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
 import type { Writable } from "node:stream";
 
-/** Lines "+ <pid>" and "- <pid>" until the pipe ends; then what is left is killed, each with the group it leads. */
+/**
+ * Lines "+ <pid>" and "- <pid>" until the pipe ends; then what is left is killed, each with the group it
+ * leads.
+ */
 const watcher = `
 trap '' INT TERM HUP
 pids=

@@ -4,8 +4,9 @@ import type { Clock, Ids } from "@parley/protocol";
 
 export interface VirtualClock extends Clock {
   /**
-   * Moves time forward by `byMs` and runs the timers that fall due, each at its own instant and in order (equal instants: first armed, first run).
-   * Work that the timers set off gets room between two instants, so a chain of `after` calls inside the span runs whole.
+   * Moves time forward by `byMs` and runs the timers that fall due, each at its own instant and in order
+   * (equal instants: first armed, first run). Work that the timers set off gets room between two instants, so
+   * a chain of `after` calls inside the span runs whole.
    */
   advance(byMs: number): Promise<void>;
   /** Steps to the next timer, if there is one, and runs what is due then. False when no timer is armed. */
@@ -20,8 +21,9 @@ export interface VirtualClockOptions {
   /** Wall time at the start, milliseconds since the epoch. */
   readonly startMs?: number;
   /**
-   * Gives other work its turn between two instants. By default four turns of the event loop: enough for promise chains and for
-   * node:sqlite; real sockets need more, and tests with sockets wait for what they expect instead.
+   * Gives other work its turn between two instants. By default four turns of the event loop: enough for
+   * promise chains and for node:sqlite; real sockets need more, and tests with sockets wait for what they
+   * expect instead.
    */
   readonly settle?: () => Promise<void>;
 }
@@ -87,7 +89,10 @@ export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
   };
 }
 
-/** Ids that are the same for the same seed, in the order they are asked for. `uuid` has the form of a version 4 UUID. */
+/**
+ * Ids that are the same for the same seed, in the order they are asked for. `uuid` has the form of a version
+ * 4 UUID.
+ */
 export function seededIds(seed: number): Ids {
   const chance = seededChance(seed);
   const hex = (length: number): string =>
@@ -101,7 +106,10 @@ export function seededIds(seed: number): Ids {
   };
 }
 
-/** Numbers in [0, 1) by a multiplicative congruential generator (Lehmer; multiplier 48271 and modulus 2^31 - 1, Park and Miller 1993). */
+/**
+ * Numbers in [0, 1) by a multiplicative congruential generator (Lehmer; multiplier 48271 and modulus 2^31 -
+ * 1, Park and Miller 1993).
+ */
 function seededChance(seed: number): () => number {
   const modulus = 2_147_483_647;
   let state = (Math.abs(Math.trunc(seed)) % (modulus - 1)) + 1;

@@ -1,6 +1,6 @@
-// What models write that is not for people, in the spellings that have been seen or could be, and what people
-// are told about such things. One list for the parser and for every surface: nothing of `hidden` may be
-// shown, nothing of `shown` may be missing.
+// Lists what models write that is not for people, in the spellings that have been seen or could be, and what
+// people are told about such things. The parser and every surface share it: nothing of `hidden` may be shown,
+// nothing of `shown` may be missing.
 
 /** Stands in every thought of the corpus. */
 export const innerMark = "s3cret plan";

@@ -1,7 +1,6 @@
-// What a test gets when it imports "fast-check": the library with one seed for every property, so that a run
-// of the tests draws the same cases as the run before. vitest.config.ts puts it in fast-check's place.
-// PARLEY_SEED=<n> draws other cases, PARLEY_SEED=random new ones in each run; a property that fails prints
-// its seed.
+// Replaces "fast-check" in tests: the library with one seed for every property, so that a run draws the same
+// cases as the run before. vitest.config.ts puts it in place. PARLEY_SEED=<n> draws other cases,
+// PARLEY_SEED=random new ones in each run; a failing property prints its seed.
 import fc from "fast-check";
 
 const asked = process.env["PARLEY_SEED"] ?? "1";

@@ -1,6 +1,6 @@
-// What the factories of tools are handed: stable facts of the agent and its place, and small ports to the
-// rest of Parley. Nothing here may change a schema or a description from turn to turn (I12): what varies more
-// often reaches a tool by its scope or through a port.
+// Defines what tool factories receive: stable facts of the agent and its place, and small ports to the rest
+// of Parley. Nothing here may change a schema or description from turn to turn (I12): what varies more often
+// reaches a tool by its scope or through a port.
 import type { Clock, JsonObject, Json } from "@parley/protocol";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";

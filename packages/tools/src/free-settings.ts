@@ -1,6 +1,6 @@
-// What an owner's agent may change about itself: how it speaks and when, and which of the models that the
-// operator named it uses. The list is short, and everything that is not on it is the operator's, so that a
-// new key is protected until somebody puts it here on purpose.
+// Lists the settings that an owner's agent may change about itself: how and when it speaks, and which of the
+// operator's models it uses. The list is short and everything else is the operator's, so a new key is
+// protected until somebody adds it here on purpose.
 import type { Json, JsonObject } from "@parley/protocol";
 
 export interface FreeSetting {

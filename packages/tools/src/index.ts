@@ -1,4 +1,4 @@
-// The agent's hands: what a tool is, and each tool in a file of its own.
+// Exports the agent's tools: the type of a tool, and each tool from a file of its own.
 import type { Clock } from "@parley/protocol";
 import { append } from "./rehearsal/append.ts";
 import { echo } from "./rehearsal/echo.ts";

@@ -1,6 +1,5 @@
-// What an agent would change about itself that only the operator may change: everything that `freeSettings`
-// does not name. Compared by result, not by request: whatever spelling, alias or deletion brought a
-// difference about.
+// Finds changes to settings that only the operator may change: all that `freeSettings` does not name. It
+// compares results, not requests, so no spelling, alias or deletion gets around it.
 import type { Json, JsonObject } from "@parley/protocol";
 import { freeSettings, type FreeSetting } from "./free-settings.ts";
 

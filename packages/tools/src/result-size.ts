@@ -1,5 +1,5 @@
-// How much text a tool says at once. The loop cuts what is longer in the middle, so a tool that can page or
-// point to a file stays below.
+// Limits how much text a tool returns at once. The loop cuts longer text in the middle, so a tool that can
+// page or name a file stays below.
 
 const defaultBytes = 8_192;
 /** For what a tool says beside the text: how to go on, how it ended. */

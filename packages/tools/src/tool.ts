@@ -1,4 +1,4 @@
-// What a tool is. A tool takes its ports as arguments of its factory; the loop validates arguments before
+// Defines a tool. A tool takes its ports as arguments of its factory; the loop validates arguments before
 // `run`.
 import type { ImageContent, JsonObject, SessionKey, TextContent } from "@parley/protocol";
 import type { ExecAction } from "./exec/exec-action.ts";

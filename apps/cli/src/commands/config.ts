@@ -1,5 +1,5 @@
-// `parley config get|set|unset|validate|schema|file`: the config file in an operator's hands, also while it
-// is broken and nothing runs.
+// Implements `parley config get|set|unset|validate|schema|file`, also while the config file is broken and
+// nothing runs.
 import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import {

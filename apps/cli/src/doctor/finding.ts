@@ -1,5 +1,5 @@
-// What the doctor finds. Each finding says what to do; some can be mended by the doctor, again and again with
-// the same end.
+// Defines a finding of the doctor. Each says what to do; some the doctor can repair itself, and repeating the
+// repair does no harm.
 
 export interface Finding {
   /** Stable: scripts look for it. */

@@ -1,4 +1,4 @@
-// Who can reach, read or order what: the settings that let more in than most people mean.
+// Checks who can reach, read or order what: settings that let in more than most people mean.
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isLoopbackBind, tokenWeakness, type Config, type Places } from "@parley/config";

@@ -1,4 +1,4 @@
-// What setup needs to know, wherever it comes from: flags, the environment, or a person at a terminal. Pure.
+// Collects setup's answers from flags, the environment, or a person at a terminal. Pure.
 import type { Env } from "@parley/config";
 
 export interface SetupFlags {

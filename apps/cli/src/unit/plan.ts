@@ -1,4 +1,4 @@
-// What a service runs and where its file lies, decided before anything is written.
+// Plans a service before anything is written: the program that it runs and the place of its file.
 import { homedir, userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { placesIn, type Env } from "@parley/config";

@@ -1,12 +1,12 @@
-// What the gateway warns of when it takes up a config that is valid and yet does not do what its author expects: names
-// that nothing bears, and spending limits that cannot hold.
+// Warns of a valid config that does not do what its author expects: names that match nothing, and spending
+// limits that cannot hold.
 import type { Config } from "@parley/config";
 import type { Models } from "@parley/models";
 import type { Log } from "@parley/protocol";
 import type { SkillRegistry } from "@parley/runner";
 import { catalogue, unknownPatterns } from "@parley/tools";
 
-/** `toolNames`: also those that stand in no catalogue. */
+/** `toolNames`: also tools outside the catalogue. */
 export async function warnOfConfig(
   config: Config,
   parts: {
@@ -24,12 +24,15 @@ export async function warnOfConfig(
 }
 
 interface MisspeltTool {
-  /** The place of the rules in the config, with dots. */
+  /** The rules' place in the config, as a dotted path. */
   readonly at: string;
   readonly pattern: string;
 }
 
-/** Rules that name no tool: a tool that was to be taken away is still there. `more`: tools of no catalogue. */
+/**
+ * Finds rules that name no tool: a tool that was meant to be denied still exists. `more`: tools outside the
+ * catalogue.
+ */
 export function misspeltTools(
   { tools, agents, channels }: Config,
   more: readonly string[],
@@ -61,11 +64,13 @@ function wordsOf(list: unknown): readonly string[] {
 
 interface MisspeltSkill {
   readonly name: string;
-  /** Those that there are. */
+  /** The bundled skills that exist. */
   readonly bundled: readonly string[];
 }
 
-/** Names in skills.allowBundled that no bundled skill bears; none where the bundled skills are off altogether. */
+/**
+ * Finds names in skills.allowBundled that no bundled skill has; none where bundled skills are off altogether.
+ */
 export async function misspeltSkills(
   { skills, agents }: Config,
   registry: Pick<SkillRegistry, "survey">,
@@ -90,8 +95,8 @@ interface UncappedModel {
 }
 
 /**
- * The models that an agent's limit in dollars cannot hold, because nobody knows their price: the agent's own and
- * those that people may choose. The rehearsal costs nothing.
+ * Finds models that an agent's dollar limit cannot hold because their price is unknown: the agent's own and
+ * those that people may choose. The rehearsal model costs nothing.
  */
 export function uncappedModels(
   { agents: { defaults, list } }: Config,

@@ -1,4 +1,4 @@
-// How this browser proves who it is: a device token kept here, or the login code of the link that opened the
+// Proves this browser's identity: by a device token kept here, or the login code of the link that opened the
 // page.
 
 /**

@@ -1,5 +1,5 @@
-// What the page shows, as one value. Messages are kept by seq, so that replay, history and live events may
-// overlap without doubles.
+// Holds the page's state as one value. Messages are kept by seq, so that replay, history and live events may
+// overlap without duplicates.
 import type { ChatMessage, EventPayloads } from "@parley/protocol";
 import type { Unsent } from "./outbox.ts";
 

@@ -1,4 +1,4 @@
-// How the page is laid out; colours come from page.css.
+// Lays out the page; colours come from page.css.
 import { css } from "lit";
 
 export const pageStyles = css`

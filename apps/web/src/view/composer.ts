@@ -1,5 +1,5 @@
-// Where one writes. Enter sends, Shift+Enter breaks the line; writing goes on while the agent works or the
-// line is down.
+// Lets a person write. Enter sends, Shift+Enter breaks the line; writing works on while the agent works or
+// the line is down.
 import { css, html, LitElement, nothing, type TemplateResult } from "lit";
 import { controlStyles } from "./chat-page-styles.ts";
 

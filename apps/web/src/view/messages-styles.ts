@@ -1,4 +1,4 @@
-// How messages look.
+// Styles messages.
 import { css } from "lit";
 
 export const messageStyles = css`

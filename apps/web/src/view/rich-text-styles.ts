@@ -1,4 +1,4 @@
-// How an answer's own markup looks.
+// Styles an answer's own markup.
 import { css } from "lit";
 
 export const richTextStyles = css`

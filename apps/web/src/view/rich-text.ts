@@ -1,6 +1,6 @@
-// What an answer's HTML needs to be used and cannot bring along, because it is made of text only: a button
-// that copies a code block, and spoilers that open. Works on finished messages; what is added is made here,
-// never taken from the answer.
+// Adds what an answer's HTML needs but cannot bring, because it is made of text only: a copy button for code
+// blocks, and spoilers that open. It works on finished messages, and never takes what it adds from the
+// answer.
 
 const copyLabel = "Copy";
 

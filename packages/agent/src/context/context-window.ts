@@ -1,7 +1,7 @@
 // Keeps what a model is shown within its window, for one turn: prunes when that costs no cache, compacts when
-// pruning is not enough, and squeezes when a summary cannot be had. Everything it shows is a view; a summary
-// is one more entry at the log's end (I11). What it knows of the past comes from the log alone, so a resumed
-// turn decides as the first one did.
+// pruning is not enough, and force-fits the view when no summary can be had. It only makes views; a summary
+// is one more entry at the log's end (I11). It knows the past from the log alone, so a resumed turn decides
+// as the first one did.
 import type { AssistantEntry, Clock, Entry, Log, SummaryEntry, Usage } from "@parley/protocol";
 import { addUsage, noUsage } from "@parley/protocol";
 import type { Fitted, LoopContext, Prepared } from "../loop/context-port.ts";
@@ -19,25 +19,25 @@ export interface ContextWindowOptions {
   readonly history: readonly Placed[];
   /** Seq of the session's last entry; the turn's own entries follow it. */
   readonly lastSeq: number;
-  /** Of the model, tokens. */
+  /** The model's window in tokens. */
   readonly windowTokens: number;
   readonly maxTokens: number;
-  /** System prompt and tools. */
+  /** Tokens of the system prompt and the tools. */
   readonly overheadTokens: number;
   readonly pruning: PruningSettings;
   readonly compaction: CompactionSettings;
-  /** Through here the last call saw its view pruned. */
+  /** The last call saw its view pruned through this seq. */
   readonly prunedThroughSeq: number;
   /** Asks a model for a summary. */
   readonly summarise: (
     input: Omit<SummaryInput, "cacheKey" | "mark">,
     signal: AbortSignal,
   ) => Promise<Summarised>;
-  /** What is repeated of AGENTS.md with a summary; empty for nothing. */
+  /** Returns the sections of AGENTS.md to repeat with a summary; empty for none. */
   readonly pinnedSections: () => Promise<string>;
   /**
-   * Lets the model save what should outlast the conversation. `cycle` names the stretch between two
-   * compactions; the port keeps to once.
+   * Lets the model save what should outlast the conversation, once per `cycle`, the stretch between two
+   * compactions.
    */
   readonly flush: (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage>;
   readonly clock: Pick<Clock, "now">;
@@ -46,8 +46,8 @@ export interface ContextWindowOptions {
 
 export interface ContextWindow extends LoopContext {
   /**
-   * Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary:
-   * "nothing" is there to compact, or the model's failure.
+   * Compacts now, whatever the size, because a person asks for it. `reason` says why there is no summary:
+   * "nothing" to compact, or the model's failure.
    */
   compact(
     entries: readonly Entry[],
@@ -56,29 +56,29 @@ export interface ContextWindow extends LoopContext {
   ): Promise<Prepared & { readonly reason?: string }>;
   /** Tokens of the view, by our estimate and the provider's last count. */
   tokens(entries: readonly Entry[]): number;
-  /** To be handed to the next turn's keeper. */
+  /** Seq to hand to the next turn's context window. */
   prunedThroughSeq(): number;
 }
 
-/** The reserve never takes more of a window than this. */
+/** The reserve takes at most this share of a window. */
 const mostReserveShare = 0.25;
-/** Of what the window leaves for the conversation: the part that stays word for word, and the summary. */
+/** Shares of the conversation's room: what stays word for word, and the summary. */
 const keepShare = 0.5;
 const summaryShare = 0.25;
-/** Of the window that a question for a summary may take. */
+/** Share of the window that a question for a summary may take. */
 const askShare = 0.6;
 const summaryChars = { least: 1_200, most: 16_000 } as const;
-/** Of a window too small for the usual distance between flush and compaction. */
+/** Distance between flush and compaction in a small window, as a share of it. */
 const flushShare = 0.1;
 /**
- * Beyond this much of it a request is squeezed before it is refused; the rest is for the answer and for what
- * we count wrong.
+ * Beyond this share a request is force-fitted before it is sent; the rest is for the answer and for
+ * miscounting.
  */
 const fullShare = 0.95;
 const leastAnswerTokens = 256;
-/** A history of so many entries or bytes is compacted however large the window is (I9). */
+/** A history with so many entries or bytes is compacted however large the window is (I9). */
 export const longLog = { entries: 1_000, bytes: 4_000_000 } as const;
-/** Shorter requests that are tried after the provider refused one: a compacted one, then a squeezed one. */
+/** Shorter requests to try after the provider refused one: first a compacted one, then a force-fitted one. */
 const mostRecoveries = 2;
 
 export function openContextWindow(options: ContextWindowOptions): ContextWindow {
@@ -86,19 +86,16 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
   const limitTokens =
     windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
   let prunedThrough = options.prunedThroughSeq;
-  /**
-   * Through where each request of this turn was shown pruned, by how many entries there were when it was
-   * made.
-   */
+  /** For each request of this turn, the seq it was pruned through, by its number of entries. */
   const requests: { readonly entries: number; readonly markSeq: number }[] = [];
-  /** How much more than our estimate the provider counts, at least; learnt from its refusals. */
+  /** The provider counts at least this much more than our estimate; learnt from its refusals. */
   let leastScale = 1;
-  /** What the last request left for its answer; providers count it with the prompt. */
+  /** What the last request left for its answer, in tokens; providers count it with the prompt. */
   let answerTokens = 0;
   let fitShare = fullShare;
   let recoveries = 0;
   let recoveredAt = -1;
-  /** A compaction that did not help is not tried again before the view was small once. */
+  /** A compaction that did not help is not tried again until the view was small once. */
   let armed = true;
 
   const place = (entries: readonly Entry[]): readonly Placed[] =>
@@ -106,7 +103,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
       (entry, at) => options.history[at] ?? { seq: options.lastSeq + 1 + at - options.history.length, entry },
     );
 
-  /** Summary first, then what came after it, the part up to the mark pruned. */
+  /** Puts the summary first, then what came after it, pruned up to the mark. */
   function viewOfLog(placed: readonly Placed[], markSeq: number): readonly Entry[] {
     const { summary, tail } = liveHistory(placed);
     const older = tail.filter(({ seq }) => seq <= markSeq);
@@ -119,8 +116,8 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
   }
 
   /**
-   * The provider's own count of the last request against our estimate of it; a request before the last
-   * summary says nothing any more.
+   * Compares the provider's count of the last request with our estimate; a request before the last summary no
+   * longer counts.
    */
   function scaleOf(placed: readonly Placed[]): number {
     const { summary } = liveHistory(placed);
@@ -129,7 +126,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
     );
     const last = placed[at]?.entry;
     if (last?.type !== "assistant") return leastScale;
-    // What has been pruned since was still counted.
+    // What was pruned later was still counted then.
     const markSeq = requests.findLast(({ entries }) => entries <= at)?.markSeq ?? options.prunedThroughSeq;
     const asked = overheadTokens + tokensOfAll(viewOfLog(placed.slice(0, at), markSeq));
     return Math.max(leastScale, Math.min(promptTokens(last), windowTokens) / Math.max(1, asked));
@@ -149,7 +146,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
     return last?.type === "assistant" && options.clock.now() - last.atMs >= pruning.ttlMs;
   }
 
-  /** A view that a side question can carry along. */
+  /** A view short enough for a side question. */
   const fittingView = (placed: readonly Placed[], scale: number): readonly Entry[] =>
     forceFitted(viewOfLog(placed, prunedThrough), scale, limitTokens / windowTokens);
 
@@ -167,11 +164,11 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
 
   interface How {
     readonly scale: number;
-    /** Cut off three quarters at least, also where all of it would fit. */
+    /** Cuts off at least three quarters, even where all of it would fit. */
     readonly most?: boolean;
     readonly signal: AbortSignal;
     readonly focus?: string;
-    /** Of the running turn; absent when none runs. */
+    /** First seq of the running turn; absent when none runs. */
     readonly turnFrom?: number;
   }
 
@@ -236,7 +233,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
       coolAndPrune(placed);
       let tokens = sized(viewOfLog(placed, prunedThrough), scale);
       if (tokens > limitTokens && pruning.mode !== "off") {
-        // The cache is lost either way: pruning is the cheaper loss.
+        // The cache is lost either way, and pruning is the cheaper loss.
         prunedThrough = placed.at(-1)?.seq ?? 0;
         tokens = sized(viewOfLog(placed, prunedThrough), scale);
       }

@@ -1,5 +1,5 @@
-// The words of the silent turn before a compaction: what is worth keeping beyond this conversation goes into
-// the day's notes.
+// Words the silent turn before a compaction, in which the model writes what is worth keeping into the day's
+// notes.
 import type { UserEntry } from "@parley/protocol";
 import { silentToken } from "../prompt/control-tokens.ts";
 

@@ -1,15 +1,15 @@
-// When nothing else helps: a view cut to a number of tokens without asking anybody. Texts are shortened, the
-// oldest parts of the conversation are left out, and the model is told so. A view only; the transcript keeps
-// everything (I11), and pairs stay pairs.
+// Cuts a view to a number of tokens without asking a model, as the last resort. It shortens texts, leaves out
+// the oldest parts of the conversation, and tells the model so. Only the view changes (I11), and pairs stay
+// pairs.
 import type { AssistantContent, Entry, ImageContent, Json, JsonObject, TextContent } from "@parley/protocol";
 import { excerpt } from "./summary-prompt.ts";
 
-/** Rounds of shortening: most characters of one text in each. */
+/** Most characters of one text in each round of shortening. */
 const roundsChars = [4_000, 1_500, 400] as const;
 const leftOut =
   "[Parley: earlier parts of this conversation are left out here, they did not fit. Say so if they are needed.]";
 
-/** The first view that fits `maxTokens`; the tightest one when none does. */
+/** Returns the first view that fits `maxTokens`, or the tightest one. */
 export function forceFit(
   entries: readonly Entry[],
   maxTokens: number,
@@ -20,7 +20,7 @@ export function forceFit(
   let view = entries;
   for (const maxChars of roundsChars) {
     const newest = entries.findLastIndex((entry) => entry.type === "user");
-    // What is being answered is shortened last.
+    // The message that is being answered is shortened last.
     const last = maxChars === roundsChars.at(-1);
     view = entries.map((entry, at) => (at === newest && !last ? entry : shortened(entry, maxChars)));
     view = withoutOldest(view, maxTokens, sizeOf);
@@ -29,10 +29,7 @@ export function forceFit(
   return view;
 }
 
-/**
- * Leaves out whole parts from the front, each from one message or answer to the next, but not the newest
- * message or the last part.
- */
+/** Leaves out whole parts from the front, but not the newest message or the last part. */
 function withoutOldest(
   entries: readonly Entry[],
   maxTokens: number,
@@ -59,7 +56,7 @@ function withoutOldest(
   return [...summary, note, ...parts.flatMap((part, at) => (gone.has(at) ? [] : part))];
 }
 
-/** An answer stands with the results of its calls. */
+/** Keeps an answer together with the results of its calls. */
 function partsOf(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const parts: Entry[][] = [];
   for (const entry of entries) {

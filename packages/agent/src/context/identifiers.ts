@@ -1,5 +1,5 @@
-// What a summary must not lose or alter: names that only work letter by letter. Found by form, bounded,
-// newest first.
+// Finds identifiers that a summary must not lose or alter because they only work letter by letter. They are
+// found by form, bounded, newest first.
 
 const forms: readonly RegExp[] = [
   /\bhttps?:\/\/[^\s<>"')\]]{1,300}/g,
@@ -15,10 +15,10 @@ const forms: readonly RegExp[] = [
 
 const longestChars = 200;
 
-/** Only so much of the end is looked through: what is older has been superseded or said again. */
+/** Only this much of the end is searched: older identifiers were superseded or repeated. */
 const lookedChars = 200_000;
 
-/** The newest `most` different identifiers of the text, in the order in which they stand there. */
+/** Returns the newest `most` different identifiers, in the order of the text. */
 export function identifiersIn(text: string, most: number): readonly string[] {
   const looked = text.slice(-lookedChars);
   const found = forms
@@ -29,10 +29,10 @@ export function identifiersIn(text: string, most: number): readonly string[] {
   let end = 0;
   const names = new Set<string>();
   for (const { at, name } of found) {
-    // Part of one that is there already.
+    // It is part of one that is in the list already.
     if (at < end) continue;
     end = at + name.length;
-    // Said again: it counts from its newest place.
+    // Repeated: it counts from its newest place.
     names.delete(name);
     names.add(name);
   }

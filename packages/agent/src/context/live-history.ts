@@ -1,11 +1,11 @@
-// Which part of a session's log still stands before a model: the newest summary, and what came after the last
-// entry that it covers. A summary is an entry of its own at the log's end; what it covers stays in the
+// Selects the part of a session's log that a model still sees: the newest summary, and the entries after the
+// last one that it covers. A summary is an entry of its own at the log's end; what it covers stays in the
 // transcript (I11).
 import type { Entry, SummaryEntry } from "@parley/protocol";
 
 /**
- * An entry with its place in the session's transcript; what the running turn added has the places that its
- * commit will give it.
+ * An entry with its seq in the session's transcript; entries of the running turn have the seq that its commit
+ * will give them.
  */
 export interface Placed {
   readonly seq: number;

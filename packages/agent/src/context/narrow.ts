@@ -1,20 +1,20 @@
-// A conversation for a window that is smaller than the one it was kept for: a fallback's. Whole exchanges go
-// first, oldest first; the one that is going on stays, and where it alone is too long its oldest results give
-// way. Pure, and nothing of it is kept.
+// Fits a conversation into a smaller window than it was kept for: a fallback model's. Whole exchanges go
+// first, oldest first; the current one stays, and where it alone is too long its oldest results are cut.
+// Pure; the result is not stored.
 import type { ModelMessage } from "@parley/models";
 import type { ImageContent, TextContent } from "@parley/protocol";
 import { charsPerToken, imageChars } from "./size.ts";
 
 const leftOut = "[Earlier parts of this conversation are left out: they do not fit.]";
 const cutMark = "\n[...left out: it does not fit...]\n";
-/** What stays of a result that gives way. */
+/** Characters that stay of a cut result. */
 const keptChars = 400;
 
 export function narrowed(messages: readonly ModelMessage[], maxTokens: number): readonly ModelMessage[] {
   const sizes = messages.map(tokensOfMessage);
   let total = sizes.reduce((sum, size) => sum + size, 0);
   if (total <= maxTokens) return messages;
-  // A message of a person begins an exchange, unless it joined one: then tools had just answered.
+  // A person's message begins an exchange, unless it joined a running one: then tool results stand before it.
   const begins = messages.flatMap(({ role }, at) =>
     role === "user" && messages[at - 1]?.role !== "tool" ? [at] : [],
   );

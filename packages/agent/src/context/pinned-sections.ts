@@ -1,9 +1,9 @@
-// The sections of AGENTS.md that a long conversation must not drift away from: repeated with every summary,
-// bounded.
+// Reads the sections of AGENTS.md that a long conversation must not drift away from. They are repeated with
+// every summary, up to a limit.
 import { headOf } from "../plain-line.ts";
 
 /**
- * Sections whose heading is one of `names` (case does not matter), in the order of the names; empty when
+ * Returns the sections whose headings are in `names`, ignoring case and in the order of the names; empty when
  * there is none.
  */
 export function pinnedSectionsOf(markdown: string, names: readonly string[], maxChars: number): string {

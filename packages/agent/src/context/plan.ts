@@ -1,22 +1,22 @@
-// Where a conversation is cut when its beginning becomes a summary. A cut stands before a message or an
-// answer, never between a call and its result (I11), and what the running turn answers stays unless that
+// Chooses where a conversation is cut when its beginning becomes a summary. The cut is before a message or an
+// answer, never between a call and its result (I11), and the request of the running turn stays unless it
 // alone is too much.
 import type { Entry } from "@parley/protocol";
 
 export interface CutInput {
-  /** What stands after the last summary, oldest first. */
+  /** The entries after the last summary, oldest first. */
   readonly entries: readonly Entry[];
   /** Tokens of one entry. */
   readonly sizeOf: (entry: Entry) => number;
-  /** The newest so many tokens should stay. */
+  /** How many of the newest tokens should stay. */
   readonly keepTokens: number;
-  /** Where the running turn begins; `entries.length` when none runs. */
+  /** Index where the running turn begins; `entries.length` when none runs. */
   readonly turnFrom: number;
-  /** What the running turn may take before it is cut too. */
+  /** Tokens that the running turn may take before it is cut too. */
   readonly roomTokens: number;
 }
 
-/** Entries before the returned place become the summary; null when there is nothing to cut off. */
+/** Entries before the returned index become the summary; null when there is nothing to cut off. */
 export function planCut({ entries, sizeOf, keepTokens, turnFrom, roomTokens }: CutInput): number | null {
   const sizes = entries.map(sizeOf);
   const sum = (from: number, to: number): number =>
@@ -35,8 +35,8 @@ export function planCut({ entries, sizeOf, keepTokens, turnFrom, roomTokens }: C
 }
 
 /**
- * The first message of a person at or after `from`, where that keeps enough; else the first message or
- * answer. Not after `latest`.
+ * Returns the first message of a person at or after `from` where that keeps enough, else the first message or
+ * answer; never after `latest`.
  */
 function boundary(
   entries: readonly Entry[],

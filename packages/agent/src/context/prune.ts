@@ -1,22 +1,19 @@
-// Pruning: old tool results shrink in what the model is shown, never in the transcript (I11). The seeds' two
-// phases and zones: bookends of long results from 30 % of the window on, a placeholder from 50 % on; the last
-// answers, what stands before the first message of a person, results with images and tools that are not
-// prunable stay as they are. Pairs stay pairs: only the content of results changes.
+// Shortens old tool results in what the model is shown, never in the transcript (I11). From 30 % of the
+// window on, long results keep their ends; from 50 % on, a placeholder replaces them. The last answers,
+// everything before the first message of a person, results with images and tools that are not prunable stay.
+// Only the content of results changes, so pairs stay pairs.
 import type { Entry, ToolResultEntry } from "@parley/protocol";
 import { headOf, tailOf } from "../plain-line.ts";
 import type { PruningSettings } from "./settings.ts";
 import { charsOf, charsOfAll, charsPerToken, imageChars } from "./size.ts";
 
-/**
- * In a window too small to ever hold that much prunable text, this share of it counts in place of
- * `minPrunableToolChars`.
- */
+/** In a window too small for that much prunable text, this share of it replaces `minPrunableToolChars`. */
 const minPrunableShare = 0.25;
-/** Images of the last so many messages stay images. */
+/** Images of this many last messages stay images. */
 const imageTurns = 3;
 const imageGone = "[image data removed - already processed by model]";
 
-/** A pure function: equal entries, equal view, so that a provider's cache finds its prefix again. */
+/** Pure: equal entries give an equal view, so that a provider's cache finds its prefix again. */
 export function prune(
   entries: readonly Entry[],
   windowTokens: number,
@@ -48,7 +45,7 @@ export function prune(
   return view;
 }
 
-/** Places of the results that may be pruned, oldest first. */
+/** Returns the indexes of results that may be pruned, oldest first. */
 function prunablePlaces(
   entries: readonly Entry[],
   { keepLastAssistants, tools }: PruningSettings,
@@ -64,7 +61,7 @@ function prunablePlaces(
   });
 }
 
-/** Case does not matter; deny wins. */
+/** Ignores case; deny wins. */
 export function toolFilter({ allow, deny }: PruningSettings["tools"]): (name: string) => boolean {
   const allowed = allow.map(pattern);
   const denied = deny.map(pattern);

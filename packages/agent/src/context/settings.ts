@@ -1,6 +1,5 @@
-// What an operator may say about context: how old tool results are pruned and when a conversation is
-// compacted. The numbers are those of the seeds and of the reference product, under its names, so that people
-// find what they know.
+// Defines an operator's settings of context: pruning of old tool results and compaction. Names and numbers
+// are the reference product's, so that people find what they know.
 
 export interface PruningSettings {
   /**

@@ -1,25 +1,25 @@
-// How much of a window something takes. Two measures: characters, in which the pruning ratios are defined,
-// and tokens, estimated from UTF-8 bytes, because four characters a token holds for English and is far too
-// few for Chinese or Cyrillic.
+// Measures how much of a window something takes: in characters, which define the pruning ratios, and in
+// tokens, estimated from UTF-8 bytes, because four characters a token fits English and is far too few for
+// Chinese or Cyrillic.
 import type { AssistantContent, Entry, ImageContent, TextContent } from "@parley/protocol";
 
 export const charsPerToken = 4;
-/** What an image counts for: providers charge 1,000 to 2,000 tokens for a usual one. */
+/** Characters that an image counts for: providers charge 1,000 to 2,000 tokens for a usual one. */
 export const imageChars = 8_000;
 
 type Part = TextContent | ImageContent | AssistantContent;
 
-/** Tokens of plain text by our estimate. */
+/** Estimates the tokens of plain text. */
 export function tokensOfText(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / charsPerToken);
 }
 
-/** Characters of what a model reads of an entry; notices are for people. */
+/** Counts the characters that a model reads of an entry; notices are for people. */
 export function charsOf(entry: Entry): number {
   return measure(entry, (text) => text.length);
 }
 
-/** Entries never change, and a long conversation is measured at every call of the model. */
+/** Entries never change, and a long conversation is measured at every model call. */
 const measured = new WeakMap<Entry, number>();
 
 export function tokensOf(entry: Entry): number {

@@ -1,6 +1,6 @@
-// From the beginning of a conversation to its summary: asks in portions that fit the window, each portion's
-// summary going into the next question, and looks over what came back. What a model fails at leaves
-// everything as it was; the caller decides what then.
+// Summarises the beginning of a conversation: asks in portions that fit the window, each portion's summary
+// going into the next question, and checks what came back. A failing model leaves everything as it was; the
+// caller decides what follows.
 import type { Model, ModelError } from "@parley/models";
 import { addUsage, noUsage, type Clock, type Entry, type Usage } from "@parley/protocol";
 import { ask } from "../loop/answer.ts";
@@ -18,10 +18,10 @@ export interface SummaryPorts {
 
 export interface SummaryInput {
   readonly previous: string | null;
-  /** Oldest first; what the summary shall stand for. */
+  /** The entries that the summary replaces, oldest first. */
   readonly entries: readonly Entry[];
   readonly focus?: string;
-  /** Tokens that one question may take. */
+  /** Most tokens of one question. */
   readonly inputTokens: number;
   readonly maxChars: number;
   /** Adds the newest identifiers that the summary lost. */
@@ -35,11 +35,11 @@ export type Summarised =
   | { readonly ok: false; readonly reason: string; readonly usage: Usage };
 
 /**
- * A conversation of more portions than this is too long for its window by far; the oldest are left out, which
- * the summary says.
+ * A conversation of more portions is far too long for its window; the oldest are left out, and the summary
+ * says so.
  */
 const mostPortions = 8;
-/** Times that a portion is halved because the provider counts more tokens than we do. */
+/** How often a portion is halved because the provider counts more tokens than we do. */
 const mostHalvings = 3;
 const keptIdentifiers = 12;
 const identifierTitle = "## Identifiers, word for word";
@@ -101,7 +101,7 @@ async function askOnce(
       messages: [{ role: "user", content: [{ type: "text", text }] }],
       tools: [],
       thinking: "off",
-      // Room for the words, and for models that think whether they are told to or not.
+      // Leaves room for models that think even when told not to.
       maxTokens: Math.min(model.maxTokens, Math.ceil(maxChars / charsPerToken) * 2),
       cacheKey,
     },
@@ -119,7 +119,7 @@ async function askOnce(
 }
 
 /**
- * The conversation in texts of at most `maxChars`, never cutting an entry in two unless it alone is longer.
+ * Splits the conversation into texts of at most `maxChars`; it cuts an entry only if that alone is longer.
  */
 function portionsOf(entries: readonly Entry[], maxChars: number): readonly string[] {
   const portions: string[] = [];
@@ -137,7 +137,7 @@ function portionsOf(entries: readonly Entry[], maxChars: number): readonly strin
   return portions;
 }
 
-/** Within its bound, harmless as part of a message, and with the identifiers that it must not lose. */
+/** Bounds the summary, makes it harmless as part of a message, and adds identifiers that it lost. */
 function finished(text: string, { entries, maxChars, keepIdentifiers }: SummaryInput): string {
   const body = disarm(text.trim());
   const wanted = keepIdentifiers ? identifiersIn(entries.map(told).join("\n"), keptIdentifiers) : [];
@@ -149,7 +149,7 @@ function finished(text: string, { entries, maxChars, keepIdentifiers }: SummaryI
   return withinLines(body, maxChars - list.length) + list;
 }
 
-/** Cut at the end of a line where there is one near the bound. */
+/** Cuts at the end of a line where there is one near the limit. */
 function withinLines(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const head = headOf(text, Math.max(0, maxChars - 2));

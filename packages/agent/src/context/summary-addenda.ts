@@ -7,7 +7,7 @@ const requestChars = 4_000;
 const requestTitle = "## The request that is being worked on, word for word";
 const pinnedTitle = "## Still in force, from AGENTS.md";
 
-/** The cut went through the running turn, so what it answers is among the summarised. */
+/** Returns the running turn's request when the cut went through that turn. */
 export function requestAddendum(cutOff: readonly Placed[]): string {
   const said = cutOff.flatMap(({ entry }) =>
     entry.type === "user" ? entry.content.map((part) => (part.type === "text" ? part.text : "[image]")) : [],
@@ -19,7 +19,7 @@ export function pinnedAddendum(text: string): string {
   return text === "" ? "" : `${pinnedTitle}\n${text}`;
 }
 
-/** What goes into the next summary: the addenda are made anew. */
+/** Removes the addenda, which the next summary gets anew. */
 export function withoutAddenda(text: string): string {
   const at = [requestTitle, pinnedTitle]
     .map((title) => text.indexOf(`\n\n${title}\n`))

@@ -1,5 +1,4 @@
-// What a model is asked for when the beginning of a conversation becomes a summary: our words, the
-// conversation as quoted matter, so that nothing in it can order anything.
+// Words the request for a summary. The conversation is quoted in it, so that nothing in it can give orders.
 import type { Entry } from "@parley/protocol";
 import { headOf, tailOf } from "../plain-line.ts";
 import { fence } from "../untrusted.ts";
@@ -19,7 +18,7 @@ What was found out and will be needed again.
 Keep every identifier exactly as it is written: names, paths, URLs, ids, commands, versions, numbers, dates. Never shorten or translate one. Leave out greetings and what has been superseded. Do not invent anything.`;
 
 export interface SummaryAsk {
-  /** What an earlier summary says; the new one takes its place. */
+  /** The text of an earlier summary, which the new one replaces. */
   readonly previous: string | null;
   readonly conversation: string;
   /** What the person who asked for it wants kept. */
@@ -40,12 +39,15 @@ export function summaryRequest({ previous, conversation, focus, maxChars, mark }
   ].join("\n\n");
 }
 
-/** How much of one text the summary's writer reads: what was said matters more than what a tool printed. */
+/**
+ * Characters of one text that the summary's writer reads: what was said matters more than what a tool
+ * printed.
+ */
 const textChars = 6_000;
 const resultChars = 1_200;
 const argsChars = 600;
 
-/** One entry as a line of the quoted conversation. */
+/** Writes one entry as a line of the quoted conversation. */
 export function told(entry: Entry): string {
   if (entry.type === "summary" || entry.type === "notice") return "";
   if (entry.type === "toolResult")
@@ -65,7 +67,7 @@ function plain({ content }: Extract<Entry, { type: "user" | "toolResult" }>): st
   return content.map((part) => (part.type === "text" ? part.text : "[image]")).join("\n");
 }
 
-/** Beginning and end; never longer than `maxChars` and a remark. */
+/** Keeps beginning and end; never longer than `maxChars` and a remark. */
 export function excerpt(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const tail = Math.floor(maxChars / 4);

@@ -1,15 +1,15 @@
-// Work that ignores its abort signal is left behind after a short grace, so that a stop or a deadline always
-// ends a turn.
+// Stops waiting for work that ignores its abort signal after a short grace period, so that a stop or deadline
+// always ends a turn.
 import { type Clock, sleep } from "@parley/protocol";
 
-/** A model must end within a second of the abort and a tool too; this is the bound for one that does not. */
+/** Models and tools must end within a second of the abort; this bounds those that do not. */
 const abortGraceMs = 5000;
 
 export type Waited<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 
 /**
- * The work's value, or `done: false` once the signal has been aborted for `abortGraceMs`. Rejects as the work
- * does, while it is waited for.
+ * Returns the work's value, or `done: false` once the signal has been aborted for `abortGraceMs`. Rejects as
+ * the work does while it is waited for.
  */
 export async function orAbandon<T>(work: Promise<T>, signal: AbortSignal, clock: Clock): Promise<Waited<T>> {
   const settled = new AbortController();
@@ -22,7 +22,7 @@ export async function orAbandon<T>(work: Promise<T>, signal: AbortSignal, clock:
     return await Promise.race([work.then((value): Waited<T> => ({ done: true, value })), grace()]);
   } finally {
     settled.abort();
-    // Nobody waits for abandoned work any more; its failure has no one to tell.
+    // Nobody waits for abandoned work, so its failure is ignored.
     work.catch(() => {});
   }
 }

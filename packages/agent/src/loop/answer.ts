@@ -1,5 +1,5 @@
-// One model call inside the loop: passes its deltas on and turns its end into a transcript entry. The model
-// contract says that a call ends by itself; one that does not is left behind after an abort.
+// Makes one model call of the loop: passes its deltas on and turns its end into a transcript entry. By
+// contract a call ends by itself; one that does not is abandoned after an abort.
 import type { Model, ModelError, ModelRequest } from "@parley/models";
 import { type AssistantContent, type AssistantEntry, type Clock, noUsage } from "@parley/protocol";
 import { orAbandon } from "./abandon.ts";
@@ -13,7 +13,7 @@ export interface Answer {
   readonly error?: ModelError;
 }
 
-/** `taken`: the call ids of the conversation; the answer's are made different from them and added. */
+/** `taken`: the conversation's call ids; the answer's ids are made different from them and added. */
 export async function* ask(
   model: Model,
   request: ModelRequest,
@@ -71,21 +71,18 @@ export async function* ask(
           bad: { callId: id, reason: event.reason },
         });
       } else if (event.type !== "toolCall") {
-        // Calls are taken from the end event, which only a whole answer has.
+        // Calls are read from the end event, which only a whole answer has.
         if (event.type === "text") text += event.delta;
         yield event;
       }
     }
   } finally {
-    // Not awaited: a stream that hangs would hang its return too.
+    // Not awaited: a hanging stream would hang its return too.
     void Promise.resolve(stream.return?.()).catch(() => {});
   }
 }
 
-/**
- * What an answer that failed had said: its calls were never whole, and its words may stand only in the
- * deltas.
- */
+/** The words of a failed answer: its calls were never complete, and its text may be only in the deltas. */
 function unfinished(content: readonly AssistantContent[], text: string): AssistantContent[] {
   const kept = content.filter((part) => part.type !== "toolCall");
   return text === "" || kept.some((part) => part.type === "text") ? kept : [...kept, { type: "text", text }];

@@ -1,6 +1,6 @@
 // Settles the tool calls of one answer: each gets exactly one result, in the order of the calls (I11). Reads
-// run together, writes and sends one at a time and only after their intent is durable, so that they start at
-// most once (I7).
+// run together; writes and sends run one at a time and only after their intent is durable, so that they start
+// at most once (I7).
 import {
   type Clock,
   type Entry,
@@ -16,13 +16,13 @@ import type { BadCall, Journal } from "./journal.ts";
 import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
 import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
 
-/** A decision about a call before it starts: policy, approvals, hooks. */
+/** Decides about a call before it starts: policy, approvals, hooks. */
 export type Gate = (call: ToolCall, tool: Tool) => Promise<GateDecision>;
 export type GateDecision =
   | { readonly kind: "go" }
   /** The model is told the reason and goes on. */
   | { readonly kind: "refuse"; readonly reason: string }
-  /** The turn gives its slot back until one of the tickets is answered. */
+  /** The turn releases its slot until one of the tickets is answered. */
   | { readonly kind: "park"; readonly tickets: readonly string[] };
 
 export interface CallPorts {
@@ -30,7 +30,7 @@ export interface CallPorts {
   readonly scope: Omit<ToolScope, "callId" | "signal">;
   readonly journal: Journal;
   readonly spill: Spill;
-  /** Most text of one result that is kept. Default: 8 KB. */
+  /** Most bytes of one result that are kept. Default: 8 KB. */
   readonly resultBytes?: number;
   /** Values that no result may carry into the transcript, to a model or into a spilled file. */
   readonly secrets?: readonly string[];
@@ -42,9 +42,9 @@ export interface CallPorts {
 export interface CallGroup {
   readonly calls: readonly ToolCall[];
   readonly bad: readonly BadCall[];
-  /** Starts that earlier holders logged. */
+  /** Calls whose start earlier holders of the turn logged. */
   readonly begun: ReadonlySet<string>;
-  /** The answer was asked to do without tools: none of these calls is run. */
+  /** The answer was asked to do without tools, so none of these calls runs. */
   readonly closing: boolean;
 }
 
@@ -69,8 +69,8 @@ interface Ready {
 type Prepared = Ready | { readonly answer: ToolResult } | { readonly tickets: readonly string[] };
 
 /**
- * Appends a result for every call to `entries`; after `parked` the calls from the waiting one on have none
- * yet.
+ * Appends a result for every call to `entries`; after `parked`, the waiting call and those behind it have
+ * none yet.
  */
 export async function* settleCalls(
   group: CallGroup,
@@ -99,7 +99,7 @@ export async function* settleCalls(
     yield* runBatch(batch, entries, ports, signal);
     if (signal.aborted) {
       for (const call of waiting) {
-        // One that an earlier holder began may have had its effect.
+        // An earlier holder began this call, so it may have had its effect.
         const begun = group.begun.has(call.id) && named(ports.tools, call.name)?.effect !== "reads";
         entries.push(
           resultEntry(
@@ -145,7 +145,7 @@ async function prepare(
   return { call, tool, args: parsed.args, nth };
 }
 
-/** Exact name first; then any casing, because models vary it. */
+/** Prefers the exact name, then any casing, because models vary it. */
 function named(tools: readonly Tool[], name: string): Tool | undefined {
   return (
     tools.find((tool) => tool.name === name) ??
@@ -193,7 +193,7 @@ async function* runBatch(
       };
     }),
   );
-  // What is not known is not logged: a resumed turn decides by the intent.
+  // An unknown outcome is not logged: a resumed turn decides by the intent.
   const known = answers.filter((answer) => answer.known);
   if (known.length > 0) await ports.journal.checkpoint(known.map(({ entry }) => ({ kind: "result", entry })));
   for (const { entry } of answers) {
@@ -202,7 +202,7 @@ async function* runBatch(
   }
 }
 
-/** Null when the tool was abandoned after an abort: what it did is not known. */
+/** Null when the tool was abandoned after an abort, so its outcome is unknown. */
 async function run(
   { call, tool, args }: Ready,
   ports: CallPorts,
@@ -216,7 +216,7 @@ async function run(
     );
     return waited.done ? waited.value : null;
   } catch (error) {
-    // A tool's failure is its answer. Only what no tool should throw is worth a stack in the log.
+    // A tool's Fault is its answer; only other errors are worth a stack in the log.
     if (!isFault(error)) ports.log.error({ err: error, tool: tool.name, callId: call.id }, "a tool threw");
     return {
       content: [{ type: "text", text: error instanceof Error ? error.message : String(error) }],

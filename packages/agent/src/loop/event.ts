@@ -1,5 +1,5 @@
-// What the loop tells while it runs, and how it ends. Deltas are raw model text: the reply parser decides
-// what a person sees (I8).
+// Defines the events of a running loop, and its end. Deltas are raw model text: the reply parser decides what
+// a person sees (I8).
 import type { ModelError } from "@parley/models";
 import type { Entry, StopReason, ToolResultEntry, Usage, UserEntry } from "@parley/protocol";
 import type { ToolEffect } from "@parley/tools";

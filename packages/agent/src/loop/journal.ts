@@ -1,12 +1,9 @@
-// What a turn has done so far, as its durable record keeps it. A resumed turn replays these steps instead of
-// doing them again: a logged answer is never asked for twice, and a tool whose start is logged never starts
-// twice unless it only reads (I7).
+// Defines the durable record of a running turn. A resumed turn replays these steps instead of repeating them:
+// a logged answer is never asked for twice, and a tool whose start is logged never starts twice unless it
+// only reads (I7).
 import type { AssistantEntry, SummaryEntry, ToolResultEntry, Usage, UserEntry } from "@parley/protocol";
 
-/**
- * A call that the model wrote wrongly: it stands in the transcript with empty arguments and is answered with
- * this reason.
- */
+/** A malformed call: it enters the transcript with empty arguments and is answered with this reason. */
 export interface BadCall {
   readonly callId: string;
   readonly reason: string;
@@ -40,6 +37,6 @@ export interface Journal {
    * journal may leave them to it; a death between the two then asks the model again.
    */
   checkpoint(steps: readonly JournalStep[], isLast?: boolean): Promise<void>;
-  /** Claims what waits and logs it as one step; empty when nothing waits. */
+  /** Claims waiting messages and logs them as one step; empty when none wait. */
   absorb(): Promise<readonly UserEntry[]>;
 }

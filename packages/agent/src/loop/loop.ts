@@ -28,7 +28,7 @@ export interface LoopInput extends TurnRules {
   readonly cacheKey: string;
 }
 
-/** Says before each call whether the turn may spend more: token and money caps. */
+/** Checks before each call whether the turn may spend more tokens and money. */
 export interface Ledger {
   /** `usage`: what this turn has used so far. */
   mayCall(usage: Usage): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>;
@@ -37,15 +37,15 @@ export interface Ledger {
 export interface LoopDeps extends CallPorts {
   readonly model: Model;
   readonly ledger?: Ledger;
-  /** Makes what the model is shown fit. Default: it is shown everything. */
+  /** Makes the request fit the window. Default: the model is shown everything. */
   readonly context?: LoopContext;
-  /** Stop, deadline, drain, lost lease. */
+  /** Aborted by a stop, a deadline, a drain, or a lost lease. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Not kept: the transcript only holds what was said. A request must not end with the model's own words, some
- * providers go on with those.
+ * Not stored: the transcript only holds what was said. A request must not end with the model's own words,
+ * because some providers continue those.
  */
 function askAgain(why: string): ModelMessage {
   return {
@@ -55,8 +55,8 @@ function askAgain(why: string): ModelMessage {
 }
 
 /**
- * Ends with exactly one `end` event. Throws only what the journal, the gate or the ledger throws; models and
- * tools fail as values.
+ * Ends with exactly one `end` event. Throws only what the journal, the gate or the ledger throws; failures of
+ * models and tools are values.
  */
 export async function* runLoop(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent, void> {
   // A consumer that stops listening stops the model too.
@@ -128,8 +128,8 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
       }
     }
     if (error !== undefined || stop === "error" || stop === "aborted") {
-      // Not logged: a resumed turn asks again. Kept as an entry, so that a turn that is closed here has a
-      // true history.
+      // Not logged, so a resumed turn asks again. Kept as an entry, so that a turn that ends here has a true
+      // history.
       entries.push(entry);
       const failed = error ?? {
         kind: stop === "aborted" ? "aborted" : "unavailable",
@@ -148,8 +148,8 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
 }
 
 /**
- * A summary is logged before anything is shown from it: whoever resumes the turn shows the same. True when it
- * was paid for.
+ * Logs a summary before anything from it is shown, so that a resumed turn shows the same. True when it cost
+ * something.
  */
 async function keep(made: Prepared | undefined, state: TurnState, { journal }: LoopDeps): Promise<boolean> {
   if (made === undefined) return false;

@@ -1,11 +1,11 @@
-// The identical-call breaker: the same tool with the same arguments and the same answer, over and over, is no
-// progress. Counted from the turn's entries alone, so a resumed turn counts the same. A call whose answer
-// changes (polling a process) starts again at one.
+// Breaks loops of identical calls: the same tool with the same arguments and the same answer is no progress.
+// It counts in the turn's entries alone, so a resumed turn counts the same. A call whose answer changes
+// (polling a process) starts again at one.
 import type { Entry, Json, ToolCall, ToolResultEntry } from "@parley/protocol";
 
 /**
- * The third identical call still runs and is told so; from the fifth on it is not run; the eighth ends the
- * tools of this turn.
+ * The third identical call still runs and is warned; from the fifth on none runs; the eighth ends the tools
+ * of this turn.
  */
 export const repeatLimits = { warn: 3, block: 5, end: 8 } as const;
 
@@ -20,7 +20,7 @@ export function blockedText(nth: number): string {
   return `${blockStart} was made ${nth - 1} times before with the same answer. Do something else, or answer with what you know.`;
 }
 
-/** How many identical calls with identical answers stand before this one. */
+/** Counts identical calls with identical answers before this one. */
 export function repeatsBefore(entries: readonly Entry[], call: Pick<ToolCall, "name" | "args">): number {
   const key = callKey(call);
   let count = 0;
@@ -40,7 +40,7 @@ export function repeatsBefore(entries: readonly Entry[], call: Pick<ToolCall, "n
   return count;
 }
 
-/** Whether some call of the turn has reached the end of the ladder. */
+/** True when some call of the turn has reached the last limit. */
 export function stuck(entries: readonly Entry[]): boolean {
   return entries.some(
     (entry) =>

@@ -1,23 +1,20 @@
-// How much of a tool's answer enters the transcript. What does not fit is kept in a file that the model can
+// Limits how much of a tool's answer enters the transcript. The rest is kept in a file that the model can
 // read.
 import type { ImageContent, TextContent } from "@parley/protocol";
 import type { ToolResult } from "@parley/tools";
 import { hideSecrets } from "../reply/redact.ts";
 
-/** Text of one result, in UTF-8 bytes, unless the operator says otherwise. */
+/** Most text of one result, in UTF-8 bytes, unless the operator says otherwise. */
 const resultTextBytes = 8192;
-/** An error is a sentence, not a log; in UTF-16 units. */
+/** Most UTF-16 units of an error: it is a sentence, not a log. */
 const errorTextChars = 400;
 
-/** Of the room for text: the beginning of an output tells most, its end tells how it went. */
+/** Share of the text's beginning: it tells most, and the end tells how it went. */
 const headShare = 0.75;
 
 export type Spill = (callId: string, text: string) => Promise<string>;
 
-/**
- * What a tool printed may hold a key of the operator's: it stays out of everything that is kept or sent on
- * (I8).
- */
+/** Removes secrets that a tool printed, before the result is stored or sent (I8). */
 export function withoutSecrets(result: ToolResult, secrets: readonly string[]): ToolResult {
   const content = result.content.map((part) =>
     part.type === "text" ? { ...part, text: hideSecrets(part.text, secrets) } : part,
@@ -26,8 +23,8 @@ export function withoutSecrets(result: ToolResult, secrets: readonly string[]): 
 }
 
 /**
- * The content to keep. `spill` stores the whole text and returns the path to name; its own failure costs the
- * rest, never the result.
+ * Returns the content to keep. `spill` stores the whole text and returns its path; if that fails, the result
+ * is still kept.
  */
 export async function capped(
   result: ToolResult,
@@ -68,7 +65,7 @@ function firstChars(text: string, chars: number): string {
     .replace(/\uFFFD$/, "");
 }
 
-/** The longest beginning of whole characters in `bytes` bytes of UTF-8. */
+/** Returns the longest beginning of whole characters within `bytes` bytes of UTF-8. */
 function firstBytes(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text.slice(0, bytes), new Uint8Array(bytes));
   return text.slice(0, read);

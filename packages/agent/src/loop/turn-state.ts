@@ -16,14 +16,16 @@ import type { BadCall, Journal } from "./journal.ts";
 import { stuck } from "./repeats.ts";
 
 export interface TurnRules {
-  /** What this turn answers. */
+  /** The messages that this turn answers. */
   readonly incoming: readonly UserEntry[];
-  /** Model calls in this turn; the last one is made without tools, so that it closes in words. Default 50. */
+  /**
+   * Most model calls in this turn; the last one is made without tools, so that it ends in words. Default 50.
+   */
   readonly maxSteps?: number;
-  /** A reply is owed: when the model ends without a word it is asked once more, without tools. */
+  /** A reply is owed: a model that ends without a word is asked once more, without tools. */
   readonly finalPass?: boolean;
   /**
-   * Why an answer says nothing to anybody, for the model: only thoughts, or silence where somebody asked.
+   * Says, for the model, why an answer shows nothing: only thoughts, or silence where somebody asked.
    * Default: it is blank.
    */
   readonly saysNothing?: (text: string) => string | null;
@@ -41,12 +43,12 @@ export interface TurnState {
   readonly begun: Set<string>;
   /** Model calls that answered. */
   calls: number;
-  /** Why the last answer had to do without tools; null when it had not. */
+  /** Why the last answer had to do without tools; null when it did not. */
   closing: Closing;
   usage: Usage;
 }
 
-/** The turn as its logged steps left it. */
+/** Rebuilds the state from the turn's logged steps. */
 export function replay(rules: TurnRules, steps: Journal["steps"]): TurnState {
   const state: TurnState = {
     entries: [...rules.incoming],
@@ -77,7 +79,7 @@ export function replay(rules: TurnRules, steps: Journal["steps"]): TurnState {
   return state;
 }
 
-/** The calls of the last answer that have no result yet. */
+/** Returns the calls of the last answer that have no result yet. */
 export function openCalls(state: TurnState): CallGroup {
   const last = state.entries.findLast((entry) => entry.type === "assistant");
   const answered = new Set(
@@ -95,8 +97,8 @@ export function openCalls(state: TurnState): CallGroup {
 }
 
 /**
- * The calls of one answer that are run; an answer with hundreds is a model that lost its way, or was talked
- * into it.
+ * Most calls of one answer that run; an answer with hundreds is a model that lost its way, or was talked into
+ * it.
  */
 export const mostCallsPerAnswer = 32;
 
@@ -120,7 +122,7 @@ export function nextCall(
   return { kind: "end", stop: last.stop === "length" || last.stop === "cut" ? last.stop : "stop" };
 }
 
-/** Why the call after these entries must do without tools. */
+/** Returns why the next call must do without tools. */
 function closingNow(state: TurnState, rules: TurnRules): Closing {
   if (stuck(state.entries)) return "loop";
   if (state.calls + 1 >= (rules.maxSteps ?? defaultMaxSteps)) return "steps";
@@ -129,14 +131,14 @@ function closingNow(state: TurnState, rules: TurnRules): Closing {
 }
 
 /**
- * What the model said last. Some say their whole answer beside a call and nothing after its result: where a
- * reply is owed, that is it.
+ * Returns the model's last words. Some models say everything beside a call and nothing after its result;
+ * where a reply is owed, those words count.
  */
 export function finalText(stop: LoopStop, { entries }: TurnState, rules: TurnRules): string {
   const last = entries.findLast((entry) => entry.type === "assistant");
   if (last === undefined) return "";
   if (rules.finalPass !== true || stop !== "stop" || !isEmpty(last, rules)) return textOf(last);
-  // What was said before somebody joined in answers something else.
+  // Words from before somebody joined in answer something else.
   const since = entries.slice(entries.findLastIndex((entry) => entry.type === "user") + 1);
   return textOf(
     since.filter((entry) => entry.type === "assistant").findLast((entry) => !isEmpty(entry, rules)) ?? last,

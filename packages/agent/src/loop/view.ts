@@ -1,7 +1,7 @@
-// From transcript entries to what a model reads. A view never changes the transcript; it makes any history
-// valid for every provider, so that nothing that was ever written down can make a session unanswerable: each
-// tool call is followed by exactly one result, ids are unique, names and texts are such as every provider
-// takes, roles alternate, nothing is empty, images are few (I11).
+// Turns transcript entries into what a model reads, without changing the transcript. Any history becomes
+// valid for every provider, so that nothing written down can make a session unanswerable: each tool call has
+// exactly one result, ids are unique, names and texts are acceptable everywhere, roles alternate, nothing is
+// empty, images are few (I11).
 import type { ModelMessage } from "@parley/models";
 import type {
   AssistantContent,

@@ -1,5 +1,6 @@
-// How much of the window the prompt may take, and who gives way. Each zone has its own share: if a long group
-// text could shrink the stable zone, the stable zone would depend on the surface and I12 would be gone.
+// Limits how much of the window the prompt may take, and decides which sections shrink. Each zone has its own
+// share: if a long group text could shrink the stable zone, that zone would depend on the surface, against
+// I12.
 import { charsPerToken } from "./tokens.ts";
 
 export interface PromptBudget {

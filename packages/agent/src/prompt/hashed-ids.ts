@@ -1,4 +1,4 @@
-// Sender ids for prompts that leave the house: recognisable to the agent, useless to a reader of the
+// Hashes sender ids for prompts that go to a provider: recognisable to the agent, useless to a reader of the
 // provider's logs.
 import { createHmac } from "node:crypto";
 

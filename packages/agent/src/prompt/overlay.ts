@@ -1,5 +1,5 @@
-// What a provider may change: three named sections, a prefix before the cache boundary and a suffix after it.
-// Nothing else. One overlay is built in.
+// Defines what a provider may change: three named sections, a prefix before the cache boundary and a suffix
+// after it. One overlay is built in.
 
 export interface ProviderContribution {
   readonly replace?: {

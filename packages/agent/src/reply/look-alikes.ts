@@ -1,6 +1,6 @@
-// Which characters read as a Latin letter or sign, and which are not seen at all: a model's token or tag
-// counts however it is drawn (I8). The compatibility forms come from Unicode's own normalization; the list
-// below adds letters of other scripts that look the same.
+// Maps characters to the Latin letter or sign that they read as, and finds those that are invisible: a
+// model's token or tag counts however it is drawn (I8). Compatibility forms come from Unicode's own
+// normalization; the list below adds similar letters of other scripts.
 
 const drawnAlike: readonly (readonly [string, string])[] = [
   ["A", "ΑАᎪꓮᴀ"],

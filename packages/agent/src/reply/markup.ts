@@ -1,4 +1,4 @@
-// What a model may write that is not for people, as patterns: tags (read-tag.ts), fences of untrusted
+// Defines patterns for what a model writes that is not for people: tags (read-tag.ts), fences of untrusted
 // context, and reply tags.
 import { fenceClose, fenceOpen } from "../untrusted.ts";
 import { letters, pattern, type Pattern } from "./pattern.ts";

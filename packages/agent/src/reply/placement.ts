@@ -1,6 +1,6 @@
-// Where a tag stands decides whether it was used or only mentioned. Models open a thought where a message, a
-// line or a sentence begins, or right against their text; a person's question about tags is answered with
-// tags that stand among words ("the <answer> element").
+// Decides by a tag's position whether it was used or only mentioned. Models open a thought at the beginning
+// of a message, line or sentence, or right against their text; a question about tags is answered with tags
+// among words ("the <answer> element").
 import type { Tag } from "./read-tag.ts";
 
 /**

@@ -1,6 +1,6 @@
-// How a secret may stand in a text: as it is, inside JSON, in a URL, in hex, and in base64 at each of its
-// three alignments, alone or in the middle of more, also where lines of base64 were wrapped. One list for
-// logs, answers and tools' results (I8).
+// Finds a secret in all its spellings: as it is, inside JSON, in a URL, in hex, and in base64 at each of its
+// three alignments, alone or inside more, also where lines of base64 were wrapped. Logs, answers and tool
+// results share this list (I8).
 import { literal, type Pattern } from "./pattern.ts";
 
 /** Shorter strings would blank out ordinary words. */

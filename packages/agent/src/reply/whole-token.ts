@@ -1,6 +1,6 @@
-// Whether a whole message says nothing but a token: bare, in emphasis, quotes or a fence, in HTML, in JSON,
-// after a label, drawn in other letters or with unseen characters between them. Decided on the text as it
-// reads.
+// Decides whether a whole message says nothing but a token: bare, in emphasis, quotes or a fence, in HTML, in
+// JSON, after a label, drawn in other letters or with invisible characters in between. It looks at the text
+// as it reads.
 import { heartbeatToken, silentToken } from "../prompt/control-tokens.ts";
 import { folded } from "./look-alikes.ts";
 import { letters, pattern } from "./pattern.ts";

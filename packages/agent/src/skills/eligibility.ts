@@ -1,5 +1,5 @@
-// Whether a skill may be used by this agent on this machine, and if not, all that is missing. Says which
-// settings are there, never what they hold.
+// Decides whether this agent on this machine may use a skill, and lists all that is missing. It tells which
+// settings exist, never their values.
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { SkillManifest } from "./manifest.ts";

@@ -1,4 +1,4 @@
-// What a turn's tool processes get in their environment for the skills of that turn, and for no longer: the
+// Builds the environment variables that a turn's tool processes get for the skills of that turn: the
 // operator's values under `skills.entries`, nothing that a skill brought itself. Names that change how
 // programs run are left out.
 import { isUnsafeEnvName } from "@parley/protocol";

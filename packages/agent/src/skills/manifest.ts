@@ -1,6 +1,6 @@
-// What a SKILL.md says about itself, checked: the Agent Skills fields, the gates, and how it may be invoked.
-// Only a name or a description that cannot be used refuses the skill: any other field of a strange form is
-// left out with a note. Grants nothing: `allowed-tools` and install recipes are not acted on.
+// Checks what a SKILL.md says about itself: the Agent Skills fields, its requirements, and how it may be
+// invoked. Only an unusable name or description refuses the skill: another malformed field is left out with a
+// note. It grants nothing: `allowed-tools` and install recipes are ignored.
 import { isUnsafeEnvName } from "@parley/protocol";
 import { z } from "zod";
 import { plainLine } from "../plain-line.ts";

@@ -1,6 +1,6 @@
-// What people write in front matter that YAML does not take, and where what they meant is plain: a colon or a
-// "#" or an opening character of YAML in the text of a description, and tabs for indentation. Tried only on a
-// block that could not be read as it is.
+// Repairs front matter that YAML refuses although its meaning is plain: a colon, a "#" or an opening
+// character of YAML in a description's text, and tabs for indentation. It is tried only on a block that could
+// not be read as it is.
 
 /** Keys whose value is text whatever it looks like. */
 const textKeys = new Set([

@@ -1,5 +1,5 @@
-// What an operator should see before trusting a skill of somebody else: the marks of the campaigns that hid
-// malware in skills. Only words about the text; authority comes from tool policy and approvals alone, and no
+// Lists signs that an operator should see before trusting somebody else's skill: the marks of campaigns that
+// hid malware in skills. They only describe the text; authority comes from tool policy and approvals, and no
 // list of patterns would be enough for it.
 
 interface Suspicion {

@@ -1,7 +1,7 @@
-// Where the skills of a root are: folders that hold a SKILL.md, down to a depth, never through a link that
-// leads out of the root. A skill's own folder is not searched further. Always in the same order, so that
-// equal folders give equal prompts (I12). Every turn looks, so folders are read in place, in microseconds;
-// asking a thread for each takes ten times that.
+// Finds the skills of a root: folders that hold a SKILL.md, down to a depth, never through a link that leads
+// out of the root. A skill's own folder is not searched further. The order is fixed, so that equal folders
+// give equal prompts (I12). Every turn looks, so folders are read synchronously, in microseconds; asking a
+// thread for each takes ten times that.
 import { readdirSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";

@@ -1,5 +1,5 @@
-// How a skill may be called. A name is shown to people and to the model, who tell skills apart by it: so one
-// that can be read as another name is refused, and of two that look alike only the first is used.
+// Checks how a skill may be called. People and the model tell skills apart by name, so a name that can be
+// read as another is refused, and of two that look alike only the first is used.
 import unhomoglyph from "unhomoglyph";
 
 export const nameChars = 64;

@@ -1,6 +1,6 @@
-// Which workspace files a session gets, read fresh each turn, passed through the `agent:bootstrap` hooks and
-// cut to the caps. MEMORY.md reaches private conversations only, BOOTSTRAP.md new workspaces only; subagents
-// get AGENTS.md and TOOLS.md.
+// Selects the workspace files of a session, read fresh each turn, passed through the `agent:bootstrap` hooks
+// and cut to the caps. MEMORY.md reaches private conversations only, BOOTSTRAP.md new workspaces only;
+// subagents get AGENTS.md and TOOLS.md.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// What happens in a channel, told to the bots that may know: the world's changes become the gateway's events
-// here, and nowhere else.
+// Tells bots what happens in channels they may see: the world's changes become gateway events here, and
+// nowhere else.
 import {
   type APIEmoji,
   type APIMessage,

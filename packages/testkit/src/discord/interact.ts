@@ -1,5 +1,5 @@
-// How people use what a bot offers: commands, buttons, selects, modals. Each becomes an interaction that the
-// bot must answer.
+// Plays people who use a bot's commands, buttons, selects and modals. Each use becomes an interaction that
+// the bot must answer.
 import {
   type APIMessage,
   type APIUser,

@@ -1,4 +1,4 @@
-// Who is mentioned: what stands in the text, less what the sender's allowed_mentions leave out.
+// Computes the mentions of a message: those in its text, less what the sender's allowed_mentions leave out.
 import type { APIMessage, APIUser } from "discord-api-types/v10";
 import type { Channel } from "./model.ts";
 import type { World } from "./world.ts";

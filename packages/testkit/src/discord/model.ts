@@ -1,4 +1,4 @@
-// What the fake Discord is made of: bots, guilds, channels and threads with their messages, reactions, files,
+// Defines the fake Discord's data: bots, guilds, channels and threads with their messages, reactions, files,
 // interactions.
 import {
   type APIApplicationCommand,

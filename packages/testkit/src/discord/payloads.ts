@@ -1,5 +1,5 @@
-// What the fake tells clients: channels, messages, members and guilds as discord-api-types describes them,
-// seen by one bot.
+// Builds the JSON that the fake sends to clients: channels, messages, members and guilds as discord-api-types
+// describes them, seen by one bot.
 import {
   type APIChannel,
   type APIGuildMember,

@@ -1,5 +1,5 @@
-// What a person would see in a channel now: every message once, in order, after all edits and deletions. A
-// forum shows its posts.
+// Shows what a person would see in a channel now: every message once, in order, after all edits and
+// deletions. A forum shows its posts.
 import { type APIMessage, ComponentType, MessageFlags, MessageType } from "discord-api-types/v10";
 import { snowflakeMs } from "./snowflake.ts";
 import { type Channel, isForum } from "./model.ts";

@@ -1,5 +1,5 @@
-// What a fake model server plays: one step answers one request. Plain JSON, so that programs in any language
-// can script it over HTTP.
+// Defines the script of a fake model server: one step answers one request. It is plain JSON, so that programs
+// in any language can script it over HTTP.
 import { z } from "zod";
 
 const toolCall = z.object({

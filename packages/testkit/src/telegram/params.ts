@@ -1,6 +1,6 @@
-// What Telegram accepts, taken from a description that is not ours: a JSON Schema of every `...Params` type
-// of @gramio/types. Unknown fields, missing fields and wrong values are refused here, so that a driver cannot
-// lean on a lenient fake.
+// Checks requests against a description that is not ours: a JSON Schema of every `...Params` type of
+// @gramio/types. It refuses unknown fields, missing fields and wrong values, so that a driver cannot lean on
+// a lenient fake.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";

@@ -1,5 +1,4 @@
-// How the fake says no: the real server's codes, descriptions and parameters, word for word where they are
-// known.
+// Refuses with the real server's codes, descriptions and parameters, word for word where they are known.
 
 export interface ResponseParameters {
   readonly retry_after?: number;

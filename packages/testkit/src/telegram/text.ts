@@ -1,5 +1,5 @@
-// What the server does to a text before it shows it: trims it, counts UTF-16 units, checks its entities.
-// Where the real server would silently repair entities (crossing, forbidden nesting, more than 100), the fake
+// Treats a text as the server does before it shows it: trims it, counts UTF-16 units, checks its entities.
+// Where the real server silently repairs entities (crossing, forbidden nesting, more than 100), the fake
 // refuses: such a text is our bug.
 import { badRequest } from "./refusal.ts";
 

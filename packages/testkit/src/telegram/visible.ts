@@ -1,4 +1,4 @@
-// What a person would see in a chat now: every message once, in order, after all edits and deletions.
+// Shows what a person would see in a chat now: every message once, in order, after all edits and deletions.
 import type { Chat, Message } from "./world.ts";
 
 export interface VisibleMessage {

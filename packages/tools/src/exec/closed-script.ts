@@ -1,7 +1,7 @@
-// Whether everything that a command would run is known: programs of the system that start nothing, and
-// scripts of the workspace whose every line is such a command. Only of such a command can it be said that it
-// runs what a person saw. Most scripts are not of this kind, and no makefile, package or module is: what
-// those load is found while they run.
+// Decides whether everything that a command would run is known: system programs that start nothing else, and
+// workspace scripts whose every line is such a command. Only such a command certainly runs what a person saw.
+// Most scripts are not of this kind, and no makefile, package or module is: what those load shows only while
+// they run.
 import { createHash } from "node:crypto";
 import { isFault } from "@parley/protocol";
 import { readBytes, type Rooted } from "../files/rooted.ts";

@@ -1,6 +1,6 @@
-// What a command that was written as one string says: plain words, or something only a shell can read. Plain
-// words are run as they are, without a shell. Of a shell's string the parts between && || ; | are found where
-// that is certain, so that each can be checked and shown.
+// Parses a command that was written as one string: plain words, or something only a shell can read. Plain
+// words run without a shell. In a shell's string it finds the parts between && || ; | where that is certain,
+// so that each can be checked and shown.
 
 export type CommandLine =
   /** Certain: no shell would read it otherwise. */

@@ -1,5 +1,5 @@
-// What exec is about to do, in its one canonical form: what people are shown, what an approval is bound to,
-// and what runs are all made of this value. Nothing that changes the effect stands outside it.
+// Defines the canonical form of what exec is about to do. What people see, what an approval is bound to and
+// what runs are all made from this value, and nothing that changes the effect is outside it.
 import { createHash } from "node:crypto";
 import { visibleText, type Json } from "@parley/protocol";
 import type { BoundFile } from "./bound-file.ts";

@@ -1,5 +1,5 @@
-// Whether a command may run: run, ask a person, or refuse; always with the reason. Pure. Whatever is not
-// certain is asked about, and where nobody may be asked it is refused.
+// Decides whether a command may run: run, ask a person, or refuse, always with the reason. Pure. What is
+// uncertain is asked about, and refused where nobody may be asked.
 import { visibleText } from "@parley/protocol";
 import type { BoundFile } from "./bound-file.ts";
 import type { ExecAction } from "./exec-action.ts";

@@ -1,6 +1,5 @@
-// How a program's arguments are read when Parley vouches for what they do: options by their exact names,
-// operands by their place. An option that is not in the grammar, also a shortened one, makes the whole
-// command unknown.
+// Reads the arguments of programs whose effect Parley vouches for: options by their exact names, operands by
+// their position. An option outside the grammar, also a shortened one, makes the whole command unknown.
 
 export interface Grammar {
   /**

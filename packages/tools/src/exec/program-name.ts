@@ -1,5 +1,5 @@
-// Where the system keeps its programs. A name means a program only there: one of the same name elsewhere may
-// be anything.
+// Knows the folders of the system's programs. A name means a program only there: one of the same name
+// elsewhere may be anything.
 
 const systemFolders = [
   "/usr/local/bin",

@@ -1,5 +1,4 @@
-// How many processes a command has, looked at now and then: for where the kernel does not hold it to a
-// number, as it does not hold root.
+// Counts a command's processes now and then, for cases where the kernel does not limit them, as for root.
 import type { Clock } from "@parley/protocol";
 import { markedPids } from "../process-group.ts";
 

@@ -1,6 +1,6 @@
-// What tools do to files below a root: open one, replace one whole, remove one. All by way of `walk`, so none
-// of it leaves the root; all replacing is a rename, so a crash leaves the old file or the new one, and a link
-// from outside to the same content keeps what it had.
+// Opens, replaces and removes files below a root. Everything goes through `walk`, so nothing leaves the root.
+// A replacement is a rename, so a crash leaves the old file or the new one, and another link to the old
+// content keeps it.
 import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { open, rename, unlink, type FileHandle } from "node:fs/promises";

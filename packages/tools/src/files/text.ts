@@ -1,5 +1,5 @@
-// What the bytes of a file are: text with its byte order mark and line ending, a picture, or something else.
-// Editing keeps both marks.
+// Reads a file's bytes as text with its byte order mark and line ending, as a picture, or as something else.
+// Edits keep both marks.
 
 export type Newline = "\n" | "\r\n";
 

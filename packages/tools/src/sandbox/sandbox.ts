@@ -1,7 +1,6 @@
-// Where commands run and which folder file tools see. A sandbox turns a command into another one that runs it
-// inside; the file tools need no process of their own in there: they are rooted, through the same link-proof
-// walk, in the very folder that is mounted, so they can reach exactly what a command inside can, and nothing
-// is writable for them that is not writable for it.
+// Defines where commands run and which folder file tools see. A sandbox turns a command into another one that
+// runs it inside. File tools need no process inside: they work, through the same link-proof walk, in the very
+// folder that is mounted, so they reach and write exactly what a command inside can.
 export interface SandboxSettings {
   readonly backend: "bubblewrap" | "docker";
   /**

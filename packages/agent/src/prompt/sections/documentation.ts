@@ -1,5 +1,5 @@
-// Where Parley is described, so that questions about it are answered from the docs instead of from memory.
-// Told only where a tool opens them.
+// Tells where Parley's docs are, so that questions about it are answered from them instead of from memory.
+// Only told where a tool opens them.
 import { runsOnHost, type DocumentationFacts, type StableFacts } from "../facts.ts";
 import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";

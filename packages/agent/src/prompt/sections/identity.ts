@@ -1,4 +1,4 @@
-// Who speaks. The only section of mode `none`.
+// Says who speaks. It is the only section of mode `none`.
 import { neverDropped, type StableSection } from "../section.ts";
 
 export const identity: StableSection = {

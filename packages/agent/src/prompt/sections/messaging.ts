@@ -1,4 +1,4 @@
-// Where answers go, and how to send beyond the current conversation. Each line needs its tool.
+// Says where answers go, and how to send beyond the current conversation. Each line needs its tool.
 import { silentToken } from "../control-tokens.ts";
 import type { ChannelFacts, PromptFacts } from "../facts.ts";
 import type { VolatileSection } from "../section.ts";

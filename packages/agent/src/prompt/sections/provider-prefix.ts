@@ -1,4 +1,4 @@
-// What the provider adds before the cache boundary.
+// Holds the provider's text before the cache boundary.
 import type { StableSection } from "../section.ts";
 
 export const providerPrefix: StableSection = {

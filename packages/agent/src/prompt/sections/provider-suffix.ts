@@ -1,4 +1,4 @@
-// What the provider adds after the cache boundary.
+// Holds the provider's text after the cache boundary.
 import type { VolatileSection } from "../section.ts";
 
 export const providerSuffix: VolatileSection = {

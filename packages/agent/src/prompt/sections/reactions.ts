@@ -1,4 +1,4 @@
-// How often to react, on surfaces that have reactions, for agents with a tool to react with.
+// Says how often to react, on surfaces that have reactions, for agents with a tool to react with.
 import type { PromptFacts } from "../facts.ts";
 import type { VolatileSection } from "../section.ts";
 

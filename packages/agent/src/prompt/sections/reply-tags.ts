@@ -1,4 +1,4 @@
-// How to quote a message, on surfaces that can.
+// Says how to quote a message, on surfaces that can.
 import type { VolatileSection } from "../section.ts";
 
 export const replyTags: VolatileSection = {

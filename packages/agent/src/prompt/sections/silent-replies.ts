@@ -1,5 +1,5 @@
-// How to say nothing, where nothing need be said: whoever writes in private is owed words, and is never shown
-// the token. Repetitive on purpose: models append it to real answers unless shown that it is wrong.
+// Says how to stay silent where nothing need be said: whoever writes in private is owed words, and is never
+// shown the token. Repetitive on purpose: models append it to real answers unless shown that it is wrong.
 import { silentToken } from "../control-tokens.ts";
 import type { SurfaceFacts } from "../facts.ts";
 import type { VolatileSection } from "../section.ts";

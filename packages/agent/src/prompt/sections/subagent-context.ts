@@ -1,4 +1,4 @@
-// What a subagent is for: minimal mode's counterpart of the group context.
+// Tells a subagent its task: minimal mode's counterpart of the group context.
 import { neverDropped, type VolatileSection } from "../section.ts";
 
 export const subagentContext: VolatileSection = {

@@ -1,4 +1,4 @@
-// When to talk about tool calls: seldom. A provider may replace it.
+// Says when to talk about tool calls: seldom. A provider may replace it.
 import type { StableSection } from "../section.ts";
 
 const standard = [

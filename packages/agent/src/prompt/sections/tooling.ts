@@ -1,5 +1,4 @@
-// Which tools there are, and how to use the ones that take long. Advice follows the tools that exist; it
-// never names one that does not.
+// Lists the tools, and says how to use those that take long. The advice only names tools that exist.
 import type { StableFacts } from "../facts.ts";
 import { neverDropped, type StableSection } from "../section.ts";
 

@@ -1,4 +1,4 @@
-// Who the owners are. Ids only: names can be chosen by anyone.
+// Names the owners, by id only: anyone can choose a name.
 import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";
 

@@ -1,4 +1,4 @@
-// How to write what will be spoken.
+// Says how to write what will be spoken.
 import type { VolatileSection } from "../section.ts";
 
 export const voice: VolatileSection = {

@@ -1,5 +1,5 @@
-// Where the agent works, as its tools find it. A sandbox shows the workspace under another path, or a folder
-// of its own in its place.
+// Says where the agent works, as its tools find it. A sandbox shows the workspace under another path, or a
+// folder of its own in its place.
 import type { SandboxFacts, StableFacts } from "../facts.ts";
 import { plainLine } from "../../plain-line.ts";
 import { neverDropped, type StableSection } from "../section.ts";

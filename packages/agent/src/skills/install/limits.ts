@@ -1,4 +1,4 @@
-// How much a skill that is installed may be, whatever its archive claims.
+// Limits the size of a skill that is installed, whatever its archive claims.
 
 export const installLimits = {
   /** Of the archive itself. */

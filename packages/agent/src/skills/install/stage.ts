@@ -1,5 +1,6 @@
-// A folder that takes a skill's files one by one, each checked before a byte of it is written: a path that stays below, no name twice however
-// a file system compares names, no links, bounded sizes. Files are created anew and never through a link (CVE-2026-28452, -32044).
+// A folder that takes a skill's files one by one, each checked before a byte of it is written: a path that
+// stays below, no name twice however a file system compares names, no links, bounded sizes. Files are created
+// anew and never through a link (CVE-2026-28452, -32044).
 import { mkdir, open } from "node:fs/promises";
 import { constants } from "node:fs";
 import { dirname, join } from "node:path";
@@ -70,7 +71,10 @@ export function stage(folder: string): Stage {
   };
 }
 
-/** The path in its plain form; throws Fault("invalid") for one that could lead anywhere else or means something to a file system. */
+/**
+ * The path in its plain form; throws Fault("invalid") for one that could lead anywhere else or means
+ * something to a file system.
+ */
 function safePath(raw: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what this refuses
   if (/[\u0000-\u001f\u007f]/.test(raw)) throw refusal(raw, "its name has control characters");
@@ -88,8 +92,8 @@ function safePath(raw: string): string {
 }
 
 /**
- * A stream as a file's content. It may fail before anybody reads it, and a failure that nobody listens to ends the process: so it is listened
- * to from the start, and whoever reads is told.
+ * A stream as a file's content. It may fail before anybody reads it, and a failure that nobody listens to
+ * ends the process: so it is listened to from the start, and whoever reads is told.
  */
 export function contentOf(
   stream: AsyncIterable<unknown> & { on(event: "error", listener: () => void): unknown },

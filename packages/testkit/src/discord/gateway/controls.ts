@@ -1,5 +1,5 @@
-// What a test can do to the gateway: end connections in every way, refuse resumes and identifies, stop
-// answering, and look on.
+// The controls that a test has over the gateway: end connections in every way, refuse resumes and identifies,
+// stop answering, and observe.
 import type { Clock } from "@parley/protocol";
 import { GatewayOpcodes as Op } from "discord-api-types/v10";
 import type { Bot } from "../model.ts";

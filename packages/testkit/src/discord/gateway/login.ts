@@ -1,5 +1,5 @@
-// How a session begins and goes on: identify with every reason to refuse it, the greeting, and resume with
-// what was missed.
+// Starts and resumes sessions: identify with every reason to refuse it, the greeting, and resume with the
+// missed events.
 import type { Server } from "node:http";
 import {
   GatewayCloseCodes as Code,

@@ -1,5 +1,5 @@
-// How a payload becomes one WebSocket frame: plain JSON, one compressed stream for the whole connection (zlib
-// or zstd), or each payload on its own when the client asked for that at identify. Frames keep their order,
+// Packs a payload into one WebSocket frame: plain JSON, one compressed stream per connection (zlib or zstd),
+// or each payload compressed alone when the client asked for that at identify. Frames keep their order,
 // whatever the compressor's pace.
 import { constants, createDeflate, createZstdCompress, deflateSync } from "node:zlib";
 import type { Transform } from "node:stream";

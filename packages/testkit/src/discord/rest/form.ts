@@ -1,6 +1,6 @@
-// What Discord accepts, taken from a description that is not ours: the zod schemas of discord-api-spec, made
-// from Discord's own OpenAPI. Refusals have the form of the real server's (code 50035). Fields that Discord
-// would silently ignore are named too: they are on record as the client's mistakes, but refuse nothing.
+// Checks requests against a description that is not ours: the zod schemas of discord-api-spec, made from
+// Discord's own OpenAPI. Refusals have the real server's form (code 50035). Fields that Discord would
+// silently ignore are recorded as the client's mistakes but refuse nothing.
 import type * as z from "zod/v4/core";
 import { type FormErrors, nested } from "./refusal.ts";
 

@@ -1,4 +1,5 @@
-// What a bot may touch: the channel, message or guild that a path names, or the refusal that Discord gives instead.
+// Finds the channel, message or guild that a path names if the bot may touch it, or gives the refusal that
+// Discord would give.
 import { type APIMessage, ChannelType } from "discord-api-types/v10";
 import { type Bot, type Channel, type Guild, isForum, type Right } from "../model.ts";
 import { maySee, parentOf, type World } from "../world.ts";

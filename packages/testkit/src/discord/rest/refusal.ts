@@ -1,5 +1,5 @@
-// How the fake says no: Discord's codes, messages and HTTP status, as its documentation ("Opcodes and Status
-// Codes") lists them.
+// Refuses with Discord's codes, messages and HTTP status, as its documentation ("Opcodes and Status Codes")
+// lists them.
 import type { Trouble } from "../../faults.ts";
 
 /** The tree of form errors, by field; a leaf holds `_errors`. */

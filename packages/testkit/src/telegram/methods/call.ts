@@ -1,5 +1,5 @@
-// What every Bot API method of the fake gets, and the steps that sending methods share: destination, thread,
-// reply, keyboard.
+// Defines what every Bot API method of the fake receives, and the steps that sending methods share:
+// destination, thread, reply, keyboard.
 import type { Request, UploadedFile } from "../body.ts";
 import type { Params } from "../params.ts";
 import { badRequest } from "../refusal.ts";

@@ -1,5 +1,5 @@
-// What a bot does to a chat beside writing: typing, reactions, pins, topics, callback answers, the command
-// menu.
+// Implements what a bot does to a chat beside writing: typing, reactions, pins, topics, callback answers, the
+// command menu.
 import { badRequest } from "../refusal.ts";
 import { chatFor } from "../world.ts";
 import { messageFor, type Methods } from "./call.ts";

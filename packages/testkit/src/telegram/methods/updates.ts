@@ -1,4 +1,5 @@
-// Who the bot is and how updates reach it: getMe, getUpdates, and the webhook's three methods.
+// Implements the methods about the bot itself and its updates: getMe, getUpdates, and the webhook's three
+// methods.
 import { badRequest, conflict } from "../refusal.ts";
 import type { PollRequest } from "../queue.ts";
 import type { Methods } from "./call.ts";
