@@ -69,7 +69,8 @@ export function commandsOfNodes({
     let record = first;
     const { id, session } = first;
     const files = filesAt(first.root);
-    const bytes = (): Promise<number> => files.withFile(first.log, async ({ size }) => size).catch(() => 0); // Gone, or not to be seen from here.
+    // Gone, or not to be seen from here.
+    const bytes = (): Promise<number> => files.withFile(first.log, async ({ size }) => size).catch(() => 0);
     const look = async (): Promise<void> => {
       const found = (await records()).find((each) => each.id === id && each.session === session);
       // Its node no longer knows it, so it is over.

@@ -6,10 +6,13 @@ import type { ToolEffect } from "@parley/tools";
 
 /**
  * Why a turn's loop ended.
- * - `stop`, `length`, `cut`: the model's last answer stands; `length`: the token limit cut it off, `cut`: its provider did.
+ * - `stop`, `length`, `cut`: the model's last answer stands; `length`: the token limit cut it off, `cut`: its
+ *   provider did.
  * - `error`: the model failed for good, see `error`. Nothing of its last answer may be shown as final.
- * - `aborted`: the signal. - `steps`, `loop`: a cap or the identical-call breaker made the model close; its closing words stand.
- * - `capped`: the ledger refused the next call. - `parked`: a call waits for a decision; the turn can be resumed.
+ * - `aborted`: the signal. - `steps`, `loop`: a cap or the identical-call breaker made the model close; its
+ *   closing words stand.
+ * - `capped`: the ledger refused the next call. - `parked`: a call waits for a decision; the turn can be
+ *   resumed.
  */
 export type LoopStop =
   | "stop"

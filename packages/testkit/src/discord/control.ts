@@ -1,15 +1,24 @@
-// The fake's remote control, for tests in another process: everything that `FakeDiscord` can do, as JSON over /_control.
+// The fake's remote control, for tests in another process: everything that `FakeDiscord` can do, as JSON over
+// /_control.
 //   POST /_control/bot       { token?, username?, privileged? } -> { token, id, username }
-//   POST /_control/guild     GuildOptions -> { guild }          POST /_control/role    { guild, name } -> { role }
-//   POST /_control/channel   ChannelOptions -> { channel }      POST /_control/change  { channel, deny?, allow?, archived?, locked?, name?, removed? }
-//   POST /_control/say       { user, text, name?, token?, isBot?, isWebhook?, ...DiscordSayOptions; files as { name, mediaType, text | base64 } }
-//        also /edit /delete /react /unreact /type { user, message?, text?, emoji?, channel? }, /join { user, guild, roles?, nick? },
-//        /thread { user, channel, title, message?, isPrivate? } -> { thread }, /post { user, channel, title, text, tags? }, /dm { user } -> { channel }
+//   POST /_control/guild     GuildOptions -> { guild }          POST /_control/role    { guild, name } -> {
+//   role }
+//   POST /_control/channel   ChannelOptions -> { channel }      POST /_control/change  { channel, deny?,
+//   allow?, archived?, locked?, name?, removed? }
+//   POST /_control/say       { user, text, name?, token?, isBot?, isWebhook?, ...DiscordSayOptions; files as
+//   { name, mediaType, text | base64 } }
+//        also /edit /delete /react /unreact /type { user, message?, text?, emoji?, channel? }, /join { user,
+//        guild, roles?, nick? },
+//        /thread { user, channel, title, message?, isPrivate? } -> { thread }, /post { user, channel, title,
+//        text, tags? }, /dm { user } -> { channel }
 //   POST /_control/run       { user, command, values?, channel? } -> { interaction }
-//        also /press { user, message, customId }, /select { ..., values }, /submit { user, interaction, fields }
-//   POST /_control/gateway   { do: "drop" | "reconnect" | "invalidate" | "refuseResume" | ..., with: [arguments] }   any of GatewayControls
+//        also /press { user, message, customId }, /select { ..., values }, /submit { user, interaction,
+//        fields }
+//   POST /_control/gateway   { do: "drop" | "reconnect" | "invalidate" | "refuseResume" | ..., with:
+//   [arguments] }   any of GatewayControls
 //   POST /_control/fault     FaultRule                          DELETE /_control/fault   forgets all rules
-//   GET  /_control/calls?route=  /_control/messages?channel=&viewer=  /_control/interaction?id=  /_control/commands?token=&guild=
+//   GET  /_control/calls?route=  /_control/messages?channel=&viewer=  /_control/interaction?id=
+//   /_control/commands?token=&guild=
 //        /_control/steps?what=  /_control/sessions  /_control/typing?channel=  /_control/violations
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { writeJson } from "../answers.ts";

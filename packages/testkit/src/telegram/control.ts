@@ -1,6 +1,8 @@
-// The fake's remote control, for tests in another process: everything that `FakeTelegram` can do, as JSON over /_control.
+// The fake's remote control, for tests in another process: everything that `FakeTelegram` can do, as JSON
+// over /_control.
 //   POST /_control/bot      { token?, username? }                      registers a bot
-//   POST /_control/say      { user, text, ...SayOptions, name?, token? }   also /edit /press /react /photo /document /voice /album
+//   POST /_control/say      { user, text, ...SayOptions, name?, token? }   also /edit /press /react /photo
+//   /document /voice /album
 //   POST /_control/group    GroupOptions -> { chat }      POST /_control/topic { chat, name } -> { thread }
 //   POST /_control/update   { token?, update }                         a raw update
 //   POST /_control/fault    FaultRule                     DELETE /_control/fault   forgets all rules

@@ -179,7 +179,8 @@ async function contentOf(name: string, files: Rooted): Promise<BoundFile | null>
   try {
     return await files.withFile(name, hashed);
   } catch (error) {
-    if (isFault(error)) return null; // A word that is no path, or a path that leads elsewhere: nothing that the agent's file tools can change.
+    // A word that is no path, or a path that leads elsewhere: nothing that the agent's file tools can change.
+    if (isFault(error)) return null;
     throw error;
   }
 }

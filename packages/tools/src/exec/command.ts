@@ -91,7 +91,8 @@ export function runningCommand(
     unwatch();
     if (why === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
     else await killMarked(first.id);
-    await output.write(Buffer.from(await aftermath(request.after, record.id, log))).catch(() => undefined); // The log has it.
+    // The log has it.
+    await output.write(Buffer.from(await aftermath(request.after, record.id, log))).catch(() => undefined);
     await output
       .close()
       .catch((error: unknown) =>

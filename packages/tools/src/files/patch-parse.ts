@@ -1,7 +1,8 @@
 // Reads the patch format that models are trained on:
 //   *** Begin Patch
 //   *** Add File: a.txt        then "+" lines
-//   *** Update File: b.txt     then optionally *** Move to: c.txt, then hunks: "@@ a line above", " kept", "-removed", "+added"
+//   *** Update File: b.txt     then optionally *** Move to: c.txt, then hunks: "@@ a line above", " kept",
+//   "-removed", "+added"
 //   *** Delete File: d.txt
 //   *** End Patch
 import { Fault } from "@parley/protocol";

@@ -50,7 +50,8 @@ export async function scanGuarded(
   most = mostEntries,
 ): Promise<GuardScan> {
   const realRoot = await realpath(root);
-  const unseen = new Set(await Promise.all(hidden.map((path) => realpath(path).catch(() => path)))); // Not there: not seen.
+  // Not there: not seen.
+  const unseen = new Set(await Promise.all(hidden.map((path) => realpath(path).catch(() => path))));
   const guarded = new Map<string, string>();
   const readOnly = new Set<string>();
   /** Files with several names, and those names of them that were met. */

@@ -89,7 +89,8 @@ type Shown = readonly [onHost: string, inside: string];
 
 /** Where hidden folders would be seen. By their real paths: the workspace's own may lead there by a link. */
 async function hiddenInside(hidden: readonly string[], shown: readonly Shown[]): Promise<readonly string[]> {
-  const real = (path: string): Promise<string> => realpath(path).catch(() => path); // Not there: as it is written.
+  // Not there: as it is written.
+  const real = (path: string): Promise<string> => realpath(path).catch(() => path);
   const found = await Promise.all(
     hidden.flatMap((path) =>
       shown.map(async ([onHost, inside]) => {
