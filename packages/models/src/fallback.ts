@@ -43,7 +43,7 @@ export function withFallbacks(models: readonly [Model, ...Model[]], options: Fal
     maxTokens: primary.maxTokens,
     vision: primary.vision,
     reasoning: primary.reasoning,
-    ...(primary.thinking === undefined ? {} : { thinking: primary.thinking }),
+    thinking: primary.thinking,
     priced: models.every(({ priced }) => priced === true),
     stream: (request, signal) => answer(models, request, signal, options),
   };

@@ -114,7 +114,7 @@ export interface Model {
   readonly vision: boolean;
   readonly reasoning: boolean;
   /** The levels of thinking that it accepts; see `thinkingLevelsOf`. */
-  readonly thinking?: readonly ThinkingLevel[];
+  readonly thinking?: readonly ThinkingLevel[] | undefined;
   /** True when its calls have a known price; absent when none is known. */
   readonly priced?: boolean;
   /** Never throws; ends with one `end` event, even when aborted. */

@@ -34,8 +34,8 @@ export interface ProviderOptions {
   readonly modelId: string;
   /** Without a slash at the end. */
   readonly baseUrl: string;
-  readonly apiKey?: string;
-  readonly headers?: { readonly [name: string]: string };
+  readonly apiKey?: string | undefined;
+  readonly headers?: { readonly [name: string]: string } | undefined;
   readonly facts: ModelFacts;
   /**
    * True when the config sets `facts.maxTokens`: it is then sent with every request, even where the server
@@ -43,12 +43,12 @@ export interface ProviderOptions {
    */
   readonly limited?: boolean;
   /** The levels of thinking that the config declares, as opposed to the built-in table's. */
-  readonly declaredThinking?: readonly ThinkingLevel[];
-  readonly timers?: Partial<ModelTimers>;
+  readonly declaredThinking?: readonly ThinkingLevel[] | undefined;
+  readonly timers?: Partial<ModelTimers> | undefined;
   /** Absent: images are described in words. */
-  readonly readImage?: ReadImage;
+  readonly readImage?: ReadImage | undefined;
   /** A secret of this installation, from which session names for providers are derived. */
-  readonly cacheSecret?: string;
+  readonly cacheSecret?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }

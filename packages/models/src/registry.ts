@@ -132,14 +132,14 @@ function modelOf(id: string, { providers, readImage, cacheSecret, clock, log }: 
     baseUrl: rootOf(api, baseUrl.replace(/\/+$/, "")),
     facts: factsOf(modelId, declared, api),
     limited: own?.maxTokens !== undefined,
-    ...(own?.thinking === undefined ? {} : { declaredThinking: own.thinking }),
+    declaredThinking: own?.thinking,
     clock,
     log: log.child({ model: id }),
-    ...(declared?.apiKey === undefined ? {} : { apiKey: declared.apiKey }),
-    ...(declared?.headers === undefined ? {} : { headers: declared.headers }),
-    ...(readImage === undefined ? {} : { readImage }),
-    ...(cacheSecret === undefined ? {} : { cacheSecret }),
-    ...(declared?.timers === undefined ? {} : { timers: declared.timers }),
+    apiKey: declared?.apiKey,
+    headers: declared?.headers,
+    readImage,
+    cacheSecret,
+    timers: declared?.timers,
   });
 }
 

@@ -32,7 +32,7 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly leaseMs: number;
   readonly maxRows: number;
   /** Returns the term of the pool's leader, for pools that have one. */
-  readonly term?: () => number | undefined;
+  readonly term?: (() => number | undefined) | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -119,7 +119,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     try {
       const term = options.term?.();
       const { holder, leaseMs, maxRows } = options;
-      lease = await lanes.take({ pool, holder, leaseMs, maxRows, ...(term === undefined ? {} : { term }) });
+      lease = await lanes.take({ pool, holder, leaseMs, maxRows, term });
       isAway = false;
     } catch (error) {
       log[isAway ? "debug" : "warn"]({ pool, error }, "could not take work, trying again every two seconds");

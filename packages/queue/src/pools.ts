@@ -86,7 +86,7 @@ export function startPools(options: PoolsOptions): Pools {
   const deliveryRunner = (account: string, term?: () => number | undefined): LaneRunner =>
     runLanes({
       ...base,
-      ...(term === undefined ? {} : { term }),
+      term,
       lanes: store.outbox,
       leaseMs: deliveryLeaseMs,
       pool: account,

@@ -153,7 +153,7 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
           method: "POST",
           route: "/users/@me/channels",
           body: { recipient_id: user },
-          ...(signal === undefined ? {} : { signal }),
+          signal,
         })
         .catch((error: unknown) => {
           // Opening a chat twice opens it once.

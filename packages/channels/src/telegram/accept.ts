@@ -39,7 +39,7 @@ export async function acceptUpdates(
     channel,
     account,
     me,
-    ...(bot === undefined ? {} : { bot }),
+    bot,
     nowMs: clock.now(),
   };
   const events: (Inbound | Unreadable)[] = [];

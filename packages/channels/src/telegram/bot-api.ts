@@ -9,7 +9,7 @@ import { type Transport, transport } from "../transport.ts";
 export interface BotApiOptions {
   readonly token: string;
   readonly apiRoot: string;
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   /** Tells whether Telegram accepts the token. */
   readonly onToken: { readonly accepted: () => void; readonly refused: (reason: string) => void };
   readonly clock: Clock;

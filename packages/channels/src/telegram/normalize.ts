@@ -31,7 +31,7 @@ export interface NormalizeContext {
   readonly account: string;
   readonly me: BotIdentity;
   /** Id of the present bot, which event ids carry where the account was another bot before. */
-  readonly bot?: string;
+  readonly bot?: string | undefined;
   /** When the update arrived, in milliseconds since the epoch; the time of updates that carry none. */
   readonly nowMs: number;
   /** Called with the paths of parts that could not be read and were left out. */

@@ -74,7 +74,7 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   const api = await botApi({
     token,
     apiRoot,
-    ...(proxy === undefined ? {} : { proxy }),
+    proxy,
     onToken: tokens,
     clock,
   });

@@ -58,7 +58,7 @@ export function sdkModel(options: ProviderOptions, driver: Driver): Model {
     maxTokens: facts.maxTokens,
     vision: facts.input.includes("image"),
     reasoning: facts.reasoning,
-    ...(facts.thinking === undefined ? {} : { thinking: facts.thinking }),
+    thinking: facts.thinking,
     priced: facts.cost !== undefined,
     stream: (request, signal) => call(request, signal, options, { ...driver, open }),
   };

@@ -9,7 +9,7 @@ export interface Lease {
   /** The fencing token. It grows with every lease of the lane, also over deletion and fail-over. */
   readonly token: number;
   readonly holder: string;
-  readonly term?: number;
+  readonly term?: number | undefined;
 }
 
 export interface Want {
@@ -25,7 +25,7 @@ export interface Want {
    * Version of the cell `leader:<pool>`. Where that cell exists, the outbox refuses any other term with
    * Fault("conflict").
    */
-  readonly term?: number;
+  readonly term?: number | undefined;
 }
 
 /**

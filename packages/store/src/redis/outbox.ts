@@ -44,7 +44,7 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
         lane,
         token,
         holder,
-        ...(term === undefined ? {} : { term }),
+        term,
         deliveries: deliveries.map(deliveryOf),
       };
     },

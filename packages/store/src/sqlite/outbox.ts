@@ -49,7 +49,7 @@ export function sqliteOutbox(
           lane: name,
           token,
           holder: want.holder,
-          ...(want.term === undefined ? {} : { term: want.term }),
+          term: want.term,
           deliveries: undone,
         };
       }
