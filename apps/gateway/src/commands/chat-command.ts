@@ -36,7 +36,8 @@ interface Described {
 }
 
 /**
- * Acts at once, while the event is received, because it must work while a turn runs. May run again after a crash and then changes nothing more.
+ * Acts at once, while the event is received, because it must work while a turn runs. May run again after a
+ * crash and then changes nothing more.
  */
 export interface PastLaneCommand extends Described {
   readonly place: "past-lane";
