@@ -28,7 +28,6 @@ export {
 } from "./models/thinking.ts";
 export { agentIn, turnPreparer, type PromptNow, type TurnPreparer } from "./prepare-turn.ts";
 export { bootstrapHooks } from "./prompt/bootstrap-hooks.ts";
-export type { Surface } from "./prompt/channel-facts.ts";
 export { fileOrigins, type FileOrigins } from "./prompt/file-origins.ts";
 export { docsRoots, type InstallationFacts } from "./prompt/prompt-facts.ts";
 export { promptHistory, turnsKept, type PromptHistory, type PromptRecord } from "./prompt/prompt-history.ts";
