@@ -1,8 +1,6 @@
-// Programs from outside that some suites drive: redis-server, a browser, a sandbox. A suite without its
-// program is skipped with the line that
-// installs it, or with what the machine forbids it; with CI=true a skip would hide a hole, so there it fails.
-// The only place of the testkit that
-// reads the environment.
+// Finds the outside programs that some suites drive: redis-server, a browser, a sandbox. A suite without its
+// program is skipped with the line that installs it, or with what the machine forbids it; with CI=true a skip
+// would hide a hole, so there it fails. The only place of the testkit that reads the environment.
 //
 //   const redis = program("redis-server");
 //   describe.skipIf(lacks(redis))("the Redis driver", () => { ... programPath(redis) ... });
