@@ -10,6 +10,9 @@ const empty = new Set(
     .flatMap((word) => [word, `${word}s`]),
 );
 
+/** All that a process has under one config: units of the runner pick from it by name. */
+const named = new Set(["Services"]);
+
 /** "readSource" -> read, source; "HTTPServer" -> http, server. */
 const wordsOf = (name: string): string[] =>
   name
@@ -33,7 +36,7 @@ function findingsOf(file: SourceFile): string[] {
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) findings.push(`${file.path}: file names are kebab-case`);
   for (const exported of file.exports) {
     const word = emptyWordIn(exported);
-    if (word !== undefined)
+    if (word !== undefined && !named.has(exported))
       findings.push(`${file.path} exports ${exported}: "${word}" says nothing; name what it is for`);
     if (/^I[A-Z][a-z]/.test(exported))
       findings.push(`${file.path} exports ${exported}: no I in front of an interface`);

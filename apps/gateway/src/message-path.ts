@@ -1,124 +1,62 @@
-// The message path without sockets: receive, lanes, turns, delivery, put together from ports. The daemon runs it over real channels, the
-// simulator over simulated ones; nothing in here knows which.
-import type { BootstrapHook, Redaction } from "@parley/agent";
-import type { Channel } from "@parley/channels";
-import type { Config } from "@parley/config";
-import type { Models } from "@parley/models";
-import type { Clock, Ids, Log, SessionKey } from "@parley/protocol";
-import type { Store } from "@parley/store";
-import type { Tool } from "@parley/tools";
+// Composes the message path of one config as one list: access, usage and skills, approvals and tools, commands, receive, lanes, delivery. The
+// daemon runs it over real channels, the simulator over simulated ones; nothing in here knows which. A message enters through a channel's
+// poll or socket. Next: packages/channels/src/telegram/poll.ts.
 import {
-  createApprovals,
-  type Approvals,
-  isApproved,
-  type ToolHooks,
-  emergencyStop,
-  type EmergencyStop,
-  type MediaReaderOptions,
-  type ShowProgress,
-  spendLimits,
-  type SpendLimits,
-  usageLog,
-  type UsageLog,
-  modelCatalog,
-  type ModelCatalog,
-  type RunningTurns,
-  promptHistory,
-  type PromptHistory,
-  agentIn,
-  turnPreparer,
-  type TurnPreparer,
-  noSkills,
-  type SkillRegistry,
-  runSession,
-  quarantine,
-  type Quarantine,
-  sessionPlans,
-  sessionStatus,
-  effectiveTools,
-  type ToolPorts,
-  docsRoots,
-  type InstallationFacts,
-} from "@parley/runner";
-import { boundCommands, type BoundCommands } from "./commands/bound-commands.ts";
-import type { CommandPorts, DaemonForChats, Stoppable } from "./commands/chat-command.ts";
-import { chatSkills } from "./commands/skill-commands.ts";
-import { processMemory, type ProcessMemory } from "./message-path/process-memory.ts";
-import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
-import {
-  speakersAt,
-  accessPolicy,
-  type MigratedChats,
-  owners,
-  type Owners,
-  pairingStore,
-  pairingDecisions,
-  type PairingDecisions,
-  type Place,
-  type PlaceRules,
-  router,
-  type RouteInbound,
   programSinks,
-  noRefusals,
-  type Refusals,
+  speakersAt,
+  type Owners,
+  type PairingDecisions,
+  type RouteInbound,
 } from "@parley/access";
-import { intake } from "./receive/intake.ts";
-import { beginAnew } from "./receive/reset-policy.ts";
+import type { Channel } from "@parley/channels";
 import {
-  dropAnswers,
   accountRateLimits,
   causeRows,
-  unreachableChats,
-  type UnreachableChats,
+  channelRender,
   deliverer,
+  dropAnswers,
   ownerNotices,
   personNotices,
-  channelRender,
+  unreachableChats,
+  type UnreachableChats,
 } from "@parley/delivery";
+import type { SessionKey } from "@parley/protocol";
+import type { Pools } from "@parley/queue";
+import {
+  agentIn,
+  createApprovals,
+  docsRoots,
+  effectiveTools,
+  emergencyStop,
+  isApproved,
+  modelCatalog,
+  promptHistory,
+  quarantine,
+  runSession,
+  sessionPlans,
+  sessionStatus,
+  spendLimits,
+  usageLog,
+  type Approvals,
+  type EmergencyStop,
+  type ModelCatalog,
+  type PromptHistory,
+  type Quarantine,
+  type RunningTurns,
+  type SpendLimits,
+  type TurnPreparer,
+  type UsageLog,
+} from "@parley/runner";
+import { boundCommands, type BoundCommands } from "./commands/bound-commands.ts";
+import type { Stoppable } from "./commands/chat-command.ts";
+import { chatSkills } from "./commands/skill-commands.ts";
+import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
+import type { MessagePathParts } from "./message-path/parts.ts";
+import { pathAccess } from "./message-path/path-access.ts";
 import { endsWaiting } from "./receive/end-waiting.ts";
+import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
-import type { Pools, PoolsOptions } from "@parley/queue";
-
-export interface MessagePathParts {
-  readonly config: Config;
-  readonly store: Store;
-  /** Hints of work, also from other processes; default: those of the store. */
-  readonly onReady?: PoolsOptions["onReady"];
-  /** By `<channel>:<account>`. */
-  readonly channels: ReadonlyMap<string, Channel>;
-  /** Loaded. */
-  readonly moved: MigratedChats;
-  readonly models: Models;
-  /** Beside those of the catalogue. */
-  readonly tools: readonly Tool[];
-  /** What the tools of the catalogue work with; absent: there are only the other ones. */
-  readonly hands?: ToolPorts;
-  readonly hooks: readonly BootstrapHook[];
-  /** Absent: there are none. */
-  readonly toolHooks?: ToolHooks;
-  readonly daemon: DaemonForChats;
-  readonly showProgress: ShowProgress;
-  /** How files of messages are read; absent: they are told in words. */
-  readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
-  /** What no answer may show. */
-  readonly redaction: Redaction;
-  /** What is the same in every prompt; absent: nothing of it is told. */
-  readonly house?: InstallationFacts;
-  /** Absent: there are none. */
-  readonly skills?: SkillRegistry;
-  /** What a turn runs with; by default it is gathered anew from config, files and models. */
-  readonly forTurn?: TurnPreparer["forTurn"];
-  /** Ends the edits of a message of ours that other processes asked for. */
-  readonly settleEdits?: (account: string, messageId: string) => Promise<void>;
-  /** Told of messages that admission refuses; absent: nobody is. */
-  readonly refusals?: Refusals;
-  /** What a core before this one, of another config, remembered; absent: nothing. */
-  readonly kept?: ProcessMemory;
-  readonly bootId: string;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-}
+import { beginAnew } from "./receive/reset-policy.ts";
 
 export interface MessagePath {
   readonly receive: ReceiveEvents;
@@ -150,51 +88,39 @@ export interface MessagePath {
 /** Turns of background classes that may run at once; people have their own number in the config. */
 const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
 
-export function messagePath(options: MessagePathParts): MessagePath {
-  const { config, channels, moved, clock, ids, log } = options;
-  const kept = options.kept ?? processMemory(clock);
+export function messagePath(parts: MessagePathParts): MessagePath {
+  const { config, channels, moved, kept, clock, ids, log, bootId } = parts;
   const { running, bootAtMs } = kept;
   const channel = (account: string): Channel | null =>
     channels.get(account) ?? programSinks.get(account) ?? null;
-  const inbox = endsWaiting({
-    ...options.store,
-    shows: (account) => channel(account)?.settle !== undefined,
-    log,
-  });
-  const store = { ...options.store, inbox };
-  const book = pairingStore(store.cells, clock, ids);
-  const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
-  const pairing = pairingDecisions(book, ownersBook);
-  const policy = accessPolicy(config.channels, moved);
-  const rules = (place: Place): PlaceRules | null => policy(place.address)?.rules(place) ?? null;
-  const { bindings, session } = config;
-  const { dmScope, identityLinks } = session;
-  const route = router({
-    agents: config.agents.list.map((agent) => agent.id),
-    bindings,
-    dmScope,
-    identityLinks,
-    rules,
-    moved,
-  });
-  const prompts = promptHistory(store.cells, clock);
-  const usage = usageLog(store.cells, config.agents.defaults.userTimezone, clock);
+  const shows = (account: string): boolean => channel(account)?.settle !== undefined;
+  const store = { ...parts.store, inbox: endsWaiting({ ...parts.store, shows, log }) };
+  const { cells, inbox, outbox, sessions } = store;
+
+  // Who may write, and who answers.
+  const access = pathAccess(parts);
+  const { rules, route } = access;
+  const owners = access.owners.all;
+
+  // What is known of prompts, spending, skills and models.
+  const prompts = promptHistory(cells, clock);
+  const usage = usageLog(cells, config.agents.defaults.userTimezone, clock);
   const ledger = spendLimits({ config, book: usage, clock, log });
-  const skills = options.skills ?? noSkills;
-  const house = options.house ?? {};
-  const skillsOfChats = chatSkills({ config, book: skills, rules });
-  const models = modelCatalog({ config, declared: options.models.list, callable: options.models.get });
+  const skills = chatSkills({ config, book: parts.skills, rules });
+  const catalog = modelCatalog(config, parts.models);
+
+  // What tools may do, and who is asked before they do it.
   const { approvers, target } = config.approvals.exec;
   const approvals = createApprovals({
-    cells: store.cells,
-    inbox: store.inbox,
-    outbox: store.outbox,
-    sessions: store.sessions,
+    cells,
+    inbox,
+    outbox,
+    sessions,
     approvers: approvers ?? null,
     target,
-    owners: ownersBook.all,
+    owners,
     accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
-    ...(options.refusals === undefined ? {} : { refusals: options.refusals }),
+    refusals: parts.refusals,
     clock,
     log,
   });
@@ -202,140 +128,143 @@ export function messagePath(options: MessagePathParts): MessagePath {
     config,
     grants: approvals.book.grants,
     approved: isApproved(approvals.book),
-    ...(options.toolHooks === undefined ? {} : { watched: options.toolHooks.watched }),
-    hands: options.hands,
-    more: options.tools,
-    readRoots: [...skills.readRoots(), ...docsRoots(house)],
-    status: sessionStatus({ sessions: store.sessions, models, agentOf: agentIn(config) }),
-    plans: sessionPlans(store.sessions),
+    watched: parts.toolHooks.watched,
+    hands: parts.hands,
+    more: parts.tools,
+    readRoots: [...parts.skills.readRoots(), ...docsRoots(parts.house)],
+    status: sessionStatus({ sessions, models: catalog, agentOf: agentIn(config) }),
+    plans: sessionPlans(sessions),
     clock,
     ids,
   });
-  const ready = turnPreparer({
-    ...options,
-    tools,
-    speakers: speakersAt(ownersBook),
-    owners: ownersBook.all,
-    house,
-    prompts,
-    skills,
-    origins: options.hands?.origins,
-    channel,
-    rules,
-    cooldowns: kept.cooldowns,
-    moves: kept.stableMoves,
-  });
-  const endBeside = async (session: SessionKey): Promise<number> => {
-    const running =
-      (await options.hands?.exec?.commands.list(session))?.filter(({ state }) => state === "running") ?? [];
-    await options.hands?.exec?.commands.end(session);
-    return running.length + (await approvals.stop({ session }));
-  };
-  const stop: Stoppable = {
-    turn: running.stop,
-    beside: endBeside,
-    answers: dropAnswers(store.inbox, store.outbox),
-  };
+  const commandsOfTools = parts.hands?.exec?.commands;
   const hold = emergencyStop({
     ...store,
     stopTurn: running.stop,
-    endCommands: async () => options.hands?.exec?.commands.end(),
+    endCommands: async () => commandsOfTools?.end(),
     clock,
   });
-  const forTurn = options.forTurn ?? ready.forTurn;
-  const commandPorts: CommandPorts = {
-    config,
-    store,
-    channel,
-    stop,
-    hold,
-    approvals,
-    pairing,
-    skills: skillsOfChats,
-    turnPreparer: { prompt: ready.prompt, forTurn },
-    prompts,
-    usage,
-    ledger,
-    models: options.models,
-    modelCatalog: models,
-    running,
-    beginAnew: (key) => beginAnew(store.sessions, key, clock.now()),
-    daemon: options.daemon,
-    clock,
+  const stop: Stoppable = {
+    turn: running.stop,
+    async beside(session: SessionKey) {
+      const begun = (await commandsOfTools?.list(session)) ?? [];
+      await commandsOfTools?.end(session);
+      const ended = begun.filter(({ state }) => state === "running").length;
+      return ended + (await approvals.stop({ session }));
+    },
+    answers: dropAnswers(inbox, outbox),
   };
-  const commands = boundCommands(commandPorts, route);
 
-  const closed = unreachableChats(store.cells);
+  // What turns are prepared from, and the commands that people give them.
+  const ofPrompts = {
+    config,
+    models: parts.models,
+    cooldowns: kept.cooldowns,
+    tools,
+    speakers: speakersAt(access.owners),
+    owners,
+    channel,
+    rules,
+    hooks: parts.hooks,
+    house: parts.house,
+    skills: parts.skills,
+    origins: parts.hands?.origins,
+    prompts,
+    stableMoves: kept.stableMoves,
+    clock,
+    ids,
+    log,
+  };
+  const turnPreparer = parts.preparer(ofPrompts);
+  const commands = boundCommands(
+    {
+      config,
+      store,
+      channel,
+      stop,
+      hold,
+      approvals,
+      pairing: access.pairing,
+      skills,
+      turnPreparer,
+      prompts,
+      usage,
+      ledger,
+      models: parts.models,
+      modelCatalog: catalog,
+      running,
+      beginAnew: (key) => beginAnew(sessions, key, clock.now()),
+      daemon: parts.daemon,
+      clock,
+    },
+    route,
+  );
 
+  // From an event to durable rows.
+  const closed = unreachableChats(cells);
   const receive = intake({
     config,
     store,
     channel,
-    policy,
-    isOwner: ownersBook.isOwner,
-    pairing: book,
+    policy: access.policy,
+    isOwner: access.owners.isOwner,
+    pairing: access.pairingStore,
     botLoops: kept.botLoops,
     route,
     runPastLane: commands.runPastLane,
-    skillCalled: skillsOfChats.called,
-    modelNamed: (agent, word) => models.named(agentIn(config)(agent), word),
+    skillCalled: skills.called,
+    modelNamed: (agent, word) => catalog.named(agentIn(config)(agent), word),
     stopTurn: running.stop,
     closed,
-    refusals: options.refusals ?? noRefusals,
+    refusals: parts.refusals,
     bootAtMs,
     clock,
     log,
   });
 
-  const suspected = quarantine({
-    ...store,
-    here: kept.quarantine,
-    bootId: options.bootId,
-    bootAtMs,
-    clock,
-    log,
-  });
-  const lane = runSession({
-    config,
-    store,
-    prepareTurn: forTurn,
-    channel,
-    quarantine: suspected,
-    tools: options.tools,
-    commands: commands.inLane,
-    approvals,
-    hold,
-    toolHooks: options.toolHooks,
-    media: options.media,
-    redaction: options.redaction,
-    running,
-    ledger,
-    showProgress: options.showProgress,
-    bootAtMs,
-    clock,
-    log,
-  });
+  // From leased rows to a commit.
+  const suspects = quarantine(store, kept.quarantine, { bootId, bootAtMs }, clock, log);
+  const lane = runSession(
+    {
+      ...ofPrompts,
+      ...store,
+      moreTools: parts.tools,
+      toolHooks: parts.toolHooks,
+      prepareTurn: turnPreparer.forTurn,
+      approvals,
+      hold,
+      quarantine: suspects,
+      running,
+      ledger,
+      readMedia: parts.readMedia,
+      mediaFolder: parts.mediaFolder,
+      redaction: parts.redaction,
+      showProgress: parts.showProgress,
+      bootAtMs,
+    },
+    commands.inLane,
+  );
 
+  // From the outbox to the platforms.
   const pacerFor = accountRateLimits({ config, kept: kept.pacers, clock });
-
   const work: LaneWork = {
     concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
     runTurn: lane.run,
     buryTurn: lane.bury,
     deliver: (account) =>
       deliverer({
-        outbox: store.outbox,
+        outbox,
         channel: () => channel(account),
         moved,
         closed,
         render: channelRender,
         rateLimit: pacerFor(account),
-        beforeEdit: async (messageId) => options.settleEdits?.(account, messageId),
+        beforeEdit: async (messageId) => parts.settleEdits?.(account, messageId),
         clock,
         log,
-        rowsOf: causeRows(store.inbox, log),
-        onTrouble: ownerNotices({ outbox: store.outbox, owners: ownersBook.all, clock, log }),
-        onFailed: personNotices({ outbox: store.outbox, closed, log }),
+        rowsOf: causeRows(inbox, log),
+        onTrouble: ownerNotices({ outbox, owners, clock, log }),
+        onFailed: personNotices({ outbox, closed, log }),
         onSent: () => {},
       }),
   };
@@ -344,16 +273,16 @@ export function messagePath(options: MessagePathParts): MessagePath {
     work,
     receive,
     route,
-    pairing,
-    owners: ownersBook,
+    pairing: access.pairing,
+    owners: access.owners,
     closed,
-    models,
-    turnPreparer: ready,
+    models: catalog,
+    turnPreparer,
     prompts,
     usage,
     ledger,
     running,
-    quarantine: suspected,
+    quarantine: suspects,
     approvals,
     hold,
     stop,
@@ -364,8 +293,7 @@ export function messagePath(options: MessagePathParts): MessagePath {
         .catch((error: unknown) =>
           log.warn({ error }, "decisions of before the start could not be looked through"),
         );
-      const onReady = options.onReady ?? store.onReady;
-      return startWork({ store, onReady, holder: options.bootId, clock, ids, log }, now, share);
+      return startWork({ store, onReady: parts.onReady, holder: bootId, clock, ids, log }, now, share);
     },
   };
 }

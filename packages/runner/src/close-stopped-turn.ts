@@ -7,51 +7,40 @@ import {
   Fault,
   parseConversationKey,
   parseSessionKey,
-  type Clock,
-  type Log,
   type SessionKey,
   formatContent,
 } from "@parley/protocol";
-import type { Outbox, Turns } from "@parley/store";
-import type { Tool } from "@parley/tools";
-import { showsWaiting } from "./turn-rows.ts";
-import type { SpendLimits } from "./usage/spend-limits.ts";
-import type { RunningTurns } from "./running-turns.ts";
-import { isCommand, type TurnWork } from "./run-session.ts";
-import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
+import { isCommandTurn, openingRows, showsWaiting } from "./turn-rows.ts";
+import type { Services, TurnWork } from "./turn-scope.ts";
+import { turnJournal } from "./turn-journal.ts";
 import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
-import { turnMessages } from "./user-messages.ts";
+import { toldAlone, turnMessages } from "./user-messages.ts";
 import { turnNames } from "@parley/queue";
 
-export interface CloseStoppedTurnOptions {
-  readonly turns: Turns;
-  readonly outbox: Pick<Outbox, "find">;
-  readonly running: Pick<RunningTurns, "left">;
-  readonly tools: readonly Tool[];
-  readonly bootAtMs: number;
-  readonly ledger: SpendLimits;
-  /** Nobody is to decide any more about what the turn asked for. */
-  readonly withdraw: (turn: string) => Promise<void>;
-  /** Whether an account's platform shows that an answer is awaited. */
-  readonly shows: (account: string) => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+type CloseServices = Pick<
+  Services,
+  | "turns"
+  | "outbox"
+  | "running"
+  | "moreTools"
+  | "bootAtMs"
+  | "ledger"
+  | "approvals"
+  | "channel"
+  | "clock"
+  | "log"
+>;
 
-export function closeStoppedTurn(options: CloseStoppedTurnOptions): TurnWork {
-  const { turns, clock, log } = options;
+export function closeStoppedTurn(services: CloseServices): TurnWork {
+  const { turns, clock, log } = services;
   return async (turn) => {
     const address = parseConversationKey(turn.conversation);
-    const opening = openingRows(turn);
-    const messages = turnMessages({
-      turn: turn.id,
-      opening,
-      context: openingContext(turn),
-      address,
-      bootAtMs: options.bootAtMs,
-      cap: opening.length,
+    const messages = turnMessages(services, turn, { ...toldAlone, cap: openingRows(turn).length });
+    const journal = turnJournal(turns, turn, {
+      steer: false,
+      entryOf: messages.entryOf,
+      prepare: async () => {},
     });
-    const journal = turnJournal({ turns, lease: turn, turn, steer: false, entryOf: messages.entryOf });
     const stopped = new AbortController();
     stopped.abort(new Fault("aborted", turn.stop ?? "stopped"));
     let end: LoopEnd | undefined;
@@ -60,13 +49,13 @@ export function closeStoppedTurn(options: CloseStoppedTurnOptions): TurnWork {
       {
         system: { stable: "", volatile: "" },
         history: [],
-        incoming: isCommand(turn) ? [] : messages.opening,
+        incoming: isCommandTurn(turn) ? [] : messages.opening,
         thinking: "off",
         cacheKey: turn.lane,
       },
       {
         model: noModel,
-        tools: options.tools,
+        tools: services.moreTools,
         scope: {
           session: turn.lane as SessionKey,
           agent: parseSessionKey(turn.lane).agent,
@@ -82,14 +71,17 @@ export function closeStoppedTurn(options: CloseStoppedTurnOptions): TurnWork {
     )) {
       if (event.type === "end") end = event;
     }
-    await options.withdraw(turn.id);
+    // Nobody is to decide any more about what the turn asked for.
+    await services.approvals.stop({ turn: turn.id });
     const preview = journal.previews.at(-1);
-    const waits = journal.rows().some((row) => showsWaiting(row, options.shows));
+    const waits = journal
+      .rows()
+      .some((row) => showsWaiting(row, (account) => services.channel(account)?.settle !== undefined));
     // What earlier holders asked was used, whatever became of the turn.
-    const spending = options.ledger.forTurn(turn);
+    const spending = services.ledger.forTurn(turn);
     const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
-    const said = options.running.left(turn.id) ?? (await shownBefore(journal, options.outbox));
-    const mark = isCommand(turn) ? null : stoppedMark(turn.stop ?? "stopped");
+    const said = services.running.left(turn.id) ?? (await shownBefore(journal, services.outbox));
+    const mark = isCommandTurn(turn) ? null : stoppedMark(turn.stop ?? "stopped");
     const entries = [
       ...(end?.entries ?? []),
       ...(mark === null ? [] : [stoppedEntry(said, mark, asked, clock.now())]),

@@ -1,81 +1,117 @@
-// From how the loop ended to the one commit that ends the turn: what it came to, what is kept, what is said (I2, I6).
+// Ends a turn once its loop did: parks it with its tickets, gives it back to the next holder, or commits it. The commit is one: outcome,
+// entries, deliveries, spending and the session's fields (I2, I6), and what is told after it is told only then. The deliveries wait in the
+// outbox from then on. Next: packages/delivery/src/deliver.ts.
 import type { LoopEnd } from "@parley/agent";
-import { isBlank } from "@parley/channels";
+import { isProgram } from "@parley/access";
+import { withShortValues, type ButtonPlace } from "@parley/delivery";
 import {
   accountKey,
   addUsage,
+  Fault,
+  formatContent,
+  isFault,
   noUsage,
-  type Address,
+  type Content,
   type Json,
   type Outcome,
+  type Address,
   type Usage,
-  formatContent,
-  type Content,
 } from "@parley/protocol";
-import type { CellWrite, Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
-import { withShortValues, type ButtonPlace } from "@parley/delivery";
-import { nothingSaid, withEarlyEnd } from "./early-end.ts";
-import { modelFailureText } from "./models/model-failure.ts";
+import { untilStored, type WorkEnd } from "@parley/queue";
+import type { CellWrite, Commit, NewDelivery, Outcome as RowOutcome, Session, Turn } from "@parley/store";
 import type { Previewed } from "./streaming/edited-preview.ts";
-import { openingContext } from "./turn-journal.ts";
+import { thoughtsOf } from "./streaming/live-answer.ts";
+import { withinLimit } from "./streaming/long-answer.ts";
+import type { ReadAnswer } from "./streaming/read-answer.ts";
+import type { TurnJournal } from "./turn-journal.ts";
+import { turnOutcome, unsaid } from "./turn-outcome.ts";
+import { isCommand, openingContext } from "./turn-rows.ts";
+import { isOwed, refusesSilence, type Services, type TurnScope } from "./turn-scope.ts";
 
-export interface OutcomeInput {
+/** What the loop left behind for the commit. */
+export interface EndedTurn {
   readonly end: LoopEnd;
-  readonly timedOut: boolean;
-  /** A person waits for an answer, so an empty one is told. */
-  readonly replyOwed: boolean;
-  /** Nor is silence an answer to them. */
-  readonly refusesSilence: boolean;
-  /** What the model's last words say. */
-  readonly said: Outcome;
-}
-
-export function turnOutcome({ end, timedOut, replyOwed, refusesSilence, said }: OutcomeInput): Outcome {
-  // An answer that was whole before its time was up stands, however long it took to show it.
-  if (timedOut && end.stop === "aborted")
-    return failed(
-      "the turn took too long",
-      "⚠️ That took too long, so I stopped. Please try something smaller.",
-    );
-  if (end.error !== undefined)
-    return failed(`${end.error.kind}: ${end.error.message}`, modelFailureText(end.error));
-  if (end.stop === "capped")
-    return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
-  const isSilent = refusesSilence && said.kind === "silent";
-  if (isSilent || (replyOwed && saysNothing(said))) {
-    return failed(
-      "the model gave no answer",
-      nothingSaid(end.stop) ?? "⚠️ I have no answer to that. Please ask again in other words.",
-    );
-  }
-  return withEarlyEnd(said, end.stop);
-}
-
-/** Invisible characters alone are no answer either: no platform would show them. */
-function saysNothing(outcome: Outcome): boolean {
-  if (outcome.kind === "reply")
-    return outcome.parts.every((part) => part.kind === "text" && isBlank(part.markdown));
-  return outcome.kind === "silent" && outcome.reason === "empty";
-}
-
-function failed(reason: string, userMessage: string): Outcome {
-  return { kind: "failed", reason, userMessage };
-}
-
-export interface CommitInput {
-  readonly turn: Turn;
-  readonly session: Session;
-  readonly address: Address;
+  readonly journal: TurnJournal;
   readonly previewed: Previewed;
-  /** Somebody sees that an answer is coming, and must not go on seeing it when there is none. */
-  readonly waits: boolean;
+  /** What the model's last words say, and what it thought in tags. */
+  readonly answer: ReadAnswer;
+  readonly parkedUntilMs: () => number;
+  /** Session fields that the turn's notes and its context leave. */
   readonly patch: { readonly [field: string]: Json };
-  readonly end: LoopEnd;
-  readonly outcome: Outcome;
-  /** Shown before the answer, where somebody asked to see them. */
-  readonly thoughts: string | null;
-  /** Written in the same transaction. */
-  readonly cells: readonly CellWrite[];
+}
+
+type CommitServices = Pick<Services, "turns" | "config" | "redaction" | "mediaFolder" | "clock">;
+
+/** Parks the turn or commits it. Throws Fault for one that was interrupted: it stays as its journal has it. */
+export async function commitTurn(
+  services: CommitServices,
+  scope: TurnScope,
+  ended: EndedTurn,
+): Promise<WorkEnd> {
+  const { turns, clock } = services;
+  const { turn, lease, prepared, spending, log } = scope;
+  const { end, journal } = ended;
+  if (end.stop === "parked") {
+    await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: ended.parkedUntilMs() });
+    log.info({ tickets: end.tickets ?? [] }, "turn parked");
+    return { settled: true };
+  }
+  if (end.stop === "aborted" && !scope.timedOut()) {
+    // Drained, stopped or lost: the next holder goes on from the journal.
+    const reason: unknown = lease.signal.reason;
+    throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
+  }
+  const promptNote = prepared.promptNote(turn.id);
+  const outcome = await outcomeOf(services, scope, ended);
+  // Nothing but this process has the last answer: a store that is away for a moment must not cost another one.
+  const spent = await untilStored(lease, clock, () => spending.note(end, prepared.model));
+  const { reasoning } = prepared;
+  const thoughts =
+    reasoning === "on" ? thoughtsOf(end.entries, ended.answer.thinking, services.redaction) : null;
+  const commit = commitOf(scope, ended, outcome, thoughts, {
+    patch: promptNote.patch,
+    cells: [...promptNote.cells, ...spent],
+  });
+  await untilStored(lease, clock, () => turns.commit(turn, turn.id, commit));
+  promptNote.committed();
+  spending.committed();
+  log.info(
+    {
+      joined: journal
+        .rows()
+        .slice(turn.rows.length)
+        .map((row) => row.id),
+      outcome: outcome.kind,
+      stop: end.stop,
+      steps: journal.steps.length,
+      usage: end.usage,
+    },
+    "turn committed",
+  );
+  return { settled: true };
+}
+
+/** What the turn came to, without what people were already sent, and within what messages may take. */
+function outcomeOf(
+  { config, mediaFolder }: Pick<Services, "config" | "mediaFolder">,
+  scope: TurnScope,
+  { end, journal, previewed, answer }: EndedTurn,
+): Promise<Outcome> {
+  const { turn, address, channel, log } = scope;
+  const whole = turnOutcome({
+    end,
+    timedOut: scope.timedOut(),
+    replyOwed: isOwed(scope),
+    refusesSilence: refusesSilence(scope, journal.rows()),
+    said: answer.outcome,
+  });
+  return withinLimit(unsaid(whole, previewed.said), {
+    maxChars: isProgram(address) ? Infinity : config.messages.answerMaxChars,
+    session: turn.lane,
+    capabilities: channel?.capabilities ?? null,
+    folder: mediaFolder,
+    log,
+  });
 }
 
 /** A turn that failed leaves its rows `dead`: an operator can look at them and try them again. */
@@ -87,21 +123,19 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
   failed: "dead",
 };
 
-export function turnCommit({
-  turn,
-  session,
-  address,
-  previewed,
-  waits,
-  patch,
-  end,
-  outcome,
-  thoughts,
-  cells: more,
-}: CommitInput): Commit {
+/** `thoughts` are shown before the answer, where somebody asked to see them; `more` is written in the same transaction. */
+function commitOf(
+  { turn, session, address, channel }: TurnScope,
+  { end, journal, previewed, patch }: EndedTurn,
+  outcome: Outcome,
+  thoughts: string | null,
+  more: { readonly patch: EndedTurn["patch"]; readonly cells: readonly CellWrite[] },
+): Commit {
+  // Somebody sees that an answer is coming, and must not go on seeing it when there is none.
+  const waits = previewed.said === "" && channel?.settle !== undefined && journal.rows().some(isCommand);
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome, { id: turn.id, to: address });
-  const cells = [...buttons, ...more];
+  const cells = [...buttons, ...more.cells];
   const said = withThoughts(sendable, thoughts);
   return {
     // A limit is no failure of the message: there is nothing for an operator to look at.
@@ -109,7 +143,7 @@ export function turnCommit({
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
     entries: end.entries.map((entry) => JSON.stringify(entry)),
     deliveries: deliveriesOf(turn, address, said, previewed.open, waits),
-    patch: { ...patch, ...usageAfter(session, end.usage) },
+    patch: { ...more.patch, ...patch, ...usageAfter(session, end.usage) },
     ...(last === undefined ? {} : { contextThrough: last.seq }),
     ...(cells.length === 0 ? {} : { cells }),
   };
@@ -160,16 +194,6 @@ function withShortButtons(
   if (outcome.kind !== "reply") return { outcome, cells: [] };
   const { parts, cells } = withShortValues(outcome.parts, place);
   return { outcome: { ...outcome, parts }, cells };
-}
-
-/** The outcome without the beginning that people have already been sent. */
-export function unsaid(outcome: Outcome, said: string): Outcome {
-  if (outcome.kind !== "reply" || said === "") return outcome;
-  const [first, ...others] = outcome.parts;
-  if (first?.kind !== "text" || !first.markdown.startsWith(said.trimEnd())) return outcome;
-  const markdown = first.markdown.slice(said.length).trim();
-  // The quote went out with the beginning.
-  return { kind: "reply", parts: [...(markdown === "" ? [] : [{ ...first, markdown }]), ...others] };
 }
 
 function withThoughts(outcome: Outcome, thoughts: string | null): Outcome {

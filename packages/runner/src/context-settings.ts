@@ -1,10 +1,5 @@
-// What the config says about one agent's context, gathered for a turn; what holds where nobody gathered it.
-import {
-  defaultCompaction,
-  defaultPruning,
-  type CompactionSettings,
-  type PruningSettings,
-} from "@parley/agent";
+// What the config says about one agent's context, gathered for a turn.
+import type { CompactionSettings, PruningSettings } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 
 export interface ContextSettings {
@@ -28,11 +23,3 @@ export function contextSettings(
     timeZone: defaults.userTimezone,
   };
 }
-
-export const defaultContext: ContextSettings = {
-  pruning: defaultPruning,
-  compaction: defaultCompaction,
-  postCompactionMaxChars: 1_800,
-  toolResultMaxBytes: 8_192,
-  timeZone: "UTC",
-};

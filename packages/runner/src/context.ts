@@ -1,5 +1,5 @@
-// Gives a turn its context keeper: the settings from the config, the session's log, and the ports through which a compaction asks the
-// turn's model, reads AGENTS.md and lets the agent save notes. What the keeper decided is handed to the next turn as session fields.
+// Opens the context window of a turn: with the config's settings, the session's log, and the ports through which a compaction asks the turn's
+// model, reads AGENTS.md and lets the agent save notes. What the window decided is handed to the next turn as session fields.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
@@ -10,50 +10,18 @@ import {
   summarise,
   tokensOfText,
   type ContextWindow,
-  type Placed,
 } from "@parley/agent";
-import type { Model, ModelRequest } from "@parley/models";
-import {
-  noUsage,
-  parseSessionKey,
-  type Address,
-  type Clock,
-  type Entry,
-  type Json,
-  type Log,
-  type SessionKey,
-  deadline,
-} from "@parley/protocol";
-import type { LeaseHandle } from "@parley/queue";
-import type { Session, Sessions } from "@parley/store";
-import type { Tool } from "@parley/tools";
-import { defaultContext, type ContextSettings } from "./context-settings.ts";
+import { noUsage, parseSessionKey, type Entry, type Json, deadline } from "@parley/protocol";
+import type { Session } from "@parley/store";
 import { standsFromField } from "./history.ts";
 import { memoryFlush } from "./memory/memory-flush.ts";
-import { notesPlace, type NotesPlace } from "./memory/notes-place.ts";
+import type { Services, TurnScope } from "./turn-scope.ts";
 
-export interface TurnContextInput {
-  readonly sessions: Sessions;
-  readonly session: Session;
-  readonly epoch: number;
-  readonly turn: string;
-  readonly agent: string;
-  readonly address: Address;
-  readonly history: readonly Placed[];
-  readonly setup: {
-    readonly model: Model;
-    readonly system: ModelRequest["system"];
-    readonly tools: readonly Tool[];
-    readonly workspace: string;
-    readonly timeoutMs: number;
-    readonly context?: ContextSettings;
-    readonly keepsNotes?: boolean;
-    readonly notesPlace?: NotesPlace;
-  };
-  readonly held: Pick<LeaseHandle, "renew">;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+/** What the window is made of; a command that compacts has no whole turn around it. */
+export type ContextScope = Pick<
+  TurnScope,
+  "turn" | "lease" | "session" | "agent" | "address" | "history" | "prepared" | "spending" | "log"
+>;
 
 export interface TurnContext extends ContextWindow {
   /** Session fields to write when the turn commits with these new entries. */
@@ -65,40 +33,47 @@ const summaryTimeoutMs = 180_000;
 const prunedField = "prunedThroughSeq";
 const compactionsField = "compactions";
 
-export function turnContext(input: TurnContextInput): TurnContext {
-  const { session, history, setup, clock, log } = input;
-  const { model } = setup;
-  const settings = setup.context ?? defaultContext;
-  const timeoutMs = Math.min(summaryTimeoutMs, setup.timeoutMs / 3);
-  const schemas = setup.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+export function turnContext(
+  services: Pick<Services, "sessions" | "clock">,
+  scope: ContextScope,
+): TurnContext {
+  const { session, history, prepared, log } = scope;
+  const { clock } = services;
+  const { workspace, context: settings, notesPlace: notes } = prepared;
+  // What a compaction asks counts for the caps of the turn.
+  const model = scope.spending.sideModel(prepared.model);
+  const timeoutMs = Math.min(summaryTimeoutMs, prepared.timeoutMs / 3);
+  const schemas = prepared.tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parameters,
+  }));
   // Of what people say in private; not of groups, schedules and subagents.
-  const isPrivate = input.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
-  const flushes = settings.compaction.memoryFlush.enabled && isPrivate && setup.keepsNotes !== false;
-  const notes = setup.notesPlace ?? notesPlace(setup.workspace, session.key as SessionKey, nobody, undefined);
+  const isPrivate = scope.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
+  const flushes = settings.compaction.memoryFlush.enabled && isPrivate && prepared.keepsNotes;
 
   const keeper = openContextWindow({
     history,
     lastSeq: session.lastSeq,
     windowTokens: model.contextWindow,
     maxTokens: model.maxTokens,
-    overheadTokens: tokensOfText(setup.system.stable + setup.system.volatile + JSON.stringify(schemas)),
+    overheadTokens: tokensOfText(prepared.system.stable + prepared.system.volatile + JSON.stringify(schemas)),
     pruning: settings.pruning,
     compaction: settings.compaction,
     prunedThroughSeq: numberIn(session, prunedField),
     async summarise(request, signal) {
       const timeout = deadline(clock, timeoutMs, "a summary");
-      const mark = createHash("sha256").update(`${input.turn} ${clock.now()}`).digest("hex").slice(0, 12);
+      const mark = createHash("sha256").update(`${scope.turn.id} ${clock.now()}`).digest("hex").slice(0, 12);
       const ports = { model, signal: AbortSignal.any([signal, timeout.signal]), clock };
       return summarise({ ...request, cacheKey: `${session.key}#summary`, mark }, ports).finally(() =>
         timeout.cancel(),
       );
     },
     async pinnedSections() {
-      const file = await rootedReader().read(setup.workspace, "AGENTS.md");
+      const file = await rootedReader().read(workspace, "AGENTS.md");
       const originOf = await notes.originOf();
       // Instructions that no owner confirmed are not repeated.
-      if (file.state !== "present" || originOf(join(setup.workspace, "AGENTS.md"), file.sha256) !== null)
-        return "";
+      if (file.state !== "present" || originOf(join(workspace, "AGENTS.md"), file.sha256) !== null) return "";
       return disarm(
         pinnedSectionsOf(
           file.text,
@@ -107,9 +82,7 @@ export function turnContext(input: TurnContextInput): TurnContext {
         ),
       );
     },
-    flush: flushes
-      ? memoryFlush({ ...input, workspace: setup.workspace, notes, timeZone: settings.timeZone, model })
-      : async () => noUsage,
+    flush: flushes ? memoryFlush(services, scope, model) : async () => noUsage,
     clock,
     log,
   });
@@ -132,8 +105,6 @@ export function turnContext(input: TurnContextInput): TurnContext {
     },
   };
 }
-
-const nobody = { owner: false, senders: [] };
 
 function numberIn({ fields }: Session, field: string): number {
   const value = fields[field];

@@ -11,7 +11,7 @@ export { droppedLog, type DroppedLog } from "./dropped-messages.ts";
 export { readEntry, sessionHistory } from "./history.ts";
 export { injectName } from "./inject.ts";
 export { mediaFolder } from "./media/media-store.ts";
-export type { MediaReaderOptions } from "./media/read-attachment.ts";
+export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-attachment.ts";
 export { startupDue } from "./memory/startup-memory.ts";
 export { directiveCommand, directiveNames, isClearing, readDirectives } from "./models/directives.ts";
 export { modelCatalog, modelField, type ModelCatalog, type ModelChoice } from "./models/model-catalog.ts";
@@ -26,7 +26,13 @@ export {
   thinkingWords,
   unsupportedThinking,
 } from "./models/thinking.ts";
-export { agentIn, turnPreparer, type PromptNow, type TurnPreparer } from "./prepare-turn.ts";
+export {
+  agentIn,
+  turnPreparer,
+  type PreparerNeeds,
+  type PromptNow,
+  type TurnPreparer,
+} from "./prepare-turn.ts";
 export { bootstrapHooks } from "./prompt/bootstrap-hooks.ts";
 export { fileOrigins, type FileOrigins } from "./prompt/file-origins.ts";
 export { docsRoots, type InstallationFacts } from "./prompt/prompt-facts.ts";
@@ -49,7 +55,7 @@ export {
 } from "./queue-settings.ts";
 export type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "./run-command.ts";
 export { runningTurns, type RunningTurns } from "./running-turns.ts";
-export { runSession } from "./session-lane.ts";
+export { runSession } from "./run-session.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {
   noSkills,
@@ -70,6 +76,7 @@ export { sessionPlans, sessionStatus } from "./tools/session-tools.ts";
 export { toolHooks, type ToolHooks } from "./tools/tool-hooks.ts";
 export { listedTools, type ListedTool } from "./tools/tool-listing.ts";
 export { showsWaiting } from "./turn-rows.ts";
+export type { PreparedTurn } from "./turn-scope.ts";
 export { resetIn, spendLimits, type SpendLimits, type SpendState } from "./usage/spend-limits.ts";
 export {
   addUsed,

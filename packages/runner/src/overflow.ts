@@ -1,15 +1,10 @@
 // What the people of a conversation are told when more came at once than could be read whole, or than the queue holds: how much, and what to do.
 // Once for a burst, by the notice's id; in groups only where somebody called us.
-import { conversationKey, type Address, type Log } from "@parley/protocol";
-import type { Outbox, Row, Turn } from "@parley/store";
-import type { DroppedLog } from "./dropped-messages.ts";
+import { conversationKey, type Address } from "@parley/protocol";
+import type { Row, Turn } from "@parley/store";
+import { droppedLog } from "./dropped-messages.ts";
 import { textDelivery } from "@parley/delivery";
-
-export interface OverflowOptions {
-  readonly outbox: Pick<Outbox, "post">;
-  readonly dropped: Pick<DroppedLog, "untold" | "told">;
-  readonly log: Log;
-}
+import type { Services } from "./turn-scope.ts";
 
 /** Of the messages that a turn was opened with. */
 export interface Shortened {
@@ -36,7 +31,8 @@ export interface Overflow {
 /** What came within so long is one burst. */
 const burstMs = 10 * 60_000;
 
-export function overflow({ outbox, dropped, log }: OverflowOptions): Overflow {
+export function overflow({ cells, outbox, log }: Pick<Services, "cells" | "outbox" | "log">): Overflow {
+  const dropped = droppedLog(cells);
   return {
     async notes(conversation) {
       const untold = await dropped.untold(conversation);

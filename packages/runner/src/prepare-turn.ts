@@ -1,9 +1,10 @@
-// What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment (turn-facts.ts).
-// Watches I12: when the stable zone of a session moved since its last turn, the log says which section moved it.
+// Prepares one turn: the agent's model with its fallbacks, its tools and workspace, and the prompt compiled from the facts of this moment
+// (prompt/prompt-facts.ts). When the stable zone of a session's prompt moved since its last turn, the log says which section moved it (I12).
+// The loop then runs with what stands here. Next: packages/agent/src/loop/loop.ts.
 import { diff, readsWorkspace, warnOnce, type PromptExplanation } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
-import type { Cooldowns, Model, Models } from "@parley/models";
-import { Fault, type Clock, type Ids, type Log, type SessionKey, type SkillCall } from "@parley/protocol";
+import type { Model } from "@parley/models";
+import { Fault, type Log, type SessionKey } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Speakers, Place } from "@parley/access";
 import { askedModels } from "./models/asked-models.ts";
@@ -12,36 +13,13 @@ import type { Wanted } from "./models/directives.ts";
 import { keepResult } from "./tools/result-files.ts";
 import { modelCatalog } from "./models/model-catalog.ts";
 import { notesPlace } from "./memory/notes-place.ts";
-import { promptFor, type ModelPrompt, type PromptForOptions } from "./prompt/turn-prompt.ts";
+import { promptFor, type ModelPrompt, type PromptNeeds } from "./prompt/turn-prompt.ts";
 import { startupNotes } from "./memory/startup-memory.ts";
-import { toolsHash, type PromptHistory } from "./prompt/prompt-history.ts";
+import { toolsHash } from "./prompt/prompt-history.ts";
 import { skillTurn } from "./skills/skill-call.ts";
 import { unsupportedThinking } from "./models/thinking.ts";
 import type { ToolsHere } from "./tools/effective-tools.ts";
-import type { PreparedTurn } from "./turn-scope.ts";
-
-export interface TurnPreparerOptions extends PromptForOptions {
-  readonly models: Models;
-  readonly cooldowns: Cooldowns;
-  readonly prompts: PromptHistory;
-  /** Counted on for `stableMoves`. */
-  readonly moves?: Map<string, number>;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
-
-interface PrepareRequest extends Place {
-  readonly agent: string;
-  readonly session: Session;
-  /** Skills that the turn's messages call by command. */
-  readonly called?: readonly SkillCall[];
-  /** The turn's own, so that lines about its model calls name its rows. */
-  readonly log?: Log;
-  /** What the messages of the turn ask for. */
-  readonly wanted?: Wanted;
-  /** Who wrote them. Absent: whoever writes there. */
-  readonly by?: Speakers;
-}
+import type { PrepareTurn, Services } from "./turn-scope.ts";
 
 /** A session may be asked for its prompt without being in a conversation. */
 interface PromptRequest {
@@ -55,7 +33,7 @@ interface PromptRequest {
 export type PromptNow = Pick<ModelPrompt, "compiled" | "explanation" | "facts" | "model" | "here">;
 
 export interface TurnPreparer {
-  forTurn(request: PrepareRequest): Promise<PreparedTurn>;
+  readonly forTurn: PrepareTurn;
   /** The prompt that a turn in this session would get now. */
   prompt(request: PromptRequest): Promise<PromptNow>;
   /** Turns since the start that found the stable zone of their session moved, by the section that moved; `tools` are the schemas. */
@@ -66,18 +44,21 @@ const truncationField = "truncationTold";
 /** The epoch in which somebody who is no owner spoke: what is noted of that conversation is not the owner's own. */
 const othersField = "othersSpoke";
 
-export function turnPreparer(options: TurnPreparerOptions): TurnPreparer {
-  const { config, prompts } = options;
+/** Also a gateway that is not running has these. */
+export type PreparerNeeds = PromptNeeds &
+  Pick<Services, "models" | "cooldowns" | "prompts" | "stableMoves" | "clock" | "ids">;
+
+export function turnPreparer(services: PreparerNeeds): TurnPreparer {
+  const { config, prompts, models, stableMoves: moves, clock, ids, cooldowns } = services;
   const { defaults } = config.agents;
   const agentOf = agentIn(config);
-  const book = modelCatalog({ config, declared: options.models.list, callable: options.models.get });
-  const moves = options.moves ?? new Map<string, number>();
-  const situationOf = promptFor(options);
+  const catalog = modelCatalog(config, models);
+  const situationOf = promptFor(services);
 
   async function modelsOf(agent: AgentConfig, session: Session): Promise<readonly [Model, ...Model[]]> {
-    const choice = book.of(agent, session);
+    const choice = catalog.of(agent, session);
     const [primary, ...fallbacks] = await Promise.all(
-      [choice.primary, ...choice.fallbacks].map((id) => options.models.get(id)),
+      [choice.primary, ...choice.fallbacks].map((id) => models.get(id)),
     );
     if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
     return [primary, ...fallbacks];
@@ -106,14 +87,13 @@ export function turnPreparer(options: TurnPreparerOptions): TurnPreparer {
   }
 
   return {
-    async forTurn({ agent: id, session, called = [], wanted = {}, by, log = options.log, ...place }) {
+    async forTurn({ agent: id, session, called = [], wanted = {}, by, log = services.log, ...place }) {
       const agent = agentOf(id);
       const [primary, ...fallbacks] = await modelsOf(agent, session);
       /** Of the messages so far: those that join may change it. */
       let wantedNow = wanted;
       const situation = await situationOf({ agent, session, place, wanted: () => wantedNow, by });
       const ready = await situation.for(primary);
-      const { clock, ids, cooldowns } = options;
       const { compiled, explanation, here, system } = ready;
       const { tools } = here;
       // A fallback may have fewer tools than the primary, never others: the turn runs with the primary's.
@@ -138,7 +118,7 @@ export function turnPreparer(options: TurnPreparerOptions): TurnPreparer {
       const { owner, senders } = situation.speakers;
       const isOwners = owner && session.fields[othersField] !== session.epoch;
       const heard = { owner: isOwners, senders: owner ? [] : senders };
-      const notes = notesPlace(workspace, session.key as SessionKey, heard, options.origins);
+      const notes = notesPlace(workspace, session.key as SessionKey, heard, services.origins);
       const reads = readsWorkspace(ready.facts.stable);
       const warned = warnOnce(
         situation.files,
@@ -173,7 +153,7 @@ export function turnPreparer(options: TurnPreparerOptions): TurnPreparer {
             workspace,
             notes,
             timeZone: defaults.userTimezone,
-            nowMs: options.clock.now(),
+            nowMs: clock.now(),
             settings: defaults.startupContext,
             log,
           }),

@@ -43,16 +43,6 @@ export function quarantineMemory(): QuarantineMemory {
   return { running: null, known: new Map() };
 }
 
-export interface QuarantineOptions {
-  readonly here: QuarantineMemory;
-  readonly cells: Cells;
-  readonly turns: Pick<Turns, "find">;
-  readonly bootId: string;
-  readonly bootAtMs: number;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /** What stands in the one cell: the boot that tries suspects, and the turn that it tries now. */
 interface Trial {
   readonly boot: string;
@@ -87,15 +77,13 @@ const mostUnclear = 2;
 const graceMs = 15_000;
 const againMs = 1_000;
 
-export function quarantine({
-  here,
-  cells,
-  turns,
-  bootId,
-  bootAtMs,
-  clock,
-  log,
-}: QuarantineOptions): Quarantine {
+export function quarantine(
+  { cells, turns }: { readonly cells: Cells; readonly turns: Pick<Turns, "find"> },
+  here: QuarantineMemory,
+  { bootId, bootAtMs }: { readonly bootId: string; readonly bootAtMs: number },
+  clock: Clock,
+  log: Log,
+): Quarantine {
   const { known } = here;
 
   const wait = (turn: Turn, afterMs: number): Ruling => {

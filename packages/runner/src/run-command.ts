@@ -1,7 +1,7 @@
-// Commands that keep their place among the messages, because they change what the messages after them meet. A message that stood after /new is a row of its own behind it.
+// Runs the commands that keep their place among the messages, because they change what the messages after them meet. A message that stood
+// after /new is a row of its own behind it.
 import {
   parseConversationKey,
-  type Clock,
   type Inbound,
   type Json,
   type Log,
@@ -9,9 +9,9 @@ import {
   parseRowPayload,
 } from "@parley/protocol";
 import { type LeaseHandle, untilStored, turnNames } from "@parley/queue";
-import type { CellWrite, Commit, Turn, Turns } from "@parley/store";
+import type { CellWrite, Commit, Turn } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
-import type { TurnWork } from "./run-session.ts";
+import type { Services, TurnWork } from "./turn-scope.ts";
 
 export interface LaneCommandCall {
   readonly key: SessionKey;
@@ -45,14 +45,10 @@ export interface LaneCommand {
   run(call: LaneCommandCall): Promise<string | null | LaneCommandEnd>;
 }
 
-export interface RunCommandOptions {
-  readonly turns: Turns;
-  readonly commands: readonly LaneCommand[];
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-export function runCommand({ turns, commands, clock, log }: RunCommandOptions): TurnWork {
+export function runCommand(
+  { turns, clock, log }: Pick<Services, "turns" | "clock" | "log">,
+  commands: readonly LaneCommand[],
+): TurnWork {
   const table = new Map(commands.map((command) => [command.name, command]));
 
   return async (turn, held) => {

@@ -1,22 +1,16 @@
-// One lane while it is held: decides what the leased turn is - one to close, a suspect, a command, or talk for the agent - and hands it on.
-import { Fault, isFault, type Clock, type Log, parseRowPayload } from "@parley/protocol";
-import { type LeaseHandle, type WorkEnd, turnNames } from "@parley/queue";
-import type { CellWrite, Turn, Turns } from "@parley/store";
-import { buriedNotice } from "./bury.ts";
-import { clearedAfterMs, isSuspect, type Quarantine } from "./quarantine.ts";
-
-export type TurnWork = (turn: Turn, held: LeaseHandle) => Promise<WorkEnd>;
-
-export interface RunLaneOptions {
-  readonly turns: Turns;
-  readonly quarantine: Pick<Quarantine, "rule">;
-  /** Ends a turn that was told to stop. */
-  readonly close: TurnWork;
-  readonly command: TurnWork;
-  readonly agent: TurnWork;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+// Runs one leased lane: decides what its turn is - one to close, a suspect, a command, or talk for the agent - and hands it on. All of them end
+// turns of one store and know the same tools, so that what one began another can close.
+import { Fault, isFault } from "@parley/protocol";
+import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
+import type { CellWrite, Turn } from "@parley/store";
+import { closeStoppedTurn } from "./close-stopped-turn.ts";
+import { injectCommand } from "./inject.ts";
+import { clearedAfterMs, isSuspect } from "./quarantine.ts";
+import { runCommand, type LaneCommand } from "./run-command.ts";
+import { runTurn } from "./run-turn.ts";
+import { buriedNotice } from "./turn-notes.ts";
+import { isCommandTurn } from "./turn-rows.ts";
+import type { Services, TurnWork } from "./turn-scope.ts";
 
 export interface SessionRunner {
   readonly run: TurnWork;
@@ -24,8 +18,12 @@ export interface SessionRunner {
   bury(turn: Turn, error: unknown): Promise<void>;
 }
 
-export function runLane(options: RunLaneOptions): SessionRunner {
-  const { turns, quarantine, clock, log } = options;
+/** `commands`: those that keep their place in the lane. */
+export function runSession(services: Services, commands: readonly LaneCommand[]): SessionRunner {
+  const { turns, quarantine, clock, log } = services;
+  const close = closeStoppedTurn(services);
+  const command = runCommand(services, [...commands, injectCommand(clock)]);
+  const talk = runTurn(services);
 
   async function bury(turn: Turn, reason: string, cells: readonly CellWrite[] = []): Promise<void> {
     await turns.commit(turn, turn.id, {
@@ -38,13 +36,12 @@ export function runLane(options: RunLaneOptions): SessionRunner {
     log.error({ ...turnNames(turn), reason }, "turn buried");
   }
 
-  const work = (turn: Turn, held: LeaseHandle): Promise<WorkEnd> =>
-    (isCommand(turn) ? options.command : options.agent)(turn, held);
+  const work: TurnWork = (turn, lease) => (isCommandTurn(turn) ? command : talk)(turn, lease);
 
   /** Works with somebody who remembers that the process lived for a minute with this turn. */
   async function outlived(
     turn: Turn,
-    held: LeaseHandle,
+    lease: LeaseHandle,
     cleared: () => Promise<void> = async () => {},
   ): Promise<WorkEnd> {
     const timer = clock.after(clearedAfterMs, () => {
@@ -56,17 +53,17 @@ export function runLane(options: RunLaneOptions): SessionRunner {
         );
     });
     try {
-      return await work(turn, held);
+      return await work(turn, lease);
     } finally {
       timer.cancel();
     }
   }
 
-  async function suspected(turn: Turn, held: LeaseHandle): Promise<WorkEnd> {
+  async function suspected(turn: Turn, lease: LeaseHandle): Promise<WorkEnd> {
     const ruling = await quarantine.rule(turn);
     switch (ruling.kind) {
       case "free":
-        return outlived(turn, held);
+        return outlived(turn, lease);
       case "wait":
         return ruling.how;
       case "guilty":
@@ -78,9 +75,9 @@ export function runLane(options: RunLaneOptions): SessionRunner {
         return { settled: true };
       case "alone":
         try {
-          await held.cover(0);
+          await lease.cover(0);
           // One row at a time, and none joins it, so that it is known which of them did it.
-          return await outlived(await turns.split(turn), held, ruling.end);
+          return await outlived(await turns.split(turn), lease, ruling.end);
         } finally {
           // Also after a drain or an outage: the process lived, so nothing is proven against the turn.
           await ruling
@@ -107,10 +104,10 @@ export function runLane(options: RunLaneOptions): SessionRunner {
   }
 
   return {
-    async run(turn, held) {
-      if (turn.stop !== null) return options.close(turn, held);
-      if (isSuspect(turn)) return suspected(turn, held);
-      return turn.attempt > 1 ? outlived(turn, held) : work(turn, held);
+    async run(turn, lease) {
+      if (turn.stop !== null) return close(turn, lease);
+      if (isSuspect(turn)) return suspected(turn, lease);
+      return turn.attempt > 1 ? outlived(turn, lease) : work(turn, lease);
     },
     async bury(turn, error) {
       const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;
@@ -122,10 +119,4 @@ export function runLane(options: RunLaneOptions): SessionRunner {
       }
     },
   };
-}
-
-/** The only row is a command: nothing of it is talk for a model. */
-export function isCommand(turn: Turn): boolean {
-  const [row] = turn.rows;
-  return turn.rows.length === 1 && row !== undefined && parseRowPayload(row.payload).command !== undefined;
 }

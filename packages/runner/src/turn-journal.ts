@@ -1,7 +1,7 @@
 // The agent's journal over the store's turn record. Positions make every write repeatable; a lost lease ends the loop by its Fault (I3).
 import type { Journal, JournalStep } from "@parley/agent";
 import { isFault, type Fault, type UserEntry } from "@parley/protocol";
-import type { CellWrite, Lease, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
+import type { CellWrite, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
 import { isWake } from "./turn-rows.ts";
 
 export interface TurnJournal extends Journal {
@@ -26,24 +26,23 @@ interface BlockMark extends PreviewMark {
   readonly said: string;
 }
 
-export interface TurnJournalOptions {
-  readonly turns: Turns;
-  readonly lease: Lease;
-  readonly turn: Turn;
-  /** Whether messages that arrive meanwhile join this turn. */
+/** How messages join a turn that runs. */
+export interface JoiningRows {
+  /** Whether those that arrive meanwhile join this turn. */
   readonly steer: boolean;
   readonly entryOf: (row: Row) => UserEntry;
-  /** Written in the same transaction as the steps. */
-  readonly cellsFor?: (steps: readonly JournalStep[]) => readonly CellWrite[];
   /** Awaited before `entryOf` is asked for rows that joined: fetches their files. */
-  readonly prepare?: (rows: readonly Row[]) => Promise<void>;
+  readonly prepare: (rows: readonly Row[]) => Promise<void>;
 }
 
 /** Messages that join a running turn at one model call. */
 const rowsPerAbsorb = 20;
 
-export function turnJournal(options: TurnJournalOptions): TurnJournal {
-  const { turns, lease, turn, entryOf } = options;
+export function turnJournal(
+  turns: Pick<Turns, "absorb" | "checkpoint">,
+  turn: Turn,
+  { steer, entryOf, prepare }: JoiningRows,
+): TurnJournal {
   const rows = [...turn.rows];
   const byId = new Map(rows.map((row) => [row.id, row]));
   let at = turn.log.length;
@@ -77,7 +76,7 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
     deliveries: readonly NewDelivery[],
     cells: readonly CellWrite[] = [],
   ): Promise<void> => {
-    at = await turns.checkpoint(lease, at, {
+    at = await turns.checkpoint(turn, at, {
       steps,
       ...(deliveries.length > 0 ? { deliveries } : {}),
       ...(cells.length > 0 ? { cells } : {}),
@@ -97,22 +96,22 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
       return marks.filter(isBlock);
     },
     rows: () => rows,
-    checkpoint: (steps, isLast = false) =>
+    checkpoint: (steps, { isLast = false, uses = [] } = {}) =>
       inOrder(async () => {
         // The commit comes within milliseconds, and costs a sync as well. Where a part of the answer is shown the end of it may take longer,
         // and another answer would stand in its place.
         if (isLast && marks.length === 0) return;
         const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
-        await append(logged, [], options.cellsFor?.(steps));
+        await append(logged, [], uses);
       }),
     absorb: () =>
       inOrder(async () => {
-        if (!options.steer) return [];
-        const claimed = await turns.absorb(lease, at, rowsPerAbsorb);
+        if (!steer) return [];
+        const claimed = await turns.absorb(turn, at, rowsPerAbsorb);
         if (claimed.length === 0) return [];
         at += 1;
         rows.push(...claimed);
-        await options.prepare?.(claimed);
+        await prepare(claimed);
         return claimed.flatMap(told);
       }),
     post: (mark, deliveries) =>
@@ -125,21 +124,6 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
 
 function isBlock(mark: PreviewMark | BlockMark): mark is BlockMark {
   return "said" in mark;
-}
-
-/** Rows that the turn was opened with: what the store did not absorb later. */
-export function openingRows(turn: Turn): readonly Row[] {
-  const absorbed = new Set(
-    turn.log.flatMap((step) => (step.kind === "absorbed" ? (JSON.parse(step.body) as string[]) : [])),
-  );
-  return turn.rows.filter((row) => !absorbed.has(row.id));
-}
-
-/** What was said before the turn was opened without being meant for us. The store counts up to the turn's last row, so a resumed turn that
- *  absorbed a message is handed more than it showed the model at first: the rest stays for the next turn. */
-export function openingContext(turn: Turn): readonly Row[] {
-  const last = openingRows(turn).at(-1);
-  return last === undefined ? [] : turn.context.filter((row) => row.seq < last.seq);
 }
 
 function journalStep(

@@ -1,7 +1,12 @@
-// Tells the agent, once, which of its earlier answers in this conversation never arrived. Read from the outbox itself, so that no crash
-// can lose it; the session remembers up to where it was told.
-import type { ConversationKey } from "@parley/protocol";
-import type { DeliveryView, Outbox, Session } from "@parley/store";
+// What is said about a turn beside its answer. The agent is told, once, which of its earlier answers in this conversation never arrived: read
+// from the outbox itself, so that no crash can lose it, and the session remembers up to where it was told. The person is told when a message
+// could not be answered for good, and which one it was.
+import { textDelivery } from "@parley/delivery";
+import { formatContent, isFault, parseConversationKey } from "@parley/protocol";
+import type { DeliveryView, NewDelivery, Turn } from "@parley/store";
+import { previewOf } from "./streaming/edited-preview.ts";
+import { messageIdOf } from "./turn-rows.ts";
+import type { OpenTurn, Services } from "./turn-scope.ts";
 
 export interface TroubleNotes {
   readonly notes: readonly string[];
@@ -13,13 +18,12 @@ const field = "troubleToldAtMs";
 const most = 5;
 
 export async function troubleNotes(
-  outbox: Outbox,
-  session: Session,
-  lane: ConversationKey,
+  { outbox }: Pick<Services, "outbox">,
+  { session, turn }: Pick<OpenTurn, "session" | "turn">,
 ): Promise<TroubleNotes> {
   const told = session.fields[field];
   const toldAtMs = typeof told === "number" ? told : 0;
-  const found = (await outbox.find({ lane, troubled: true, limit: most })).filter(
+  const found = (await outbox.find({ lane: turn.conversation, troubled: true, limit: most })).filter(
     (delivery) => delivery.createdAtMs > toldAtMs,
   );
   if (found.length === 0) return { notes: [], patch: {} };
@@ -36,4 +40,37 @@ function noteOf(delivery: DeliveryView): string {
   return lost.some((part) => part.state === "ambiguous")
     ? `it is not known whether an earlier answer of yours arrived (${reason})`
     : `${all ? "an earlier answer of yours" : `${lost.length} of ${delivery.parts.length} messages of an earlier answer`} did not arrive: ${reason}`;
+}
+
+/** Takes the place of the turn's preview, which would hold the conversation for ever; where none was opened it is an ordinary message. */
+export function buriedNotice(turn: Turn): NewDelivery {
+  const notice = textDelivery(`${turn.id}/buried`, parseConversationKey(turn.conversation), "", turn.id);
+  const preview = previewOf(turn.id);
+  const content = formatContent({
+    v: 1,
+    kind: "reply",
+    parts: [{ kind: "text", markdown: wordsFor(turn) }],
+    ...quoted(turn),
+  });
+  return { ...notice, closes: preview, parts: [{ content, into: `${preview}/0` }] };
+}
+
+function wordsFor({ rows }: Turn): string {
+  const them = rows.length === 1 ? "your message" : `your last ${rows.length} messages`;
+  const itself = rows.length === 1 ? "it" : "them";
+  return `Sorry, I failed on ${them} for good and put ${itself} aside. The operator can see why. Please try in other words.`;
+}
+
+/** One message is quoted, so that nobody has to guess which of several it was. */
+function quoted({ rows }: Turn): { readonly replyTo?: string } {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) return {};
+  try {
+    const messageId = messageIdOf(row);
+    return messageId === null ? {} : { replyTo: messageId };
+  } catch (error) {
+    // That nobody can read it may be why it is buried.
+    if (isFault(error, "invalid")) return {};
+    throw error;
+  }
 }

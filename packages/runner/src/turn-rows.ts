@@ -78,3 +78,24 @@ export function showsWaiting(row: Pick<Row, "payload">, shows: (account: string)
   if (row.payload === "" || !isCommand(row)) return false;
   return shows(accountKey(parseRowPayload(row.payload).inbound.address));
 }
+
+/** Rows that the turn was opened with: what the store did not absorb later. */
+export function openingRows(turn: Turn): readonly Row[] {
+  const absorbed = new Set(
+    turn.log.flatMap((step) => (step.kind === "absorbed" ? (JSON.parse(step.body) as string[]) : [])),
+  );
+  return turn.rows.filter((row) => !absorbed.has(row.id));
+}
+
+/** What was said before the turn was opened without being meant for us. The store counts up to the turn's last row, so a resumed turn that
+ *  absorbed a message is handed more than it showed the model at first: the rest stays for the next turn. */
+export function openingContext(turn: Turn): readonly Row[] {
+  const last = openingRows(turn).at(-1);
+  return last === undefined ? [] : turn.context.filter((row) => row.seq < last.seq);
+}
+
+/** The only row is a command: nothing of it is talk for a model. */
+export function isCommandTurn(turn: Turn): boolean {
+  const [row] = turn.rows;
+  return turn.rows.length === 1 && row !== undefined && parseRowPayload(row.payload).command !== undefined;
+}

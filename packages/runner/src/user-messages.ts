@@ -1,33 +1,43 @@
 // From durable rows to what the model reads of them. A function of the rows alone, so that a resumed turn builds the same words again.
 import { createHash } from "node:crypto";
 import { disarmedLine, userMessage, type ToldMessage } from "@parley/agent";
-import { wordsOf, type Address, type Inbound, type UserEntry, parseRowPayload } from "@parley/protocol";
-import type { Row } from "@parley/store";
+import {
+  parseConversationKey,
+  parseRowPayload,
+  wordsOf,
+  type Inbound,
+  type UserEntry,
+} from "@parley/protocol";
+import type { Row, Turn } from "@parley/store";
 import { isBacklog } from "./backlog.ts";
 import { readDirectives } from "./models/directives.ts";
 import type { ReadMessage } from "./media/attachments.ts";
 import type { Shortened } from "./overflow.ts";
 import { skillWords } from "./skills/skill-call.ts";
-import { messageIdOf } from "./turn-rows.ts";
+import { openingContext, openingRows } from "./turn-rows.ts";
+import type { Services } from "./turn-scope.ts";
 
-export interface TurnMessagesInput {
-  readonly turn: string;
-  /** The rows that the turn was opened with. */
-  readonly opening: readonly Row[];
-  readonly context: readonly Row[];
-  readonly address: Address;
-  readonly bootAtMs: number;
-  /** Parley's own words to the agent for this turn. */
-  readonly notes?: readonly string[];
-  /** Recent daily notes, for the first message of a new conversation. */
-  readonly startup?: string;
+/** What the model is told beside the words of the rows. */
+export interface ToldBeside {
   /** Of more opening rows than this the oldest are told in one line each, as long as there is room for. */
   readonly cap: number;
-  /** A message with what its files came to; by default files are told by what the platform says about them. */
-  readonly read?: (row: Row) => ReadMessage;
+  /** Parley's own words to the agent for this turn. */
+  readonly notes: readonly string[];
+  /** Recent daily notes, for the first message of a new conversation; null for any other. */
+  readonly startup: string | null;
+  /** A message with what its files came to. */
+  readonly read: (row: Row) => ReadMessage;
   /** What the SKILL.md of a called skill says, by the skill's name, where the agent has no tool to read it. */
-  readonly skillBodies?: ReadonlyMap<string, string>;
+  readonly skillBodies: ReadonlyMap<string, string>;
 }
+
+/** Nothing: files are told by what the platform says about them. */
+export const toldAlone: Omit<ToldBeside, "cap"> = {
+  notes: [],
+  startup: null,
+  read: (row) => ({ inbound: parseRowPayload(row.payload).inbound, images: [] }),
+  skillBodies: new Map(),
+};
 
 export interface TurnMessages {
   /** Built when it is first asked for: by then the files are there. */
@@ -36,8 +46,6 @@ export interface TurnMessages {
   readonly shortened: Shortened | null;
   /** For rows that are absorbed later. */
   entryOf(row: Row): UserEntry;
-  /** The platform's id of the row's message; null for what is no message and cannot be quoted: a press, a reaction. */
-  messageIdOf(row: Row): string | null;
 }
 
 /** All lines of a flood together: some eight thousand tokens. */
@@ -45,18 +53,22 @@ const earlierChars = 32_000;
 /** A line is never shorter than this. */
 const leastLineChars = 160;
 
-export function turnMessages(input: TurnMessagesInput): TurnMessages {
-  const shared = input.address.kind !== "dm";
-  const mark = createHash("sha256").update(input.turn).digest("hex").slice(0, 12);
+export function turnMessages(
+  { bootAtMs }: Pick<Services, "bootAtMs">,
+  turn: Turn,
+  { cap, notes, startup, read, skillBodies }: ToldBeside,
+): TurnMessages {
+  const [rows, context] = [openingRows(turn), openingContext(turn)];
+  const shared = parseConversationKey(turn.conversation).kind !== "dm";
+  const mark = createHash("sha256").update(turn.id).digest("hex").slice(0, 12);
   const inboundOf = (row: Row): Inbound => parseRowPayload(row.payload).inbound;
-  const read = input.read ?? ((row: Row): ReadMessage => ({ inbound: inboundOf(row), images: [] }));
 
   const asCalled = (row: Row): ReadMessage => {
     const message = read(row);
     const { inbound, skill } = parseRowPayload(row.payload);
     // Where its command runs a tool, no model reads the message before the tool has answered.
     if (skill === undefined || skill.tool !== undefined) return message;
-    const words = skillWords(skill, input.skillBodies?.get(skill.name));
+    const words = skillWords(skill, skillBodies.get(skill.name));
     return {
       ...message,
       inbound: { ...message.inbound, text: `${words}${message.inbound.text.slice(inbound.text.length)}` },
@@ -81,7 +93,7 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
     return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
 
-  const earlier = input.opening.slice(0, -input.cap).map((row) => {
+  const earlier = rows.slice(0, -cap).map((row) => {
     const inbound = inboundOf(row);
     return {
       inbound,
@@ -95,27 +107,26 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
 
   let opening: readonly UserEntry[] | null = null;
   const openingEntries = (): readonly UserEntry[] => {
-    const away = input.opening.some((row) => isBacklog(inboundOf(row), input.bootAtMs, row.acceptedAtMs));
-    const built = entry(input.opening.slice(-input.cap), {
-      ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
+    const away = rows.some((row) => isBacklog(inboundOf(row), bootAtMs, row.acceptedAtMs));
+    const built = entry(rows.slice(-cap), {
+      ...(context.length === 0 ? {} : { context: context.map(inboundOf) }),
       ...(away ? { away: true } : {}),
-      ...(input.startup === undefined ? {} : { startup: input.startup }),
-      notes: input.notes ?? [],
+      ...(startup === null ? {} : { startup }),
+      notes,
       earlier: earlier.map(({ inbound, words }) => ({
         name: inbound.sender.name,
         words: disarmedLine(words, lineChars),
       })),
     });
-    return [{ ...built, rows: input.opening.map((row) => row.id) }];
+    return [{ ...built, rows: rows.map((row) => row.id) }];
   };
 
   return {
-    shortened: cut === 0 ? null : { cut, chars: lineChars, whole: input.cap },
+    shortened: cut === 0 ? null : { cut, chars: lineChars, whole: cap },
     get opening() {
       return (opening ??= openingEntries());
     },
     entryOf: (row) => entry([row], {}),
-    messageIdOf,
   };
 }
 

@@ -33,17 +33,12 @@ async function reading() {
     capabilities: { downloadBytes: 1_000 },
     download,
   } as unknown as Channel;
-  const readMedia = mediaReader({
-    folder: mediaFolder("/nowhere"),
-    cells: store.cells,
-    clock,
-    log: silentLog,
-  });
+  const readMedia = mediaReader({ folder: mediaFolder("/nowhere") }, store.cells, clock, silentLog);
   const inbound = directMessage({ text: "see these", attachments: [...files] });
   const row = { id: "r", payload: formatRowPayload({ v: 1, inbound, owner: false }) } as Row;
   const stop = new AbortController();
   const anew = () =>
-    turnMedia({ account: "telegram:default", channel, readMedia, clock, signal: stop.signal });
+    turnMedia({ readMedia, clock }, { account: "telegram:default", channel, signal: stop.signal });
   return { media: anew(), anew, row, stop, asked: () => asked };
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { silentLog, type Outcome } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { longAnswerParts } from "./long-answer-parts.ts";
-import { withinLimit, type LongAnswerOptions } from "../src/streaming/long-answer.ts";
+import { withinLimit, type AnswerLimit } from "../src/streaming/long-answer.ts";
 import { mediaFolder } from "../src/media/media-store.ts";
 
 let home = "";
@@ -19,7 +19,7 @@ const reply = (markdown: string): Outcome => ({
   parts: [{ kind: "text", markdown }],
   replyTo: "7",
 });
-const options = (more: Partial<LongAnswerOptions> = {}): LongAnswerOptions => ({
+const options = (more: Partial<AnswerLimit> = {}): AnswerLimit => ({
   maxChars: 2_000,
   session: "agent:main:main",
   capabilities: { media: true, uploadBytes: 1_000_000, textChars: 1_000 },
@@ -48,7 +48,6 @@ test.each([
   ["has no files", { capabilities: { media: false, uploadBytes: 0, textChars: 1_000 } }],
   ["takes no file of that size", { capabilities: { media: true, uploadBytes: 3_000, textChars: 1_000 } }],
   ["is not there", { capabilities: null }],
-  ["cannot be given one", { folder: undefined }],
 ])("is cut where the platform %s, and the cut says where the whole stands", async (_why, more) => {
   const { head, file } = longAnswerParts(await withinLimit(reply(paragraphs), options(more)));
   expect(file).toBeNull();
@@ -65,11 +64,11 @@ test("a disk that takes no file costs only the file", async () => {
 
 test("a cut leaves no code open and halves no character", async () => {
   const fenced = longAnswerParts(
-    await withinLimit(reply(`\`\`\`js\n${"let x;\n".repeat(1_000)}\`\`\``), options({ folder: undefined })),
+    await withinLimit(reply(`\`\`\`js\n${"let x;\n".repeat(1_000)}\`\`\``), options({ capabilities: null })),
   );
   expect(fenced.head.match(/```/g)).toHaveLength(2);
   const faces = longAnswerParts(
-    await withinLimit(reply(`x${"😀".repeat(2_000)}`), options({ folder: undefined })),
+    await withinLimit(reply(`x${"😀".repeat(2_000)}`), options({ capabilities: null })),
   );
   expect(faces.head.isWellFormed()).toBe(true);
 });

@@ -54,23 +54,14 @@ async function compacted(
     ...(parent === undefined ? {} : { parent }),
   };
   const account = ledger.forTurn(turn);
-  const [history, setup] = await Promise.all([
+  const [history, prepared] = await Promise.all([
     sessionHistory(sessions, session, turn.epoch),
     turnPreparer.forTurn({ agent, session, log, ...place }),
   ]);
-  const context = turnContext({
-    sessions,
-    session,
-    epoch: turn.epoch,
-    turn: turn.id,
-    agent,
-    address,
-    history,
-    setup: { ...setup, model: account.sideModel(setup.model) },
-    held,
-    clock,
-    log,
-  });
+  const context = turnContext(
+    { sessions, clock },
+    { turn, lease: held, session, agent, address, history, prepared, spending: account, log },
+  );
   const verdict = await account.mayCall(noUsage);
   if (!verdict.ok) {
     account.close();
@@ -91,7 +82,7 @@ async function compacted(
   };
   // Nothing but this process has the summary: a store that is away for a moment must not cost another one.
   const cells = await untilStored(held, clock, () =>
-    account.note({ entries: [], usage: made.usage }, setup.model),
+    account.note({ entries: [], usage: made.usage }, prepared.model),
   );
   const spent = { patch, cells, committed: account.committed };
   if (made.summary === null) return { answer: refusalOf(made.reason), ...spent };

@@ -7,13 +7,13 @@ import type { Models } from "@parley/models";
 import { isFault, type Fault, type Log } from "@parley/protocol";
 import type { ChatRestart } from "../commands/restart.ts";
 import type { Hub } from "@parley/control";
-import type { ProcessMemory } from "./process-memory.ts";
-import { messagePath, type MessagePath, type MessagePathParts } from "../message-path.ts";
+import { messagePath, type MessagePath } from "../message-path.ts";
+import type { MessagePathParts } from "./parts.ts";
 import { templatesFolder, installationFacts } from "../installation.ts";
 import { warnOfConfig } from "../reload/config-warnings.ts";
 import { live } from "../reload/live.ts";
 import type { GatewayState } from "../gateway-state.ts";
-import { toolHooks, bootstrapHooks, type SkillRegistry } from "@parley/runner";
+import { bootstrapHooks, mediaReader, toolHooks, turnPreparer, type SkillRegistry } from "@parley/runner";
 import {
   wireMedia,
   wireModels,
@@ -33,7 +33,8 @@ export interface ConfiguredPath {
 type FromConfig =
   | "config"
   | "models"
-  | "media"
+  | "readMedia"
+  | "mediaFolder"
   | "tools"
   | "hooks"
   | "toolHooks"
@@ -42,7 +43,7 @@ type FromConfig =
   | "redaction"
   | "skills"
   | "house"
-  | "kept";
+  | "preparer";
 
 export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig> {
   readonly places: Places;
@@ -55,8 +56,6 @@ export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig>
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
-  /** What only memory knows: it goes from one config's path to the next. */
-  readonly kept: ProcessMemory;
   /** What looks at every call of a model. */
   readonly watched?: (models: Models) => Models;
 }
@@ -72,11 +71,10 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     hub,
     state,
     chatRestart,
-    kept,
     watched = (models) => models,
     ...ports
   } = options;
-  const { clock, ids, log } = ports;
+  const { store, kept, clock, ids, log } = ports;
   const mediaPath = join(places.home, "media");
 
   return async (config) => {
@@ -88,11 +86,13 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     const toolNames = tools.map(({ name }) => name);
     await warnOfConfig(config, { models, skills, toolNames }, log);
+    const media = wireMedia(config, mediaPath, clock);
     const core = messagePath({
       ...ports,
       config,
       models,
-      media: wireMedia(config, mediaPath, clock),
+      readMedia: mediaReader(media, store.cells, clock, log),
+      mediaFolder: media.folder,
       tools,
       hooks: bootstrapHooks(config, configPath, clock),
       toolHooks: toolHooks({ config, configPath, clock, log }),
@@ -101,7 +101,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       redaction: wireRedaction(config, places.home, [token, localToken]),
       skills,
       house: await installationFacts(config, places.home, env["SHELL"], ids),
-      kept,
+      preparer: turnPreparer,
     });
     return { config, core, models, skills };
   };

@@ -4,12 +4,13 @@
 import { noRedaction } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
-import { migratedChats } from "@parley/access";
-import { bootstrapHooks, noProgress } from "@parley/runner";
+import { migratedChats, noRefusals } from "@parley/access";
+import { bootstrapHooks, noProgress, toolHooks, turnPreparer } from "@parley/runner";
 import type { Store } from "@parley/store";
 import type { Models } from "@parley/models";
 import { installationFacts } from "../installation.ts";
 import { messagePath, type MessagePath } from "../message-path.ts";
+import { processMemory } from "../message-path/process-memory.ts";
 import { idleToolPorts } from "../wiring/machine-ports.ts";
 import { unopenedChannels, wireSkills, wireTools } from "../wiring/wiring.ts";
 
@@ -34,17 +35,24 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
   return messagePath({
     config,
     store,
+    onReady: store.onReady,
     channels: unopenedChannels(config),
     moved,
     models,
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
     hands,
     hooks: bootstrapHooks(config, configPath, clock),
+    toolHooks: toolHooks({ config, configPath, clock, log }),
     daemon: { report: notRunning, restart: notRunning },
     showProgress: () => noProgress,
+    readMedia: notRunning,
+    mediaFolder: { keep: notRunning },
     redaction: noRedaction,
     house: await installationFacts(config, places.home, env["SHELL"], ids),
     skills: wireSkills(config, places.home, env, hands.origins),
+    preparer: turnPreparer,
+    refusals: noRefusals,
+    kept: processMemory(clock),
     bootId,
     clock,
     ids,

@@ -43,7 +43,7 @@ import { knownCommands, tellingCommands } from "../receive/command.ts";
 import { firstBot, type MigratedChats, isProgram } from "@parley/access";
 import {
   mediaFolder,
-  type MediaReaderOptions,
+  type MediaHandling,
   type ShowProgress,
   type FileOrigins,
   skillRegistry,
@@ -241,11 +241,7 @@ export function wireModels(
 }
 
 /** Throws Fault("invalid") when voice messages are to be transcribed by a provider that nothing is known about. */
-export function wireMedia(
-  config: Config,
-  folder: string,
-  clock: Clock,
-): Pick<MediaReaderOptions, "folder" | "transcribe"> {
+export function wireMedia(config: Config, folder: string, clock: Clock): MediaHandling {
   const model = config.messages.audio.transcribe;
   const transcribe =
     model === undefined ? undefined : transcriber({ model, providers: providersOf(config), clock });

@@ -2,16 +2,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { noRedaction } from "@parley/agent";
 import { loopback, type Channel } from "@parley/channels";
 import type { Model } from "@parley/models";
 import { noUsage, silentLog, sleep, systemClock, type Inbound } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { seededIds } from "@parley/testkit";
+import { plainParts } from "../plain-parts.ts";
 import { messagePath } from "../../src/message-path.ts";
-import { noDaemon } from "../no-daemon.ts";
-import { migratedChats } from "@parley/access";
-import { noProgress } from "@parley/runner";
 import { configIn } from "./stage.ts";
 
 export interface Course {
@@ -66,22 +63,18 @@ export async function course({
       };
     },
   };
-  const core = messagePath({
-    config: await configIn(home, { config: { agents: { defaults: { maxConcurrent: turns } } } }),
-    store,
-    moved: migratedChats(store.cells),
-    channels: new Map([["loopback:default", channel]]),
-    models: { get: async () => model, list: () => [] },
-    tools: [],
-    hooks: [],
-    daemon: noDaemon,
-    showProgress: () => noProgress,
-    redaction: noRedaction,
-    bootId: "course",
-    clock,
-    ids: seededIds(1),
-    log: silentLog,
-  });
+  const core = messagePath(
+    plainParts({
+      config: await configIn(home, { config: { agents: { defaults: { maxConcurrent: turns } } } }),
+      store,
+      channels: new Map([["loopback:default", channel]]),
+      models: { get: async () => model, list: () => [] },
+      bootId: "course",
+      clock,
+      ids: seededIds(1),
+      log: silentLog,
+    }),
+  );
   const pools = core.start();
   let said = 0;
 

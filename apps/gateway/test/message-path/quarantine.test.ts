@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 const coreOf = (bootId: string, { quarantine: here, bootAtMs }: ProcessMemory): Quarantine =>
-  quarantine({ ...store, here, bootId, bootAtMs, clock, log: silentLog });
+  quarantine(store, here, { bootId, bootAtMs }, clock, silentLog);
 
 /** Rules as often as it is told to come again, until the suspect may run or `withinMs` are over. */
 async function ruled(by: Quarantine, turn: Turn, withinMs: number): Promise<Ruling> {

@@ -1,6 +1,5 @@
 // The message path on a stage: the real core over a real database, virtual time, platforms and a model that the test plays.
 // `await alice.says("hello").gets("re: hello")`; the process can be killed, drained and started again in between.
-import { noRedaction } from "@parley/agent";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,12 +17,13 @@ import {
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
-import { messagePath, type MessagePath, type MessagePathParts } from "../../src/message-path.ts";
+import { messagePath, type MessagePath } from "../../src/message-path.ts";
+import type { MessagePathParts } from "../../src/message-path/parts.ts";
 import { noDaemon } from "../no-daemon.ts";
-import { migratedChats } from "@parley/access";
 import type { Pools } from "@parley/queue";
-import { settleTrial, noProgress, type SkillRegistry } from "@parley/runner";
+import { noSkills, settleTrial, type SkillRegistry } from "@parley/runner";
 import { atRest, life, type Life } from "./life.ts";
+import { plainParts } from "../plain-parts.ts";
 import { platform, type Platform } from "./platform.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
 
@@ -128,24 +128,22 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     await settleTrial(store.cells, `boot-${boots - 1}`, killed ? clock.now() : null);
     const channels = [telegram, loopback].map((each) => each.channel());
     const core = messagePath({
-      config,
-      store: own.awaited(store),
-      moved: migratedChats(store.cells),
-      channels: new Map(
-        channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)]),
-      ),
-      models: options.models?.() ?? model.models(own.clock),
+      ...plainParts({
+        config,
+        store: own.awaited(store),
+        channels: new Map(
+          channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)]),
+        ),
+        models: options.models?.() ?? model.models(own.clock),
+        bootId,
+        clock: own.clock,
+        ids: seededIds(boots),
+        log,
+      }),
       tools: options.tools ?? [],
-      hooks: [],
       daemon: options.daemon ?? noDaemon,
-      ...(options.skills === undefined ? {} : { skills: options.skills(config) }),
-      showProgress: () => noProgress,
-      redaction: noRedaction,
+      skills: options.skills?.(config) ?? noSkills,
       refusals: { note: (reason, source, fields) => void refused.push({ reason, source, ...fields }) },
-      bootId,
-      clock: own.clock,
-      ids: seededIds(boots),
-      log,
     });
     now = { store, core, pools: core.start(), life: own };
     receive = core.receive;

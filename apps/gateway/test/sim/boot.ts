@@ -1,13 +1,10 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
-import { noProgress } from "@parley/runner";
+import { turnPreparer } from "@parley/runner";
 import { messagePath, type MessagePath } from "../../src/message-path.ts";
-import { noDaemon } from "../no-daemon.ts";
-import { migratedChats } from "@parley/access";
 import { cluster, type Cluster, type NodeView, type Role } from "@parley/cluster";
 import type { Pools, Bus } from "@parley/queue";
 import type { WiredStore } from "../../src/wiring/store.ts";
 import type { Wired } from "../../src/wiring/wiring.ts";
-import { noRedaction } from "@parley/agent";
 import type { Channel, WebChannel } from "@parley/channels";
 import { cooldowns, withFallbacks } from "@parley/models";
 import { silentLog, type Clock, type Log } from "@parley/protocol";
@@ -17,7 +14,9 @@ import { account, polledChannel, pushedChannel, type DriverFlaws } from "./chann
 import { gatewayChannel, type DiscordMemory } from "./discord.ts";
 import type { Life } from "./life.ts";
 import { simulatedModel, type ModelCatalog } from "./model.ts";
+import { plainParts } from "../plain-parts.ts";
 import type { Platform } from "./platform.ts";
+import { simulatedTurn } from "./prepared-turn.ts";
 import { simulatedTools, type Effects } from "./tools.ts";
 import { simulatedConfig } from "./world-config.ts";
 import type { World } from "./world.ts";
@@ -94,32 +93,22 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const tools = simulatedTools(life, options.effects);
   const config = simulatedConfig(world.plan);
   const core = messagePath({
-    config,
-    store: options.store,
-    channels: nodes?.channels ?? channels,
-    ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
-    // No chat of the simulation moves, so there is nothing to load.
-    moved: migratedChats(options.store.cells),
-    models: { get: async () => model, list: () => [] },
-    tools,
-    hooks: [],
-    daemon: noDaemon,
-    showProgress: () => noProgress,
-    redaction: noRedaction,
-    // Files and prompt are no part of the message path; reading them would bring the disk's own timing in.
-    forTurn: async () => ({
-      model,
-      system: { stable: "", volatile: "" },
-      tools,
-      workspace: "/nowhere",
-      thinking: "off",
-      timeoutMs: config.agents.defaults.timeoutSeconds * 1_000,
-      spill: async () => "",
+    ...plainParts({
+      config,
+      store: options.store,
+      channels: nodes?.channels ?? channels,
+      models: { get: async () => model, list: () => [] },
+      bootId: life.bootId,
+      clock,
+      ids,
+      log,
     }),
-    bootId: life.bootId,
-    clock,
-    ids,
-    log,
+    ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
+    tools,
+    preparer: (services) => ({
+      ...turnPreparer(services),
+      forTurn: async () => simulatedTurn(config, model, tools),
+    }),
   });
   const alone = [...channels.keys()].filter((key) => !isLed(key));
   const pools = core.start(undefined, { turns: options.seat?.role !== "edge", accounts: alone });

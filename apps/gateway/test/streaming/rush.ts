@@ -3,17 +3,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { noRedaction } from "@parley/agent";
 import { telegram } from "@parley/channels";
 import { loadConfig } from "@parley/config";
 import type { Model, ModelEvent } from "@parley/models";
 import { noUsage, silentLog, sleep, type Clock } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { fakeTelegram, seededIds, type FakeTelegram } from "@parley/testkit";
+import { plainParts } from "../plain-parts.ts";
 import { messagePath } from "../../src/message-path.ts";
-import { noDaemon } from "../no-daemon.ts";
-import { migratedChats } from "@parley/access";
-import { noProgress } from "@parley/runner";
 
 const times = 4;
 
@@ -81,22 +78,18 @@ export async function rush(): Promise<Rush> {
     ),
   );
   const streams = new Map<string, Stream>();
-  const core = messagePath({
-    config,
-    store,
-    moved: migratedChats(store.cells),
-    channels: new Map(channels.map((channel) => [`telegram:${channel.account}`, channel])),
-    models: { get: async () => streamingModel(streams, clock), list: () => [] },
-    tools: [],
-    hooks: [],
-    daemon: noDaemon,
-    showProgress: () => noProgress,
-    redaction: noRedaction,
-    bootId: "boot",
-    clock,
-    ids,
-    log: silentLog,
-  });
+  const core = messagePath(
+    plainParts({
+      config,
+      store,
+      channels: new Map(channels.map((channel) => [`telegram:${channel.account}`, channel])),
+      models: { get: async () => streamingModel(streams, clock), list: () => [] },
+      bootId: "boot",
+      clock,
+      ids,
+      log: silentLog,
+    }),
+  );
   const pools = core.start();
   for (const channel of channels) await channel.start(core.receive);
 

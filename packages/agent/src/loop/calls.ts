@@ -12,14 +12,15 @@ import {
 import type { Tool, ToolResult, ToolScope } from "@parley/tools";
 import { orAbandon } from "./abandon.ts";
 import type { LoopEvent } from "./event.ts";
-import type { BadCall, Journal } from "./journal.ts";
+import type { BadCall, Journal, UsedRecord } from "./journal.ts";
 import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
 import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
 
 /** Decides about a call before it starts: policy, approvals, hooks. */
 export type Gate = (call: ToolCall, tool: Tool) => Promise<GateDecision>;
 export type GateDecision =
-  | { readonly kind: "go" }
+  /** `uses`: the record that the call uses up, its approval; written in one step with its intent (I7). */
+  | { readonly kind: "go"; readonly uses?: UsedRecord | undefined }
   /** The model is told the reason and goes on. */
   | { readonly kind: "refuse"; readonly reason: string }
   /** The turn releases its slot until one of the tickets is answered. */
@@ -64,6 +65,7 @@ interface Ready {
   readonly tool: Tool;
   readonly args: unknown;
   readonly nth: number;
+  readonly uses: UsedRecord | undefined;
 }
 
 type Prepared = Ready | { readonly answer: ToolResult } | { readonly tickets: readonly string[] };
@@ -142,7 +144,7 @@ async function prepare(
   const decision = await ports.gate?.(call, tool);
   if (decision?.kind === "refuse") return refuse(decision.reason);
   if (decision?.kind === "park") return { tickets: decision.tickets };
-  return { call, tool, args: parsed.args, nth };
+  return { call, tool, args: parsed.args, nth, uses: decision?.uses };
 }
 
 /** Prefers the exact name, then any casing, because models vary it. */
@@ -165,6 +167,7 @@ async function* runBatch(
   if (intents.length > 0) {
     await ports.journal.checkpoint(
       intents.map(({ call }) => ({ kind: "intent", callId: call.id, name: call.name })),
+      { uses: intents.flatMap(({ uses }) => uses ?? []) },
     );
   }
   for (const { call, tool } of starts)

@@ -28,15 +28,29 @@ export type JournalStep =
   /** What people wrote while the turn ran. Logged by `absorb` itself. */
   | { readonly kind: "absorbed"; readonly entries: readonly UserEntry[] };
 
+/** A record that a call uses up. The loop hands it from the gate to the journal and never looks into it. */
+export interface UsedRecord {
+  readonly key: string;
+  /** Null removes it. */
+  readonly value: string | null;
+  readonly ttlMs?: number;
+  /** The version that it must still have. */
+  readonly expect?: number;
+}
+
 /** Its faults end the loop: a holder that lost its lease must stop at once and write nothing (I3). */
 export interface Journal {
   /** The steps that earlier holders of this turn logged, in order. */
   readonly steps: readonly JournalStep[];
   /**
-   * Durable when it resolves. `isLast`: the loop ends with these and the turn's commit has them too, so a
-   * journal may leave them to it; a death between the two then asks the model again.
+   * Durable when it resolves, with the records that these use up. `isLast`: the loop ends with them and
+   * the turn's commit has them too, so a journal may leave them to it; a death between the two then asks the
+   * model again.
    */
-  checkpoint(steps: readonly JournalStep[], isLast?: boolean): Promise<void>;
+  checkpoint(
+    steps: readonly JournalStep[],
+    how?: { readonly isLast?: boolean; readonly uses?: readonly UsedRecord[] },
+  ): Promise<void>;
   /** Claims waiting messages and logs them as one step; empty when none wait. */
   absorb(): Promise<readonly UserEntry[]>;
 }

@@ -143,7 +143,7 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     state.calls = step;
     state.closing = next.closing;
     const isLast = openCalls(state).calls.length === 0 && nextCall(state, input).kind === "end";
-    await deps.journal.checkpoint([{ kind: "model", entry, bad, closing }], isLast);
+    await deps.journal.checkpoint([{ kind: "model", entry, bad, closing }], { isLast });
   }
 }
 

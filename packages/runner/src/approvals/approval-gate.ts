@@ -1,70 +1,68 @@
 // Decides about each call of a turn before it starts: what is not allowed already parks the turn until a person has answered, and the answer is
 // used up in the same write as the call's intent, so that one approval starts one call (I7). What was shown is what is hashed is what runs.
-import type { Gate, GateDecision, JournalStep } from "@parley/agent";
-import {
-  Fault,
-  isFault,
-  type Clock,
-  type ConversationKey,
-  type SessionKey,
-  type ToolCall,
-} from "@parley/protocol";
-import type { CellWrite } from "@parley/store";
+import type { Gate, GateDecision } from "@parley/agent";
+import { Fault, isFault, type ToolCall } from "@parley/protocol";
 import {
   actionHash,
   describeAction,
   execDecision,
   type ExecAction,
-  type ExecPolicy,
   type ExecPorts,
   type Tool,
-  type ToolScope,
 } from "@parley/tools";
-import type { Speakers, Place } from "@parley/access";
 import { approvalId, isGiven, type Approval } from "./approval.ts";
 import type { ApprovalStore, Kept } from "./approval-store.ts";
-import type { Approvals } from "./approvals.ts";
 import { longestShown } from "./approval-card.ts";
 import { storedIn } from "./stored-calls.ts";
+import { heldText } from "../tools/emergency-stop.ts";
+import { namesIn } from "../turn-rows.ts";
+import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 
-export interface TurnApprovals {
+export interface TurnGate {
   readonly gate: Gate;
-  /** What is written with these steps: the approvals that their calls use up. */
-  cellsFor(steps: readonly JournalStep[]): readonly CellWrite[];
   /** When a turn that is parked now stops waiting. */
   parkedUntilMs(): number;
 }
 
-export interface ApprovalGateOptions {
-  readonly desk: Approvals;
-  readonly turn: string;
-  /** What the turn was parked for. */
-  readonly tickets: readonly string[];
-  readonly session: SessionKey;
-  readonly epoch: number;
-  readonly agent: string;
-  readonly place: Place;
-  readonly conversation: ConversationKey;
-  readonly authority: string;
-  readonly by: Speakers;
-  /** What those who speak call themselves, by `<channel>:<id>`. */
-  readonly names: { readonly [person: string]: string };
-  readonly policy: ExecPolicy;
-  readonly timeoutMs: number;
-  readonly scopeOf: (callId: string) => ToolScope;
-  /** Rows that wait in the lane now. */
-  readonly waiting: () => Promise<number>;
-  /** Ends the preview that stands before the request; its delivery, if there is one. */
-  readonly closePreview: () => Promise<string | null>;
-  readonly clock: Clock;
-}
+type GateServices = Pick<Services, "approvals" | "config" | "hold" | "toolHooks" | "clock">;
 
 const refuse = (reason: string): GateDecision => ({ kind: "refuse", reason });
 const go: GateDecision = { kind: "go" };
 
-export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
-  const { desk, turn, session, policy, clock } = options;
-  const using = new Map<string, CellWrite>();
+/**
+ * Asks everybody who may refuse a call: the rules of the model and the sender, /estop, the hooks, and last the people who approve.
+ * `closePreview` ends the preview that stands before a request for approval; it returns its delivery, if there is one.
+ */
+export function turnGate(
+  services: GateServices,
+  scope: TurnScope,
+  closePreview: () => Promise<string | null>,
+): TurnGate {
+  const { lease, prepared } = scope;
+  const approval = approvalGate(services, scope, closePreview);
+  return {
+    async gate(call, tool) {
+      const refusal = prepared.refuses(tool.name);
+      if (refusal !== null) return refuse(refusal);
+      await lease.cover(prepared.timeoutMs);
+      const held = await services.hold.now();
+      if (held !== null) return refuse(heldText(held));
+      const hooked = await services.toolHooks.before(call, tool, toolScope(scope));
+      return hooked === null ? approval.gate(call, tool) : refuse(hooked);
+    },
+    parkedUntilMs: approval.parkedUntilMs,
+  };
+}
+
+/** Asks people about what the exec policy does not let run by itself. */
+function approvalGate(
+  { approvals, config, clock }: GateServices,
+  scope: TurnScope,
+  closePreview: () => Promise<string | null>,
+): TurnGate {
+  const { turn, lease, agent, place, speakers, signal, prepared } = scope;
+  const session = scope.session.key;
+  const timeoutMs = config.approvals.exec.timeoutMinutes * 60_000;
   let untilMs = 0;
 
   async function gate(call: ToolCall, tool: Tool): Promise<GateDecision> {
@@ -73,17 +71,17 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
     if (!parsed.ok) return go; // Told by whoever runs it.
     let action: ExecAction;
     try {
-      action = await tool.action(parsed.args, options.scopeOf(call.id));
+      action = await tool.action(parsed.args, { ...toolScope(scope), callId: call.id, signal });
     } catch (error) {
       if (isFault(error)) return refuse(`Not run: ${error.message}`);
       throw error;
     }
     const hash = actionHash(action);
-    const decision = execDecision(action, policy);
+    const decision = execDecision(action, prepared.execPolicy);
     if (decision.kind === "refuse") return refuse(`Not run: ${decision.reason}.\n${describeAction(action)}`);
     const stored = storedIn(call.id);
-    const found = await desk.book.get(stored ?? approvalId(turn, call.id, hash));
-    const kept = found === null ? null : await desk.current(found);
+    const found = await approvals.book.get(stored ?? approvalId(turn.id, call.id, hash));
+    const kept = found === null ? null : await approvals.current(found);
     if (kept !== null) {
       const { approval } = kept;
       if (approval.session !== session) return refuse("Not run: that approval is of another conversation.");
@@ -102,11 +100,8 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
   }
 
   function use(kept: Kept, callId: string): GateDecision {
-    using.set(
-      callId,
-      desk.book.moving(kept, { state: "used", used: { turn, callId } }, { what: "used", by: turn }),
-    );
-    return go;
+    const used = { state: "used", used: { turn: turn.id, callId } } as const;
+    return { kind: "go", uses: approvals.book.moving(kept, used, { what: "used", by: turn.id }) };
   }
 
   async function ask(
@@ -120,34 +115,34 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
       return refuse(
         `Not run: it needs a person's approval, and ${shown.length} characters are too many to be read before. Put it into a script and run that.`,
       );
-    const surfaces = await desk.surfaces(options.place.address, options.by.owner);
+    const surfaces = await approvals.surfaces(place.address, speakers.owner);
     if (surfaces.length === 0)
       return refuse(
         `Not run: it needs a person's approval (${why.reason}), and there is nobody to ask: no owner is known (commands.ownerAllowFrom).`,
       );
-    const id = approvalId(turn, call.id, hash);
-    if (options.tickets.includes(id) && (await options.waiting()) > 0)
+    const id = approvalId(turn.id, call.id, hash);
+    if (turn.tickets.includes(id) && (await lease.renew()) > 0)
       return refuse(
         `Not run yet: nobody has decided, and somebody wrote meanwhile. Approval ${id} stays open; once it is given, the command runs by itself and you are told. Do not ask again; answer the message.`,
       );
     const nowMs = clock.now();
-    const { guild, parent } = options.place;
-    const kept = await desk.ask(
+    const { guild, parent } = place;
+    const kept = await approvals.ask(
       {
         v: 1,
         id,
         session,
-        epoch: options.epoch,
-        agent: options.agent,
-        turn,
+        epoch: turn.epoch,
+        agent,
+        turn: turn.id,
         callId: call.id,
-        conversation: options.conversation,
+        conversation: turn.conversation,
         ...(guild === undefined ? {} : { guild }),
         ...(parent === undefined ? {} : { parent }),
-        authority: options.authority,
-        owner: options.by.owner,
-        askedBy: [...options.by.senders],
-        names: { ...options.names },
+        authority: turn.authority,
+        owner: speakers.owner,
+        askedBy: [...speakers.senders],
+        names: { ...namesIn(turn.rows) },
         tool: call.name,
         args: call.args,
         hash,
@@ -162,13 +157,13 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
               outside: [...action.outside],
             }
           : null,
-        approvers: await desk.people(),
+        approvers: await approvals.people(),
         createdAtMs: nowMs,
-        expiresAtMs: nowMs + options.timeoutMs,
+        expiresAtMs: nowMs + timeoutMs,
         state: "open",
-        log: [{ atMs: nowMs, what: "asked", by: turn }],
+        log: [{ atMs: nowMs, what: "asked", by: turn.id }],
       },
-      options.closePreview,
+      closePreview,
     );
     if ("full" in kept) {
       return refuse(
@@ -181,11 +176,6 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
 
   return {
     gate,
-    cellsFor: (steps) =>
-      steps.flatMap((step) => {
-        const cell = step.kind === "intent" ? using.get(step.callId) : undefined;
-        return cell === undefined ? [] : [cell];
-      }),
     parkedUntilMs() {
       if (untilMs === 0) throw new Fault("invalid", "a turn is parked that waits for nothing");
       return untilMs;

@@ -1,16 +1,15 @@
 // The files of the messages that a turn reads: fetched before the model is asked, then told with the words they came with.
 import type { ToldMessage } from "@parley/agent";
-import type { Channel } from "@parley/channels";
 import {
   type Attachment,
-  type Clock,
   type ImageContent,
   type Inbound,
   deadline,
   parseRowPayload,
 } from "@parley/protocol";
 import type { Row } from "@parley/store";
-import type { Reading, ReadMedia } from "./read-attachment.ts";
+import type { Reading } from "./read-attachment.ts";
+import type { Services, TurnScope } from "../turn-scope.ts";
 
 /** A message as the model reads it. */
 export interface ReadMessage {
@@ -27,14 +26,6 @@ export interface TurnMedia {
   read(row: Row): ReadMessage;
 }
 
-export interface TurnMediaOptions {
-  readonly account: string;
-  readonly channel: Channel | null;
-  readonly readMedia: ReadMedia;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 /** Text of all documents of one message: three long ones, or many short ones. */
 const documentsChars = 48_000;
 /** Files of one turn that are fetched at once. */
@@ -42,7 +33,10 @@ const atOnce = 4;
 /** The conversation waits for its files this long, however many there are; then it goes on without those that are not there. */
 const fetchWithinMs = 28_000;
 
-export function turnMedia({ account, channel, readMedia, clock, signal }: TurnMediaOptions): TurnMedia {
+export function turnMedia(
+  { readMedia, clock }: Pick<Services, "readMedia" | "clock">,
+  { account, channel, signal }: Pick<TurnScope, "account" | "channel" | "signal">,
+): TurnMedia {
   const readings = new Map<string, Reading>();
   return {
     async prepare(rows) {

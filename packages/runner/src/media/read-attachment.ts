@@ -18,13 +18,10 @@ export type Reading =
   /** Told by what the platform says about it. */
   | { readonly kind: "described" };
 
-export interface MediaReaderOptions {
+/** Where files of messages are kept, and who writes down what is spoken; without the latter voice messages are described. */
+export interface MediaHandling {
   readonly folder: MediaFolder;
-  readonly cells: Pick<Cells, "get" | "put">;
-  /** Absent: voice messages are described. */
   readonly transcribe?: Transcribe | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** `account` is `<channel>:<account>`. `inTime` ends the fetching alone, `signal` everything: rejects only when that one aborted. */
@@ -46,7 +43,12 @@ const retryAfterMs = 1_000;
 /** Of a document, in UTF-16 units: some eight pages. A person who sends more is asked for the part that counts. */
 const documentChars = 16_000;
 
-export function mediaReader({ folder, cells, transcribe, clock, log }: MediaReaderOptions): ReadMedia {
+export function mediaReader(
+  { folder, transcribe }: MediaHandling,
+  cells: Pick<Cells, "get" | "put">,
+  clock: Clock,
+  log: Log,
+): ReadMedia {
   return async (account, channel, attachment, signal, inTime) => {
     if (!isWorthFetching(attachment, transcribe !== undefined)) return { kind: "described" };
     const key = `media:${account}:${createHash("sha256").update(attachment.ref).digest("hex").slice(0, 32)}`;

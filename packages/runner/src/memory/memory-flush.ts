@@ -3,60 +3,38 @@
 // that a crash never repeats one. Only in private, and only where the workspace can be written.
 import { flushRequest, flushSystem, runLoop, type Journal } from "@parley/agent";
 import type { Model } from "@parley/models";
-import {
-  noUsage,
-  type Clock,
-  type Entry,
-  type Log,
-  type SessionKey,
-  type Usage,
-  localDay,
-} from "@parley/protocol";
-import type { LeaseHandle } from "@parley/queue";
-import type { Session, Sessions } from "@parley/store";
+import { noUsage, type Entry, type SessionKey, type Usage, localDay } from "@parley/protocol";
 import { isWritable, memoryNote } from "./memory-note.ts";
-import type { NotesPlace } from "./notes-place.ts";
-
-export interface FlushOptions {
-  readonly sessions: Sessions;
-  readonly session: Session;
-  readonly epoch: number;
-  readonly agent: string;
-  readonly turn: string;
-  readonly workspace: string;
-  readonly notes: NotesPlace;
-  /** IANA name. */
-  readonly timeZone: string;
-  readonly model: Model;
-  readonly held: Pick<LeaseHandle, "renew">;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+import type { Services, TurnScope } from "../turn-scope.ts";
 
 const field = "memoryFlush";
 const mostSteps = 4;
 
-/** The keeper's port. `cycle` is the seq through which the standing summary goes, 0 before the first. */
+type FlushScope = Pick<TurnScope, "turn" | "lease" | "session" | "agent" | "prepared" | "log">;
+
+/** The port of the context window. `cycle` is the seq through which the standing summary goes, 0 before the first. */
 export function memoryFlush(
-  options: FlushOptions,
+  { sessions, clock }: Pick<Services, "sessions" | "clock">,
+  { turn, lease, session, agent, prepared, log }: FlushScope,
+  model: Model,
 ): (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage> {
-  const { sessions, session, epoch, clock, log } = options;
+  const { workspace, notesPlace: notes } = prepared;
   let told = session.fields[field];
 
   return async (view, cycle, signal) => {
-    const mark = `${epoch}:${cycle}`;
-    if (told === mark || view.length === 0 || !(await isWritable(options.workspace))) return noUsage;
+    const mark = `${turn.epoch}:${cycle}`;
+    if (told === mark || view.length === 0 || !(await isWritable(workspace))) return noUsage;
     // What it writes carries no fencing token, so the lease is proven right before (I3).
     const markDone = async (): Promise<void> => {
       if (told === mark) return;
-      await options.held.renew();
+      await lease.renew();
       await sessions.patch(session.key, { [field]: mark });
       told = mark;
     };
-    const day = localDay(clock.now(), options.timeZone);
-    const tool = memoryNote(options.workspace, options.notes, day, markDone);
+    const day = localDay(clock.now(), prepared.context.timeZone);
+    const tool = memoryNote(workspace, notes, day, markDone);
     const incoming = [
-      flushRequest({ file: `${options.notes.folder}/${day}.md`, tool: tool.name, atMs: clock.now() }),
+      flushRequest({ file: `${notes.folder}/${day}.md`, tool: tool.name, atMs: clock.now() }),
     ];
     let usage = noUsage;
     for await (const event of runLoop(
@@ -69,13 +47,13 @@ export function memoryFlush(
         maxSteps: mostSteps,
       },
       {
-        model: options.model,
+        model,
         tools: [tool],
         scope: {
           session: session.key as SessionKey,
-          agent: options.agent,
-          turn: options.turn,
-          workspace: options.workspace,
+          agent,
+          turn: turn.id,
+          workspace,
         },
         journal: forgotten,
         spill: async () => "",

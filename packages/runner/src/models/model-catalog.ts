@@ -31,17 +31,17 @@ export interface ModelCatalog {
   of(agent: AgentConfig, session: Session): SessionModel;
 }
 
-export interface ModelCatalogOptions {
-  readonly config: Config;
-  readonly declared: () => readonly Pick<ModelCard, "id">[];
-  /** Throws Fault("invalid") for a model that cannot be called. */
-  readonly callable: (ref: string) => Promise<unknown>;
-}
-
 export const modelField = "model";
 const mostNearest = 3;
 
-export function modelCatalog({ config, declared, callable }: ModelCatalogOptions): ModelCatalog {
+/** A model that cannot be called is none that `find` finds. */
+export function modelCatalog(
+  config: Config,
+  models: {
+    readonly list: () => readonly Pick<ModelCard, "id">[];
+    readonly get: (ref: string) => Promise<unknown>;
+  },
+): ModelCatalog {
   const book = Object.entries(config.agents.defaults.models);
   const { providers } = config.models;
 
@@ -49,7 +49,7 @@ export function modelCatalog({ config, declared, callable }: ModelCatalogOptions
     const refs = [
       agent.model.primary,
       ...agent.model.fallbacks,
-      ...(book.length > 0 ? book.map(([ref]) => ref) : declared().map(({ id }) => id)),
+      ...(book.length > 0 ? book.map(([ref]) => ref) : models.list().map(({ id }) => id)),
     ];
     return [...new Set(refs)].map((ref) => {
       const alias = book.find(([known]) => known === ref)?.[1].alias;
@@ -105,7 +105,7 @@ export function modelCatalog({ config, declared, callable }: ModelCatalogOptions
       const found = named(agent, word)?.ref ?? (isOpen(word) ? word : undefined);
       if (found === undefined) return { nearest: nearest(agent, word) };
       try {
-        await callable(found);
+        await models.get(found);
         return { ref: found };
       } catch (error) {
         if (isFault(error, "invalid")) return { nearest: nearest(agent, word) };

@@ -5,45 +5,32 @@ import {
   explain,
   promptBudget,
   promptSections,
-  type BootstrapHook,
   type BootstrapSnapshot,
   type CompiledPrompt,
   type PromptExplanation,
   type PromptFacts,
   type PromptMode,
 } from "@parley/agent";
-import type { AgentConfig, Config } from "@parley/config";
+import type { AgentConfig } from "@parley/config";
 import type { Model } from "@parley/models";
-import { accountKey, parseSessionKey, type Log, type ReasoningLevel } from "@parley/protocol";
+import { accountKey, parseSessionKey, type ReasoningLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
-import type { Speakers, Place, PlaceRules } from "@parley/access";
+import type { PlaceRules, Speakers, Place } from "@parley/access";
 import type { OwnRequest } from "../models/asked-models.ts";
 import type { Surface } from "./channel-facts.ts";
 import type { Wanted } from "../models/directives.ts";
-import type { FileOrigins } from "./file-origins.ts";
 import { repoRoots } from "./repo-root.ts";
-import type { SkillRegistry, SkillsHere } from "../skills/skill-registry.ts";
+import type { SkillsHere } from "../skills/skill-registry.ts";
 import { reasoningOf, thinkingOf } from "../models/thinking.ts";
-import type { EffectiveTools, ToolsHere } from "../tools/effective-tools.ts";
-import { needsReasoningTags, tellsHeartbeats, turnFacts, type InstallationFacts } from "./prompt-facts.ts";
+import type { ToolsHere } from "../tools/effective-tools.ts";
+import type { Services } from "../turn-scope.ts";
+import { needsReasoningTags, tellsHeartbeats, turnFacts } from "./prompt-facts.ts";
 
-export interface PromptForOptions {
-  readonly config: Config;
-  readonly tools: EffectiveTools;
-  /** Of a place whose next message nobody has written yet. */
-  readonly speakers: (place: Place) => Promise<Speakers>;
-  /** Configured or paired, as `<channel>:<sender>`. */
-  readonly owners: () => Promise<readonly string[]>;
-  readonly channel: (account: string) => Surface | null;
-  /** What the config says of a shared place; null for accounts that it does not have. */
-  readonly rules: (place: Place) => Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> | null;
-  readonly hooks: readonly BootstrapHook[];
-  readonly house: InstallationFacts;
-  readonly skills: SkillRegistry;
-  /** Who wrote what enters prompts. Absent: that is not known. */
-  readonly origins?: Pick<FileOrigins, "of" | "added"> | undefined;
-  readonly log: Log;
-}
+/** Also a gateway that is not running has these, with what is known of channels that nobody opened. */
+export type PromptNeeds = Pick<
+  Services,
+  "config" | "tools" | "speakers" | "owners" | "rules" | "hooks" | "house" | "skills" | "origins" | "log"
+> & { readonly channel: (account: string) => Surface | null };
 
 export interface Asking {
   readonly agent: AgentConfig;
@@ -74,15 +61,15 @@ export interface ModelPrompt extends OwnRequest {
   readonly finalOnly: boolean;
 }
 
-export function promptFor(options: PromptForOptions): (asking: Asking) => Promise<Situation> {
-  const { config } = options;
+export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Situation> {
+  const { config } = services;
   const { defaults } = config.agents;
   const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
   const files = bootstrapFiles({
     caps,
-    templates: options.house.templates,
-    hooks: options.hooks,
-    log: options.log,
+    templates: services.house.templates,
+    hooks: services.hooks,
+    log: services.log,
   });
   const repoRootOf = repoRoots();
 
@@ -91,8 +78,9 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
     const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
     const isShared = place === null ? kind === "group" || kind === "channel" : place.address.kind !== "dm";
     const audience = isShared ? "shared" : "private";
-    const rules = (place === null || place.address.kind === "dm" ? null : options.rules(place)) ?? {};
-    const originOf = await options.origins?.of(agent.workspace);
+    const rules: Partial<PlaceRules> =
+      (place === null || place.address.kind === "dm" ? null : services.rules(place)) ?? {};
+    const originOf = await services.origins?.of(agent.workspace);
     const [snapshot, skills, speakers, owners] = await Promise.all([
       files.load({
         workspace: agent.workspace,
@@ -103,9 +91,9 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
         session: session.key,
         ...(originOf === undefined ? {} : { originOf }),
       }),
-      options.skills.at(agent, rules.skills),
-      by ?? (place === null ? nobody : options.speakers(place)),
-      options.owners(),
+      services.skills.at(agent, rules.skills),
+      by ?? (place === null ? nobody : services.speakers(place)),
+      services.owners(),
     ]);
     const reasoning = reasoningOf({ agent, session }, wanted());
     return {
@@ -114,7 +102,7 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
       skills,
       reasoning,
       async for(model, within) {
-        const all = await options.tools.at({
+        const all = await services.tools.at({
           agent,
           session: session.key,
           places: rules.tools ?? [],
@@ -126,7 +114,7 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
         const thinking = thinkingOf({ config, agent, session, model }, wanted());
         const facts = turnFacts({
           config,
-          house: options.house,
+          house: services.house,
           agent,
           mode,
           model,
@@ -139,7 +127,7 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
           execPolicy: here.execPolicy,
           session,
           address: place?.address ?? null,
-          surface: place === null ? null : options.channel(accountKey(place.address)),
+          surface: place === null ? null : services.channel(accountKey(place.address)),
           placeText: rules.systemPrompt,
           repo: defaults.repoRoot ?? repoRootOf(agent.workspace),
           thinking,

@@ -1,27 +1,22 @@
 // The growing answer, message by message: each stretch of whole paragraphs is a delivery of its own, queued in one step with a mark of how
 // far the answer has gone out (I5). The final delivery holds only what comes after.
-import { accountKey, type Address, type ConversationKey, type Log, formatContent } from "@parley/protocol";
+import { accountKey, formatContent } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
 import type { Preview } from "./edited-preview.ts";
 import type { TurnJournal } from "../turn-journal.ts";
-
-export interface BlockStreamOptions {
-  readonly turn: string;
-  readonly conversation: ConversationKey;
-  readonly address: Address;
-  readonly journal: TurnJournal;
-  readonly log: Log;
-  /** Longest answer in messages: what comes after it is for the answer's end to settle. */
-  readonly maxChars: number;
-  /** Aborts when the turn must not act any more. */
-  readonly signal: AbortSignal;
-}
+import type { TurnScope } from "../turn-scope.ts";
 
 /** Shorter paragraphs go out together: a message for every line would be noise, and platforms count messages. */
 const leastChars = 200;
 
-export function blockStream(options: BlockStreamOptions): Preview {
-  const { turn, conversation, address, journal, log, signal } = options;
+/** `maxChars`: the longest answer in messages; what comes after it is for the answer's end to settle. */
+export function blockStream(
+  scope: Pick<TurnScope, "turn" | "address" | "signal" | "log">,
+  journal: TurnJournal,
+  maxChars: number,
+): Preview {
+  const { address, log, signal } = scope;
+  const { id: turn, conversation } = scope.turn;
   let posted = journal.blocks.length;
   let said = journal.blocks.at(-1)?.said ?? "";
   let latest = "";
@@ -32,10 +27,10 @@ export function blockStream(options: BlockStreamOptions): Preview {
   async function post(): Promise<void> {
     for (;;) {
       // So long that it is sent as a file, or cut: and no longer looked through at every word.
-      if (latest.length - said.length > options.maxChars * 2) return;
+      if (latest.length - said.length > maxChars * 2) return;
       // Another call of the model, or another attempt: what went out before is no beginning of this text.
       if (!latest.startsWith(said) && !said.startsWith(latest)) said = "";
-      if (said.length >= options.maxChars) return;
+      if (said.length >= maxChars) return;
       const end = closed || signal.aborted ? null : paragraphsEnd(latest, said.length);
       if (end === null) return;
       const markdown = latest.slice(said.length, end).trim();

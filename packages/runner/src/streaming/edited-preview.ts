@@ -1,22 +1,11 @@
 // The growing answer on platforms whose messages can be edited. The message is sent once, journaled through the outbox, and then only
 // edited, so what may repeat after a crash is an edit, never content (I5). It is opened only once the parser has shown something.
 import type { Channel } from "@parley/channels";
-import {
-  accountKey,
-  isFault,
-  sleep,
-  type Address,
-  type Clock,
-  type ConversationKey,
-  type Log,
-  type Receipt,
-  deadline,
-  formatContent,
-} from "@parley/protocol";
-import type { NewDelivery, Outbox } from "@parley/store";
-import type { LeaseHandle } from "@parley/queue";
+import { accountKey, isFault, sleep, type Receipt, deadline, formatContent } from "@parley/protocol";
+import type { NewDelivery } from "@parley/store";
 import { previewText } from "@parley/delivery";
 import type { TurnJournal } from "../turn-journal.ts";
+import type { Services, TurnScope } from "../turn-scope.ts";
 
 export interface Preview {
   /** The visible text so far, and the message that it quotes. */
@@ -33,21 +22,6 @@ export interface Previewed {
   readonly said: string;
 }
 
-export interface PreviewOptions {
-  readonly turn: string;
-  readonly conversation: ConversationKey;
-  readonly address: Address;
-  readonly channel: Channel;
-  readonly journal: TurnJournal;
-  readonly outbox: Outbox;
-  /** Who was paused, and whose turn is another node's now, must not edit over it. */
-  readonly held: Pick<LeaseHandle, "cover">;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Aborts when the turn must not act any more. */
-  readonly signal: AbortSignal;
-}
-
 /** An answer that is whole sooner than this needs no preview. */
 const openAfterMs = 900;
 /** Edits count against the platform's limits like messages. */
@@ -62,8 +36,14 @@ export function previewOf(turn: string): string {
   return `${turn}/preview`;
 }
 
-export function editedPreview(options: PreviewOptions): Preview {
-  const { turn, conversation, address, channel, journal, outbox, clock, log } = options;
+export function editedPreview(
+  { outbox, clock }: Pick<Services, "outbox" | "clock">,
+  scope: Pick<TurnScope, "turn" | "address" | "lease" | "signal" | "log">,
+  channel: Channel,
+  journal: TurnJournal,
+): Preview {
+  const { address, lease, signal: over, log } = scope;
+  const { id: turn, conversation } = scope.turn;
   const act = channel.act?.bind(channel);
   let opened: string | null = journal.previews.at(-1)?.delivery ?? null;
   let latest = "";
@@ -87,7 +67,7 @@ export function editedPreview(options: PreviewOptions): Preview {
 
   async function open(): Promise<void> {
     await sleep(clock, openAfterMs, closing.signal);
-    if (closed || options.signal.aborted) return;
+    if (closed || over.aborted) return;
     const id = previewOf(turn);
     const delivery: NewDelivery = {
       id,
@@ -115,7 +95,7 @@ export function editedPreview(options: PreviewOptions): Preview {
   async function edit(id: string): Promise<void> {
     const receipt = await sent(id);
     let shown = "";
-    while (receipt !== null && !closed && !options.signal.aborted) {
+    while (receipt !== null && !closed && !over.aborted) {
       const text = previewText(latest, channel);
       if (text !== null && text.plain !== shown) {
         const waitMs = await editOnce(receipt, text);
@@ -135,8 +115,9 @@ export function editedPreview(options: PreviewOptions): Preview {
   ): Promise<number | null> {
     const timeout = deadline(clock, editTimeoutMs, "an edit");
     try {
-      const signal = AbortSignal.any([options.signal, timeout.signal]);
-      await options.held.cover(editTimeoutMs);
+      const signal = AbortSignal.any([over, timeout.signal]);
+      // Who was paused, and whose turn is another node's now, must not edit over it.
+      await lease.cover(editTimeoutMs);
       await act?.(
         address,
         { kind: "edit", messageId: receipt.messageId, text },
@@ -155,7 +136,7 @@ export function editedPreview(options: PreviewOptions): Preview {
 
   /** The receipt of the preview's message once it was sent; null when it never will be. */
   async function sent(id: string): Promise<Receipt | null> {
-    while (!closed && !options.signal.aborted) {
+    while (!closed && !over.aborted) {
       const [delivery] = await outbox.find({ id, limit: 1 });
       const part = delivery?.parts[0];
       if (part === undefined || part.state === "failed" || part.state === "ambiguous") return null;
@@ -172,7 +153,7 @@ export function editedPreview(options: PreviewOptions): Preview {
       closing.abort();
       await work;
       const doubtLeftMs = doubtUntilMono - clock.mono();
-      if (doubtLeftMs > 0) await sleep(clock, doubtLeftMs, options.signal);
+      if (doubtLeftMs > 0) await sleep(clock, doubtLeftMs, over);
       return { open: opened, said: "" };
     },
   };

@@ -1,32 +1,34 @@
 // What people see of an answer while it is made: progress for those who follow, a message that grows or pieces of it on the platform, and
-// thoughts where somebody asked for them. Thoughts and answer never share a growing message.
-import type { Channel } from "@parley/channels";
+// thoughts where somebody asked for them: a message of their own before the answer (`on`), or only while the answer grows (`stream`). Thoughts
+// and answer never share a growing message, and thoughts take the same way out as every text (I8).
+import { streamingOf } from "@parley/access";
+import { sanitizeOutbound, type Redaction } from "@parley/agent";
 import type { Streaming } from "@parley/config";
-import type { Clock, ReasoningLevel } from "@parley/protocol";
-import type { Outbox } from "@parley/store";
-import { blockStream, type BlockStreamOptions } from "./block-stream.ts";
-import { editedPreview, noPreview, type Preview, type PreviewOptions } from "./edited-preview.ts";
+import type { Entry } from "@parley/protocol";
+import { blockStream } from "./block-stream.ts";
+import { editedPreview, noPreview, type Preview } from "./edited-preview.ts";
 import type { Progress } from "./progress.ts";
-import { growingThoughts } from "./thoughts.ts";
-
-export interface LiveAnswerOptions extends BlockStreamOptions, Pick<PreviewOptions, "held"> {
-  readonly how: Streaming;
-  readonly reasoning: ReasoningLevel;
-  readonly channel: Channel | null;
-  readonly progress: Pick<Progress, "text">;
-  readonly outbox: Outbox;
-  readonly clock: Clock;
-}
+import type { TurnJournal } from "../turn-journal.ts";
+import type { Services, TurnScope } from "../turn-scope.ts";
 
 export interface LiveAnswer extends Preview {
   /** The thoughts so far, whole. */
   showThoughts(visible: string): void;
 }
 
-export function liveAnswer(options: LiveAnswerOptions): LiveAnswer {
-  const { turn, how, reasoning, progress } = options;
+type LiveServices = Pick<Services, "config" | "outbox" | "clock">;
+
+export function liveAnswer(
+  services: LiveServices,
+  scope: TurnScope,
+  journal: TurnJournal,
+  progress: Pick<Progress, "text">,
+): LiveAnswer {
+  const turn = scope.turn.id;
+  const { reasoning } = scope.prepared;
+  const how = streamingOf(services.config, scope.account);
   // Pieces that went out would stand before the thoughts of which they came.
-  const preview = previewBy(how === "block" && reasoning === "on" ? "off" : how, options);
+  const preview = previewBy(how === "block" && reasoning === "on" ? "off" : how, services, scope, journal);
   let thoughts: string | null = null;
   return {
     show(text, replyTo) {
@@ -44,10 +46,43 @@ export function liveAnswer(options: LiveAnswerOptions): LiveAnswer {
   };
 }
 
-function previewBy(how: Streaming, options: LiveAnswerOptions): Preview {
-  const { channel } = options;
+function previewBy(how: Streaming, services: LiveServices, scope: TurnScope, journal: TurnJournal): Preview {
+  const { channel } = scope;
   if (channel === null || how === "off") return noPreview;
-  if (how === "block") return blockStream(options);
+  if (how === "block") return blockStream(scope, journal, services.config.messages.answerMaxChars);
   const canEdit = channel.capabilities.edits && channel.act !== undefined;
-  return canEdit ? editedPreview({ ...options, channel }) : noPreview;
+  return canEdit ? editedPreview(services, scope, channel, journal) : noPreview;
+}
+
+const title = "Thinking";
+/** About one message; of longer thoughts the end tells most. */
+const shownChars = 3_000;
+const previewChars = 1_200;
+
+/** Null when there were none. `tagged`: those that came in tags. */
+export function thoughtsOf(entries: readonly Entry[], tagged: string, redaction: Redaction): string | null {
+  const native = entries.flatMap((entry) =>
+    entry.type === "assistant"
+      ? entry.content.flatMap((part) => (part.type === "thinking" ? [part.text] : []))
+      : [],
+  );
+  return shown(
+    sanitizeOutbound([...native, tagged].filter((text) => text.trim() !== "").join("\n\n"), redaction),
+    shownChars,
+  );
+}
+
+/** `visible`: what a reply parser lets through of the thoughts so far. */
+function growingThoughts(visible: string): string | null {
+  return shown(visible, previewChars);
+}
+
+function shown(text: string, chars: number): string | null {
+  const clean = text.trim();
+  if (clean === "") return null;
+  const end = clean.length <= chars ? clean : `…${clean.slice(-chars).replace(/^[\udc00-\udfff]/, "")}`;
+  return `${title}\n\n${end
+    .split("\n")
+    .map((line) => `> ${line}`)
+    .join("\n")}`;
 }

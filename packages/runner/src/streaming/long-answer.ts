@@ -5,12 +5,11 @@ import { isFault, type Log, type MediaFile, type Outcome, type Part } from "@par
 import { closed } from "../early-end.ts";
 import type { MediaFolder } from "../media/media-store.ts";
 
-export interface LongAnswerOptions {
+export interface AnswerLimit {
   readonly maxChars: number;
   readonly session: string;
   readonly capabilities: Pick<Channel["capabilities"], "media" | "uploadBytes" | "textChars"> | null;
-  /** Absent: no file can be made. */
-  readonly folder: MediaFolder | undefined;
+  readonly folder: MediaFolder;
   readonly log: Log;
 }
 
@@ -22,7 +21,7 @@ const headChars = 1_000;
 const mostAtOnceChars = 200_000;
 
 /** The outcome, with parts that are within the limit. */
-export async function withinLimit(outcome: Outcome, options: LongAnswerOptions): Promise<Outcome> {
+export async function withinLimit(outcome: Outcome, options: AnswerLimit): Promise<Outcome> {
   if (outcome.kind !== "reply") return outcome;
   const texts = outcome.parts.filter((part): part is TextPart => part.kind === "text");
   const whole = texts.map(({ markdown }) => markdown).join("\n\n");
@@ -49,13 +48,9 @@ export async function withinLimit(outcome: Outcome, options: LongAnswerOptions):
   };
 }
 
-async function fileOf(
-  whole: string,
-  { capabilities, folder, log }: LongAnswerOptions,
-): Promise<MediaFile | null> {
+async function fileOf(whole: string, { capabilities, folder, log }: AnswerLimit): Promise<MediaFile | null> {
   const bytes = Buffer.from(whole);
-  if (folder === undefined || capabilities?.media !== true || bytes.length > capabilities.uploadBytes)
-    return null;
+  if (capabilities?.media !== true || bytes.length > capabilities.uploadBytes) return null;
   try {
     return {
       path: await folder.keep(bytes, "md"),

@@ -8,10 +8,10 @@ export interface EmergencyStop {
   hold(by: string): Promise<boolean>;
   /** Whether it was on. */
   release(): Promise<boolean>;
-  now(): Promise<LeaseHandle | null>;
+  now(): Promise<HeldTools | null>;
 }
 
-export interface LeaseHandle {
+export interface HeldTools {
   readonly by: string;
   readonly atMs: number;
 }
@@ -39,9 +39,9 @@ export function emergencyStop({
   endCommands,
   clock,
 }: EmergencyStopOptions): EmergencyStop {
-  async function now(): Promise<LeaseHandle | null> {
+  async function now(): Promise<HeldTools | null> {
     const found = await cells.get(cell);
-    return found === null ? null : (JSON.parse(found.value) as LeaseHandle);
+    return found === null ? null : (JSON.parse(found.value) as HeldTools);
   }
 
   return {
@@ -66,6 +66,6 @@ export function emergencyStop({
 }
 
 /** What a model is told that calls a tool meanwhile. */
-export function heldText({ by }: LeaseHandle): string {
+export function heldText({ by }: HeldTools): string {
   return `Not run: all tools are held by /estop of ${by} until an owner resumes them (/estop off, or \`parley tools resume\`). Do not try again; answer without tools and say so.`;
 }

@@ -88,7 +88,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     };
     const skills = wireSkills(config, home, env, hands.origins);
     const house = await installationFacts(config, home, "/bin/sh", ids);
-    const book = modelCatalog({ config, declared: models.list, callable: models.get });
+    const book = modelCatalog(config, models);
     const moved = migratedChats(store.cells);
     const policy = accessPolicy(config.channels, moved);
     const known = owners(config.commands.ownerAllowFrom, store.cells);
@@ -114,6 +114,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       hooks: [],
       house,
       prompts: promptHistory(store.cells, clock),
+      stableMoves: new Map(),
       skills,
       origins: hands.origins,
       clock,
