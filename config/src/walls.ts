@@ -12,7 +12,7 @@ interface Wall {
 }
 
 const everything =
-  "protocol config store queue channels models memory tools agent access delivery control cluster runner"
+  "protocol config store queue channels models memory tools agent access delivery control cluster runner schedules egress mcp media devices"
     .split(" ")
     .map((name) => `@parley/${name}`);
 
@@ -62,6 +62,16 @@ const walls: Readonly<Record<string, Wall>> = {
     ].map((name) => `@parley/${name}`),
     types: ["@parley/store"],
   },
+  // Room for what comes: rules for packages that do not stand yet, so that they begin behind their walls.
+  // Schedules: instants of a job, misfire and overlap. Sub-agents need no package: they are rows that the runner takes.
+  "packages/schedules": { imports: ["@parley/protocol"], types: ["@parley/store"] },
+  // The one dialler to the open web: addresses checked at every hop. Fetch, MCP and media by address go through it.
+  "packages/egress": { imports: ["@parley/protocol"] },
+  "packages/mcp": { imports: ["@parley/protocol", "@parley/egress"], types: ["@parley/tools"] },
+  // Pictures and speech as files by their content, read in a process that can be killed.
+  "packages/media": { imports: ["@parley/protocol", "@parley/egress"] },
+  // Paired devices: grants, calls with a deadline, untrusted results.
+  "packages/devices": { imports: ["@parley/protocol"], types: ["@parley/store", "@parley/control"] },
   "packages/testkit": { imports: ["@parley/protocol"] },
   "apps/gateway": { imports: everything },
   "apps/cli": { imports: ["@parley/protocol", "@parley/config"] },

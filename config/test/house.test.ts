@@ -1,9 +1,11 @@
 // The house test: what is simply wrong fails here; what taste judges is printed.
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { commentFindings } from "../src/comments.ts";
 import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
+import { corePathFindings } from "../src/core-path.ts";
 import { cycleFindings } from "../src/cycles.ts";
 import { listFindings } from "../src/lists.ts";
 import { nameFindings } from "../src/names.ts";
@@ -28,6 +30,11 @@ describe("the house", () => {
   test("comes up light: no entry loads a driver's library", () => expect(heavyFindings(tree)).toEqual([]));
 
   test("has no import cycle", () => expect(cycleFindings(tree)).toEqual([]));
+
+  test("has a core path that reads in the order of ARCHITECTURE, file by file", () => {
+    const textOf = (file: string): string => readFileSync(path.join(root, file), "utf8");
+    expect(corePathFindings(tree, textOf("docs/ARCHITECTURE.md"), textOf)).toEqual([]);
+  });
 
   test("tests every driver against its contract, and gives a reason for every skip", () =>
     expect(contractFindings(tree)).toEqual([]));

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { commentFindings } from "../src/comments.ts";
 import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
+import { corePathFindings } from "../src/core-path.ts";
 import { cycleFindings } from "../src/cycles.ts";
 import { listFindings } from "../src/lists.ts";
 import { nameFindings } from "../src/names.ts";
@@ -338,4 +339,42 @@ test("the size report names the longest file and the widest interface", () => {
   const report = sizeReport(store("// x\nexport interface Wide { a: 1; b: 2; c(): void }\n"));
   expect(report).toContain("2  packages/store/src/a.ts");
   expect(report).toContain("3  Wide  packages/store/src/a.ts");
+});
+
+describe("the core path", () => {
+  const names = "abcdefghij".split("");
+  const fileOf = (name: string): string => `packages/store/src/${name}.ts`;
+  const architecture = `## The core path\n\n${names.map((name) => `| \`${fileOf(name)}\` | x | y |`).join("\n")}\n\n## More\n`;
+  const whole = Object.fromEntries(
+    names.map((name, at) => [
+      fileOf(name),
+      `// Does a thing. Next: ${names[at + 1] ?? "nothing"}.ts.\nexport const ${name} = 1;\n`,
+    ]),
+  );
+  const findings = (texts: Readonly<Record<string, string>>, page = architecture): Findings =>
+    corePathFindings(
+      treeOf({ "packages/store/package.json": manifest("store"), ...texts }),
+      page,
+      (file) => texts[file] ?? "",
+    );
+
+  test("passes whole", () => expect(findings(whole)).toEqual([]));
+
+  test("misses a file, a row of the table, the word of what is next", () => {
+    const { [fileOf("c")]: _gone, ...rest } = whole;
+    expect(findings(rest).join()).toContain("c.ts of the core path does not exist");
+    expect(findings(whole, architecture.replace(/^.*j\.ts.*$/m, "")).join()).toContain("names 9 files");
+    expect(findings({ ...whole, [fileOf("d")]: "// Says nothing.\n" }).join()).toContain(
+      'must say "Next: e.ts"',
+    );
+  });
+
+  test("refuses a long file, and one that leads back", () => {
+    expect(
+      findings({ ...whole, [fileOf("a")]: `${whole[fileOf("a")]}${"//\n".repeat(299)}` }).join(),
+    ).toContain("has 301 lines");
+    expect(
+      findings({ ...whole, [fileOf("f")]: `import { b } from "./b.ts";\n${whole[fileOf("f")]}` }).join(),
+    ).toContain("f.ts imports packages/store/src/b.ts, which comes before it");
+  });
 });
