@@ -7,6 +7,7 @@ import { commentFindings } from "../src/comments.ts";
 import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
 import { corePathFindings } from "../src/core-path.ts";
 import { cycleFindings } from "../src/cycles.ts";
+import { docFindings } from "../src/docs.ts";
 import { listFindings } from "../src/lists.ts";
 import { nameFindings } from "../src/names.ts";
 import { portFindings } from "../src/ports.ts";
@@ -34,6 +35,18 @@ describe("the house", () => {
   test("has a core path that reads in the order of ARCHITECTURE, file by file", () => {
     const textOf = (file: string): string => readFileSync(path.join(root, file), "utf8");
     expect(corePathFindings(tree, textOf("docs/ARCHITECTURE.md"), textOf)).toEqual([]);
+  });
+
+  test("has documents that name files where they are", (context) => {
+    const listed = spawnSync("git", ["ls-files"], { cwd: root, encoding: "utf8" });
+    if (listed.status !== 0) return context.skip("not a git checkout");
+    const files = listed.stdout.split("\n").filter((file) => file !== "");
+    // Decisions tell of their day and stay as they were.
+    const pages = files.filter((file) => /^(docs\/[\w-]+|README|AGENTS)\.md$/.test(file));
+    const texts = Object.fromEntries(
+      pages.map((page) => [page, readFileSync(path.join(root, page), "utf8")]),
+    );
+    expect(docFindings(texts, files)).toEqual([]);
   });
 
   test("tests every driver against its contract, and gives a reason for every skip", () =>

@@ -4,6 +4,7 @@ import { commentFindings } from "../src/comments.ts";
 import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
 import { corePathFindings } from "../src/core-path.ts";
 import { cycleFindings } from "../src/cycles.ts";
+import { docFindings } from "../src/docs.ts";
 import { listFindings } from "../src/lists.ts";
 import { nameFindings } from "../src/names.ts";
 import { portFindings } from "../src/ports.ts";
@@ -377,4 +378,14 @@ describe("the core path", () => {
       findings({ ...whole, [fileOf("f")]: `import { b } from "./b.ts";\n${whole[fileOf("f")]}` }).join(),
     ).toContain("f.ts imports packages/store/src/b.ts, which comes before it");
   });
+});
+
+test("a document names files where they are, from the root or shortened, and no others", () => {
+  const files = ["packages/store/src/a.ts"];
+  expect(
+    docFindings({ "a.md": "see `packages/store/src/a.ts`, `src/a.ts` and `parley.json5`" }, files),
+  ).toEqual([]);
+  expect(docFindings({ "a.md": "see `store/a.ts`" }, files)).toEqual([
+    "a.md names store/a.ts, which is no file of this repository",
+  ]);
 });

@@ -1,0 +1,18 @@
+// Holds the paths that documents name against the repository: a page that sends its reader to a file which moved is wrong.
+import path from "node:path";
+import type { Findings } from "./tree.ts";
+
+/** A path in backquotes with at least one folder; what has none names a file of the operator's, like `parley.json5`. */
+const named = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs))`/g;
+
+/** `files`: every tracked path. A document may leave out the folders before a path that ends one of them. */
+export function docFindings(documents: Readonly<Record<string, string>>, files: readonly string[]): Findings {
+  const known = (name: string): boolean => files.some((file) => file === name || file.endsWith(`/${name}`));
+  return Object.entries(documents).flatMap(([document, text]) =>
+    [...text.matchAll(named)].flatMap(([, name = ""]) =>
+      known(path.posix.normalize(name))
+        ? []
+        : [`${document} names ${name}, which is no file of this repository`],
+    ),
+  );
+}
