@@ -1,6 +1,6 @@
-// Holds the core path against docs/ARCHITECTURE.md: the ten files that tell how a message becomes an answer.
-// A newcomer reads them in one sitting, so each exists, is short, names the next, and depends on no earlier one.
-import path from "node:path";
+// Holds the core path against docs/ARCHITECTURE.md: the ten files that tell how a message becomes an
+// answer. A newcomer reads them in one sitting, so each exists, is short, names the next, and depends on no
+// earlier one.
 import { relativeTarget } from "./source.ts";
 import type { Findings, Tree } from "./tree.ts";
 
@@ -16,7 +16,7 @@ export function corePathOf(architecture: string): readonly string[] {
   return [...section.matchAll(/^\| `([^`]+)` \|/gm)].flatMap(([, file]) => file ?? []);
 }
 
-/** Every source file that `from` reaches inside its own package; the walls keep the order between packages. */
+/** Every source file that `from` reaches in its own package; between packages the walls keep the order. */
 function reachedFrom(tree: Tree, from: string): ReadonlySet<string> {
   const byPath = new Map(tree.files.map((file) => [file.path, file]));
   const seen = new Set<string>();
@@ -44,14 +44,13 @@ export function corePathFindings(
     const lines = textOf(file).trimEnd().split("\n");
     const next = files[index + 1];
     const opening = lines.slice(0, openingLines).filter((line) => line.startsWith("//"));
-    const told =
-      next === undefined || opening.some((line) => line.includes(`Next: ${path.posix.basename(next)}`));
+    const told = next === undefined || opening.some((line) => line.includes(`Next: ${next}`));
     const back = files.slice(0, index).filter((earlier) => reachedFrom(tree, file).has(earlier));
     return [
       ...(lines.length > mostLines
         ? [`${file} has ${lines.length} lines; the core path allows ${mostLines}`]
         : []),
-      ...(told ? [] : [`${file}: its opening comment must say "Next: ${path.posix.basename(next ?? "")}"`]),
+      ...(told ? [] : [`${file}: its opening comment must say "Next: ${next ?? ""}"`]),
       ...back.map((earlier) => `${file} imports ${earlier}, which comes before it on the core path`),
     ];
   });

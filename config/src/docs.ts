@@ -1,11 +1,12 @@
-// Holds the paths that documents name against the repository: a page that sends its reader to a file which moved is wrong.
+// Holds the paths that documents name against the repository, so that no page sends its reader to a file that
+// moved.
 import path from "node:path";
 import type { Findings } from "./tree.ts";
 
-/** A path in backquotes with at least one folder; what has none names a file of the operator's, like `parley.json5`. */
+/** A path in backquotes with a folder: one without is a file of the operator's, like `parley.json5`. */
 const named = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs))`/g;
 
-/** `files`: every tracked path. A document may leave out the folders before a path that ends one of them. */
+/** `files`: every tracked path. A document may name the end of a path alone. */
 export function docFindings(documents: Readonly<Record<string, string>>, files: readonly string[]): Findings {
   const known = (name: string): boolean => files.some((file) => file === name || file.endsWith(`/${name}`));
   return Object.entries(documents).flatMap(([document, text]) =>

@@ -63,9 +63,9 @@ const walls: Readonly<Record<string, Wall>> = {
     types: ["@parley/store"],
   },
   // Room for what comes: rules for packages that do not stand yet, so that they begin behind their walls.
-  // Schedules: instants of a job, misfire and overlap. Sub-agents need no package: they are rows that the runner takes.
+  // Schedules compute the instants of a job. Sub-agents need no package: they are rows that the runner takes.
   "packages/schedules": { imports: ["@parley/protocol"], types: ["@parley/store"] },
-  // The one dialler to the open web: addresses checked at every hop. Fetch, MCP and media by address go through it.
+  // Egress is the one dialler to the open web: fetch, MCP and media by address go through it.
   "packages/egress": { imports: ["@parley/protocol"] },
   "packages/mcp": { imports: ["@parley/protocol", "@parley/egress"], types: ["@parley/tools"] },
   // Pictures and speech as files by their content, read in a process that can be killed.

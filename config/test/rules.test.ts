@@ -349,7 +349,7 @@ describe("the core path", () => {
   const whole = Object.fromEntries(
     names.map((name, at) => [
       fileOf(name),
-      `// Does a thing. Next: ${names[at + 1] ?? "nothing"}.ts.\nexport const ${name} = 1;\n`,
+      `// Does a thing. Next: ${fileOf(names[at + 1] ?? "nothing")}.\nexport const ${name} = 1;\n`,
     ]),
   );
   const findings = (texts: Readonly<Record<string, string>>, page = architecture): Findings =>
@@ -366,7 +366,7 @@ describe("the core path", () => {
     expect(findings(rest).join()).toContain("c.ts of the core path does not exist");
     expect(findings(whole, architecture.replace(/^.*j\.ts.*$/m, "")).join()).toContain("names 9 files");
     expect(findings({ ...whole, [fileOf("d")]: "// Says nothing.\n" }).join()).toContain(
-      'must say "Next: e.ts"',
+      'must say "Next: packages/store/src/e.ts"',
     );
   });
 
