@@ -24,21 +24,35 @@ export interface PlantedBugs {
   close(): void;
 }
 
+/** A workspace package that carries the bugs, where the suites belong to another one. */
+export interface CarryingPackage {
+  readonly name: string;
+  readonly root: string;
+}
+
 /**
- * `root`: of the package, with its `src`, `test` and `node_modules`. `env`: of the suites, beside
- * PARLEY_LONG.
+ * `root`: of the package of the suites, with its `src`, `test` and `node_modules`. `env`: of the suites, beside
+ * PARLEY_LONG. `carrier`: where the bugs go; default: the same package.
  */
-export function plantedBugs(root: string, env: { readonly [name: string]: string | undefined }): PlantedBugs {
+export function plantedBugs(
+  root: string,
+  env: { readonly [name: string]: string | undefined },
+  carrier?: CarryingPackage,
+): PlantedBugs {
   const vitest = fileURLToPath(new URL("../vitest.mjs", import.meta.resolve("vitest")));
   const copy = mkdtempSync(join(tmpdir(), "parley-planted-"));
   chmodSync(copy, 0o755); // A suite may run a part of it as another user.
   for (const name of ["src", "test", "package.json"])
     cpSync(join(root, name), join(copy, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  writeFileSync(
-    join(copy, "vitest.config.ts"),
-    "export default { test: { testTimeout: 30_000, maxWorkers: 1 } };\n",
-  );
+  const carrierCopy = carrier === undefined ? copy : join(copy, "carrier");
+  if (carrier !== undefined) {
+    cpSync(join(carrier.root, "src"), join(carrierCopy, "src"), { recursive: true });
+    symlinkSync(join(carrier.root, "node_modules"), join(carrierCopy, "node_modules"));
+  }
+  const alias = carrier === undefined ? {} : { [carrier.name]: join(carrierCopy, "src/index.ts") };
+  const config = { resolve: { alias }, test: { testTimeout: 30_000, maxWorkers: 1 } };
+  writeFileSync(join(copy, "vitest.config.ts"), `export default ${JSON.stringify(config)};\n`);
 
   async function passes(suite: string): Promise<boolean> {
     const child = spawn("node", [vitest, "run", "--root", copy, "--bail", "1", suite], {
@@ -52,7 +66,7 @@ export function plantedBugs(root: string, env: { readonly [name: string]: string
   return {
     passes,
     async isNoticed([bug, suite, file, from, to]) {
-      const path = join(copy, "src", file);
+      const path = join(carrierCopy, "src", file);
       const source = readFileSync(path, "utf8");
       if (!source.includes(from)) throw new Error(`"${bug}" has no place in ${file} any more: ${from}`);
       writeFileSync(

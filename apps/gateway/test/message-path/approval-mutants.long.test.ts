@@ -5,82 +5,82 @@ import { fileURLToPath } from "node:url";
 import { plantedBugs, type PlantedBug } from "@parley/testkit";
 import { afterAll, expect, test } from "vitest";
 
-const suite = "path/approvals.test";
+const suite = "message-path/approvals.test";
 const mutants: readonly PlantedBug[] = [
   [
     "anybody decides",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "if (!mayDecide(found.approval, by, await approvers()))",
     "if (false)",
   ],
   [
     "whoever is an owner now decides",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "asked.includes(by.person) && people.includes",
     "people.includes",
   ],
   [
     "whoever was one when it was asked decides",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "&& people.includes(by.person)",
     "",
   ],
   [
     "the later of two answers counts",
     suite,
-    "approvals/approval-desk.ts",
-    "if (moved === null) throw new Fault",
-    "if (moved === undefined) throw new Fault",
+    "approvals/approvals.ts",
+    "if (moved === null)\n        throw new Fault",
+    "if (moved === undefined)\n        throw new Fault",
   ],
   [
     "an answer counts after its time",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "clock.now() < approval.expiresAtMs) return kept;",
     "true) return kept;",
   ],
   [
     "nothing ends by itself",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "if (watched.has(id)) return;",
     "if (!watched.has(id)) return;",
   ],
   [
     "a conversation that began anew still runs it",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "(await sessions.open(approval.session)).epoch === approval.epoch",
     "true",
   ],
   [
     "/stop leaves the request open",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     'if (approval.state !== "open" || !isMeant) continue;',
     "if (approval.id !== null) continue;",
   ],
   [
     "what may not be kept is kept",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     'verdict === "always" && approval.grant === null',
     "false",
   ],
   [
     "a death after the decision loses it",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "if (isFresh &&",
     "if (!isFresh &&",
   ],
   [
     "a used approval is used again",
     suite,
-    "approvals/gate.ts",
+    "approvals/approval-gate.ts",
     '{ state: "used", used: { turn, callId } }',
     "{}",
   ],
@@ -94,34 +94,34 @@ const mutants: readonly PlantedBug[] = [
   [
     "what changed since runs all the same",
     suite,
-    "approvals/gate.ts",
+    "approvals/approval-gate.ts",
     "if (approval.hash !== hash)",
     "if (false)",
   ],
   [
     "what was refused runs",
     suite,
-    "approvals/gate.ts",
+    "approvals/approval-gate.ts",
     'return decision.kind === "run" ? go : refuse(`Not run: ${closedWords(approval)}`);',
     "return go;",
   ],
   [
     "where nobody can be asked it runs",
     suite,
-    "approvals/gate.ts",
+    "approvals/approval-gate.ts",
     "if (surfaces.length === 0)\n      return refuse(",
     "if (surfaces.length === 0)\n      return true ? go : refuse(",
   ],
-  ["the last look is for any action", suite, "approvals/gate.ts", "&& approval.hash === hash;", ";"],
-  ["the last look is for any call", suite, "approvals/gate.ts", "&& isForThis &&", "&&"],
+  ["the last look is for any action", suite, "approvals/approval-gate.ts", "&& approval.hash === hash;", ";"],
+  ["the last look is for any call", suite, "approvals/approval-gate.ts", "&& isForThis &&", "&&"],
   [
     "an open request is as good as a given one",
     suite,
-    "approvals/gate.ts",
+    "approvals/approval-gate.ts",
     'approval.state === "used" && isForThis',
     "isForThis",
   ],
-  ["the card does not say who asks", suite, "approvals/card.ts", "${fenced(askedByLines(approval))}", ""],
+  ["the card does not say who asks", suite, "approvals/approval-card.ts", "${fenced(askedByLines(approval))}", ""],
   [
     "a name is shown raw",
     suite,
@@ -154,34 +154,38 @@ const mutants: readonly PlantedBug[] = [
   [
     "many at once pass the limit",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "lastKept.then(() => keep(approval))",
     "keep(approval)",
   ],
   [
     "those for whom there is no room are not counted",
     suite,
-    "approvals/approval-desk.ts",
+    "approvals/approvals.ts",
     "refusals.note(",
     "void (",
   ],
   [
     "a grant is one agent's and everybody's",
     suite,
-    "approvals/approval-book.ts",
+    "approvals/approval-store.ts",
     "agent === undefined ? grantPrefix : `${grantPrefix}${agent}:`",
     "grantPrefix",
   ],
   [
     "what was taken back is still allowed",
     suite,
-    "approvals/approval-book.ts",
+    "approvals/approval-store.ts",
     "found !== undefined && (await cells.remove(found.key))",
     "found !== undefined",
   ],
 ];
 
-const planted = plantedBugs(fileURLToPath(new URL("../..", import.meta.url)), process.env);
+const folder = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const planted = plantedBugs(folder("../.."), process.env, {
+  name: "@parley/runner",
+  root: folder("../../../../packages/runner"),
+});
 afterAll(planted.close);
 
 /** A suite that hangs over its bug ends by its own limits. */
