@@ -31,8 +31,8 @@ export interface CarryingPackage {
 }
 
 /**
- * `root`: of the package of the suites, with its `src`, `test` and `node_modules`. `env`: of the suites, beside
- * PARLEY_LONG. `carrier`: where the bugs go; default: the same package.
+ * `root`: of the package of the suites, with its `src`, `test` and `node_modules`. `env`: of the suites,
+ * beside PARLEY_LONG. `carrier`: where the bugs go; default: the same package.
  */
 export function plantedBugs(
   root: string,
