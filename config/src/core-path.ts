@@ -11,7 +11,7 @@ const filesOnThePath = 10;
 const openingLines = 8;
 
 /** The paths of the table below the heading "The core path", in its order. */
-export function corePathOf(architecture: string): readonly string[] {
+function corePathOf(architecture: string): readonly string[] {
   const section = architecture.split(/^## /m).find((part) => part.startsWith("The core path")) ?? "";
   return [...section.matchAll(/^\| `([^`]+)` \|/gm)].flatMap(([, file]) => file ?? []);
 }

@@ -121,7 +121,13 @@ const mutants: readonly PlantedBug[] = [
     'approval.state === "used" && isForThis',
     "isForThis",
   ],
-  ["the card does not say who asks", suite, "approvals/approval-card.ts", "${fenced(askedByLines(approval))}", ""],
+  [
+    "the card does not say who asks",
+    suite,
+    "approvals/approval-card.ts",
+    "${fenced(askedByLines(approval))}",
+    "",
+  ],
   [
     "a name is shown raw",
     suite,
