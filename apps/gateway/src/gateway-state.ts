@@ -17,12 +17,12 @@ export interface GatewayState {
   /** Records a start that was refused for good: the channel stays down until the config changes. */
   channelFailed(channel: Channel, error: unknown): void;
   report(): Promise<StateReport>;
-  /** Returns whether this process receives on the channel; nodes share accounts. */
+  /** Returns whether this process receives on the channel, because nodes share accounts. */
   hears(channel: Channel): boolean;
   /**
    * Returns whether it takes work and the store took writes at the last check. It reads nothing, because
-   * anybody may ask. An account in trouble does not count: the others, and the page, would go out of service
-   * with it.
+   * anybody may ask. A failing account does not count: the other accounts, and the page, would go out of
+   * service with it.
    */
   ready(): { readonly ok: boolean };
   /** Returns whether the store took writes at the last check. */
@@ -36,8 +36,8 @@ const scarceWords =
 
 /**
  * `damage`: findings of the database's full check, or null. `config`: why the current config file was
- * refused. `turns`: trouble of turns and their models. `scarce`: true when the process can open no more
- * files. `around`: trouble of this machine.
+ * refused. `turns`: failures of turns and their models. `scarce`: true when the process can open no more
+ * files. `around`: failures of this machine.
  */
 export function gatewayState(
   store: Pick<Store, "check">,
@@ -102,7 +102,7 @@ export function gatewayState(
       ];
       if (phase !== "running") return { state: phase, reasons };
       if (reasons.length === 0) return { state: "ok", reasons };
-      // A channel that is still opening is no trouble yet: somebody who wrote while the daemon was down may
+      // A channel that is still opening is no failure yet: somebody who wrote while the daemon was down may
       // ask for the state in that moment.
       const onlyOpens = reasons.length === unheard.length && unheard.every(({ opens }) => opens);
       return { state: onlyOpens ? "starting" : "degraded", reasons };

@@ -1,5 +1,6 @@
-// What lies beside this program: documentation, command line, the default workspace, the shipped skills and the built web page. This file
-// stays where it is: the paths count from here, in a checkout as in a bundle.
+// Locates the files beside this program: documentation, command line, the default workspace, the shipped
+// skills and the built web page. This file must not move: the paths count from here, in a checkout as in a
+// bundle.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,7 +18,7 @@ const webFolder = join(root, "apps/web/dist");
 /** Null until the page is built. */
 export const webRoot = existsSync(webFolder) ? webFolder : null;
 
-/** Undefined where no docs lie beside the program. */
+/** Undefined where the program has no docs beside it. */
 function documentation(folder: string = root): DocumentationFacts | undefined {
   const path = join(folder, "docs");
   if (!existsSync(join(path, "ARCHITECTURE.md"))) return undefined;
@@ -30,7 +31,10 @@ function commandLine(folder: string = root): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
-/** Without a configured key one is made and kept: another key would change the codes, and with them the stable prompt (I12). */
+/**
+ * Makes and stores a key where none is configured: another key would change the codes, and with them the
+ * stable prompt (I12).
+ */
 export async function installationFacts(
   { commands }: Config,
   home: string,

@@ -1,5 +1,6 @@
-// The daemon's process: arguments and environment in, exit code out. Everything between is in daemon.ts.
-// Exit codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first (config, lock, database).
+// Runs the daemon's process: arguments and environment in, exit code out; daemon.ts does the rest. Exit
+// codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first
+// (config, lock, database).
 import { fileFault, hostEnv, loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon/daemon.ts";
@@ -9,15 +10,19 @@ import { restartSignal, startAgain } from "./daemon/restart.ts";
 
 const needsPerson = 78;
 
-// A closed pipe or a full disk behind standard output must not end the daemon; what it says there is for a person who may have left.
+// A closed pipe or a full disk behind standard output must not end the daemon, because nobody may read it any
+// more.
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
 
-// Node would open its inspector, which runs what anybody on this machine sends to its port. Launchers pass --disable-sigusr1 as well, for the
-// time before this line; this one is for a daemon that was started without them.
+// Node would open its inspector, which runs what anybody on this machine sends to its port. Launchers pass
+// --disable-sigusr1 as well, for the time before this line; this line is for a daemon started without them.
 process.on("SIGUSR1", () => {});
 
-/** Without a mode the daemon, `--role`, `--node` and `--port` say which of several; `--once` answers an operator's frames on standard input; `--database-job` is the daemon's own helper. */
+/**
+ * Runs the daemon without a mode: `--role`, `--node` and `--port` set its part among several. `--once`
+ * answers an operator's frames on standard input; `--database-job` is the daemon's own helper.
+ */
 async function run(words: readonly string[]): Promise<void> {
   const [mode, ...args] = words;
   if (mode === "--database-job") {
@@ -71,8 +76,8 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 /**
- * The first signal drains, also one that comes while the daemon starts; a second one leaves at once. SIGUSR2 drains and starts again, unless
- * it would not come up again, or a stop is asked for meanwhile.
+ * The first signal drains, also while the daemon starts; a second one exits at once. SIGUSR2 drains and
+ * starts again, unless a new start would fail or somebody asks for a stop meanwhile.
  */
 function stopOnSignal(starting: Promise<Daemon>): void {
   let stopping = false;
@@ -116,14 +121,15 @@ function stopOnSignal(starting: Promise<Daemon>): void {
 process.on("uncaughtException", (error) => fail(error, 1));
 process.on("unhandledRejection", (error) => fail(error, 1));
 
-/** A refusal speaks for itself; anything else is a bug and shows where it is. */
+/** Prints a refusal's message alone; anything else is a bug, so its stack is printed too. */
 function fail(error: unknown, code: number, isRefusal = false): never {
   const text = !(error instanceof Error) ? String(error) : isRefusal ? error.message : error.stack;
   process.stderr.write(`${text}\n`);
   process.exit(code);
 }
 
-// What passes by itself, as a full disk or a lock does, is worth another start; for the rest a person is needed.
+// A failure that passes by itself, such as a full disk or a lock, is worth another start; the rest needs a
+// person.
 run(process.argv.slice(2)).catch((thrown: unknown) => {
   const error = fileFault(thrown) ?? thrown;
   fail(error, isFault(error) && error.code !== "unavailable" ? needsPerson : 1, isFault(error));

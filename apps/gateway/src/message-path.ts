@@ -1,6 +1,6 @@
-// Composes the message path of one config as one list: access, usage and skills, approvals and tools, commands, receive, lanes, delivery. The
-// daemon runs it over real channels, the simulator over simulated ones; nothing in here knows which. A message enters through a channel's
-// poll or socket. Next: packages/channels/src/telegram/poll.ts.
+// Composes the message path of one config as one list, from access to delivery. The daemon runs it over real
+// channels, the simulator over simulated ones. A message enters through a channel's poll or socket.
+// Next: packages/channels/src/telegram/poll.ts.
 import {
   programSinks,
   speakersAt,
@@ -63,7 +63,7 @@ export interface MessagePath {
   readonly route: RouteInbound;
   readonly pairing: PairingDecisions;
   readonly owners: Owners;
-  /** Chats that take nothing: an operator's retry opens one. */
+  /** The unreachable chats: an operator's retry opens one. */
   readonly closed: Pick<UnreachableChats, "open">;
   readonly turnPreparer: TurnPreparer;
   readonly prompts: PromptHistory;
@@ -71,21 +71,21 @@ export interface MessagePath {
   readonly ledger: SpendLimits;
   readonly approvals: Approvals;
   readonly hold: EmergencyStop;
-  /** What /stop and the page's button end. */
+  /** Ends turns for /stop and the page's button. */
   readonly stop: Stoppable;
   readonly running: RunningTurns;
-  /** Why not all is well with turns, in words for the status. */
+  /** Reasons why turns fail, in plain words for the status. */
   readonly quarantine: Pick<Quarantine, "reasons">;
-  /** Which models people may choose. */
+  /** The models that people may choose. */
   readonly models: ModelCatalog;
-  /** What the menu of commands of an account shows. */
+  /** Returns an account's menu of commands. */
   readonly menu: BoundCommands["menu"];
   readonly work: LaneWork;
-  /** Begins to work on what waits. `now`: whose work it is from then on; this core's when absent. */
+  /** Starts to work on waiting rows. `now`: the current config's handlers; absent: this path's own. */
   start(now?: () => LaneWork, share?: Share): Pools;
 }
 
-/** Turns of background classes that may run at once; people have their own number in the config. */
+/** Limits the turns of background classes that run at once; the config limits those of people. */
 const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
 
 export function messagePath(parts: MessagePathParts): MessagePath {
@@ -97,19 +97,19 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const store = { ...parts.store, inbox: endsWaiting({ ...parts.store, shows, log }) };
   const { cells, inbox, outbox, sessions } = store;
 
-  // Who may write, and who answers.
+  // Access: admission and routes to agents.
   const access = pathAccess(parts);
   const { rules, route } = access;
   const owners = access.owners.all;
 
-  // What is known of prompts, spending, skills and models.
+  // Prompts, spending, skills and models.
   const prompts = promptHistory(cells, clock);
   const usage = usageLog(cells, config.agents.defaults.userTimezone, clock);
   const ledger = spendLimits({ config, book: usage, clock, log });
   const skills = chatSkills({ config, book: parts.skills, rules });
   const catalog = modelCatalog(config, parts.models);
 
-  // What tools may do, and who is asked before they do it.
+  // Tools, and the approvals that they need.
   const { approvers, target } = config.approvals.exec;
   const approvals = createApprovals({
     cells,
@@ -155,7 +155,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     answers: dropAnswers(inbox, outbox),
   };
 
-  // What turns are prepared from, and the commands that people give them.
+  // Preparing turns, and the commands that people give them.
   const ofPrompts = {
     config,
     models: parts.models,
@@ -200,7 +200,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     route,
   );
 
-  // From an event to durable rows.
+  // Receive: from an event to durable rows.
   const closed = unreachableChats(cells);
   const receive = intake({
     config,
@@ -222,7 +222,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     log,
   });
 
-  // From leased rows to a commit.
+  // Lanes: from leased rows to a commit.
   const suspects = quarantine(store, kept.quarantine, { bootId, bootAtMs }, clock, log);
   const lane = runSession(
     {
@@ -245,7 +245,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     commands.inLane,
   );
 
-  // From the outbox to the platforms.
+  // Delivery: from the outbox to the platforms.
   const pacerFor = accountRateLimits({ config, kept: kept.pacers, clock });
   const work: LaneWork = {
     concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },

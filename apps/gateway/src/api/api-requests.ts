@@ -1,5 +1,5 @@
 // Stores requests of programs before they are acknowledged (I1) and answers them from the durable records:
-// the row's end and its deliveries. So an answer is the same however often it is asked for, also after a
+// the row's end and its deliveries. So a program gets the same answer however often it asks, also after a
 // restart.
 import { guestRole, type Receive } from "@parley/channels";
 import {
@@ -35,7 +35,7 @@ interface HookCall {
   /** Unique among the calls of this webhook. */
   readonly delivery: string;
   readonly text: string;
-  /** Where the answer goes; absent: it stays in the session. */
+  /** Where the answer is sent; absent: it stays in the session. */
   readonly deliver?: Address;
 }
 

@@ -1,5 +1,5 @@
-// Translates errors into the OpenAI API's error bodies and statuses. A bug shows a reference into the log and
-// nothing of itself (I8).
+// Translates errors into the OpenAI API's error bodies and statuses. For a bug the client gets only a
+// reference into the log (I8).
 import { TooLarge, Unauthorized } from "@parley/control";
 import { isFault, type Fault, type Ids, type Log } from "@parley/protocol";
 

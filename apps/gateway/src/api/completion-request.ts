@@ -1,5 +1,5 @@
-// Translates a request of the OpenAI chat API: its agent, its user, its words. The gateway keeps the
-// conversation, so of a request that names its user only the new words count; one without a user brings its
+// Reads a request of the OpenAI chat API: its agent, its user, its text. The gateway keeps the conversation,
+// so it takes only the new messages of a request that names its user; a request without a user brings its
 // whole conversation.
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
@@ -42,7 +42,9 @@ export function agentNamed(model: string | undefined, agents: readonly string[])
   throw new Fault("missing", `there is no model "${model ?? ""}": a model is an agent here, one of ${known}`);
 }
 
-/** Throws Fault: "unsupported" for what no agent does for a client, "invalid" where nobody says anything. */
+/**
+ * Throws Fault: "unsupported" for features that no agent offers, "invalid" for a request without a message.
+ */
 export function saidIn(request: CompletionRequest, isKept: boolean): string {
   if ((request.n ?? 1) !== 1) throw new Fault("unsupported", "n must be 1: an agent gives one answer");
   if ((request.tools ?? request.functions ?? []).length > 0) {

@@ -1,6 +1,6 @@
 // Serves the OpenAI chat API over the message path: POST /v1/chat/completions, GET /v1/models; an agent is a
-// model. A request is a durable message and runs to its end even if the client leaves: the same
-// Idempotency-Key fetches its answer.
+// model. A request is a durable message and runs to its end even if the client leaves; the client gets its
+// answer by repeating the Idempotency-Key.
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
@@ -38,7 +38,7 @@ type In = Context<{ Bindings: HttpBindings }>;
 /** Enough for a long conversation sent whole. */
 const bodyBytes = 4_194_304;
 const saidChars = 200_000;
-/** Most open requests of all clients together. */
+/** Limits the open requests of all clients together. */
 const mostWaiting = 256;
 /** Proxies cut connections that are silent for a minute. */
 const breatheEveryMs = 15_000;
@@ -73,7 +73,7 @@ export function completions(options: CompletionOptions) {
       agent: agentNamed(request.model, agents()),
       client: caller.peer,
       guest: !caller.scopes.includes("admin"),
-      // Without a name each request is its own conversation, and a repeat of it the same one.
+      // Without a name each request is its own conversation, and a repeat of it is the same one.
       user: named === undefined || named === "" ? `once-${key}` : named,
     };
     const said = saidIn(request, named !== undefined && named !== "");
@@ -81,7 +81,7 @@ export function completions(options: CompletionOptions) {
       throw new Fault("invalid", `the message has more than ${saidChars} characters`);
     if (waiting >= mostWaiting)
       throw new Fault("rate_limited", "too many requests wait for answers", { retryAfterMs: 5_000 });
-    // Counted before anything below is awaited.
+    // Counted before the first await, so that parallel requests cannot pass the limit.
     waiting += 1;
     const over = ender(context, caller);
     const ended = (): void => {
@@ -117,7 +117,7 @@ export function completions(options: CompletionOptions) {
     }
   }
 
-  /** Aborts when nobody waits any more: the client left, its token was revoked, or the gateway closes. */
+  /** Aborts when the answer has no reader: the client left, its token was revoked, or the gateway closes. */
   function ender(context: In, caller: Caller): { readonly signal: AbortSignal; leave(): void } {
     const revoked = new AbortController();
     const signOff = caller.device === null ? () => {} : clients.join(caller.device, () => revoked.abort());
@@ -246,8 +246,8 @@ function given(answer: ProgramAnswer): ProgramAnswer {
 }
 
 /**
- * Streams text that cannot be taken back: only what continues it is sent; text that starts over becomes a
- * paragraph of its own.
+ * Streams text that cannot be taken back: it sends only what continues the text so far; text that starts over
+ * becomes a paragraph of its own.
  */
 function growing(say: (more: string) => void): { grow(text: string): void; end(text: string): void } {
   let said = "";

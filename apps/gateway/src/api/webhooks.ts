@@ -1,6 +1,6 @@
 // Serves POST /hooks/<name>, by which other programs tell an agent something. A caller proves itself by a
-// token header or an HMAC over the body, is answered once its call is durable, and may repeat it: a delivery
-// is told once. Its content is outside data, never a command.
+// token header or an HMAC over the body and is answered once its call is durable. It may repeat a delivery:
+// the agent reads it once. The content is outside data, never a command.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
@@ -86,8 +86,7 @@ export function webhooks({
     const { id, duplicate } = await requests.call({
       name,
       agent,
-      // A signed body that is sent again without a delivery name is a repeat, or a replay by somebody who
-      // listened.
+      // A signed body that comes again without a delivery name is a repeat, or a replay by an eavesdropper.
       delivery:
         deliveryId(headers, hook) ??
         (signed ? createHash("sha256").update(body).digest("base64url") : ids.uuid()),
@@ -97,7 +96,7 @@ export function webhooks({
     return { status: duplicate ? 200 : 202, body: { ok: true, id, duplicate } };
   }
 
-  /** A request without a credential is no guess, so it does not count as an attempt. */
+  /** A request without a credential is no guess, so it does not count as a login attempt. */
   async function refused(
     from: Remote,
     name: string,
@@ -186,12 +185,12 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // It is not JSON, so it is told as text.
+    // It is not JSON, so the agent reads it as text.
     return undefined;
   }
 }
 
-/** Reads a path such as `a.b.0.c`; a missing value is said to be missing. */
+/** Reads a path such as `a.b.0.c`; the text says so where a value is missing. */
 function valueAt(json: unknown, path: string): string {
   let value = json;
   for (const step of path.split(".")) {

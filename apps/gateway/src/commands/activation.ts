@@ -1,5 +1,5 @@
-// /activation: whether the agent answers in this group only when called, or to everything. Set by owners,
-// kept on the session; it comes before what the config says.
+// Implements /activation: owners set whether the agent answers everything in this group or only messages that
+// call it. The session stores the choice, which overrides the config.
 import type { SessionKey } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 import type { Activation } from "@parley/access";
@@ -21,7 +21,7 @@ export const activation: InLaneCommand = {
     setActivation(sessions, key, args, inbound.address.kind !== "dm"),
 };
 
-/** What is said back. `shared`: the command was given where several people write. */
+/** Returns the answer. `shared`: several people write where the command was given. */
 async function setActivation(
   sessions: Sessions,
   key: SessionKey,

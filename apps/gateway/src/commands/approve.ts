@@ -1,5 +1,5 @@
-// /approve and /deny: a person's answer to a request, typed or by a button. Who may decide is looked up when
-// the answer comes, not when the question was asked alone.
+// Implements /approve and /deny: a person answers a request for approval, typed or by a button. The command
+// checks who may decide when the answer comes, because rights may have changed since the question.
 import { approverRole } from "@parley/channels";
 import { isFault } from "@parley/protocol";
 import type { Verdict, Approvals, Decider } from "@parley/runner";
@@ -16,7 +16,7 @@ const verdicts: { readonly [word: string]: Verdict } = {
   deny: "deny",
 };
 
-/** A client of the page whose token may approve: the same right that `approvals.resolve` needs. */
+/** True for a client of the page whose token may approve: the right that `approvals.resolve` needs. */
 function isOperator({ inbound, owner }: Admitted): boolean {
   return inbound.channel === "web" && (owner || inbound.sender.roles?.includes(approverRole) === true);
 }
@@ -54,7 +54,7 @@ async function decide(
     : { person: senderId(inbound) };
   try {
     const { say } = await approvals.decide(id, verdict, decider);
-    // The card tells it where a button was pressed.
+    // Where a button was pressed, the approval's card shows the result.
     return inbound.kind === "callback" ? null : say;
   } catch (error) {
     if (

@@ -1,5 +1,5 @@
-// The commands of the table over the ports of one config: past the lane, in it, and what the menu of an
-// account shows.
+// Binds the table's commands to the ports of one config: commands past the lane, commands in it, and the menu
+// of an account.
 import { isFault, type Address } from "@parley/protocol";
 import type { RouteInbound } from "@parley/access";
 import type { LaneCommand } from "@parley/runner";
@@ -7,7 +7,7 @@ import type { Admitted, CommandPorts, MenuEntry } from "./chat-command.ts";
 import { chatCommands, listedCommands } from "./table.ts";
 
 export interface BoundCommands {
-  /** Runs a command that acts past the lane; null says nothing. */
+  /** Runs a command that acts past the lane. Null: no answer. */
   runPastLane(
     command: { readonly name: string; readonly args: string },
     by: Admitted,
@@ -16,7 +16,7 @@ export interface BoundCommands {
   menu(account: Pick<Address, "channel" | "account">): Promise<readonly MenuEntry[]>;
 }
 
-/** Of Telegram and of Discord alike; what comes last gives way. */
+/** The limit of Telegram and of Discord; the menu leaves out the commands beyond it. */
 const mostMenuCommands = 100;
 
 export function boundCommands(ports: CommandPorts, route: RouteInbound): BoundCommands {
@@ -29,7 +29,8 @@ export function boundCommands(ports: CommandPorts, route: RouteInbound): BoundCo
       .filter((command) => command.place === "in-lane")
       .map((command) => ({ name: command.name, run: (call) => command.run(call, ports) })),
     async menu({ channel, account }) {
-      // The menu is the account's, so it shows the skills of whoever answers there in private.
+      // The platform keeps one menu per account, so it shows the skills of the agent that answers private
+      // chats.
       const agent = agentFor(route, { channel, account, kind: "dm", peer: "0" });
       const own = agent === null ? [] : await ports.skills.menu(agent);
       const everybodys = listedCommands(false).map(({ name, summary }) => ({ name, description: summary }));

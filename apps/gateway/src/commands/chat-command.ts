@@ -1,6 +1,5 @@
-// What a chat command is. A command's own file says all there is to say of it, and table.ts lists it once:
-// the parser, /help, the platforms' menus, the names that skills may not take and the check for owners are
-// derived from that table.
+// Defines a chat command. A command's own file describes it whole, and table.ts lists it once: the parser,
+// /help, the platforms' menus, the names reserved from skills and the owner check derive from that table.
 import type { Models } from "@parley/models";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
@@ -27,47 +26,44 @@ interface Described {
   readonly aliases?: { readonly [name: string]: string };
   /** One line for /help and for the platforms' menus. */
   readonly summary: string;
-  /** Anybody else who gives it is ignored without a word, and no list shows it to them. */
+  /** The gateway silently ignores it from anybody else, and no list shows it to them. */
   readonly ownersOnly?: true;
-  /** It only tells something, to whoever asked: where a platform can, nobody else sees the answer. */
+  /** It only reports something to the person who asked: where a platform can, nobody else sees the answer. */
   readonly onlyTells?: true;
-  /** People find it without a list. */
+  /** It works but stands in no list, because people find it without one. */
   readonly isUnlisted?: true;
 }
 
 /**
- * Acts at once, while the event is received, because it must work while a turn runs. May run again after a
- * crash and then changes nothing more.
+ * Acts at once, while the event is received, because it must work while a turn runs. It may run again after a
+ * crash and must then change nothing more.
  */
 export interface PastLaneCommand extends Described {
   readonly place: "past-lane";
-  /** What is said back; null says nothing. */
+  /** Returns the answer. Null: no answer. */
   run(call: PastLaneCall, ports: CommandPorts): Promise<string | null>;
 }
 
 /** Changes the session, so it keeps its place among the messages; no turn reads past one. */
 export interface InLaneCommand extends Described {
   readonly place: "in-lane";
-  /** Its arguments are, or end with, the first message of what comes after it. */
+  /** Its arguments are, or end with, the first message of the new conversation. */
   readonly carries?: Carries;
-  /**
-   * The grammar of directives (packages/runner/src/models/directives.ts) says how it is written and under
-   * which names.
-   */
+  /** The grammar of directives (packages/runner/src/models/directives.ts) defines its spellings and names. */
   readonly isDirective?: true;
-  /** Must bear repetition: a crash before the commit runs it again. */
+  /** Must be idempotent: after a crash before the commit it runs again. */
   run(call: LaneCommandCall, ports: CommandPorts): ReturnType<LaneCommand["run"]>;
 }
 
 export type ChatCommand = PastLaneCommand | InLaneCommand;
 
 /**
- * `message`: the first word may name a model instead of being its first. `model`: the first word does, what
- * follows is the message.
+ * `message`: the first word may name a model or already belong to the message. `model`: the first word names
+ * a model, and the rest is the message.
  */
 export type Carries = "message" | "model";
 
-/** An admitted message with its place. */
+/** An admitted message with its session. */
 export interface Admitted {
   readonly inbound: Inbound;
   readonly route: Route;
@@ -76,11 +72,11 @@ export interface Admitted {
 }
 
 export interface PastLaneCall extends Admitted {
-  /** What stands after the name, trimmed. */
+  /** The text after the name, trimmed. */
   readonly args: string;
 }
 
-/** What commands work with, of the config in force. A command names what it uses of it in its parameters. */
+/** The ports of commands under the current config. A command's parameters name those that it uses. */
 export interface CommandPorts {
   readonly config: Config;
   readonly store: Pick<Store, "inbox" | "outbox" | "turns" | "sessions">;
@@ -97,38 +93,38 @@ export interface CommandPorts {
   readonly models: Pick<Models, "get">;
   readonly modelCatalog: ModelCatalog;
   readonly running: RunningTurns;
-  /** A new epoch of the session. */
+  /** Starts a new epoch of the session. */
   readonly beginAnew: (key: SessionKey) => Promise<Session>;
   readonly daemon: DaemonForChats;
   readonly clock: Clock;
 }
 
-/** What people in chats may ask of the daemon around the message path. */
+/** The daemon's functions, outside the message path, that chat commands call. */
 export interface DaemonForChats {
   readonly report: () => Promise<{ readonly state: string }>;
-  /** What is said back; null when it was asked before and is over. */
+  /** Returns the answer; null when this request was made before and is done. */
   readonly restart: (by: Pick<Inbound, "id" | "address">) => Promise<string | null>;
 }
 
 export interface Stoppable {
-  /** The turn that has to end now and not at its next write. */
+  /** Ends the turn now and not at its next write. */
   readonly turn: (turn: string) => void;
   /**
-   * What goes on beside the turns of a session: background commands, requests for approval. Returns how many
-   * of them ended.
+   * Ends what runs beside the turns of a session: background commands, requests for approval. Returns how
+   * many it ended.
    */
   readonly beside: (session: SessionKey) => Promise<number>;
-  /** What is not sent yet of answers of the session to a conversation. Returns how many messages that is. */
+  /** Drops the session's unsent answers to a conversation. Returns how many messages it dropped. */
   readonly answers: DropAnswers;
 }
 
 /** The skills that people call by command. */
 export interface ChatSkills {
-  /** Null for a message that calls no skill of this place. */
+  /** Null for a message that calls none of this agent's skills. */
   called(inbound: Inbound, route: Route): Promise<SkillCall | null>;
-  /** What a platform's menu shows of the skills of this agent. */
+  /** Returns the entries for this agent's skills in a platform's menu. */
   menu(agent: string): Promise<readonly MenuEntry[]>;
-  /** What /skill says where it calls none: the list, and that there is no skill of that name. */
+  /** Returns the answer of a /skill that calls none: the list, or that no skill has the name. */
   list(call: PastLaneCall): Promise<string>;
 }
 
@@ -140,15 +136,15 @@ export interface MenuEntry {
 const form = /^\/([a-z0-9_]{1,32})(?::|\s|$)\s*([\s\S]*)$/i;
 
 /**
- * What has the form of a command, known or not. A channel takes our own name off `/cmd@bot`; what still has a
- * name is for another bot.
+ * Parses the form of a command, known or not. A channel takes the bot's own name off `/cmd@bot`, so a name
+ * that is still there belongs to another bot.
  */
 export function commandIn(text: string): { readonly name: string; readonly args: string } | null {
   const match = form.exec(text.trim());
   return match === null ? null : { name: match[1]?.toLowerCase() ?? "", args: match[2]?.trim() ?? "" };
 }
 
-/** The message that a command carries along; null when it carries none. `model`: its first word names one. */
+/** Returns the message that a command carries along; null for none. `model`: its first word names a model. */
 export function carriedMessage(
   carries: Carries | undefined,
   { args, model }: { readonly args: string; readonly model?: string | undefined },

@@ -1,5 +1,5 @@
-// The platform's menu of commands, told only when it differs from what was told last: platforms count these
-// calls, and a restart changes nothing. What was told is remembered by its hash in a cell.
+// Sets the platform's menu of commands, and only when it differs from the last one, because platforms limit
+// these calls and a restart changes nothing. A cell stores the hash of the last menu.
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import { accountKey, isFault, sleep, type Clock, type Log, deadline } from "@parley/protocol";
@@ -19,18 +19,18 @@ export interface KeepMenuOptions extends Omit<MenuOptions, "menu"> {
   readonly menuNow: () => Promise<MenuOptions["menu"]>;
 }
 
-/** Skills come and go while the daemon runs; nobody needs the menu to follow faster. */
+/** Skills come and go while the daemon runs; a menu that follows within a minute is fast enough. */
 const lookEveryMs = 60_000;
 
 const callTimeoutMs = 30_000;
 const againAfterMs = 60_000;
 
-/** Sets the menu, and again when it has changed, until the signal. */
+/** Sets the menu, and sets it again after each change, until the signal. */
 export async function keepMenu({ menuNow, ...options }: KeepMenuOptions): Promise<void> {
   const { channel, clock, signal } = options;
   if (channel.act === undefined || channel.actions?.includes("setCommands") !== true) return;
   let told = "";
-  // A channel that the config took away, or put another in the place of, has no menu to keep.
+  // A channel that the config removed or replaced needs no menu any more.
   while (!signal.aborted && channel.health().state !== "stopped") {
     const menu = await menuNow();
     const words = JSON.stringify(menu);
@@ -40,7 +40,7 @@ export async function keepMenu({ menuNow, ...options }: KeepMenuOptions): Promis
   }
 }
 
-/** Tries until the platform took it or refused it for good; never rejects for either. */
+/** Tries until the platform accepts the menu or refuses it for good; never rejects for either. */
 export async function registerMenu({ channel, menu, cells, clock, log, signal }: MenuOptions): Promise<void> {
   const { act, actions, name, account } = channel;
   if (act === undefined || actions?.includes("setCommands") !== true) return;
@@ -51,7 +51,7 @@ export async function registerMenu({ channel, menu, cells, clock, log, signal }:
     if ((await cells.get(cell))?.value === hash) return;
     const timeout = deadline(clock, callTimeoutMs, "the platform's answer");
     try {
-      // The menu is the account's; no chat is looked at.
+      // The menu belongs to the account, so any private chat's route will do.
       const anywhere = { channel: name, account, kind: "dm", peer: "0" } as const;
       const how = { idempotencyKey: `${cell}/${hash}`, signal: AbortSignal.any([signal, timeout.signal]) };
       await channel.act?.(anywhere, { kind: "setCommands", commands: menu }, how);

@@ -1,6 +1,6 @@
-// /compact [what matters]: turns the beginning of this conversation into a summary now, and says what that
-// saved. It keeps its place among the messages; summary and answer are one commit, so a crash before it
-// leaves the conversation as it was.
+// Implements /compact [focus]: replaces the beginning of this conversation with a summary now, and reports
+// the tokens saved. It keeps its place among the messages. Summary and answer are one commit, so a crash
+// before it leaves the conversation as it was.
 import { plainLine } from "@parley/agent";
 import { accountKey, Fault, isFault, noUsage, parseSessionKey, type Entry } from "@parley/protocol";
 import {
@@ -73,14 +73,14 @@ async function compacted(
   const made = await context
     .compact(entries, signal, focus === "" ? undefined : focus)
     .finally(account.close);
-  // Stopped, drained or lost: the next holder decides what becomes of the command.
+  // The command was stopped, drained or lost its lease: the next lease holder decides what becomes of it.
   if (signal.aborted)
     throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
   const patch = {
     ...context.patch(made.summary === null ? [] : [made.summary]),
     ...usageAfter(session, made.usage),
   };
-  // Nothing but this process has the summary: a store that is away for a moment must not cost another one.
+  // Only this process has the summary: a short outage of the store must not cost a second summary.
   const cells = await untilStored(held, clock, () =>
     account.note({ entries: [], usage: made.usage }, prepared.model),
   );
@@ -108,7 +108,7 @@ function summarised(entries: readonly Entry[]): string {
   return messages === 1 ? "1 message" : `${messages} messages`;
 }
 
-/** 950, 12.3k, 210k. */
+/** Formats a count, such as 950, 12.3k or 210k. */
 function words(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   return tokens < 100_000 ? `${(tokens / 1_000).toFixed(1)}k` : `${Math.round(tokens / 1_000)}k`;

@@ -1,5 +1,5 @@
-// /context: what my prompt is made of here and now, in sizes and reasons, never in its text. Paths and
-// contents stay with the operator (I8).
+// Implements /context: reports the parts of the current prompt by size and reason, never their text. Only the
+// operator sees paths and contents (I8).
 import { diff, type PromptDiff, type PromptExplanation } from "@parley/agent";
 import type { PastLaneCommand } from "./chat-command.ts";
 

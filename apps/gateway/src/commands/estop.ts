@@ -1,4 +1,4 @@
-// /estop: ends all that tools do, everywhere, and holds them until /estop off. For owners.
+// Implements /estop for owners: ends all running tools, everywhere, and blocks tools until /estop off.
 import type { PastLaneCommand } from "./chat-command.ts";
 
 const usage = "Usage: /estop (hold all tools), or /estop off (let them go on).";

@@ -1,7 +1,7 @@
-// /help: one line for each command that this person may use, but for /help itself.
+// Implements /help: prints one line for each command that this person may use, but for /help itself.
 import type { ChatCommand, PastLaneCommand } from "./chat-command.ts";
 
-/** `listed`: the table's own answer, because the table lists this command, too. */
+/** The table passes `listed` in, because it lists this command too. */
 export function helpOn(listed: (owner: boolean) => readonly ChatCommand[]): PastLaneCommand {
   return {
     name: "help",

@@ -1,5 +1,5 @@
-// /model: which model answers in this conversation. A choice is strict: when the chosen model fails, no other
-// one answers in its place. For an agent, or for all, the choice stands in the config.
+// Implements /model: shows or sets which model answers in this conversation. A choice is strict: when the
+// chosen model fails, no other one answers in its place. The config sets the model of an agent or of all.
 import type { AgentConfig } from "@parley/config";
 import type { Session } from "@parley/store";
 import { type LaneCommandCall, type ModelCatalog, modelField, type ModelChoice } from "@parley/runner";
@@ -65,7 +65,7 @@ async function choose(
     return `I know no model "${shown}".${meant === "" ? "" : ` Did you mean ${meant}?`} /model list shows all.`;
   }
   await store.sessions.patch(call.key, { [modelField]: found.ref });
-  // The answer to the message that came along is answer enough.
+  // The answer to the message that came along confirms the change.
   return carriedMessage(model.carries, call) === null
     ? `Model: \`${found.ref}\` for this conversation.`
     : null;

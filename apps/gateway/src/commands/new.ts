@@ -1,5 +1,5 @@
-// /new and /reset: a new epoch of the session. What stood after the name is the first message of the new
-// conversation, and its answer is answer enough; a model named first answers in it.
+// Implements /new and /reset: starts a new epoch of the session. The text after the name is the first message
+// of the new conversation, whose answer confirms the command; a model named first answers in it.
 import { parseSessionKey } from "@parley/protocol";
 import { agentIn, type LaneCommandCall, type LaneCommandEnd, modelField, startupDue } from "@parley/runner";
 import { carriedMessage, type CommandPorts, type InLaneCommand } from "./chat-command.ts";

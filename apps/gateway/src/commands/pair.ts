@@ -1,5 +1,5 @@
-// /pair for owners, in private: who waits to be let in, who is in, letting in and putting out. Names are
-// shown, never matched.
+// Implements /pair for owners in private chats: lists who waits for admission and who has it, admits people
+// and removes them. It shows names but never matches by them.
 import { isFault } from "@parley/protocol";
 import type { PairingDecisions } from "@parley/access";
 import type { PastLaneCommand } from "./chat-command.ts";
@@ -17,7 +17,7 @@ export const pair: PastLaneCommand = {
     try {
       return await act(pairing, verb.toLowerCase(), what);
     } catch (error) {
-      // The owner mistyped, or the same event came twice: its words say what to do.
+      // The owner mistyped, or the same event came twice: the fault's message says what to do.
       if (isFault(error, "missing") || isFault(error, "conflict")) return error.message;
       throw error;
     }

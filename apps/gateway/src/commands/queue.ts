@@ -1,4 +1,4 @@
-// /queue: shows or sets how this session treats messages that arrive while a turn runs.
+// Implements /queue: shows or sets how this session treats messages that arrive while a turn runs.
 import {
   dropPolicies,
   ownQueueSettings,
@@ -17,8 +17,8 @@ type Parsed =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * `collect debounce:0.5s cap:25 drop:old` as fields; every word is optional, unknown ones are refused by
- * name.
+ * Parses `collect debounce:0.5s cap:25 drop:old` into fields. Every word is optional; an error names each
+ * unknown one.
  */
 function parseQueueArgs(args: string): Parsed {
   const set: { [field: string]: string | number } = {};

@@ -1,4 +1,5 @@
-// /reasoning: who sees what the model thinks. Set by whoever may talk; everybody in the chat sees it.
+// Implements /reasoning: sets who sees the model's thoughts. Whoever may talk may set it, and everybody in
+// the chat sees it.
 import { isClearing, ownReasoning, reasoningField, reasoningOf } from "@parley/runner";
 import type { InLaneCommand } from "./chat-command.ts";
 import { reasoningWords, setDirectives, talkOf } from "./think.ts";

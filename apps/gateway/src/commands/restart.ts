@@ -1,6 +1,6 @@
-// /restart: what `parley restart` does, by an owner in a chat. The chat is told before and, when the daemon
-// is back, once after. What was asked stands in a cell, so that a command that comes again restarts nothing
-// more.
+// Implements /restart: lets an owner do in a chat what `parley restart` does. The daemon tells the chat
+// before and, once it is back, once after. It stores the request in a cell, so that a redelivered command
+// restarts nothing more.
 import { type Address, type Clock, type Inbound, type Log, version } from "@parley/protocol";
 import type { Cells, Outbox } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
@@ -12,16 +12,16 @@ export interface ChatRestartOptions {
   readonly restarting?: Restarting | undefined;
   readonly cells: Pick<Cells, "get" | "put" | "list">;
   readonly outbox: Pick<Outbox, "post">;
-  /** Tells the processes apart that share a store. */
+  /** Name of this process among those that share a store. */
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface ChatRestart {
-  /** What is said back; null when it was asked before and is over. */
+  /** Returns the answer; null when this request was made before and is done. */
   ask(by: Pick<Inbound, "id" | "address">): Promise<string | null>;
-  /** At a start: tells the chats that asked. */
+  /** Tells the chats that asked, at the daemon's start. */
   restarted(): Promise<void>;
 }
 
@@ -31,10 +31,10 @@ interface Asked {
   readonly isOver: boolean;
 }
 
-/** Longer than a platform offers a message again. */
+/** Longer than a platform redelivers a message. */
 const lifeMs = 86_400_000;
 const most = 1_000;
-/** The answer and the command's row are written first. */
+/** Leaves time to store the answer and the command's row first. */
 const restartDelayMs = 200;
 
 export const restart: PastLaneCommand = {

@@ -1,6 +1,6 @@
-// The skills that people call by command: /skill NAME, or a skill's own command. A call is a message with its
-// place in the lane (packages/runner/src/skills/skill-call.ts); the list of skills, and that a name does not
-// exist, are answered at once.
+// Finds the skills that people call by command: /skill NAME, or a skill's own command. A call is a message
+// with its place in the lane (packages/runner/src/skills/skill-call.ts); the gateway answers at once with the
+// list of skills, or that a name does not exist.
 import { commandSummary, findSkillCommand, skillId, type SkillCommand } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Inbound, SkillCall } from "@parley/protocol";
@@ -14,7 +14,7 @@ export interface ChatSkillsOptions {
   readonly rules: (place: Place) => Pick<PlaceRules, "skills"> | null;
 }
 
-/** What one message can hold on every platform, with room to spare. */
+/** Fits into one message on every platform, with room to spare. */
 const listChars = 1_800;
 
 export function chatSkills({ config, book, rules }: ChatSkillsOptions): ChatSkills {
@@ -65,7 +65,7 @@ export function chatSkills({ config, book, rules }: ChatSkillsOptions): ChatSkil
   };
 }
 
-/** The skill that the words begin with, the longest name first: names may have spaces. */
+/** Returns the skill whose name begins the text, the longest name first, because names may have spaces. */
 function namedFirst(
   args: string,
   commands: readonly SkillCommand[],

@@ -1,5 +1,5 @@
-// /skill: the list of skills, and what is said of a name that none has. A message that calls one never comes
-// here.
+// Implements /skill without a known skill: prints the list, or that no skill has the name. A message that
+// calls a skill never reaches this command.
 import type { PastLaneCommand } from "./chat-command.ts";
 
 export const skill: PastLaneCommand = {

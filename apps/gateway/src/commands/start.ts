@@ -1,8 +1,7 @@
-// /start: what Telegram sends when somebody opens the chat, and the first word that many people try
-// elsewhere.
+// Implements /start, which Telegram sends when somebody opens the chat and many people try first elsewhere.
 import type { PastLaneCommand } from "./chat-command.ts";
 
-/** Of a config that names no other agent. */
+/** The agent's name in a config that names no other. */
 const usualAgent = "main";
 
 export const start: PastLaneCommand = {

@@ -1,7 +1,6 @@
-// /status: what a person may know of the state of things: whether I am well, which model answers, how full
-// its context is, how messages wait, what this conversation used. Reasons of trouble may name paths, so they
-// stay with the operator (I8); where others read along, so does all that tells of the machine, the account
-// and the money.
+// Implements /status: reports the gateway's health, the model, the fill of the context window, the queue mode
+// and the usage of this conversation. Only the operator sees reasons of failures, because they may name paths
+// (I8); where others read along, only the operator also sees the machine, the account and the cost.
 import { runtimeLine } from "@parley/agent";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
@@ -9,7 +8,7 @@ import { readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
 import type { PastLaneCommand } from "./chat-command.ts";
 
 const countedUpTo = 100;
-/** Newest entries among which the last answer is looked for. */
+/** The last answer is searched among this many of the newest entries. */
 const entriesLookedAt = 50;
 
 export const status: PastLaneCommand = {
@@ -45,7 +44,7 @@ export const status: PastLaneCommand = {
         ? [
             usageLine({ ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) }),
             `Session: \`${route.session}\``,
-            // Names of machines and folders are the operator's.
+            // Names of machines and folders are for the operator only.
             runtimeLine(facts, ["session", ...(owner ? [] : ["host", "repo", "shell"])]),
           ]
         : []),
@@ -79,7 +78,7 @@ function usageLine(usage: Usage): string {
   return `Used so far: ${thousands(inputTokens(usage))} tokens in, ${thousands(usage.outputTokens)} out${cost}`;
 }
 
-/** What a model read, from its cache or not. */
+/** Counts the tokens that a model read, from its cache or not. */
 function inputTokens({ inputTokens: fresh, cacheReadTokens, cacheWriteTokens }: Usage): number {
   return fresh + cacheReadTokens + cacheWriteTokens;
 }

@@ -1,5 +1,5 @@
-// /stop: one durable step. The waiting messages end, the running turn's fence is raised; the next holder
-// closes the turn. What is not sent yet of an answer is not sent any more.
+// Implements /stop in one durable step: it ends the waiting messages and raises the running turn's fence; the
+// next lease holder closes the turn. It also drops the unsent part of an answer.
 import { conversationKey } from "@parley/protocol";
 import type { PastLaneCommand } from "./chat-command.ts";
 

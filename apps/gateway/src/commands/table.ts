@@ -1,5 +1,5 @@
-// Every chat command, in the order in which /help and the menus show them. To add one, write its file beside
-// this one and name it here.
+// Lists every chat command in the order of /help and the menus. To add one, write its file beside this one
+// and name it here.
 import { activation } from "./activation.ts";
 import { approve, deny } from "./approve.ts";
 import type { ChatCommand } from "./chat-command.ts";
@@ -49,7 +49,7 @@ export const chatCommands: readonly ChatCommand[] = [
   compact,
 ];
 
-/** What this person is told of. */
+/** Returns the commands that the lists show to this person. */
 export function listedCommands(owner: boolean): readonly ChatCommand[] {
   return chatCommands.filter((command) => !command.isUnlisted && (owner || !command.ownersOnly));
 }

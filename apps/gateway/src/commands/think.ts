@@ -1,5 +1,5 @@
-// /think: how much the model thinks in this conversation, with the levels it takes. May carry /reasoning
-// along: both are directives, and several of them may stand in one message.
+// Implements /think: sets how much the model thinks in this conversation, and shows the levels it accepts. It
+// may carry /reasoning along: both are directives, and one message may hold several.
 import { parseSessionKey, type Json } from "@parley/protocol";
 import { thinkingLevelsOf, type Model } from "@parley/models";
 import type { AgentConfig } from "@parley/config";
@@ -17,7 +17,7 @@ import {
 } from "@parley/runner";
 import type { CommandPorts, InLaneCommand } from "./chat-command.ts";
 
-/** What a directive needs to know of its conversation. */
+/** The facts about its conversation that a directive needs. */
 export interface Talk {
   readonly agent: AgentConfig;
   readonly session: Session;
@@ -56,7 +56,7 @@ export const think: InLaneCommand = {
   },
 };
 
-/** What is said back; nothing is set when one of them cannot be. */
+/** Returns the answer; sets nothing when one of the directives cannot be set. */
 export async function setDirectives(
   sessions: Pick<Sessions, "patch">,
   { key, name, args }: LaneCommandCall,

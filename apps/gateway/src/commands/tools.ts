@@ -1,5 +1,5 @@
-// /tools: what I may use for the person who asks, here and now; with a name, why that tool is there or not.
-// Why this machine cannot have a tool is told to owners only.
+// Implements /tools: lists the tools that the agent may use for the person who asks; with a name, it explains
+// why that tool is there or not. Only owners learn why this machine cannot have a tool.
 import { nearestWord } from "@parley/config";
 import { listedTools, type ListedTool } from "@parley/runner";
 import { senderId } from "@parley/access";
@@ -14,7 +14,7 @@ export const tools: PastLaneCommand = {
   onlyTells: true,
   async run({ args, inbound, route: { agent, session: key }, owner }, { store, turnPreparer, hold }) {
     const session = await store.sessions.open(key);
-    // A turn of this person's words: others in the chat may be allowed less, or more.
+    // Answers for a turn of this person: others in the chat may have fewer tools, or more.
     const by = { owner, senders: [senderId(inbound)] };
     const [{ here }, onHold] = await Promise.all([
       turnPreparer.prompt({ agent, session, place: inbound, by }),

@@ -1,6 +1,6 @@
-// /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps
-// is left. The words by which people elsewhere put a line under every answer are refused, so that nobody
-// waits for one.
+// Implements /usage: reports what this conversation used, today and in thirty days, and to owners how much of
+// the agent's spending limits is left. It refuses the arguments by which other bots put a line under every
+// answer, so that nobody waits for one.
 import { recentDays } from "@parley/protocol";
 import { type SpendState, addUsed, noneUsed, tokensOf, type Used } from "@parley/runner";
 import type { PastLaneCommand } from "./chat-command.ts";
@@ -20,7 +20,7 @@ export const usage: PastLaneCommand = {
     const rows = await log.ofSession(route.session, days);
     const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);
     const all = rows.reduce(addUsed, noneUsed);
-    // The agent's caps are no business of a group.
+    // A group does not see the agent's spending limits.
     const state =
       owner && inbound.address.kind === "dm"
         ? (await ledger.states()).find(({ agent }) => agent === route.agent)

@@ -1,4 +1,4 @@
-// /whoami: the ids that an operator needs for allowlists and owners.
+// Implements /whoami: prints the ids that an operator needs for allowlists and owners.
 import type { PastLaneCommand } from "./chat-command.ts";
 
 export const whoami: PastLaneCommand = {
@@ -11,7 +11,7 @@ export const whoami: PastLaneCommand = {
     [
       `You are \`${inbound.channel}:${inbound.sender.id}\`${owner ? ", an owner" : ""}.`,
       `This chat is \`${inbound.address.peer}\`${inbound.address.thread === undefined ? "" : `, thread \`${inbound.address.thread}\``}.`,
-      // Of a shared place it names the account, which is the operator's.
+      // The session of a shared chat names the account, which only the operator may see.
       ...(inbound.address.kind === "dm" ? [`Session: \`${route.session}\``] : []),
     ].join("\n"),
 };

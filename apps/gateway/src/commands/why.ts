@@ -1,13 +1,13 @@
-// /why: the story of the message that is replied to, named, or was the last, in words for the people of the
-// chat. Only messages of this very session and conversation are told; reasons that may name errors stay with
-// the operator (I8).
+// Implements /why: tells the story of the message that is replied to, named, or was the last, in plain words.
+// It tells only messages of this very session and conversation; only the operator sees reasons that may name
+// errors (I8).
 import { conversationKey, type DeliveryStory, type Story, type StoryTurn } from "@parley/protocol";
 import type { RowView } from "@parley/store";
 import { findMessage } from "../trace/find-message.ts";
 import { storyTeller } from "../trace/story.ts";
 import type { CommandPorts, PastLaneCall, PastLaneCommand } from "./chat-command.ts";
 
-/** Newest rows among which the last message is looked for: commands come between. */
+/** The last message is searched among this many of the newest rows, because commands come between. */
 const rowsLookedAt = 50;
 
 export const why: PastLaneCommand = {

@@ -1,6 +1,6 @@
 // Opens channels: all at the start, single ones while the daemon runs, and only the web chat in safe mode. A
-// channel that cannot start shows in the state and keeps no other from starting (I10). Among several nodes
-// each account is started by its leader.
+// channel that cannot start shows in the state and does not stop any other from starting (I10). Among several
+// nodes each account is started by its leader.
 import type { Channel, Receive } from "@parley/channels";
 import { accountKey, type Clock, type Log } from "@parley/protocol";
 import type { TakeUpOptions } from "../reload/take-up.ts";
@@ -65,7 +65,7 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
   ): Promise<void> => {
     try {
       await channel.start(receive);
-      // Nobody waits for the menu: messages are received without it.
+      // Set in the background: the channel receives messages without its menu.
       setMenu(channel, signal).catch((error: unknown) =>
         log.warn({ channel: channel.name, account: channel.account, error }, "the menu is no longer kept"),
       );

@@ -1,5 +1,5 @@
-// Prepares the config file at the start: brings it to this version and logs what is odd about it. A file that
-// cannot be written is still understood.
+// Prepares the config file at the start: brings it to this version and logs warnings about it. The gateway
+// also reads a file that it cannot write.
 import { describeProblem, rewriteMigrated, type LoadedConfig } from "@parley/config";
 import { isFault, type Log } from "@parley/protocol";
 

@@ -1,5 +1,5 @@
 // Starts this daemon's control plane: the server with every method, page and program route, over the current
-// message path. What it shows is read from the parts at that moment and never cached (I10).
+// message path. It reads what it shows from the parts at that moment and caches nothing (I10).
 import { listenAddress, replaceFile, type ConfigEditor, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult, version } from "@parley/protocol";
 import {
@@ -52,7 +52,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly listNodes: NodeRegistry["list"];
   /** The gateway's token; it has every scope. */
   readonly token: string;
-  /** A token for this run alone; whoever may read the state folder finds it there. */
+  /** A token for this run alone, which every reader of the state folder can find there. */
   readonly localToken: string;
   readonly bootId: string;
   readonly clock: Clock;
@@ -184,8 +184,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ids,
     log: controlLog,
   });
-  // Nobody could find a port that the system chose or that the file no longer names, nor log in with a token
-  // that is not in force yet.
+  // Without this file nobody could find a port that the system chose or that the config no longer names, nor
+  // log in before a new token is in force.
   const found = `${control.port} ${process.pid} ${config.gateway.bind} ${localToken}\n`;
   await replaceFile(options.places.portPath, found, { isPrivate: true });
   return { ...control, status: () => answers.status({}, itself) };

@@ -1,5 +1,5 @@
-// Runs the daemon: starts the parts in order and stops them in reverse. What is wrong shows in its state and
-// heals without a restart (I10). The steps are the other files of this folder.
+// Runs the daemon: starts the parts in order and stops them in reverse. Failures show in its state and heal
+// without a restart (I10). The steps are the other files of this folder.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { clockTrouble, type LoadedConfig, gatewayTokenIn, newToken } from "@parley/config";

@@ -1,5 +1,5 @@
-// Looks for trouble of the machine whenever somebody asks for the state, so that it clears as the machine
-// does (I10): the clock, and workspaces, where an unusable one stops its own agent and no other.
+// Checks the machine whenever somebody asks for the state, so that a failure clears as the machine recovers
+// (I10). It checks the clock and the workspaces, where an unusable one stops its own agent and no other.
 import { clockTrouble, folderTrouble, type Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
 

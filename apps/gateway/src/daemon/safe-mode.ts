@@ -1,5 +1,5 @@
 // Enters safe mode after three starts in a row, within five minutes, that died before they did any work.
-// Channels stay closed, so that whatever kills the daemon stops coming in and an operator can look. A start
+// Channels stay closed, so that the cause of the crashes cannot come in and an operator can look. A start
 // that received a message, ended a turn or ended well breaks the row, because a daemon that is killed while
 // working must resume its work. Waiting turns go on, because strikes bury a poison message. Safe mode ends by
 // itself (I10).

@@ -1,6 +1,6 @@
 // Stops the parts in order: no new work, running work ends within its time budget, the rest stays durable for
-// the next start or another node (I1); clients and operators go last. A part that cannot stop does not keep
-// the others from it.
+// the next start or another node (I1); clients and operators go last. A part that fails to stop does not
+// block the others.
 import { sleep, type Clock } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
 import type { Parts } from "./assemble.ts";

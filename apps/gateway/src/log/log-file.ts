@@ -1,6 +1,6 @@
 // Writes the log on disk, `logs/parley.log` and its predecessors: bounded (I9), private, and never blocking
-// the daemon. It notices before each line when somebody moved, removed or emptied the file. A file that
-// cannot be written is tried again later; standard error has the lines meanwhile.
+// the daemon. Before each line it notices whether somebody moved, removed or emptied the file. It tries a
+// file that it cannot write again later; standard error has the lines meanwhile.
 import {
   chmodSync,
   closeSync,

@@ -1,6 +1,6 @@
 // Runs long work on the database file in a process of its own, so that a check of gigabytes does not block
-// the daemon's event loop and a stop can end it at once. This is the child's side; its answer is one JSON
-// line.
+// the daemon's event loop and a stop can end it at once. This file is the child's side; it answers with one
+// JSON line.
 import { statSync } from "node:fs";
 import { isFault, type FaultCode } from "@parley/protocol";
 import { backupDatabase, describeDatabase } from "@parley/store";

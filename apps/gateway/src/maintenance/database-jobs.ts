@@ -63,7 +63,7 @@ function answerOf(text: string): JobAnswer | null {
   try {
     return JSON.parse(text) as JobAnswer;
   } catch {
-    // The child was cut off while it wrote; the caller is told that there is no answer.
+    // The child was cut off while it wrote, so there is no answer.
     return null;
   }
 }

@@ -1,5 +1,5 @@
-// What the pools do with what they take, and how they begin. Whose work it is is asked anew for each turn and each parcel, so that a change of
-// the config takes hold with the next one and what was begun ends where it began.
+// Starts the pools of turns and deliveries. It resolves the current config's handlers on every lease, so a
+// reload takes effect on the next turn or batch, and work that began ends with the config it began with.
 import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
 import { programSinks } from "@parley/access";
 import { live } from "../reload/live.ts";
@@ -8,16 +8,16 @@ export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "d
   readonly concurrency: PoolsOptions["concurrency"];
 }
 
-/** What one process of several does; others do the rest. */
+/** The part of the work that this process does; other nodes do the rest. */
 export interface Share {
   readonly turns: boolean;
-  /** Those that need no leader. */
+  /** Accounts that need no leader. */
   readonly accounts: readonly string[];
 }
 
 export type StartWorkOptions = Pick<PoolsOptions, "store" | "onReady" | "holder" | "clock" | "ids" | "log">;
 
-/** Begins to work on what waits. `now`: whose work it is from then on. */
+/** Starts the pools. `now` returns the current config's handlers. */
 export function startWork(options: StartWorkOptions, now: () => LaneWork, share: Share): Pools {
   return startPools({
     ...options,
@@ -31,7 +31,7 @@ export function startWork(options: StartWorkOptions, now: () => LaneWork, share:
   });
 }
 
-/** The deliverer of an account, made once for each core. */
+/** Makes the deliverer of an account anew when the config has changed. */
 function deliverNow(now: () => LaneWork): PoolsOptions["deliver"] {
   return (account) => {
     let madeBy = now();

@@ -1,4 +1,4 @@
-// What the message path is made of that differs between the daemon, the simulator and a test on a stage.
+// Defines the parts of the message path that differ between the daemon, the simulator and a test fixture.
 import type { MigratedChats, Refusals } from "@parley/access";
 import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
@@ -25,37 +25,37 @@ import type { ProcessMemory } from "./process-memory.ts";
 export interface MessagePathParts {
   readonly config: Config;
   readonly store: Store;
-  /** Hints of work, also from other processes. */
+  /** Notifies of new work, also from other processes. */
   readonly onReady: PoolsOptions["onReady"];
-  /** By `<channel>:<account>`. */
+  /** Keyed by `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Loaded. */
+  /** Already loaded from the store. */
   readonly moved: MigratedChats;
   readonly models: Models;
-  /** Beside those of the catalogue. */
+  /** Tools outside the catalogue. */
   readonly tools: readonly Tool[];
-  /** What the tools of the catalogue work with; absent: there are only the other ones. */
+  /** The ports of the catalogue's tools; absent: the agent has only the other tools. */
   readonly hands?: ToolPorts;
   readonly hooks: readonly BootstrapHook[];
   readonly toolHooks: ToolHooks;
   readonly daemon: DaemonForChats;
   readonly showProgress: ShowProgress;
-  /** How files of messages are read. */
+  /** Reads the files of messages. */
   readonly readMedia: ReadMedia;
-  /** Where an answer that is too long for messages becomes a file. */
+  /** The folder for answers that are too long for messages. */
   readonly mediaFolder: MediaHandling["folder"];
-  /** What no answer may show. */
+  /** Removes secrets from answers. */
   readonly redaction: Redaction;
-  /** What is the same in every prompt. */
+  /** Facts that are the same in every prompt. */
   readonly house: InstallationFacts;
   readonly skills: SkillRegistry;
-  /** Who gathers what a turn runs with. */
+  /** Makes the preparer, which collects the model, tools and prompt of a turn. */
   readonly preparer: (services: PreparerNeeds) => TurnPreparer;
-  /** Ends the edits of a message of ours that other processes asked for; absent where this process is alone. */
+  /** Finishes edits of a message that other processes asked for; absent in a single process. */
   readonly settleEdits?: (account: string, messageId: string) => Promise<void>;
-  /** Told of messages that admission refuses. */
+  /** Reports the messages that admission refuses. */
   readonly refusals: Refusals;
-  /** What only memory knows: it goes from one config's path to the next. */
+  /** State in memory that passes from one config's path to the next. */
   readonly kept: ProcessMemory;
   readonly bootId: string;
   readonly clock: Clock;

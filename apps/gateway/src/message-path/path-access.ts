@@ -1,4 +1,4 @@
-// Who may write and to whom it goes, under one config: owners, pairing, the policy of each account, and the routes to agents.
+// Builds access under one config: owners, pairing, the policy of each account, and the routes to agents.
 import {
   accessPolicy,
   owners,
@@ -18,7 +18,7 @@ export interface PathAccess {
   readonly pairingStore: ReturnType<typeof pairingStore>;
   readonly pairing: PairingDecisions;
   readonly policy: ReturnType<typeof accessPolicy>;
-  /** What the config says of a shared place; null for accounts that it does not have. */
+  /** Returns the config's rules for a shared place; null for an account that it does not name. */
   readonly rules: (place: Place) => PlaceRules | null;
   readonly route: RouteInbound;
 }

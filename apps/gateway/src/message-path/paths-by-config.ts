@@ -1,5 +1,5 @@
-// The message path over one config: everything between receiving and delivering that is built from it. A change of the config builds the
-// next one beside it; turns that began here end here.
+// Builds the message path of one config: everything between receiving and delivering. A reload builds the
+// next path beside it, and turns that began here end here.
 import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
@@ -49,18 +49,21 @@ export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig>
   readonly places: Places;
   readonly configPath: string;
   readonly env: { readonly [name: string]: string | undefined };
-  /** The gateway's own: no answer may show it. */
+  /** The gateway's own token, which no answer may show. */
   readonly token: string;
-  /** The one of this run. */
+  /** The token of this run, which no answer may show either. */
   readonly localToken: string;
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
-  /** What looks at every call of a model. */
+  /** Wraps the models to observe every call. */
   readonly watched?: (models: Models) => Models;
 }
 
-/** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
+/**
+ * Returns a function that builds the path of a config; state in memory passes from one path to the next.
+ * Rejects with Fault for a config that cannot be used.
+ */
 export function pathsByConfig(options: PathsByConfigOptions): (config: Config) => Promise<ConfiguredPath> {
   const {
     places,
@@ -78,7 +81,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
   const mediaPath = join(places.home, "media");
 
   return async (config) => {
-    // The key may be another now.
+    // The config may hold another key now, so failed models get another try.
     kept.cooldowns.mended();
     await prepareWorkspaces(config.agents.list, log);
     const skills = wireSkills(config, places.home, env, ports.hands?.origins);
@@ -107,7 +110,10 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
   };
 }
 
-/** An agent whose workspace cannot be used keeps no other from working. Rejects with Fault where none can. */
+/**
+ * An agent with an unusable workspace does not stop the others. Rejects with Fault when no workspace is
+ * usable.
+ */
 async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Promise<void> {
   const faults: Fault[] = [];
   for (const { id, workspace } of agents) {
@@ -125,7 +131,7 @@ async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Pr
   if (first !== undefined && faults.length === agents.length) throw first;
 }
 
-/** For holders that are given it once: whatever it is used for is done by the path in force. */
+/** Stands for the current path, for parts that get it once: each call reaches the path in force. */
 export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "core" | "models" | "skills"> {
   const core: MessagePath = {
     receive: (events) => now().core.receive(events),

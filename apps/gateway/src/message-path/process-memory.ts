@@ -1,5 +1,5 @@
-// What is known in memory only and outlives a change of the config: the core of the next config is given it. Nothing in here is needed to be
-// right after a crash; all of it may be lost.
+// Keeps the state that lives in memory only and outlives a reload: each config's message path gets it from
+// the one before. A crash may lose all of it, because nothing here is needed for correctness.
 import { cooldowns, type Cooldowns } from "@parley/models";
 import type { Clock } from "@parley/protocol";
 import { botLoops, type BotLoops } from "@parley/access";
@@ -11,9 +11,9 @@ export interface ProcessMemory {
   readonly cooldowns: Cooldowns;
   readonly quarantine: QuarantineMemory;
   readonly botLoops: BotLoops;
-  /** See `SetUp.stableMoves`. */
+  /** Counts turns whose stable prompt changed, by the section that changed. */
   readonly stableMoves: Map<string, number>;
-  /** By account; what a platform counted does not begin anew. */
+  /** Keyed by account; a reload must not reset what the platform counted. */
   readonly pacers: Map<string, RateLimit>;
   readonly bootAtMs: number;
 }

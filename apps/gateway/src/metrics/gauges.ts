@@ -1,5 +1,4 @@
-// Registers the metrics that are read at the moment of a scrape: the state of the daemon's parts, and of its
-// process.
+// Registers the metrics that are read at each scrape: the state of the daemon's parts, and of its process.
 import type { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Channel } from "@parley/channels";
 import { accountKey } from "@parley/protocol";

@@ -1,6 +1,6 @@
-// `--once`: the operator's methods while no daemon runs. The same frames as on the socket, one a line on
-// standard input and output; channels and lanes are held, nothing listens. Ends when standard input ends.
-// Whoever may write the state folder may do this: no token is asked for.
+// Implements `--once`: serves the operator's methods while no daemon runs. It speaks the socket's frames, one
+// a line on standard input and output; it starts no channels, lanes or listeners and ends with standard
+// input. It asks for no token, because its caller already has write access to the state folder.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
@@ -42,8 +42,8 @@ import { notRunning, stoppedPath } from "./stopped-path.ts";
 
 export interface OnceConfig extends LoadedConfig {
   /**
-   * What is wrong with the file; of it stands here only what says where the records are. Null when all is
-   * right.
+   * Errors of the config file, of which `config` then holds only the location of the records. Null when it is
+   * valid.
    */
   readonly trouble: ConfigFault | null;
 }
@@ -65,8 +65,8 @@ const operator: Caller = {
 };
 
 /**
- * A broken file does not keep an operator from the records. Throws ConfigFault when nobody can tell where
- * they are.
+ * A broken file does not lock an operator out of the records. Throws ConfigFault when their location is
+ * unknown.
  */
 export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
   try {
@@ -79,8 +79,8 @@ export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
 }
 
 /**
- * Answers every line; throws what is wrong with the config when it is needed. Resolves when the input has
- * ended and all is closed.
+ * Answers every line, with the config's error where a method needs the config. Resolves when the input has
+ * ended and everything is closed.
  */
 export async function runOnce({
   input,
@@ -133,7 +133,7 @@ export async function runOnce({
     });
   }
 
-  // `restore` closes the store; the next request opens another one, which needs handlers of its own.
+  // `restore` closes the store; the next request opens another one, which needs new handlers.
   let made: { readonly on: Store; readonly handlers: StoreHandlers } | null = null;
   async function onStore(): Promise<StoreHandlers> {
     const store = await home.store();
@@ -206,7 +206,7 @@ function handlersWithoutDaemon(closed: ClosedStoreHandlers, onStore: () => Promi
   ) as unknown as Handlers;
 }
 
-/** Letting somebody in does not: the config may name the owners. */
+/** Approving a pairing does not work on a broken config, because the config may name the owners. */
 function worksOnBrokenConfig(method: string): boolean {
   const needs = Object.hasOwn(methods, method) ? methods[method as keyof typeof methods].needs : null;
   return needs === "store" || needs === "database";

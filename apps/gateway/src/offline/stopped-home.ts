@@ -1,5 +1,5 @@
-// The state folder while no daemon runs. Locked at the first use, so that no daemon can start meanwhile, and
-// refused while one runs.
+// Opens the state folder while no daemon runs. The first use locks it, so that no daemon can start meanwhile;
+// a running daemon makes it refuse.
 import { existsSync, statSync } from "node:fs";
 import type { Config } from "@parley/config";
 import { Fault, type Clock, type Log, type MethodParams, type MethodResult } from "@parley/protocol";
@@ -38,7 +38,7 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
   let opened: Promise<Store> | null = null;
 
   const claim = (): void => {
-    // What other processes share needs no lock of this folder.
+    // A store on a server is shared by processes, so it needs no lock of this folder.
     if (databasePath !== null) lock ??= lockHome(home, process.pid);
   };
   const claimUsed = (): void => {
@@ -53,7 +53,7 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
   const closeStore = async (): Promise<void> => {
     const closing = opened;
     opened = null;
-    // One that could not be opened has nothing to close; who asked for it was told why.
+    // A store that failed to open has nothing to close, and its caller got the error.
     const store = await closing?.catch(() => null);
     await store?.close();
   };
@@ -76,8 +76,8 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
       await closeStore();
       const to = ownFile(databasePath);
       const keptAs = restoreDatabase(from, to, clock.now());
-      // A person chose it, whichever store it is; one of before there were identities gets its own at the
-      // next start.
+      // A person chose this backup, so any store's is accepted; a store that predates identities gets its own
+      // at the next start.
       const identity = databaseIdentity(to);
       if (identity === null) forgetStore(home, "sqlite");
       else rememberStore(home, "sqlite", identity);

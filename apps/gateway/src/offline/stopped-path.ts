@@ -1,6 +1,6 @@
-// The message path while no daemon runs: the one of a daemon, over the same config, files and store, with
-// channels that nobody opens. Nothing is received, run or delivered; what is decided here is durable, and the
-// next daemon acts on it.
+// Builds the message path while no daemon runs, over the daemon's config, files and store, with channels that
+// stay unopened. It receives, runs and delivers nothing; decisions made here are durable, and the next daemon
+// acts on them.
 import { noRedaction } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";

@@ -1,4 +1,4 @@
-// `agents.list`: who answers here, with what.
+// Implements `agents.list`: the agents of this gateway with their settings.
 import type { Config } from "@parley/config";
 import type { MethodParams, MethodResult } from "@parley/protocol";
 

@@ -1,4 +1,4 @@
-// Backup and restore as methods: paths are the operator's, absolute, on the gateway's machine.
+// Implements backup and restore as methods. The operator gives absolute paths on the gateway's machine.
 import { isAbsolute } from "node:path";
 import { Fault } from "@parley/protocol";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
@@ -7,13 +7,13 @@ import type { DatabaseHandlers } from "./ports.ts";
 const elsewhere =
   'the data is in Redis, which has its own backup: copy its append-only files, or take a snapshot with "redis-cli --rdb FILE"';
 
-/** Throws Fault("unsupported") where the data is in no file of ours. */
+/** Throws Fault("unsupported") where the data lives on another server. */
 export function ownFile(databasePath: string | null): string {
   if (databasePath === null) throw new Fault("unsupported", elsewhere);
   return databasePath;
 }
 
-/** Of a running daemon. */
+/** The handlers of a running daemon. */
 export function runningDatabase(
   databasePath: string | null,
   jobs: Pick<DatabaseJobs, "backup">,
@@ -33,7 +33,9 @@ export function runningDatabase(
   };
 }
 
-/** Throws Fault("invalid"): the gateway's working folder is nobody's business. */
+/**
+ * Throws Fault("invalid") for a relative path, because operators do not know the gateway's working folder.
+ */
 export function absolute(path: string): string {
   if (isAbsolute(path)) return path;
   throw new Fault("invalid", `"${path}" is not an absolute path`);

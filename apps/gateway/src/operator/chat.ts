@@ -1,5 +1,5 @@
-// Chat over the control plane: what the web page and `parley chat` call. Sending is a channel's event like
-// any other; history is the conversation's own event log, so that it and live events share one order.
+// Implements chat over the control plane, for the web page and `parley chat`. Sending is a channel's event
+// like any other; history is the conversation's own event log, so that it and live events share one order.
 import {
   conversationKey,
   parseSessionKey,
@@ -112,7 +112,7 @@ export function chatMethods({ wired: { web }, store: { inbox, events }, route, s
   };
 }
 
-/** The newest always, and those before it while they fit. */
+/** Returns the newest event always, and those before it while they fit. */
 function newestWithin(events: readonly StoredEvent[]): readonly StoredEvent[] {
   let chars = 0;
   const tooMuch = events.findLastIndex(({ body }) => (chars += body.length) > historyChars);

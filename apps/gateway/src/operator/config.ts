@@ -1,5 +1,5 @@
-// The config over the control plane. What may be changed how often is bounded: a client in a loop must not
-// wear out the disk or keep restarting channels.
+// Serves the config over the control plane. It limits how often a client may change it: a client in a loop
+// must not wear out the disk or keep restarting channels.
 import { configJsonSchema, type ConfigChange, type ConfigProblem, type ConfigWritten } from "@parley/config";
 import { Fault, type Json, type JsonObject, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { ConfigPorts } from "./ports.ts";
@@ -80,7 +80,7 @@ function shown({
   return { path, line, column, message, fix };
 }
 
-/** The wire's type of JSON may be written to; ours not. */
+/** Widens our read-only JSON type to the protocol's mutable one. */
 function open(value: Json): MethodResult<"config.get">["file"] {
   return value as MethodResult<"config.get">["file"];
 }

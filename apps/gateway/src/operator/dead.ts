@@ -1,5 +1,6 @@
-// Messages that failed for good, in an operator's hands. A terminal state is never left (I2): a retry is a copy under a new id, with the
-// same lane, conversation and authority, so that it means what the first one meant.
+// Serves messages that failed for good to the operator. A terminal state is never left (I2): a retry is a
+// copy under a new id, with the same lane, conversation and authority, so that it means what the first one
+// meant.
 import { Fault, type MethodParams, type MethodResult, parseRowPayload } from "@parley/protocol";
 import type { Inbox, NewRow, RowView } from "@parley/store";
 import { nextTry } from "./outbox.ts";
@@ -20,7 +21,7 @@ export function deadMethods(inbox: Pick<Inbox, "find" | "accept" | "dismiss">) {
       return { rows: (await inbox.find({ outcome: "dead", limit: params.limit ?? 100 })).map(shownRow) };
     },
 
-    /** Idempotent: the copy's id comes from the first one's. */
+    /** Idempotent, because the copy's id derives from the first one's. */
     async retry({ id }: MethodParams<"dead.retry">): Promise<MethodResult<"dead.retry">> {
       const found = await named(id);
       if (inboundOf(found) === null) {

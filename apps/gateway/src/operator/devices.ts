@@ -1,5 +1,5 @@
-// Devices in an operator's hands: who may use the control plane besides the holder of the gateway's token.
-// Revoking ends what is open.
+// Serves devices to the operator: the clients that may use the control plane beside the holder of the
+// gateway's token. Revoking one also closes its connections.
 import { Fault, type MethodParams, type MethodResult, type Scope } from "@parley/protocol";
 import type { Caller } from "@parley/control";
 import type { StorePorts } from "./ports.ts";
@@ -32,7 +32,7 @@ export function deviceMethods({ devices, clients }: Pick<StorePorts, "devices" |
   };
 }
 
-/** Nobody hands on what he does not have. */
+/** Refuses scopes that the caller does not have. */
 export function held(wanted: readonly Scope[], { scopes }: Caller): readonly Scope[] {
   const lacking = wanted.filter((scope) => !scopes.includes(scope));
   if (lacking.length > 0)

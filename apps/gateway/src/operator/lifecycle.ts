@@ -1,4 +1,5 @@
-// `restart`, `reload` and `resume`: the daemon begins anew, takes up its config again, or leaves safe mode.
+// Implements `restart`, `reload` and `resume`: the daemon starts again, reads its config again, or leaves
+// safe mode.
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import type { DaemonPorts } from "./ports.ts";
 

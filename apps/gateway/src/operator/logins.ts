@@ -1,4 +1,5 @@
-// `devices.link` and `devices.unlock`: letting a browser in, and lifting the pause after wrong credentials.
+// Implements `devices.link` and `devices.unlock`: admits a browser, and lifts the pause after wrong
+// credentials.
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import type { Caller } from "@parley/control";
 import { held } from "./devices.ts";

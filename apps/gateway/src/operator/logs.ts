@@ -1,5 +1,5 @@
-// `logs.tail`: the newest lines, and the next ones as they come. A client that is slow misses lines rather
-// than holding any back.
+// Implements `logs.tail`: sends the newest lines, and further ones as they come. A slow client misses lines
+// rather than delaying the log.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { Caller } from "@parley/control";
 import type { DaemonPorts } from "./ports.ts";

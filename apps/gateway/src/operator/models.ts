@@ -1,5 +1,5 @@
-// `models.list` and `models.test`: which models there are, and whether one really works. Needs the config alone, so it works the same with a
-// stopped daemon.
+// Implements `models.list` and `models.test`: lists the models and checks whether one really works. It needs
+// the config alone, so it works the same with a stopped daemon.
 import type { Config } from "@parley/config";
 import { thinkingLevelsOf, type Model, type Models } from "@parley/models";
 import { isFault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";

@@ -1,4 +1,5 @@
-// The operator's methods that need nothing but the store: they work the same in a running daemon and in `--once`.
+// Collects the operator's methods that need only the store: they work the same in a running daemon and in
+// `--once`.
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
 import { deadMethods } from "./dead.ts";

@@ -1,4 +1,4 @@
-// Deliveries in an operator's hands: what waits or is in trouble, sent again, or given up.
+// Serves deliveries to the operator: lists those that wait or fail, sends them again, or gives them up.
 import { Fault, parseConversationKey, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Outbox } from "@parley/store";
 import type { UnreachableChats } from "@parley/delivery";
@@ -30,7 +30,7 @@ export function outboxMethods(
       return { deliveries: newest.slice(0, limit).map(shownDelivery) };
     },
 
-    /** Idempotent: the copy's id comes from the first one's. */
+    /** Idempotent, because the copy's id derives from the first one's. */
     async retry({ id }: MethodParams<"outbox.retry">): Promise<MethodResult<"outbox.retry">> {
       const found = await named(id);
       if (!found.done) throw new Fault("conflict", `"${id}" is still being delivered; it needs no retry`);
@@ -44,7 +44,7 @@ export function outboxMethods(
         cause: found.cause,
         parts: unsent.map(({ content, into }) => ({ content, ...(into === undefined ? {} : { into }) })),
       };
-      // Whoever asks for it expects that the chat takes it again.
+      // An operator who retries expects the chat to be reachable again.
       await closed.open([parseConversationKey(found.lane)]);
       await outbox.post([copy]);
       await outbox.drop([id], "sent again by an operator");
@@ -60,7 +60,7 @@ export function outboxMethods(
   };
 }
 
-/** `x` -> `x~2` -> `x~3`: a try has one next try, whoever asks for it and how often. */
+/** `x` -> `x~2` -> `x~3`: each attempt has exactly one successor, whoever asks for it and however often. */
 export function nextTry(id: string): string {
   const match = /^(.*)~(\d+)$/s.exec(id);
   return match === null ? `${id}~2` : `${match[1]}~${Number(match[2]) + 1}`;

@@ -1,4 +1,4 @@
-// Pairing over the control plane: what the operator decides at the pairing.
+// Serves pairing to the operator over the control plane.
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import type { StorePorts } from "./ports.ts";
 

@@ -1,5 +1,5 @@
-// What the handlers of control methods work with, by what their methods need. `--once` fills in all but the
-// daemon's, from the same parts.
+// Defines the ports of the control methods' handlers, grouped by what the methods need. `--once` supplies all
+// but the daemon's, from the same parts.
 import type { Config, ConfigEditor } from "@parley/config";
 import type { Clients, Devices, Handlers } from "@parley/control";
 import type { NodeRegistry } from "@parley/cluster";
@@ -14,18 +14,18 @@ import type { ConfigState, Reloader } from "../reload/reloader.ts";
 import type { Wired } from "../wiring/wiring.ts";
 
 export interface ConfigPorts {
-  /** The one in force. */
+  /** Returns the current config. */
   readonly configNow: () => Config;
   readonly models: Models;
   readonly skills: SkillRegistry;
   readonly editor: ConfigEditor;
-  /** Which of the changed places wait for a restart. */
+  /** Returns those changed paths that need a restart. */
   readonly restartNeeded: (changed: readonly string[]) => readonly string[];
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-/** Copying the database's file, and putting a copy in its place. */
+/** Copies the database's file, and restores a copy in its place. */
 export type DatabaseHandlers = Pick<Handlers, MethodsNeeding<"database">>;
 
 type PathParts = Pick<
@@ -53,12 +53,14 @@ export interface DaemonPorts extends Pick<MessagePath, "route" | "stop" | "runni
   readonly state: GatewayState;
   readonly recentLog: Pick<RecentLog, "last">;
   readonly reload: Reloader["reload"];
-  /** Drains and starts again, once the answer had time to go out. Throws Fault when it would not come up. */
+  /**
+   * Drains and starts again, once the answer had time to go out. Throws Fault when a new start would fail.
+   */
   readonly restart: (reason: string) => Promise<void>;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
   readonly loginUrl: (granted: readonly Scope[]) => Promise<string>;
-  /** Returns how many sources were slowed. */
+  /** Ends the pause of all sources with wrong credentials. Returns their number. */
   readonly unlock: () => number;
   readonly bootId: string;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-// The operator's look at prompts: what a session would get now, what a turn got, and what moved between two. The same in a running daemon
-// and in `--once`.
+// Shows prompts to the operator: the one that a session would get now, the one of a past turn, and the
+// difference of two. It works the same in a running daemon and in `--once`.
 import { diff, type PromptExplanation } from "@parley/agent";
 import type { Config } from "@parley/config";
 import {
@@ -19,7 +19,7 @@ import { turnsKept, type PromptRecord, type PromptNow } from "@parley/runner";
 import type { StorePorts } from "./ports.ts";
 
 export interface PromptPorts extends Pick<StorePorts, "prompts" | "turnPreparer"> {
-  /** Its first agent is asked about when nothing has been said yet. */
+  /** Its first agent is the default where no session exists yet. */
   readonly config: Pick<Config, "agents">;
   readonly store: { readonly sessions: Pick<Sessions, "list"> };
 }
@@ -31,11 +31,11 @@ interface Told {
   readonly volatile: string;
 }
 
-/** The prompt, and what goes with it, that a session's next turn would get. */
+/** Returns the prompt, with its tools and model, of a session's next turn. */
 export function promptNow({ config, store: { sessions }, prompts, turnPreparer }: PromptPorts) {
   const defaultAgent = config.agents.list[0]?.id ?? "main";
 
-  /** Looking must not open a session, so one that does not exist is made up. */
+  /** Looking must not open a session, so a missing one is made up. */
   async function sessionOf(key: string | undefined): Promise<Session> {
     if (key === undefined) {
       const [newest] = await sessions.list({ limit: 1 });
@@ -70,7 +70,7 @@ export function promptMethods(options: PromptPorts) {
     };
   }
 
-  /** Null when there is no such turn; Fault("missing") when it is kept no longer. */
+  /** Null when there is no such turn; throws Fault("missing") when its prompt is no longer stored. */
   async function at(session: Session, n: number): Promise<Told | null> {
     const record = (await prompts.turns(session.key)).find((turn) => turn.n === n);
     if (record === undefined) return null;
@@ -98,7 +98,7 @@ export function promptMethods(options: PromptPorts) {
     );
   }
 
-  /** A turn's number; below zero counts from the last one, -1. */
+  /** Resolves a turn's number; below zero counts from the last one, -1. */
   async function numberOf(session: Session, turn: number): Promise<number> {
     return turn > 0 ? turn : ((await prompts.turns(session.key)).at(turn)?.n ?? turn);
   }
@@ -160,7 +160,7 @@ function unopened(key: string): Session {
   return { key: key as SessionKey, epoch: 1, lastSeq: 0, fields: {}, createdAtMs: 0, updatedAtMs: 0 };
 }
 
-/** Where its last turn was; before the first, what the key itself says. */
+/** Returns the address of its last turn; before the first one, the address in the key. */
 function placeOf(parts: SessionKeyParts, last: PromptRecord | undefined): Place | null {
   if (last?.conversation !== undefined) {
     const { guild, parent } = last;

@@ -1,5 +1,5 @@
-// Sessions in an operator's hands: which there are, what was said in one, a new beginning, what is set for it. The same in a running daemon
-// and in `--once`.
+// Serves sessions to the operator: lists them, shows a transcript, resets one, changes its settings. It works
+// the same in a running daemon and in `--once`.
 import type { Config } from "@parley/config";
 import {
   Fault,
@@ -35,19 +35,22 @@ type Shown = MethodResult<"sessions.reset">;
 
 const lanesLookedAt = 1_000;
 const shownChars = 4_000;
-/** When its transcript was last forgotten, and how many entries left: the record of it (I11), in which nothing stands of what was said. */
+/**
+ * Stores when a transcript was last forgotten and how many entries went, as the record of it (I11), without
+ * the text.
+ */
 const forgottenField = "forgotten";
 
 export function sessionMethods({ config, store: { sessions, turns }, modelCatalog, clock }: SessionPorts) {
   async function busy(): Promise<ReadonlySet<string>> {
     const lanes = await turns.list(undefined, lanesLookedAt);
-    // A lane stays listed when it has come to rest.
+    // A lane stays listed after it became idle.
     return new Set(
       lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null).map(({ lane }) => lane),
     );
   }
 
-  /** Asking must not open a session. Throws Fault("missing"). */
+  /** Looking must not open a session. Throws Fault("missing") for one that does not exist. */
   async function known(key: string): Promise<Session> {
     parseSessionKey(key);
     const found = (await sessions.list({ prefix: key, limit: 1000 })).find((session) => session.key === key);
@@ -178,7 +181,7 @@ function shownEntry({
   };
 }
 
-/** Thoughts and pictures are named, not shown. */
+/** Names thoughts and pictures instead of showing them. */
 function textOf(entry: Entry): string {
   switch (entry.type) {
     case "summary":

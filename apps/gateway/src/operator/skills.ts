@@ -1,5 +1,6 @@
-// The skills of an agent as operators see them: which there are and from where, which is used and why another is not, and putting one in. Says
-// which settings are missing, never what settings hold (CVE-2026-26326). Works with and without a daemon: it needs config and files only.
+// Serves an agent's skills to the operator: lists them with their source and why one is unused, and installs
+// one. It names missing settings but never shows their values (CVE-2026-26326). It needs only config and
+// files, so it works without a daemon.
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { installSkill, skillCommands, skillId, riskSignsIn, type Skill } from "@parley/agent";
@@ -109,7 +110,7 @@ export function skillMethods({ config, skills: registry, clock, ids }: SkillPort
 }
 
 function shown({ skills }: SkillSurvey): Shown[] {
-  // Numbered as chats number them: over what is ready.
+  // Numbers only the ready skills, as chats do.
   const ready = skills.filter(({ state }) => state.status === "ready").map(({ skill }) => skill);
   const commands = new Map(
     skillCommands(ready, knownCommands()).map(({ command, skill }) => [skill, command]),
@@ -168,7 +169,7 @@ async function warningsOf({ file, source }: Skill): Promise<string[]> {
   try {
     return riskSignsIn(await readFile(file, "utf8")).map((words) => `SKILL.md ${words}`);
   } catch {
-    // It went away since it was listed; then there is nothing to warn of.
+    // The skill was removed since it was listed, so there is nothing to warn of.
     return [];
   }
 }

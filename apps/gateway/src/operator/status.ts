@@ -1,11 +1,11 @@
-// What an operator sees first: health and status.
+// Implements health and status, the operator's first view of the gateway.
 import type { Channel } from "@parley/channels";
 import { accountKey, type MethodResult, version } from "@parley/protocol";
 import type { ConfigState } from "../reload/reloader.ts";
 import type { NodeView } from "@parley/cluster";
 import type { DaemonPorts } from "./ports.ts";
 
-/** Lanes that are counted; more than this is shown as this many. */
+/** Counts of lanes stop at this number. */
 const laneLimit = 1_000;
 
 export function statusMethods(ports: DaemonPorts) {
@@ -13,7 +13,8 @@ export function statusMethods(ports: DaemonPorts) {
   const startedAtMs = ports.clock.now();
 
   async function status(): Promise<MethodResult<"status">> {
-    // A store that fails, in whatever way, counts nothing: the state says why, and what memory knows is told all the same.
+    // When the store fails, these counts are left out: the state names the reason, and facts in memory still
+    // show.
     const [report, nodes, lanes, conversations, troubled, held] = await Promise.all([
       state.report(),
       ports.listNodes().catch(() => []),
@@ -64,7 +65,7 @@ export function statusMethods(ports: DaemonPorts) {
   };
 }
 
-/** What this process has not begun is no trouble of its own. */
+/** An account that another node runs is no failure of this process. */
 function elsewhere(
   channel: Channel,
   nodes: readonly NodeView[],
@@ -77,7 +78,7 @@ function elsewhere(
   };
 }
 
-/** Asking for it opens a file, which a process at its limit cannot: then what it was last. */
+/** Measuring opens a file, which a process at its limit cannot: then the last value stands. */
 let lastBytes = 0;
 function residentBytes(): number {
   try {

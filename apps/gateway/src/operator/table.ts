@@ -1,6 +1,7 @@
-// What answers each method of the control plane. The table of methods (packages/protocol/src/methods.ts) says
-// who may call one, with what, and what has to be there for it. A group of methods is one file here and one
-// line below; the types hold that every method has its handler, under what it needs.
+// Maps each method of the control plane to its handler. The protocol's table
+// (packages/protocol/src/methods.ts) defines who may call a method, its parameters, and what it needs. A
+// group of methods is one file here and one line below; the compiler checks that every method has its handler
+// in the right group.
 import type { Handlers } from "@parley/control";
 import type { MethodsNeeding } from "@parley/protocol";
 import { perConfig } from "../reload/live.ts";
@@ -22,7 +23,7 @@ import { statusMethods } from "./status.ts";
 import { toolMethods } from "./tools.ts";
 import { usageMethods } from "./usage.ts";
 
-/** All of them. */
+/** Returns the handlers of all methods. */
 export function handlers(
   ports: ConfigPorts & StorePorts & DaemonPorts & { readonly database: DatabaseHandlers },
 ): Handlers {

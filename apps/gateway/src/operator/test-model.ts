@@ -1,5 +1,5 @@
-// Whether a model works as it is configured: it thinks at its level, calls a tool, and goes on with the result. The calls are the operator's own: no
-// cap holds them back, and they are in no usage.
+// Tests whether a model works as configured: it thinks at its level, calls a tool, and continues with the
+// result. The operator makes these calls, so no spending limit stops them and no usage counts them.
 import type { AgentConfig, Config } from "@parley/config";
 import { type Model, type ModelEvent, type ModelMessage, type ModelRequest } from "@parley/models";
 import {
@@ -23,7 +23,7 @@ const toolName = "answer";
 const word = "parley";
 const secondWord = "harbour";
 const answerTokens = 512;
-/** Thoughts take their part of it. */
+/** Thinking uses part of the answer's tokens. */
 const thinkingTokens = 4_096;
 
 export async function testModel(model: Model, config: Config, clock: Clock): Promise<Tested> {
@@ -35,7 +35,7 @@ export async function testModel(model: Model, config: Config, clock: Clock): Pro
   try {
     const ask = (request: ModelRequest): Promise<Answer> => answerOf(model, request, timeout.signal, since);
     let first = await ask(question(model, level));
-    // Refused with thoughts and taken without them: it is the thinking that does not work.
+    // A model that fails with thinking and works without it has a wrong thinking level.
     const refused = level !== "off" && first.end.error?.kind === "invalid" ? first : null;
     if (refused !== null) first = await ask(question(model, "off"));
     const { call, end } = first;
@@ -74,7 +74,7 @@ export async function testModel(model: Model, config: Config, clock: Clock): Pro
 interface Answer {
   readonly end: End;
   readonly text: string;
-  /** The call that it was told to make. */
+  /** The call that the question asks for. */
   readonly call: ToolCall | undefined;
   readonly thought: boolean;
   readonly firstTokenMs: number | null;
@@ -101,7 +101,7 @@ async function answerOf(
   throw new Error(`${model.id} ended its stream without an end event`);
 }
 
-/** Who has it as a model of theirs; else the first agent. */
+/** Returns an agent that lists the model among its own; else the first agent. */
 function agentOf({ id }: Model, { agents: { list } }: Config): AgentConfig | undefined {
   return list.find(({ model }) => model.primary === id || model.fallbacks.includes(id)) ?? list[0];
 }
@@ -114,7 +114,7 @@ function mayUseTools(agent: AgentConfig, { id }: Model, { tools }: Config): bool
   );
 }
 
-/** The script line is for the rehearsal; other models are told the same in words. */
+/** The script line is for the rehearsal model; other models read the same request in words. */
 function question({ id, maxTokens }: Model, thinking: ThinkingLevel): ModelRequest {
   const order = `Call the tool "${toolName}" once with {"word":"${word}"}. When it has answered, say the word of its answer and nothing else.`;
   const script = id.startsWith("rehearsal/") ? `!tool ${toolName} {"word":"${word}"}` : order;

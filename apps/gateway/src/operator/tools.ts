@@ -1,5 +1,5 @@
-// Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a
-// decision, deciding.
+// Serves tools and approvals over the control plane: lists the tools that a session may use and why not the
+// rest, lists the waiting approvals, and decides one.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import { type Approval, askedByLines, listedTools } from "@parley/runner";
 import type { StorePorts } from "./ports.ts";

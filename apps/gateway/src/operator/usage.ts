@@ -1,4 +1,5 @@
-// `usage`: what was used, summed by session, agent, channel, person, model or day, and how much of the caps is left.
+// Implements `usage`: sums usage by session, agent, channel, person, model or day, with what is left of the
+// spending limits.
 import { recentDays, type MethodParams, type MethodResult } from "@parley/protocol";
 import {
   resetIn,

@@ -1,6 +1,6 @@
-// Reads pressed buttons: finds their meaning, counts each once, and ends the waiting that the platform shows.
-// A press is claimed in a cell under its own id, so a redelivered one is still the first. It is acknowledged
-// to the platform only once it is durable (I1).
+// Reads pressed buttons: finds their meaning, counts each once, and ends the platform's waiting indicator. A
+// press is claimed in a cell under its own id, so a redelivered one is still the first. It is acknowledged to
+// the platform only once it is durable (I1).
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import {

@@ -1,12 +1,12 @@
-// Recognises chat commands. A command is the whole message; the table of commands says which names there are
-// and where each acts.
+// Recognises chat commands. A command is the whole message; the table of commands lists the names and where
+// each one acts.
 import { directiveCommand, directiveNames } from "@parley/runner";
 import { carriedMessage, commandIn, type Carries, type ChatCommand } from "../commands/chat-command.ts";
 import { chatCommands } from "../commands/table.ts";
 
 export interface Command {
   readonly name: string;
-  /** What stands after the name, trimmed. */
+  /** The text after the name, trimmed. */
   readonly args: string;
   /** Of /new: the model that its first word names. */
   readonly model?: string;
@@ -16,14 +16,14 @@ export interface Command {
 const byName: ReadonlyMap<string, ChatCommand> = new Map(
   chatCommands.map((command) => [command.name, command]),
 );
-/** Other names, with what they stand for. */
+/** Maps aliases to their commands. */
 const byAlias: ReadonlyMap<string, Command> = new Map(
   chatCommands.flatMap(({ name, place, aliases = {} }) =>
     Object.entries(aliases).map(([alias, args]): [string, Command] => [alias, { name, args, place }]),
   ),
 );
 
-/** Null for anything that is no known command: such text goes to the agent as it is. */
+/** Null for anything but a known command: such text goes to the agent as it is. */
 export function parseCommand(text: string): Command | null {
   const given = commandIn(text);
   if (given === null) return null;
@@ -31,7 +31,7 @@ export function parseCommand(text: string): Command | null {
   if (directive !== null) return { ...directive, place: "in-lane" };
   const found = byName.get(given.name);
   if (found === undefined) return byAlias.get(given.name) ?? null;
-  // What only begins like a directive is a message that holds one.
+  // Text that only begins like a directive is a message that contains one.
   return found.place === "in-lane" && found.isDirective ? null : { ...given, place: found.place };
 }
 
@@ -40,7 +40,7 @@ export function knownCommands(): readonly string[] {
   return [...new Set([...byName.keys(), ...byAlias.keys(), ...directiveNames])];
 }
 
-/** These only tell something, to whoever asked. */
+/** Commands that only report something to the person who asked. */
 export const tellingCommands: readonly string[] = chatCommands
   .filter(({ onlyTells }) => onlyTells)
   .map(({ name }) => name);
@@ -49,7 +49,7 @@ export function isForOwners(name: string): boolean {
   return byName.get(name)?.ownersOnly === true;
 }
 
-/** /new with the model that its first word names, if it names one: `find` knows which words do. */
+/** Splits off the model that the first word of /new names, if `find` knows it as one. */
 export function withModel(command: Command, find: (word: string) => string | null): Command {
   const [word = ""] = carriedBy(command) === "message" ? command.args.split(/\s/, 1) : [];
   const model = word === "" ? null : find(word);

@@ -1,6 +1,6 @@
 // Proxies parts that are built from the config: each call reaches the part of the current config, although
-// holders got it once. Work that began with an old config ends with it, so a turn never sees half of a
-// change.
+// its users got the proxy once. Work that began with an old config ends with it, so a turn never sees half of
+// a change.
 
 /**
  * Stands for the object that `now` returns at each use. Its functions must not need `this`; our factories'

@@ -1,5 +1,5 @@
 // Reads the config again on request or when its files change. A config with an error is refused whole, with
-// the line of the error, and the last good one stays in force; the next good file clears the trouble (I10).
+// the line of the error, and the last good one stays in force; the next good file clears the error (I10).
 import { readFile } from "node:fs/promises";
 import {
   changedKeys,
@@ -69,7 +69,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
 
   const restartNeeded = (): readonly string[] => restartKeys(changedKeys(loaded.config, current));
 
-  /** A file that an editor is just writing is empty for a moment: that must not turn everything off. */
+  /** An editor may leave a file empty for a moment while it writes: that must not turn everything off. */
   async function read(): Promise<LoadedConfig> {
     const seen: string[] = [path];
     try {
@@ -91,7 +91,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
         ]);
       return fresh;
     } finally {
-      // Watches the files of a refused config too, because mending one of them mends the config.
+      // Watches the files of a refused config too, because correcting one of them corrects the config.
       watcher.watch(seen);
     }
   }
@@ -134,7 +134,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
   function refused(cause: string, error: unknown): Reloaded {
     const told = problemsOf(error, path);
     counts = { ...counts, refused: counts.refused + 1 };
-    // The same trouble seen again is not logged again.
+    // A repeated error is not logged again.
     if (told.join("\n") !== problems.join("\n"))
       log.error(
         { cause, problems: told, ...(isFault(error) ? {} : { error }) },

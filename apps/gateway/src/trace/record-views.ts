@@ -1,5 +1,5 @@
-// Rows and deliveries as operators are shown them: what the durable records hold, read with care, because a
-// record may be of another version or of an event that nobody could read.
+// Converts rows and deliveries into the protocol's views for operators. It parses stored records with care,
+// because one may come from another version or from an event that was unreadable.
 import {
   isFault,
   wordsOf,
@@ -14,7 +14,7 @@ import {
 } from "@parley/protocol";
 import type { DeliveryView, PartView, RowView } from "@parley/store";
 
-/** Enough to recognise a message by. */
+/** Enough text to recognise a message by. */
 const excerptChars = 200;
 
 export function shownRow(row: RowView): RowStory {
@@ -35,7 +35,7 @@ export function shownRow(row: RowView): RowStory {
   };
 }
 
-/** Null for a refused row, whose words were not kept, and for one that this version cannot read. */
+/** Null for a refused row, whose text was not stored, and for one that this version cannot read. */
 export function inboundOf(row: Pick<RowView, "payload">): Inbound | null {
   return readable(() => parseRowPayload(row.payload).inbound);
 }
@@ -99,7 +99,7 @@ function readable<T>(read: () => T): T | null {
   try {
     return read();
   } catch (error) {
-    // What cannot be read is shown as that, so that the rest of the story is still told.
+    // An unreadable record shows as such, so that the rest of the story is still there.
     if (isFault(error, "invalid")) return null;
     throw error;
   }

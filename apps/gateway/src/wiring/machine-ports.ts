@@ -1,4 +1,5 @@
-// What the tools work with on this machine: the folders that they may not enter, the environment that commands get, the commands that run, the config file.
+// Builds the tools' ports on this machine: the folders that they may not enter, the environment of commands,
+// the running commands, the config file.
 import { homedir } from "node:os";
 import type { Config, ConfigEditor } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
@@ -21,7 +22,7 @@ import {
 export interface ToolPortsWiring {
   readonly config: Pick<Config, "store">;
   readonly home: string;
-  /** The lock proves the process before this one in it dead, and no other. */
+  /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
   readonly place: Pick<NodePlace, "name">;
   readonly bus: Bus;
   readonly mediaPath: string;
@@ -30,7 +31,7 @@ export interface ToolPortsWiring {
   readonly ids: Ids;
   readonly log: Log;
   readonly desk: ConfigEditor;
-  /** Keys in force that only the next start takes up. */
+  /** Returns the changed keys that need a restart. */
   readonly restartNeeded: () => readonly string[];
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
@@ -39,17 +40,21 @@ export interface ToolPortsWiring {
 export interface WiredToolPorts extends ToolPorts {
   readonly exec: NonNullable<ToolPorts["exec"]>;
   readonly chatRestart: ChatRestart;
-  /** Ends all commands of this process; their sessions are told after the next start. */
+  /** Ends all commands of this process; the next start tells their sessions. */
   end(): Promise<void>;
 }
 
-/** Ends what the process before this one left running, and tells who asked for a restart. Call it with the place's lock only. */
+/**
+ * Ends the commands that the previous process left running, and tells the chats that asked for a restart.
+ * Call it only while the node's lock is taken.
+ */
 export async function wireToolPorts(
   wiring: ToolPortsWiring,
   { cells, inbox, outbox }: Pick<Store, "cells" | "inbox" | "outbox">,
 ): Promise<WiredToolPorts> {
   const { config, home, place, bus, clock, ids, log } = wiring;
-  // A database file has one process, whatever its machine is called today. Nodes may share a home: what runs in another place is not ours to end.
+  // A database file has one process, whatever its machine is called today. Nodes may share a home, so
+  // commands of another node must go on.
   const node = config.store.driver === "sqlite" ? "local" : `${place.name}:${home}`;
   const lines = log.child({ part: "commands" });
   let ending = false;
@@ -60,7 +65,7 @@ export async function wireToolPorts(
     ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines })
     : own;
   const origins = fileOrigins({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
-  // Those commands are over: `openCommands` has ended them.
+  // `openCommands` has ended those commands.
   await origins.endLeftovers([home]);
   const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
   await settings.restarted();
@@ -77,7 +82,7 @@ export async function wireToolPorts(
   };
 }
 
-/** To look at without a daemon: nothing can be started. */
+/** Builds ports for looking without a daemon: they start nothing. */
 export function idleToolPorts(
   wiring: Pick<ToolPortsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
   { cells }: Pick<Store, "cells">,

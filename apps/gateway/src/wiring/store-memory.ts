@@ -1,5 +1,6 @@
-// What the home remembers of its store: the identity, outside of the store itself. So a store that was removed, emptied or exchanged is noticed
-// at the next start, instead of a silent beginning anew with everything that was acknowledged gone (I1).
+// Stores the identity of the home's store outside of the store. So the next start notices when somebody
+// removed, emptied or exchanged the store, and does not silently begin anew with every acknowledged message
+// gone (I1).
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
@@ -15,7 +16,10 @@ function memoryFile(home: string): string {
   return join(home, "store.json");
 }
 
-/** Empty: this home has had no store of this kind, or one of before stores were remembered. Throws Fault("invalid") where nobody can tell. */
+/**
+ * Empty where this home never had a store of this kind, or only one that predates this record. Throws
+ * Fault("invalid") when the record cannot be read.
+ */
 export function rememberedStore(home: string, driver: Driver): { readonly expected?: ExpectedStore } {
   const identity = read(home)[driver];
   if (identity === undefined) return {};
@@ -34,7 +38,7 @@ export function rememberStore(home: string, driver: Driver, identity: string): v
   write(home, { ...before, [driver]: identity });
 }
 
-/** Whatever store is there at the next start is taken. */
+/** Makes the next start accept whichever store it finds. */
 export function forgetStore(home: string, driver: Driver): void {
   const before = read(home);
   if (before[driver] === undefined) return;

@@ -1,4 +1,5 @@
-// Where messages are kept and who carries hints between processes, by the config: state.db and nobody, or Redis and BullMQ.
+// Opens the store and the bus between processes that the config names: state.db without a bus, or Redis with
+// BullMQ.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config, RedisConfig } from "@parley/config";
@@ -19,9 +20,12 @@ export interface StoreWiring {
   readonly config: Pick<Config, "store">;
   readonly home: string;
   readonly bootId: string;
-  /** The daemon, which has the home's lock. An operator's look changes neither leases nor boot history. */
+  /**
+   * True for the daemon, which has the home's lock. An operator's look changes neither leases nor boot
+   * history.
+   */
   readonly exclusive: boolean;
-  /** Name of this process among others of one store; absent for an operator's look. */
+  /** Name of this process among those of one store; absent for an operator's look. */
   readonly node?: string;
   readonly onFatal: () => void;
   readonly clock: Clock;
@@ -29,13 +33,13 @@ export interface StoreWiring {
 }
 
 export interface WiredStore extends Store {
-  /** The file of the database; null where there is none, because another server keeps the data. */
+  /** The database file; null where a server keeps the data. */
   readonly file: string | null;
-  /** The boot before this one did not close the file, which passed a quick check since. */
+  /** True when the previous boot did not close the file, which has passed a quick check since. */
   readonly unclean: boolean;
-  /** Of this home; newest first, at most 50. */
+  /** Boots of this home; newest first, at most 50. */
   bootHistory(): Promise<readonly Boot[]>;
-  /** Ends leases of processes that are gone; a store of one process does that by itself. */
+  /** Frees leases of dead processes; a store of one process does that by itself. */
   freeLeases(of: DeadLeases): Promise<number>;
 }
 
@@ -69,7 +73,8 @@ export async function wireStore({
   if (redis === undefined) throw new Fault("invalid", "store.redis.url is missing");
   const { keyPrefix, acceptDataLoss } = redis;
   const { bootId, log } = ports;
-  // Redis' own time counts, one for all nodes. A failed call is told to its caller: nothing here is ever fatal.
+  // Redis' own time counts, one for all nodes. A failed call rejects to its caller and never ends the
+  // process.
   const store = known(
     await redisStore({
       ...(await addressOf(redis)),
@@ -85,7 +90,7 @@ export async function wireStore({
   return { ...store, file, unclean: false };
 }
 
-/** Nobody works on a copy that is not finished. */
+/** Refuses a copy that `parley migrate` did not finish. */
 async function refuseHalf(store: Store, driver: string): Promise<void> {
   if ((await store.cells.get(moveCell)) === null) return;
   await store.close();
@@ -95,7 +100,7 @@ async function refuseHalf(store: Store, driver: string): Promise<void> {
   );
 }
 
-/** `pools`: those whose work this process does. */
+/** `pools`: those that this process works on. */
 export async function wireWorkNotifier(
   { store: { redis, driver } }: Pick<Config, "store">,
   {
@@ -116,7 +121,10 @@ export async function wireWorkNotifier(
   });
 }
 
-/** For `parley migrate`: the address of the Redis in the config, whichever driver is in force. Throws Fault("invalid") where there is none. */
+/**
+ * Returns the address of the config's Redis for `parley migrate`, whichever driver is in force. Throws
+ * Fault("invalid") where there is none.
+ */
 export async function redisOf({
   store: { redis },
 }: Pick<Config, "store">): Promise<RedisAddress & Pick<RedisConfig, "keyPrefix" | "acceptDataLoss">> {
@@ -128,12 +136,12 @@ export async function redisOf({
   return { ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, acceptDataLoss: redis.acceptDataLoss };
 }
 
-/** An operator's look at that Redis, whichever driver is in force. */
+/** Opens that Redis for an operator's look, whichever driver is in force. */
 export async function lookIntoRedis(config: Pick<Config, "store">, bootId: string, log: Log): Promise<Store> {
   return redisStore({ ...(await redisOf(config)), bootId, log });
 }
 
-/** Where one process has the store to itself there is nobody to talk to. */
+/** A process that has the store to itself has no other nodes to talk to. */
 export async function wireBus(
   { store: { redis, driver } }: Pick<Config, "store">,
   ids: Ids,

@@ -1,6 +1,6 @@
-// Stands in for a channel that is not opened: nothing is received, nothing is sent. One wrong token so keeps
-// no other account from starting: its account shows as down, with the reason, and what is to be sent waits
-// until the config is right. Without a daemon it says what is known of each account's platform.
+// Stands in for a channel that is not opened: it receives and sends nothing. So a wrong token stops only its
+// own account, which shows as down with the reason, and its messages wait until the config is right. Without
+// a daemon it reports the known facts of each account's platform.
 import type { Channel } from "@parley/channels";
 import { Fault } from "@parley/protocol";
 

@@ -1,4 +1,5 @@
-// The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
+// Chooses concrete drivers, and is the only file that names them: config in, ports out. Its factories load
+// heavy SDKs when they are called.
 import { homedir, platform } from "node:os";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -56,7 +57,7 @@ export interface WiringPorts {
   readonly config: Config;
   readonly store: Store;
   readonly hub: Hub;
-  /** Where files of deliveries lie, named by their content. */
+  /** The folder of deliveries' files, named by their content. */
   readonly mediaFolder: string;
   readonly moved: Pick<MigratedChats, "learn">;
   readonly clock: Clock;
@@ -67,16 +68,22 @@ export interface WiringPorts {
 export const webAccount = "default";
 
 export interface Wired {
-  /** By `<channel>:<account>`. */
+  /** Keyed by `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly web: WebChannel;
-  /** Of Telegram accounts in webhook mode, by account. */
+  /** Handlers of Telegram accounts in webhook mode, by account. */
   readonly webhooks: ReadonlyMap<string, WebhookHandler>;
-  /** A channel that was stopped cannot start again: this puts a new one in its place, or none where this config, or the last one, has no such account. */
+  /**
+   * Replaces a channel, because a stopped one cannot start again. Null where this config, or the last one,
+   * has no such account.
+   */
   renew(account: string, config?: Config): Promise<Channel | null>;
 }
 
-/** What each account's channel is made from, to compare: while it stays the same the channel may stay. Holds secrets. */
+/**
+ * Returns the settings behind each account's channel, so that a reload can keep unchanged channels. Contains
+ * secrets.
+ */
 export function connections({ channels }: Config): ReadonlyMap<string, string> {
   const telegram = Object.entries(channels.telegram).map(
     ([account, { botToken, apiRoot, proxy, webhook }]): [string, unknown] => [
@@ -136,7 +143,7 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
   return { channels, web, webhooks, renew };
 }
 
-/** Every account's channel, by `<channel>:<account>`, with what is known of it unopened: nothing is received or sent. */
+/** Returns every account's channel, by `<channel>:<account>`, unopened: it receives and sends nothing. */
 export function unopenedChannels({ channels }: Config): ReadonlyMap<string, Channel> {
   const cause = new Fault("unavailable", "no gateway is running");
   const made = (
@@ -240,7 +247,7 @@ export function wireModels(
   });
 }
 
-/** Throws Fault("invalid") when voice messages are to be transcribed by a provider that nothing is known about. */
+/** Throws Fault("invalid") when the provider that shall transcribe voice messages is unknown. */
 export function wireMedia(config: Config, folder: string, clock: Clock): MediaHandling {
   const model = config.messages.audio.transcribe;
   const transcribe =
@@ -277,7 +284,7 @@ function providersOf(config: Config): ModelsOptions["providers"] {
   );
 }
 
-/** The tools of this build. The rehearsal's are there to try it with, so they come with the rehearsal model only. */
+/** Returns the tools of this build. The rehearsal tools come with the rehearsal model only. */
 export function wireTools(config: Config, clock: Clock, path: string): readonly Tool[] {
   return config.tools.rehearsal ? rehearsalTools(clock, path) : [];
 }
@@ -300,7 +307,7 @@ export function wireSkills(
   });
 }
 
-/** Most often that a page is handed a longer text; rendering more often would cost more than anyone can read. */
+/** Limits how often a page gets a longer text; nobody reads faster than this. */
 const showEveryMs = 80;
 
 export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">): ShowProgress {
@@ -313,7 +320,7 @@ export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">)
       timer = null;
       if (latest === null || !hub.isFollowed(conversation)) return;
       shownAtMs = clock.mono();
-      // A program puts what it is shown together itself: it is given the text as it grows.
+      // A program assembles the text itself, so it gets the text as it grows.
       const shown = isForProgram(conversation) ? { text: latest.markdown } : shownOnPage(latest.markdown);
       hub.show(conversation, "chat.delta", { turn: latest.turn, ...shown });
       latest = null;
@@ -336,7 +343,7 @@ export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">)
   };
 }
 
-/** While it grows nobody reads more of it than this, and all of it is rendered anew each time. */
+/** Limits the text that a growing answer shows, because each change renders all of it. */
 const shownChars = 30_000;
 
 function shownOnPage(markdown: string): { readonly text: string; readonly html: string } {
@@ -348,7 +355,7 @@ function isForProgram(conversation: string): boolean {
   return isProgram(parseConversationKey(conversation));
 }
 
-/** The state folder is hidden under every name that a model may have learnt for it. */
+/** Hides the state folder under every name that a model may have learnt for it. */
 export function wireRedaction(config: Config, home: string, tokens: readonly string[]): Redaction {
   const userHome = homedir();
   const spellings = (path: string): string[] => [
