@@ -1,4 +1,5 @@
-// Answers over HTTP for the fake platforms: listening, JSON, and answers that go wrong on purpose.
+// Answers HTTP requests for the fake platforms: it listens, sends JSON, and fails on purpose where a rule
+// says so.
 import type { Server, ServerResponse } from "node:http";
 import { type Clock, sleep } from "@parley/protocol";
 import type { Trouble } from "./faults.ts";
@@ -15,7 +16,7 @@ export function writeJson(outgoing: ServerResponse, status: number, body: unknow
   outgoing.end(JSON.stringify(body));
 }
 
-/** Whether this trouble leaves nothing of the true answer, so that the server need not have acted. */
+/** Whether this fault leaves nothing of the true answer, so that the server need not have acted. */
 export function replacesAnswer(trouble: Trouble): boolean {
   return trouble.kind === "reset" || trouble.kind === "hang" || trouble.kind === "answer";
 }

@@ -1,6 +1,6 @@
-// Ends the processes that tests start and leave behind: redis-server, a browser, a daemon. It hears of every
-// child from Node itself, so that no helper has to think of it. A watcher process is told their ids; it ends
-// them when the pipe to the test worker breaks, which happens however the worker dies.
+// Ends the processes that tests start and leave behind: redis-server, a browser, a daemon. Node itself
+// reports every child, so that no helper has to think of it. A watcher process gets their ids and ends them
+// when the pipe to the test worker breaks, which happens however the worker dies.
 import { type ChildProcess, spawn } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
 import type { Writable } from "node:stream";
@@ -22,13 +22,13 @@ for pid in $pids; do kill -s KILL -- "-$pid"; kill -s KILL "$pid"; done 2>/dev/n
 `;
 
 export interface ChildWatch {
-  /** Whoever was started since the watch began and has not ended, with its group. */
+  /** Children that were started since the watch began and still run, with their groups. */
   running(): readonly number[];
   /** Kills them. */
   endAll(): void;
 }
 
-/** One watch serves a worker, whichever of its modules are loaded anew for each file. */
+/** One watch serves a worker, although vitest loads its modules anew for each file. */
 const place = Symbol.for("parley.child-watch");
 
 export function childWatch(): ChildWatch {
@@ -49,7 +49,7 @@ function watch(): ChildWatch {
       });
       isStarting = false;
       child.unref();
-      // A watcher that somebody killed is missed by nobody but the next one to die: the tests go on.
+      // The tests go on without the watcher: only processes of a killed worker would stay behind.
       child.on("error", () => {});
       pipe = child.stdin.on("error", () => {});
       (pipe as Writable & { unref?(): void }).unref?.();

@@ -1,5 +1,6 @@
-// Time and chance for tests: a clock that moves only when told to, and ids that repeat under the same seed.
-// Both stand in for the ports of protocol, so that no test waits and every failure can be replayed.
+// Replaces time and chance in tests: a clock that moves only when a test moves it, and ids that repeat under
+// the same seed. Both stand in for the ports of protocol, so that no test waits and every failure can be
+// replayed.
 import type { Clock, Ids } from "@parley/protocol";
 
 export interface VirtualClock extends Clock {
@@ -90,8 +91,8 @@ export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
 }
 
 /**
- * Ids that are the same for the same seed, in the order they are asked for. `uuid` has the form of a version
- * 4 UUID.
+ * Makes ids that repeat under the same seed, in the order of the calls. `uuid` has the form of a version 4
+ * UUID.
  */
 export function seededIds(seed: number): Ids {
   const chance = seededChance(seed);

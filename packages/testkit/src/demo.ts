@@ -1,5 +1,6 @@
-// `npm run demo`: a fake Telegram, a fake model server and the real daemon, and a conversation between them
-// in the terminal. Offline; everything lives in a temporary folder and on free ports, and is gone at the end.
+// Runs `npm run demo`: a fake Telegram, a fake model server and the real daemon, and a conversation between
+// them in the terminal. It needs no network; everything lives in a temporary folder and on free ports and is
+// gone at the end.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Trouble on demand: rules that break chosen calls in chosen ways, before or after the server has acted.
-// "Act, then reset" is the ambiguous send; "reset before acting" is the one that certainly did not happen.
+// Injects faults: rules that break chosen calls in chosen ways, before or after the server has acted. "Act,
+// then reset" is the ambiguous send; "reset before acting" is the one that certainly did not happen.
 
 export type Trouble =
   /** The connection is reset without an answer. */

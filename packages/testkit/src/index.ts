@@ -1,5 +1,4 @@
-// Counterparts for tests: fake platforms and model servers, time and chance under control. Never a dependency
-// of the product.
+// Exports fakes for tests: platforms and model servers, time and chance. The product never depends on it.
 export * from "./clock.ts";
 export { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
 export * from "./programs.ts";

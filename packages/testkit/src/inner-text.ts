@@ -1,6 +1,6 @@
-// Lists what models write that is not for people, in the spellings that have been seen or could be, and what
-// people are told about such things. The parser and every surface share it: nothing of `hidden` may be shown,
-// nothing of `shown` may be missing.
+// Lists texts of models that are not for people, in the spellings that were seen or could be, with what
+// people see instead. The parser's tests and those of every surface share it: no part of `hidden` may show,
+// no part of `shown` may be missing.
 
 /** Stands in every thought of the corpus. */
 export const innerMark = "s3cret plan";
@@ -81,7 +81,7 @@ export const innerTags: readonly (readonly [string, string])[] = [
   ["<system-reminder>", "</system-reminder>"],
 ];
 
-/** Wrappers and template tokens: taken off, and what they hold is the answer. `$` stands for it. */
+/** Wrappers and template tokens that the parser removes around the answer, which `$` stands for. */
 export const wrappings: readonly string[] = [
   "<final>$</final>",
   "<answer>$</answer>",

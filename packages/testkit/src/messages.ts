@@ -1,4 +1,5 @@
-// Messages for the tests beside it: what a platform's driver would hand over, as short as it can be said.
+// Makes messages for the tests beside it, as a platform's driver would deliver them, with as few fields as
+// possible.
 import type { Inbound } from "@parley/protocol";
 
 export interface Said extends Partial<Omit<Inbound, "address" | "sender">> {

@@ -1,5 +1,5 @@
-// Bugs planted on purpose, one at a time, in a copy of a package: the suite named with each must fail, or it
-// could never have noticed that bug.
+// Plants known bugs, one at a time, in a copy of a package: the suite named with each must fail, or it could
+// never have noticed that bug.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * What it is, the suite that must notice it (a part of its file's path), and what stands in `src/<file>` in
- * place of what.
+ * Names the bug, the suite that must notice it (a part of its file's path), and the replaced text of
+ * `src/<file>` with its replacement.
  */
 export type PlantedBug = readonly [bug: string, suite: string, file: string, from: string, to: string];
 
@@ -31,8 +31,8 @@ export interface CarryingPackage {
 }
 
 /**
- * `root`: of the package of the suites, with its `src`, `test` and `node_modules`. `env`: of the suites,
- * beside PARLEY_LONG. `carrier`: where the bugs go; default: the same package.
+ * `root`: the package of the suites, with its `src`, `test` and `node_modules`. `env`: the suites'
+ * environment, beside PARLEY_LONG. `carrier`: the package that gets the bugs; default: the same one.
  */
 export function plantedBugs(
   root: string,

@@ -1,5 +1,5 @@
-// A real redis-server for tests: on a Unix socket in a folder of its own, killed and started again at will.
-// With its append-only file it forgets nothing that it acknowledged; the folder goes when the server is
+// Runs a real redis-server for tests: on a Unix socket in a folder of its own, killed and started again at
+// will. With its append-only file it forgets nothing that it acknowledged; the folder goes when the server is
 // closed.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ export interface RedisServer {
   start(): Promise<void>;
   /** SIGSTOP, SIGCONT. */
   signal(name: NodeJS.Signals): void;
-  /** Sends one command in the words of redis-cli without spaces inside; resolves with the raw answer. */
+  /** Sends one command as redis-cli would, without spaces inside; resolves with the raw answer. */
   command(...words: readonly string[]): Promise<string>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Runs before each test file (vitest.config.ts): what the file leaves running is ended after it, also when it
-// failed.
+// Runs before each test file (vitest.config.ts) and ends the processes that the file leaves running, also
+// when it failed.
 import { afterAll } from "vitest";
 import { childWatch } from "./child-watch.ts";
 

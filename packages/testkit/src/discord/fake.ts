@@ -1,5 +1,5 @@
-// A strict Discord on the loopback: one object to play people, break calls and connections, and read what
-// people would see.
+// Runs a strict Discord on the loopback: tests play people, break calls and connections, and read what people
+// would see.
 import { type Clock, systemClock } from "@parley/protocol";
 import { type APIRole, type APIUser, ChannelType } from "discord-api-types/v10";
 import { faults } from "../faults.ts";
@@ -21,20 +21,20 @@ import type { Bot, Guild, Privileged } from "./model.ts";
 import { world } from "./world.ts";
 
 export interface FakeDiscordOptions {
-  /** Windows, deadlines and ids follow it; heartbeats never do, their clients have real sockets. */
+  /** Drives windows, deadlines and ids, but not heartbeats, because their clients have real sockets. */
   readonly clock?: Clock;
   readonly port?: number;
-  /** Accept any token as a new bot, as a program without configuration wants it. */
+  /** Accepts any token as a new bot, for programs without configuration. */
   readonly anyToken?: boolean;
   /** Discord's rate limits, on unless this says false: five messages in five seconds to a channel. */
   readonly rateLimits?: boolean;
   /** How long a nonce is remembered: 3 minutes; 0 as a server that does not know nonces. */
   readonly nonceWindowMs?: number;
-  /** 41,250 unless a test of heartbeats wants it faster. */
+  /** Milliseconds between heartbeats: 41,250 unless a test wants them faster. */
   readonly heartbeatMs?: number;
   /** How long a session can be resumed after its client went: 3 minutes. */
   readonly sessionLifeMs?: number;
-  /** Time between two identifies of one bot: 0 here, 5 seconds in life. */
+  /** Least time between two identifies of one bot: 0 here, 5 seconds on the real server. */
   readonly identifyEveryMs?: number;
   /** Limit of one file without boosts: 10 MiB. */
   readonly uploadBytes?: number;

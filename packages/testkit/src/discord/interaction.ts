@@ -1,5 +1,5 @@
-// One interaction: three seconds to answer, a token that lives for fifteen minutes. Both are read from the
-// clock, nothing ticks.
+// Tracks one interaction: three seconds to answer, and a token that lives for fifteen minutes. It reads both
+// from the clock and runs no timer.
 import type { Clock } from "@parley/protocol";
 import type { Interaction } from "./model.ts";
 

@@ -1,6 +1,6 @@
-// The fake Discord as a program: `node packages/testkit/src/discord/main.ts --port 8082 [--token <token> ...]
-// [--no-limits]`. Without --token it takes any token for a new bot. Its remote control is described in
-// control.ts.
+// Runs the fake Discord as a program: `node packages/testkit/src/discord/main.ts --port 8082 [--token <token>
+// ...] [--no-limits]`. Without --token it takes any token for a new bot. control.ts describes its remote
+// control.
 import { parseArgs } from "node:util";
 import { fakeDiscord } from "./fake.ts";
 

@@ -1,5 +1,5 @@
-// Ids as Discord makes them: 42 bits of milliseconds since 2015, 22 bits that count. Strings always, and
-// growing always: clients order messages and page through history by them.
+// Makes ids as Discord does: 42 bits of milliseconds since 2015, 22 bits that count. They are strings and
+// always grow, because clients order messages and page through history by them.
 import type { Clock } from "@parley/protocol";
 
 /** Discord's documentation, "Snowflakes": the first second of 2015. */

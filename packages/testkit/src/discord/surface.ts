@@ -1,5 +1,5 @@
-// The controls that a test has over the fake Discord: play people, break calls and connections, read what
-// people would see.
+// Defines a test's controls over the fake Discord: play people, break calls and connections, read what people
+// would see.
 import type { APIApplicationCommand, APIInteractionResponse } from "discord-api-types/v10";
 import type { FaultRule } from "../faults.ts";
 import type { GatewayControls } from "./gateway/controls.ts";

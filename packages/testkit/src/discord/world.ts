@@ -1,6 +1,6 @@
-// The state of the fake Discord: bots, people, guilds, channels, messages. Messages are kept as the API shows
-// them; what depends on who looks (reactions, content without the intent) is added by payloads.ts. Changes
-// are told to the gateway as notices.
+// Keeps the state of the fake Discord: bots, people, guilds, channels, messages. It stores messages as the
+// API shows them; payloads.ts adds what depends on the viewer (reactions, content without the intent). The
+// gateway gets each change as a notice.
 import type { Clock } from "@parley/protocol";
 import {
   type APIAttachment,

@@ -1,4 +1,4 @@
-// The event stream of Anthropic's Messages API: named events around content blocks, pings in between;
+// Writes the event stream of Anthropic's Messages API: named events around content blocks, pings in between;
 // `message_stop` ends it.
 import { halves, rawArgs, type ReadyStep, words } from "./script.ts";
 

@@ -1,6 +1,6 @@
-// Model servers of three vendors in one: OpenAI's chat completions and Responses, Anthropic's Messages. Real
-// HTTP on a loopback port, scripted step by step; without a script it says back what the person said. Every
-// request is kept whole.
+// Serves the model APIs of three vendors: OpenAI's chat completions and Responses, Anthropic's Messages. It
+// speaks real HTTP on a loopback port, scripted step by step; without a script it echoes the person. It
+// records every request whole.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "@parley/protocol";

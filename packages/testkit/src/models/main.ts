@@ -1,6 +1,6 @@
-// The fake model servers as a program: `node packages/testkit/src/models/main.ts --port 4010`. Prints its
-// address and runs until it is ended. POST /_control/script takes a JSON list of steps, GET
-// /_control/requests shows what came, POST /_control/reset forgets both.
+// Runs the fake model servers as a program: `node packages/testkit/src/models/main.ts --port 4010`. It prints
+// its address and runs until it is ended. POST /_control/script takes a JSON list of steps, GET
+// /_control/requests shows the requests, POST /_control/reset forgets both.
 import { parseArgs } from "node:util";
 import { fakeModels } from "./fake-models.ts";
 

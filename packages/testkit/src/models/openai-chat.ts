@@ -1,5 +1,5 @@
-// The event stream of OpenAI's chat completions, as the public API writes it: unnamed events, `[DONE]` at the
-// end.
+// Writes the event stream of OpenAI's chat completions, as the public API does: unnamed events, `[DONE]` at
+// the end.
 import { halves, rawArgs, type ReadyStep, words } from "./script.ts";
 
 const stops = { stop: "stop", length: "length", toolUse: "tool_calls", refusal: "content_filter" } as const;

@@ -1,4 +1,4 @@
-// The event stream of OpenAI's Responses API: named, numbered events around output items;
+// Writes the event stream of OpenAI's Responses API: named, numbered events around output items;
 // `response.completed` or `response.incomplete` ends it.
 import { halves, rawArgs, type ReadyStep, words } from "./script.ts";
 

@@ -1,4 +1,5 @@
-// A request as a fake model server received it, with what tests ask about read out of the three wire formats.
+// Represents a request as a fake model server received it, and reads the parts that tests ask about from the
+// three wire formats.
 
 export type ModelWire = "chat" | "responses" | "anthropic";
 

@@ -102,7 +102,7 @@ export function controlPages(
         writeJson(outgoing, 404, { error: `no control page ${incoming.method} ${url.pathname}` });
       else writeJson(outgoing, 200, answer);
     } catch (error) {
-      // A wrong order is the test's mistake: it gets the reason.
+      // An invalid request is the test's mistake, so the answer says why.
       writeJson(outgoing, 400, { error: String(error) });
     }
   };

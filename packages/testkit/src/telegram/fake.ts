@@ -1,5 +1,5 @@
-// A strict Telegram Bot API on the loopback: one object to play people, break calls and read what people
-// would see.
+// Runs a strict Telegram Bot API on the loopback: tests play people, break calls and read what people would
+// see.
 import { type Clock, systemClock } from "@parley/protocol";
 import { faults } from "../faults.ts";
 import { controlPages } from "./control.ts";
@@ -14,7 +14,7 @@ import { type Bot, type Chat, chatJson, world } from "./world.ts";
 export interface FakeTelegramOptions {
   readonly clock?: Clock;
   readonly port?: number;
-  /** Accept any well-formed token as a new bot, as a program without configuration wants it. */
+  /** Accepts any well-formed token as a new bot, for programs without configuration. */
   readonly anyToken?: boolean;
 }
 

@@ -1,6 +1,6 @@
-// The fake Telegram as a program: `node packages/testkit/src/telegram/main.ts --port 8081 [--token
-// <number>:<secret> ...]`. Without --token it takes any well-formed token for a new bot. Its remote control
-// is described in control.ts.
+// Runs the fake Telegram as a program: `node packages/testkit/src/telegram/main.ts --port 8081 [--token
+// <number>:<secret> ...]`. Without --token it takes any well-formed token for a new bot. control.ts describes
+// its remote control.
 import { parseArgs } from "node:util";
 import { fakeTelegram } from "./fake.ts";
 

@@ -13,7 +13,7 @@ export type Params = { readonly [name: string]: unknown };
 export interface ParamsCheck {
   /** Whether the Bot API has this method at all. */
   knows(method: string): boolean;
-  /** What is wrong, in words; empty when the call is well-formed. */
+  /** Lists the errors as text; empty when the call is well-formed. */
   problems(method: string, params: Params): readonly string[];
   /**
    * Form fields are text: parses those that the method wants as a number, a truth value, an object or a list.

@@ -1,4 +1,4 @@
-// One bot's updates, as getUpdates and webhooks see them: offsets confirm, one long poll at a time, an update
+// Keeps one bot's updates for getUpdates and webhooks: offsets confirm, one long poll at a time, an update
 // lives for 24 hours.
 import type { Clock, Timer } from "@parley/protocol";
 import { conflict } from "./refusal.ts";
@@ -35,7 +35,7 @@ export interface UpdateQueue {
   pending(): readonly Update[];
   /** Ids that left the queue because a later offset (or a webhook's 2xx) confirmed them, in order. */
   confirmed(): readonly number[];
-  /** Long polls that are held now. */
+  /** Number of long polls that wait now. */
   held(): number;
   onPush(listener: () => void): void;
 }

@@ -1,5 +1,5 @@
-// The HTTP face of the fake: /bot<token>/<method>, /file/bot<token>/<path> and /_control. Checks every call,
-// keeps a record, applies fault rules.
+// Serves the fake's HTTP: /bot<token>/<method>, /file/bot<token>/<path> and /_control. It checks every call,
+// keeps a record and applies fault rules.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerBadly, listen, replacesAnswer, writeJson } from "../answers.ts";

@@ -1,4 +1,4 @@
-// The controls that a test has over the fake Telegram: play people, break calls, read what people would see.
+// Defines a test's controls over the fake Telegram: play people, break calls, read what people would see.
 import type { FaultRule } from "../faults.ts";
 import type { Person } from "./person.ts";
 import type { Update, UpdateQueue } from "./queue.ts";

@@ -20,7 +20,7 @@ const textLimit = 4096;
 const captionLimit = 1024;
 const entityLimit = 100;
 
-/** Throws Refusal with the server's words. `what` decides the limit and the wording. */
+/** Throws Refusal with the server's text. `what` decides the limit and the wording. */
 export function shownText(raw: string, entities: readonly Entity[], what: "text" | "caption"): ShownText {
   const start = raw.length - raw.trimStart().length;
   const text = raw.trim();
@@ -58,8 +58,8 @@ function splitsPair(text: string, at: number): boolean {
 }
 
 /**
- * Bot API: entities may nest, not cross; pre and code hold nothing and lie in nothing but a block quote;
- * block quotes do not nest.
+ * Bot API: entities may nest but not cross; pre and code contain no entity and stand in none but a block
+ * quote; block quotes do not nest.
  */
 function checkNesting(entities: readonly Entity[]): void {
   for (const [index, a] of entities.entries()) {

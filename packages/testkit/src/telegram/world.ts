@@ -1,5 +1,5 @@
-// The state of the fake Telegram: bots, people, chats, messages and files. Messages are kept as the Bot API
-// shows them.
+// Keeps the state of the fake Telegram: bots, people, chats, messages and files. It stores messages as the
+// Bot API shows them.
 import type { Clock } from "@parley/protocol";
 import type { UploadedFile } from "./body.ts";
 import { type UpdateQueue, updateQueue } from "./queue.ts";
@@ -41,7 +41,7 @@ export interface Chat {
   /** By message id, then by who reacted. */
   readonly reactions: Map<number, Map<number, readonly unknown[]>>;
   readonly pinned: Set<number>;
-  /** Why the bot may not write here: the words after "Forbidden: ". */
+  /** Why the bot may not write here: the text after "Forbidden: ". */
   barred?: string;
   /** The bot is a member without the right to write. */
   muted?: boolean;

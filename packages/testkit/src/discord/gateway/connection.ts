@@ -1,4 +1,4 @@
-// One WebSocket of the gateway: frames out in order, the limits on what comes in, and how it ends.
+// Handles one WebSocket of the gateway: it sends frames in order, limits what comes in, and closes.
 import type { Clock } from "@parley/protocol";
 import {
   GatewayCloseCodes as Code,
@@ -19,16 +19,16 @@ export interface Connection {
   /** Whether the client came to the resume address. */
   readonly isAtResumeUrl: boolean;
   session: Session | null;
-  /** Swallows everything that should go out: the client sees a connection that fell silent. */
+  /** Drops every outgoing frame: to the client the connection fell silent. */
   isSilent: boolean;
   lastBeatMono: number;
   send(payload: GatewayReceivePayload): void;
-  /** Text as it is, for what no server would send. */
+  /** Sends text as it is, for frames that no real server sends. */
   sendText(text: string): void;
-  /** From now on each payload is compressed on its own. */
+  /** Compresses each payload on its own from now on. */
   packEach(): void;
   close(code: number, reason: string): void;
-  /** Ends the TCP connection without a word: the client sees 1006. */
+  /** Resets the TCP connection: the client sees 1006. */
   cut(): void;
 }
 
@@ -68,7 +68,7 @@ export function connection(options: ConnectionOptions): Connection {
       pack = packer("each");
     },
     close(code, reason) {
-      // After what was sent before it.
+      // After the frames that were sent before it.
       last = last.then(() => socket.close(code, reason));
     },
     cut: () => socket.terminate(),

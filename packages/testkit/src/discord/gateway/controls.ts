@@ -1,5 +1,5 @@
-// The controls that a test has over the gateway: end connections in every way, refuse resumes and identifies,
-// stop answering, and observe.
+// Gives a test control over the gateway: it ends connections in every way, refuses resumes and identifies,
+// stops answering, and observes.
 import type { Clock } from "@parley/protocol";
 import { GatewayOpcodes as Op } from "discord-api-types/v10";
 import type { Bot } from "../model.ts";
@@ -47,7 +47,7 @@ export interface GatewayControls {
   refuseResume(times: number | null, isResumable?: boolean): void;
   /** Answers the next identifies with op 9, or closes with a code. */
   refuseIdentify(times: number | null, closeCode?: number): void;
-  /** Stops (or takes up again) the acks of heartbeats: a zombie connection. */
+  /** Stops or resumes the acks of heartbeats: a zombie connection. */
   acks(areOn: boolean): void;
   /** The next connections get no HELLO. */
   withholdHello(times: number | null): void;
@@ -68,7 +68,7 @@ export interface GatewayControls {
   heal(): void;
 }
 
-/** Trouble that the protocol asks about at each step. */
+/** Faults that the protocol checks at each step. */
 export interface GatewayTrouble {
   acks: boolean;
   refusedResumes: number;

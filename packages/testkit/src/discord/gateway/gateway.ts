@@ -1,6 +1,6 @@
-// The gateway's protocol, version 10: hello, identify, resume, heartbeats, and every reason to close. A
-// client that breaks the rules is closed with the code that Discord's documentation names; what only a bug
-// can cause is also put on record.
+// Speaks the gateway's protocol, version 10: hello, identify, resume, heartbeats, and every reason to close.
+// It closes a client that breaks the rules with the code that Discord's documentation names, and records
+// mistakes that only a bug can cause.
 import { systemClock } from "@parley/protocol";
 import {
   GatewayCloseCodes as Code,
@@ -64,7 +64,7 @@ export function gateway(options: GatewayOptions): Gateway {
 function tell({ sessions }: GatewayState, { event, to, intents, body }: Notice): void {
   for (const session of sessions.values()) {
     if (!to.includes(session.bot) || (intents !== 0 && (intents & session.intents) === 0)) continue;
-    // A copy: the world's objects live on, an event is what was true then.
+    // A copy, because the world's objects change later and an event must not.
     dispatch(session, event, structuredClone(body(session.bot, session.intents)));
   }
 }
@@ -114,8 +114,8 @@ function serve(
 }
 
 /**
- * Closes a connection whose client stopped to beat. Real time when the clock is virtual: a socket is always
- * real.
+ * Closes a connection whose client stopped its heartbeats. It uses real time even under a virtual clock,
+ * because sockets are real.
  */
 function watchBeats(options: GatewayOptions, line: Connection): { cancel(): void } {
   const clock = systemClock();
@@ -128,7 +128,7 @@ function watchBeats(options: GatewayOptions, line: Connection): { cancel(): void
   return { cancel: () => timer.cancel() };
 }
 
-/** The client is gone. 1000 and 1001 end its session; anything else leaves it to be resumed for a while. */
+/** Handles a lost client. 1000 and 1001 end its session; after anything else it can resume for a while. */
 function leave(options: GatewayOptions, held: GatewayState, line: Connection, code: number): void {
   const { session } = line;
   if (session === null || session.connection !== line) return;

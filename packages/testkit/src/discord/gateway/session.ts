@@ -1,5 +1,5 @@
-// A gateway session: what one identified client was told, kept for a while after it went, so that it can
-// resume where it was.
+// Keeps a gateway session: the events of one identified client, stored for a while after it left, so that it
+// can resume.
 import {
   type GatewayDispatchPayload,
   GatewayOpcodes,
@@ -7,7 +7,7 @@ import {
 } from "discord-api-types/v10";
 import type { Bot } from "../model.ts";
 
-/** The connection of a session, as far as the session needs it. */
+/** The part of a connection that the session uses. */
 interface SessionLine {
   send(payload: GatewayReceivePayload): void;
   close(code: number, reason: string): void;

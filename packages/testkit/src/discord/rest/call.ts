@@ -1,4 +1,4 @@
-// One REST call: what a route gets to see, what it may answer, and what the record keeps of it.
+// Defines one REST call: what a route receives, what it may answer, and what the record keeps of it.
 import type { UploadedFile } from "../../telegram/body.ts";
 import type { Bot } from "../model.ts";
 import type { World } from "../world.ts";

@@ -1,4 +1,4 @@
-// Everything about places and people: who am I, channels, guilds, members, typing, pins.
+// Implements places and people: the bot's own user, channels, guilds, members, typing, pins.
 import { type APIMessage, ChannelType, MessageType } from "discord-api-types/v10";
 import { tellChannel, tellMessage, tellPins, tellTyping } from "../events.ts";
 import { applicationFlags, channelJson, guildJson, memberJson, messageJson } from "../payloads.ts";

@@ -1,4 +1,5 @@
-// Application commands: global and of one guild, overwritten in bulk or one by one, within Discord's limits.
+// Implements application commands: global and of one guild, overwritten in bulk or one by one, within
+// Discord's limits.
 import { type APIApplicationCommand, ApplicationCommandType as Kind } from "discord-api-types/v10";
 import type { Bot } from "../model.ts";
 import { Answer, type RouteCall, type Routes } from "./call.ts";

@@ -1,5 +1,5 @@
-// The rules of components that Discord's description leaves out: what fits into a row, ids that must differ,
-// what needs the new flag.
+// Checks the rules of components that Discord's description leaves out: the size of a row, ids that must
+// differ, and kinds that need the new flag.
 import { ComponentType as Type, MessageFlags } from "discord-api-types/v10";
 import { badField } from "./refusal.ts";
 

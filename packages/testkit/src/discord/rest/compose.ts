@@ -1,5 +1,5 @@
-// From the body of a create or an edit to a message as people see it: the rules for content, files,
-// components and mentions that Discord's API description leaves out, with the server's own codes.
+// Turns the body of a create or an edit into a message as people see it. It checks the rules for content,
+// files, components and mentions that Discord's API description leaves out, with the server's own codes.
 import {
   type APIAttachment,
   type APIMessage,

@@ -128,7 +128,7 @@ function flat(issue: z.$ZodIssue, body: unknown, under: readonly (string | numbe
   return [{ path, ...worded(issue, valueAt(body, path)) }];
 }
 
-/** The branch of a union that was meant: the one whose `type` fits, with the fewest problems. */
+/** Finds the branch of a union that the client meant: the one whose `type` fits, with the fewest problems. */
 function likeliest(branches: readonly (readonly z.$ZodIssue[])[]): readonly z.$ZodIssue[] | undefined {
   const meant = branches.filter(
     (issues) => !issues.some((issue) => issue.path.length === 1 && issue.path[0] === "type"),
@@ -144,7 +144,7 @@ function valueAt(body: unknown, path: readonly (string | number)[]): unknown {
   );
 }
 
-/** Discord's codes and words for what zod found. */
+/** Maps zod's issues to Discord's codes and messages. */
 function worded(issue: z.$ZodIssue, value: unknown): { readonly code: string; readonly message: string } {
   if (value === undefined) return { code: "BASE_TYPE_REQUIRED", message: "This field is required" };
   switch (issue.code) {

@@ -1,5 +1,5 @@
-// Answering interactions: the callback within its three seconds, then the original and follow-ups by token
-// for fifteen minutes.
+// Implements answers to interactions: the callback within its three seconds, then the original and follow-ups
+// by token for fifteen minutes.
 import {
   type APIInteractionResponse,
   type APIMessage,
@@ -91,7 +91,7 @@ export const interactionRoutes: Routes = {
   },
 };
 
-/** Throws the real server's refusals: late is unknown, twice is 40060. */
+/** Throws the real server's refusals: a late answer is unknown, a second one is 40060. */
 function answer(call: RouteCall): unknown {
   const { state, params } = call;
   const interaction = state.interactions.get(params["interaction"] ?? "");
@@ -209,7 +209,7 @@ function edit(call: RouteCall, interaction: Interaction, messageId: string): API
   const wasLoading = ((before.flags ?? 0) & MessageFlags.Loading) !== 0;
   const message: APIMessage = { ...before, flags: (before.flags ?? 0) & ~MessageFlags.Loading };
   const body = call.body as MessageBody;
-  // What a loading message becomes is no edit to the eye.
+  // People do not see the end of a loading message as an edit.
   const edited = replaceMessage(
     call,
     channel,

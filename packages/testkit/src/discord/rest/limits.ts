@@ -1,6 +1,6 @@
-// Rate limits: a bucket for each route and its main resource, 50 calls a second in all, and the ban for
-// 10,000 invalid requests. Figures of the buckets are what clients see in practice; Discord publishes only
-// the global ones.
+// Limits rates: a bucket for each route and its main resource, 50 calls a second in all, and the ban for
+// 10,000 invalid requests. The buckets' figures are those that clients observe; Discord publishes only the
+// global ones.
 import { createHash } from "node:crypto";
 import type { Clock } from "@parley/protocol";
 import type { Trouble } from "../../faults.ts";

@@ -1,5 +1,5 @@
-// Messages: create with its nonce, history, edit, delete. What a bot writes comes back to it over the
-// gateway, as in life.
+// Implements messages: create with its nonce, history, edit, delete. A bot's own messages come back to it
+// over the gateway, as on the real server.
 import { type APIMessage, GatewayDispatchEvents as Event, MessageFlags } from "discord-api-types/v10";
 import { tellChannel, tellDeleted, tellMessage } from "../events.ts";
 import { messageJson } from "../payloads.ts";

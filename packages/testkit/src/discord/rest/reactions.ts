@@ -1,4 +1,4 @@
-// Reactions: one emoji of one person counts once, twenty kinds to a message.
+// Implements reactions: one emoji of one person counts once, and a message takes twenty kinds.
 import type { APIEmoji } from "discord-api-types/v10";
 import { tellReaction, tellReactionsGone } from "../events.ts";
 import type { Channel } from "../model.ts";
@@ -69,7 +69,7 @@ function emojiKey(emoji: APIEmoji): string {
   return emoji.id ?? emoji.name ?? "";
 }
 
-/** Custom emoji are written `name:id`; anything else must hold a pictograph. */
+/** Custom emoji are written `name:id`; anything else must contain a pictograph. */
 function emojiOf({ params }: RouteCall): APIEmoji {
   const emoji = parsedEmoji(params["emoji"] ?? "");
   if (emoji === null) throw refuse("unknownEmoji");

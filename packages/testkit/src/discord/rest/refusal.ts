@@ -2,7 +2,7 @@
 // lists them.
 import type { Trouble } from "../../faults.ts";
 
-/** The tree of form errors, by field; a leaf holds `_errors`. */
+/** The tree of form errors, by field; the errors are under `_errors`. */
 export interface FormErrors {
   [field: string]: FormErrors | readonly { readonly code: string; readonly message: string }[];
 }

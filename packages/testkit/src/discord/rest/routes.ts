@@ -1,4 +1,4 @@
-// The table of routes, and which of them a path means.
+// Lists the routes, and finds the one that a path means.
 import type { Route, Routes } from "./call.ts";
 import { channelRoutes } from "./channels.ts";
 import { commandRoutes } from "./commands.ts";

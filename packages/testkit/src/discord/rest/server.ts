@@ -1,5 +1,5 @@
-// The HTTP face of the fake: /api/v10, the CDN's /attachments and /_control. Checks every call, keeps a
-// record, applies limits and faults.
+// Serves the fake's HTTP: /api/v10, the CDN's /attachments and /_control. It checks every call, keeps a
+// record, and applies limits and faults.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerBadly, listen, replacesAnswer, writeJson } from "../../answers.ts";
@@ -94,7 +94,7 @@ async function serveCall(
   const found = routeOf(method, path);
   const name = found === null || found === "method" ? `${method} ${path}` : found.name;
   const token = (incoming.headers.authorization ?? "").replace(/^Bot /, "");
-  // A body that cannot be read is refused below: the call is on record, and faults strike, all the same.
+  // A body that cannot be read is refused below, so that the call is still recorded and faults still apply.
   const body = await readRestBody(incoming).catch((error: unknown) => error);
   const read = body instanceof Error ? { json: undefined, files: [] } : (body as RestBody);
   const call: DiscordCall = {

@@ -1,4 +1,5 @@
-// Threads and forum posts: hung on a message, standing alone, or a post whose first message makes it.
+// Implements threads and forum posts: a thread on a message, one on its own, or a post with its first
+// message.
 import { type APIMessage, type APIUser, ChannelType, MessageFlags, MessageType } from "discord-api-types/v10";
 import { tellChannel, tellMessage } from "../events.ts";
 import { channelJson, messageJson } from "../payloads.ts";

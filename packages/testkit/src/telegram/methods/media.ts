@@ -1,5 +1,5 @@
-// Files, albums, polls and places out; files in. Sizes are those of the Bot API server that Telegram runs: 50
-// MB up, 10 MB a photo, 20 MB down.
+// Implements files, albums, polls and places, sent and fetched. Sizes are those of the Bot API server that
+// Telegram runs: 50 MB up, 10 MB a photo, 20 MB down.
 import { badRequest, Refusal } from "../refusal.ts";
 import { shownText } from "../text.ts";
 import { fileFor, type Method, type MethodCall, type Methods, post } from "./call.ts";

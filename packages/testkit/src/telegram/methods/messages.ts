@@ -1,4 +1,4 @@
-// Text out: sendMessage, the edits, deletion, forwarding of what people see.
+// Implements text messages: sendMessage, the edits, deletion, forwarding of what people see.
 import { badRequest } from "../refusal.ts";
 import { type Entity, shownText } from "../text.ts";
 import { chatFor, type Message } from "../world.ts";
