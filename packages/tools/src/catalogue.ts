@@ -1,5 +1,5 @@
-// Every tool there is, in the order in which people read about them. A tool is a file of tools/ and an entry
-// here; what is planned has its entry already and says so.
+// Lists every tool, in the order in which people read about them. A tool is a file of tools/ and an entry
+// here; a planned tool already has its entry, which says so.
 import { isUnavailable, type ToolContext, type ToolFactory } from "./context.ts";
 import type { Tool, ToolEffect } from "./tool.ts";
 import { applyPatch } from "./tools/apply-patch.ts";
@@ -33,9 +33,9 @@ export interface CatalogueEntry {
   readonly label: string;
   /** Its tools are also the group of that name: "group:fs". */
   readonly section: ToolSection;
-  /** `full` has every tool, so it stands nowhere. */
+  /** `full` has every tool, so no entry names it. */
   readonly profiles: readonly Exclude<ToolProfile, "full">[];
-  /** Of "group:parley": what is Parley's own, beyond files and commands. */
+  /** Tools of "group:parley": Parley's own, beyond files and commands. */
   readonly own: boolean;
   readonly effect: ToolEffect;
   readonly summary: string;
@@ -172,7 +172,7 @@ export interface MadeTools {
   readonly unavailable: readonly { readonly tool: string; readonly reason: string }[];
 }
 
-/** The tools that this place has; policy then takes away from them. In the catalogue's order. */
+/** Returns the tools that this place has, in the catalogue's order; policy then removes some of them. */
 export function makeTools(context: ToolContext): MadeTools {
   const tools: Tool[] = [];
   const unavailable: { readonly tool: string; readonly reason: string }[] = [];

@@ -12,15 +12,15 @@ import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { Tool, ToolScope } from "./tool.ts";
 
 export interface ToolContext {
-  /** All who may speak in this turn are owners. */
+  /** True when all who may speak in this turn are owners. */
   readonly owner: boolean;
-  /** Everybody whose words the turn follows: `telegram:42`. */
+  /** Everybody whose messages the turn follows: `telegram:42`. */
   readonly speakers?: readonly string[];
-  /** Where it is written down who wrote what enters prompts. Absent: nowhere. */
+  /** Stores who wrote the files that enter prompts. Absent: nothing is stored. */
   readonly origins?: Origins;
   /** Paths below the workspace that enter prompts because the config says so. */
   readonly promptPaths?: readonly string[];
-  /** The model sees pictures. */
+  /** True when the model sees pictures. */
   readonly vision: boolean;
   /** IANA name of the user's zone. */
   readonly timeZone: string;
@@ -29,9 +29,9 @@ export interface ToolContext {
   readonly files: WorkspaceFiles;
   readonly sandbox: Sandbox;
   readonly clock: Clock;
-  /** What the loop lets one result say, in UTF-8 bytes: pages and excerpts fit into it. Default 8,192. */
+  /** Limits one result, in UTF-8 bytes: pages and excerpts fit into it. Default 8,192. */
   readonly resultBytes?: number;
-  /** Absent: no commands here. */
+  /** Absent: the agent has no commands here. */
   readonly exec?: ExecPorts;
   readonly pictures?: Pictures;
   readonly status?: SessionStatus;
@@ -42,29 +42,29 @@ export interface ToolContext {
 export interface ExecPorts {
   readonly commands: Commands;
   readonly policy: ExecPolicy;
-  /** The gateway's own environment; only harmless names of it reach a command. */
+  /** The gateway's own environment, of which only harmless names reach a command. */
   readonly host: CommandEnv;
-  /** What this turn's skills need. */
+  /** The variables that this turn's skills need. */
   readonly turnEnv?: (scope: ToolScope) => CommandEnv;
   /**
-   * The last look, right before the start: true when a person approved exactly this action for this call.
-   * Absent: nobody can be asked, so only what the policy lets run without asking runs.
+   * Checks one last time, right before the start: true when a person approved exactly this action for this
+   * call. Absent: nobody can approve, so only what the policy lets run without asking runs.
    */
   readonly approved?: (action: ExecAction, hash: string, scope: ToolScope) => Promise<boolean>;
   readonly timeoutSeconds: number;
 }
 
-/** Where pictures for the model are kept: bytes never enter the transcript. */
+/** Stores pictures for the model, because bytes never enter the transcript. */
 interface Pictures {
   /** Returns the path under the media folder. */
   keep(bytes: Uint8Array, extension: string): Promise<string>;
 }
 
 export interface SessionStatus {
-  /** What is known of the session, in the order in which it is shown; no secrets. */
+  /** Facts of the session, in the order in which they are shown; no secrets. */
   lines(scope: ToolScope): Promise<readonly { readonly name: string; readonly value: string }[]>;
   /**
-   * Sets the session's model, null for the agent's own. Says which is used from the next turn on. Throws
+   * Sets the session's model, null for the agent's own. Returns the model of the next turn. Throws
    * Fault("invalid") for an unknown one.
    */
   setModel(scope: ToolScope, model: string | null): Promise<string>;
@@ -82,25 +82,25 @@ export interface Plans {
   ): Promise<void>;
 }
 
-/** The config file and the daemon, as the owner's agent may handle them. */
+/** The config file and the daemon, as far as the owner's agent may use them. */
 export interface Settings {
   /**
-   * `value`: the file as written, with whatever secrets stand in it: it is compared, never shown. `shown`:
-   * the same without them.
+   * `value`: the file as written, with its secrets, to compare and never to show. `shown`: the file without
+   * them.
    */
   read(): Promise<{ readonly value: JsonObject; readonly shown: Json; readonly hash: string }>;
   /** The JSON Schema of one path ("messages.queue"); null when there is no such key. */
   schema(path: string): Promise<Json>;
   /**
-   * Validated, then written whole; `basedOn` must still be the file's hash. Throws Fault("invalid") with the
-   * problems, Fault("conflict").
+   * Validates, then writes the whole file; `basedOn` must still be the file's hash. Throws Fault("invalid")
+   * with the problems, Fault("conflict").
    */
   write(value: JsonObject, basedOn: string): Promise<{ readonly restart: boolean }>;
-  /** After this turn's answer is safe. */
+  /** Restarts once this turn's answer is stored. */
   restart(scope: ToolScope, reason: string): Promise<void>;
 }
 
-/** Why a tool is not there; told by `parley tools explain`. */
+/** Why a tool is not there, for `parley tools explain`. */
 export interface Unavailable {
   readonly unavailable: string;
 }

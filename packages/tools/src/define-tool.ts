@@ -1,6 +1,5 @@
-// Makes a tool from a zod schema: the same schema describes the arguments to the model and checks what the
-// model sent. Tools are made for every turn, so their schemas stand beside them, made once, and what is told
-// of a schema is worked out once.
+// Makes a tool from a zod schema: the same schema describes the arguments to the model and checks the model's
+// call. Tools are made for every turn, but their schemas and the schemas' descriptions only once.
 import { z } from "zod";
 import type { JsonObject } from "@parley/protocol";
 import type { ExecAction } from "./exec/exec-action.ts";
@@ -30,7 +29,7 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
         ? { ok: true, args: parsed.data }
         : { ok: false, reason: z.prettifyError(parsed.error) };
     },
-    // Both only ever see what `parse` let through.
+    // Both only ever get what `parse` accepted.
     ...(action === undefined
       ? {}
       : { action: (parsed: unknown, scope: ToolScope) => action(parsed as z.output<S>, scope) }),

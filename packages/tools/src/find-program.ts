@@ -1,5 +1,5 @@
-// Finds a program the way a shell does, once, so that what was checked is what runs whatever the folders of
-// the search path hold later.
+// Finds a program as a shell does, but once, so that the checked program runs even if the folders of the
+// search path change later.
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";

@@ -1,5 +1,5 @@
-// Runs something at most once with success: those who come meanwhile wait for it, those who come after a
-// failure try again.
+// Runs a function until it succeeds once: concurrent callers wait for it, and callers after a failure try
+// again.
 
 export function once<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;

@@ -1,6 +1,6 @@
-// Which tools a turn has. A chain of steps, each of which can only take away; in each, deny wins over allow.
-// Pure: everything that was taken away is explained by its step and rule, and an empty result says why before
-// a model is asked.
+// Decides which tools a turn has, by a chain of steps that can each only remove tools; in each, deny wins
+// over allow. A pure function: it explains each removed tool by step and rule, and says why a result is empty
+// before a model is asked.
 import { catalogue, type CatalogueEntry, type ToolProfile } from "./catalogue.ts";
 
 /**

@@ -1,5 +1,5 @@
-// A child process with everything it starts, as one group: what is stopped is stopped whole. What left its
-// group is known by a mark of ours.
+// Runs a child process with everything it starts as one group, so that a stop ends all of it. A mark in the
+// environment finds processes that left their group.
 import { readdir, readFile } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { type Clock, Fault } from "@parley/protocol";

@@ -1,8 +1,8 @@
-// The look at what a command left behind, once nothing of it runs any more. A look that fails is told too,
+// Inspects what a command left behind, once nothing of it runs any more. It also reports a failed inspection,
 // because then nobody knows what lies there.
 import type { Log } from "@parley/protocol";
 
-/** To be added to the command's output; "" for nothing. */
+/** Text for the command's output; "" for none. */
 export async function aftermath(
   after: (() => Promise<string>) | undefined,
   command: string,

@@ -1,4 +1,4 @@
-// A file that an action runs, as it was when the action was worked out.
+// Describes a file that an action runs, as it was when the action was resolved.
 
 export interface BoundFile {
   /** Below the workspace. */

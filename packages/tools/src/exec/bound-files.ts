@@ -1,6 +1,6 @@
-// Which files of the workspace a command runs, or hands to a program that runs what it is given, with their
-// content as it is now. Part of the action: a script that was changed after a person had read it, or after
-// "always", is another action.
+// Finds the files of the workspace that a command runs, or passes to a program that runs its input, with
+// their current content. They belong to the action: a script that was changed after a person had read it, or
+// after "always", is another action.
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { basename, matchesGlob } from "node:path";
@@ -21,7 +21,10 @@ export interface WhatRuns {
 }
 
 export interface WhatRunsRequest {
-  /** The commands, their programs found; null where that is not certain, then the words of `line` count. */
+  /**
+   * The commands with their programs found; null where that is not certain, and then the words of `line`
+   * count.
+   */
   readonly parts: readonly (readonly string[])[] | null;
   readonly line: string;
   /** Where a shell sends their output. */
@@ -32,7 +35,7 @@ export interface WhatRunsRequest {
   readonly find: ScriptPlace["find"];
 }
 
-/** More words stand in no command that a person could read. */
+/** A person could not read a command of more words. */
 const mostNames = 2_000;
 /** No system has a longer path (PATH_MAX). */
 const longestWord = 4_096;
@@ -79,8 +82,8 @@ function pieces(words: readonly string[]): readonly string[] {
 }
 
 /**
- * What a program runs without being told its name. No list of this is whole: it only makes more of what would
- * run visible.
+ * Files that a program runs although the command does not name them. No list of these is complete: it only
+ * makes more of what would run visible.
  */
 const builds: { readonly [program: string]: readonly string[] } = {
   make: ["GNUmakefile", "makefile", "Makefile"],

@@ -1,5 +1,5 @@
-// A running command: with pipes, or with a terminal of its own for programs that need one. Either way it
-// leads a process group, and ends together with everything it started.
+// Runs a command: with pipes, or with a terminal of its own for programs that need one. Either way it leads a
+// process group, and ends together with everything it started.
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ export interface ChildRequest {
   readonly pty: boolean;
   /** Keep its input open. A terminal always does. */
   readonly input: boolean;
-  /** While it has not resolved, the command's output is held back. */
+  /** The command's output waits until this resolves. */
   readonly onOutput: (chunk: Buffer) => Promise<void>;
   readonly clock: Clock;
 }
@@ -36,8 +36,7 @@ export interface Child {
 
 const graceMs = 500;
 /**
- * A command that is over may have left others that hold its output open: they get this long, then they end
- * too.
+ * A finished command may have left others that keep its output open: they get this long, then they end too.
  */
 export const leftoverMs = 500;
 
@@ -63,7 +62,7 @@ function withPipes({ argv, cwd, env, input, onOutput, clock }: ChildRequest): Pr
           () => killGroup(pid, "SIGKILL"),
         );
       });
-      stream?.on("error", () => undefined); // It is closed with the child, whose end is told below.
+      stream?.on("error", () => undefined); // It is closed with the child, whose end is reported below.
     }
     stdin?.on("error", () => undefined); // A command may end without reading what it was sent.
     child.once("error", (cause) =>

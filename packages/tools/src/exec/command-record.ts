@@ -1,4 +1,4 @@
-// Defines the stored record of a command, by which a process that starts after a crash knows of it.
+// Defines the stored record of a command, which tells a process that starts after a crash about it.
 import type { SessionKey } from "@parley/protocol";
 
 export type CommandState = "running" | "exited" | "killed" | "timed out" | "lost";

@@ -32,14 +32,14 @@ export interface Command {
   readonly files: Rooted;
   /** Files that it was let run with as they were; none once it is over, or on another node. */
   readonly bound: readonly string[];
-  /** Bytes of output that were told already. */
+  /** Bytes of output that were reported already. */
   told: number;
   /** Resolves when it ended, or after `forMs`, or when the signal aborts. */
   ended(forMs: number, signal?: AbortSignal): Promise<void>;
-  /** The same, and also when there is more output than `told`. */
+  /** The same, and also resolves when there is more output than `told`. */
   spoke(forMs: number, signal?: AbortSignal): Promise<void>;
   /**
-   * The call does not wait for it any longer: its end will be told. Nothing happens when it ended already.
+   * Ends the call's wait: the session hears of the end later. Does nothing when the command ended already.
    */
   background(): Promise<void>;
   write(text: string): void;
@@ -91,7 +91,7 @@ export function runningCommand(
     unwatch();
     if (why === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
     else await killMarked(first.id);
-    // The log has it.
+    // The log has the error.
     await output.write(Buffer.from(await aftermath(request.after, record.id, log))).catch(() => undefined);
     await output
       .close()

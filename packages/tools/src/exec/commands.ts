@@ -17,7 +17,9 @@ import { logFolder, openOutputFile, pruneLogs, removeLog } from "./output-file.t
 
 export interface CommandsOptions {
   readonly records: CommandRecords;
-  /** A background command ended: wake its session. Not called for what is lost; `list` tells that. */
+  /**
+   * Wakes the session of a background command that ended. Not called for lost commands, which `list` reports.
+   */
   readonly onEnd: (record: CommandRecord) => Promise<void>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -33,9 +35,9 @@ export interface Commands {
   list(session: SessionKey): Promise<readonly CommandRecord[]>;
   get(session: SessionKey, id: string): Promise<Command | null>;
   forget(session: SessionKey, id: string): Promise<void>;
-  /** The command of this process that runs now and was let run with this file of this folder as it is. */
+  /** Finds this process's running command that was allowed with this file of this folder as it is. */
   boundTo(root: string, path: string): string | null;
-  /** Ends all that run: of one session, or all. */
+  /** Ends all running commands, of one session or of all. */
   end(session?: SessionKey): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
-// The environment of a command: a short list of harmless names from the host, what the turn's skills need,
-// and what the model adds. An allowlist, because what changes the meaning of a command (loaders, start files,
-// pagers) cannot be listed whole.
+// Builds the environment of a command: a short list of harmless names from the host, the variables of the
+// turn's skills, and the model's additions. It is an allowlist, because nobody can list everything that
+// changes the meaning of a command (loaders, start files, pagers).
 import { Fault } from "@parley/protocol";
 import { withSettings } from "./git-settings.ts";
 

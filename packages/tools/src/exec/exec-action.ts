@@ -1,5 +1,5 @@
-// Defines the canonical form of what exec is about to do. What people see, what an approval is bound to and
-// what runs are all made from this value, and nothing that changes the effect is outside it.
+// Defines the canonical form of an exec call. The text for people, the approval's hash and the command itself
+// all derive from this value, and it contains everything that changes the effect.
 import { createHash } from "node:crypto";
 import { visibleText, type Json } from "@parley/protocol";
 import type { BoundFile } from "./bound-file.ts";
@@ -22,13 +22,13 @@ export interface ExecAction {
   readonly cwd: string;
   /** What the model adds to the environment. */
   readonly env: { readonly [name: string]: string };
-  /** `none`, or the sandbox with what it allows: the same words in another sandbox are another action. */
+  /** `none`, or the sandbox with what it allows: the same command in another sandbox is another action. */
   readonly sandbox: string;
-  /** It can be sent input later, which nobody is asked about again. */
+  /** It accepts input later, for which nobody asks a person again. */
   readonly interactive: boolean;
   /** What it would run of the workspace's files, by path, as they are now. */
   readonly files: readonly BoundFile[];
-  /** It runs no file of the workspace but these, as far as its words and theirs tell. */
+  /** It runs no file of the workspace but these, as far as its words and those of its scripts tell. */
   readonly closed: boolean;
   /** Words that name something which the file tools would not let it read or write. */
   readonly outside: readonly string[];
@@ -51,7 +51,7 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
 const shownDigits = 16;
 
 /**
- * The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing.
+ * Prints the whole action for a person, never cut: whoever shows it sends more messages, a file, or nothing.
  */
 export function describeAction({
   argv,

@@ -1,5 +1,5 @@
-// Decides whether a command may run: run, ask a person, or refuse, always with the reason. Pure. What is
-// uncertain is asked about, and refused where nobody may be asked.
+// Decides whether a command may run: run, ask a person, or refuse, always with the reason. A pure function.
+// An uncertain command needs a person, and is refused where nobody may be asked.
 import { visibleText } from "@parley/protocol";
 import type { BoundFile } from "./bound-file.ts";
 import type { ExecAction } from "./exec-action.ts";
@@ -21,8 +21,8 @@ export interface AllowedCommand {
 }
 
 /**
- * What a person allowed for good: exactly these words in exactly this folder and sandbox, with files as they
- * were then.
+ * A person's permanent permission: exactly this command in exactly this folder and sandbox, with the files as
+ * they were then.
  */
 export interface ExecGrant {
   readonly argv: readonly string[];
@@ -67,7 +67,9 @@ export function execDecision(action: ExecAction, policy: ExecPolicy): ExecDecisi
   return { kind: "ask", reason: miss, always };
 }
 
-/** A grant can be kept only for words that mean the same every time, and that run what a person saw. */
+/**
+ * A permission can be permanent only for a command that means the same every time and runs what a person saw.
+ */
 function grantable({ shell, env, interactive, closed }: ExecAction): boolean {
   return !shell && !interactive && closed && Object.keys(env).length === 0;
 }

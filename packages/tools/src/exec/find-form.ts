@@ -1,5 +1,5 @@
-// find(1) with the tests and actions that only look and print. Not -exec and its kin, not -delete, nothing
-// that writes or opens a list, and no following of links.
+// Describes find(1) with the tests and actions that only look and print. It leaves out -exec and its kin,
+// -delete, everything that writes or opens a list, and following links.
 import type { KnownForm } from "./known-form.ts";
 
 const alone = new Set(

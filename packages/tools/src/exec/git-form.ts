@@ -1,6 +1,6 @@
-// git's commands that only look, each with the options that are known to: none starts a hook, a filter, a
-// viewer or another git, or writes a file. A command or an option that is not listed here is not vouched for,
-// also one that git would take for a shortened one.
+// Describes git's commands that only look, each with its known options: none starts a hook, a filter, a
+// viewer or another git, or writes a file. A command or an option that is not listed here is unknown, also
+// one that git would expand from a shortened form.
 import { readForm, type Grammar, type KnownForm } from "./known-form.ts";
 
 const any = Number.POSITIVE_INFINITY;
@@ -25,7 +25,7 @@ const differences =
 /** Not -O: it opens an order file. */
 const differenceLetters = "puszbwaRDWU#M?C?B?X?l#S:G:I:";
 
-/** What keeps a command that compares from starting what a repository names. */
+/** Options that keep a comparing command from starting programs that a repository names. */
 const noPrograms = ["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short"];
 
 interface GitCommand extends Grammar {
@@ -167,7 +167,7 @@ const commands: { readonly [command: string]: GitCommand } = {
 
 export interface GitForm {
   readonly form: KnownForm;
-  /** The same words, with what keeps git from starting what the repository names. */
+  /** Returns the same command, with options that keep git from starting what the repository names. */
   readonly args: readonly string[];
   /** Those before the command. */
   readonly global: readonly string[];
@@ -187,7 +187,7 @@ const globals = new Set([
 /** Fields of a format, or of an order, that have signatures checked, which starts gpg. */
 const signatures = /%[-+ ]?G|%\(\*?signature|^--sort=-?\*?signature/;
 
-/** `args`: without the program. Null when nobody vouches for them. */
+/** `args`: without the program. Null for unknown arguments. */
 export function gitForm(args: readonly string[]): GitForm | null {
   if (args.some((arg) => signatures.test(arg))) return null;
   const folders: string[] = [];

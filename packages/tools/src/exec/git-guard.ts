@@ -37,7 +37,7 @@ const neutral: { readonly [name: string]: string } = {
 };
 
 const mostBytes = 1024 * 1024;
-/** More settings than these are no repository's; the environment has to hold them. */
+/** No repository needs more settings than these, and all of them must fit into the environment. */
 const mostOverridden = 1_000;
 
 export interface Guarded {
@@ -46,8 +46,8 @@ export interface Guarded {
 }
 
 /**
- * `env`: what the command gets anyway. Throws Fault when the settings cannot be told. What is not git is left
- * as it is.
+ * `env`: the command's environment so far. Throws Fault when the settings cannot be read. Leaves commands
+ * other than git unchanged.
  */
 export async function guardGit(argv: readonly string[], cwd: string, env: CommandEnv): Promise<Guarded> {
   const [program = "", ...args] = argv;

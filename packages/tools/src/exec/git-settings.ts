@@ -1,4 +1,4 @@
-// Settings for git by the environment: they win over every file of a repository, and reach what a script
+// Sets git's settings by the environment: they override every file of a repository, and reach what a script
 // calls.
 
 interface Env {

@@ -1,6 +1,6 @@
-// The programs that Parley vouches for, and with which words: they start no other program, load no code, and
-// touch no file but those they name. What is not listed here, program or option, is taken for one that can
-// start others. GNU's manual pages, checked against BSD's.
+// Lists the programs that Parley vouches for, with their arguments: they start no other program, load no
+// code, and touch no file but those they name. Any program or option that is not listed here may start
+// others. Sources: GNU's manual pages, checked against BSD's.
 import { findForm } from "./find-form.ts";
 import { gitForm } from "./git-form.ts";
 import { readForm, type Grammar, type KnownForm } from "./known-form.ts";

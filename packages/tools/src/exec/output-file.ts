@@ -1,6 +1,5 @@
-// The output of a command on disk while it runs: what a person or the model reads later comes from this file,
-// so memory holds none of it and a crash keeps what was said so far. Bounded: past its limit output is
-// counted and dropped.
+// Writes the output of a running command to disk: a person or the model reads it from this file later, so
+// memory need not store it and a crash keeps it. Bounded: past its limit output is counted and dropped.
 import { readdir } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { isFault } from "@parley/protocol";
@@ -21,7 +20,7 @@ export interface OutputFile {
   readonly path: string;
   /** On disk so far. */
   readonly bytes: number;
-  /** Resolves when the system has taken it: until then the command is held back. */
+  /** Resolves when the system has taken it; until then the command waits. */
   write(chunk: Buffer): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Which words of a command lead out of what the file tools may touch: a program that was allowed by its name
-// reads and writes no more than they.
+// Finds the words of a command that lead out of what the file tools may touch: a program that was allowed by
+// its name reads and writes no more than they.
 import { access, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isFault } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// From what the model sent to the canonical action: words split, the program found, the folder resolved, the
-// environment checked.
+// Resolves the model's call to the canonical action: it splits words, finds the program, resolves the folder
+// and checks the environment.
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
 import { walk, type ChangeRules, type Folder } from "../files/walk.ts";
@@ -35,8 +35,8 @@ export interface ExecPlace {
 const shell = "/bin/sh";
 
 /**
- * `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a
- * command starts in. Throws Fault.
+ * Calls `use` with the action and its open folder, so that a command starts in the very folder that was
+ * resolved. Throws Fault.
  */
 export function workOut<T>(
   request: ExecRequest,

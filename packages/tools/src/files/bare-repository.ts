@@ -1,4 +1,5 @@
-// git takes a folder with these for a repository, whatever it is called, and follows its settings and hooks.
+// Recognises bare repositories: git takes a folder with these entries for one, whatever its name, and follows
+// its settings and hooks.
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { ignoring } from "./walk.ts";

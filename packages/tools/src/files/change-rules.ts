@@ -1,4 +1,4 @@
-// The rules by which one turn's tools change a workspace. Files that enter prompts are an owner's to write;
+// Defines the rules by which one turn's tools change a workspace. Only owners write files that enter prompts;
 // anybody else writes a proposal, which carries who made it, where and when, and never enters a prompt.
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";

@@ -1,6 +1,6 @@
-// Several files changed as one: all of them or none, also when the process dies in between. Drafts lie beside
-// their targets; a plan names them before they are written; renaming the plan is the commit; what a dead
-// process had committed is finished by whoever comes next.
+// Changes several files as one: all of them or none, also when the process dies in between. Drafts lie beside
+// their targets; a plan names them before they are written; renaming the plan is the commit; the next process
+// finishes what a dead one had committed.
 import { readdir, rename, unlink } from "node:fs/promises";
 import { Fault, isFault } from "@parley/protocol";
 import { z } from "zod";
@@ -40,8 +40,8 @@ type Step = z.infer<typeof step>;
 let plans = 0;
 
 /**
- * Throws Fault("conflict") when a file is no longer what it was; then nothing has changed. The caller holds
- * `files.exclusive`.
+ * Throws Fault("conflict") when a file is no longer what it was; then nothing has changed. Call it only
+ * inside `files.exclusive`.
  */
 export async function applyChanges(files: Rooted, changes: readonly Change[]): Promise<void> {
   const name = `${process.pid}-${(plans += 1)}`;
@@ -81,7 +81,7 @@ export async function applyChanges(files: Rooted, changes: readonly Change[]): P
   await discard(files, [], `${name}.commit`);
 }
 
-/** The rules of a turn do not hold for what is noted about its changes. */
+/** A turn's rules do not apply to the record of its changes. */
 function plansOf({ root, alsoKnownAs = [], forbidden = [] }: Rooted): Rooted {
   return rooted({ root, alsoKnownAs, forbidden });
 }

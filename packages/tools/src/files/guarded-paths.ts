@@ -1,6 +1,6 @@
-// The one list of what is guarded in a workspace, for file tools, commands in a sandbox and the check after
-// them. Settings that programs read by themselves are all names that begin with a dot, but for a few known to
-// hold data alone: next year's tools bring names that no list of bad ones has. Files that enter prompts are
+// Lists what is guarded in a workspace, for file tools, commands in a sandbox and the check after them.
+// Settings that programs read by themselves are all names that begin with a dot, but for a few that only
+// contain data: next year's tools bring names that no list of bad ones has. Files that enter prompts are
 // listed by name, because Parley itself decides which those are (docs/decisions/0009).
 export type Guard =
   /** Git runs what stands there, whoever calls it. */

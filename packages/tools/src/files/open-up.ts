@@ -1,6 +1,6 @@
-// Folders that a command closed before it ended (chmod 555, chmod 000), so that nobody could take away what
-// lies in them. Their owner, who is the gateway's user, opens them again. And files that would lend that
-// user's rights to others.
+// Opens folders that a command closed before it ended (chmod 555, chmod 000), so that nobody could remove
+// what lies in them. The gateway's user owns them and may do so. It also takes the set-user-id bit from files
+// that would lend that user's rights to others.
 import { constants } from "node:fs";
 import { chmod, open, type FileHandle } from "node:fs/promises";
 import { isFault } from "@parley/protocol";
@@ -29,7 +29,8 @@ export async function openUp(root: string, path: string): Promise<boolean> {
     }
     return true;
   } catch (error) {
-    // A file at its end is as it should be; what is gone meanwhile, or not ours, is told by whoever asked.
+    // A file at the end of the path needs nothing; the caller reports entries that vanished or belong to
+    // others.
     if (isCode(error, "ENOTDIR", "ELOOP")) return true;
     if (isCode(error, "ENOENT", "EACCES", "EPERM")) return false;
     throw error;

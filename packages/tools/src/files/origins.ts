@@ -1,6 +1,6 @@
-// The authors of what enters prompts, where that was not an owner outside a sandbox. They are kept outside
-// the workspace, so that nothing which can write the files can write this too. Content counts, by its hash:
-// once an owner changed the file, it is the owner's.
+// Records the authors of files that enter prompts, where the author was not an owner outside a sandbox. The
+// records lie outside the workspace, so that no writer of the files can write them too. Content counts, by
+// its hash: once an owner changed the file, it is the owner's.
 import { guardOf } from "./guarded-paths.ts";
 
 export interface Origin {
@@ -11,7 +11,7 @@ export interface Origin {
   readonly sandboxed: boolean;
 }
 
-/** What a running command found, so that what it left can be told from it; also after a crash. */
+/** The state that a running command found, to tell what it left from it, also after a crash. */
 export interface Watch {
   readonly id: string;
   readonly root: string;
@@ -23,7 +23,7 @@ export interface Watch {
    * read-only.
    */
   readonly guarded?: { readonly [path: string]: string };
-  /** Of files that enter prompts: what they held. */
+  /** The content of files that enter prompts. */
   readonly prompts: { readonly [path: string]: string };
   /** What Parley itself wrote meanwhile; "" where only the name counts. */
   readonly made: { readonly [path: string]: string };

@@ -1,12 +1,10 @@
-// The files of a workspace that can enter prompts, as they are now.
+// Lists the files of a workspace that can enter prompts, as they are now.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promptFolders, promptNames } from "./guarded-paths.ts";
 import { ignoring } from "./walk.ts";
 
-/**
- * Relative to the root. Some of the names may not be there. Of the folders only texts: nothing else is told.
- */
+/** Paths relative to the root; some may not exist. Of folders it lists only text files. */
 export async function promptFiles(root: string, more: readonly string[]): Promise<readonly string[]> {
   const below = await Promise.all(
     [...new Set<string>([...promptFolders, ...more])].map((folder) => filesBelow(root, folder)),

@@ -104,7 +104,7 @@ export function rooted(spec: RootSpec): Rooted {
       }),
     exclusive(run) {
       const mine = last.then(run, run);
-      last = mine.catch(() => undefined); // Its caller is told; the next one only waits.
+      last = mine.catch(() => undefined); // The caller gets the error; the next change only waits.
       return mine;
     },
   };

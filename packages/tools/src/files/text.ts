@@ -13,7 +13,7 @@ export interface TextFile {
 
 const bom = "\ufeff";
 
-/** Null when the bytes are not UTF-8, or hold a NUL: rewriting those as text would spoil them. */
+/** Null when the bytes are not UTF-8 or contain a NUL: rewriting those as text would spoil them. */
 export function decodeText(bytes: Uint8Array): TextFile | null {
   if (bytes.includes(0)) return null;
   let text: string;

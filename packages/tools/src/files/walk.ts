@@ -1,7 +1,7 @@
-// The one way from a path that somebody wrote to a place below a root. Every component is opened by itself,
-// relative to the folder that is already open, and never through a link: a link is read and its target walked
-// in the same way, so nothing that is swapped between a check and its use can lead outside. Everything that
-// reads or writes the workspace goes through here.
+// Resolves a path that somebody wrote to a place below a root; all access to the workspace goes through here.
+// It opens every component by itself, relative to the folder that is already open, and never through a link:
+// it reads a link and walks its target in the same way, so nothing that is swapped between a check and its
+// use can lead outside.
 import { constants, type Stats } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath, stat, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
@@ -90,7 +90,7 @@ export function partsBelow(spec: RootSpec, path: string, realRoot?: string): str
 }
 
 /**
- * Walks to `path` and hands its place to `use`; the folders are closed afterwards. `make` creates the missing
+ * Walks to `path`, calls `use` with its place and closes the folders afterwards. `make` creates the missing
  * folders on the way. Throws Fault: `denied` outside the root, and where the rules refuse it when `make`,
  * `missing` where a folder on the way is not there, `invalid` where a file is in the way.
  */
@@ -114,7 +114,7 @@ export async function walk<T>(
     return await use(place);
   } catch (cause) {
     if (isFault(cause) || !(cause instanceof Error && "code" in cause)) throw cause;
-    // The system's own words may name an open folder by its number; its code says enough.
+    // The system's message may name an open folder by its number; its code says enough.
     throw new Fault(
       isCode(cause, "EACCES", "EPERM", "EROFS") ? "denied" : "unavailable",
       `${path}: ${String(cause.code)}`,

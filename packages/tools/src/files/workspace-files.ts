@@ -1,6 +1,6 @@
-// The files that tools may reach: one folder to work in, and folders that may only be read, such as those of
-// skills. Whoever makes tools hands all of them the same value for the same folder, because changes wait for
-// each other here.
+// Defines the files that tools may reach: one folder to work in, and read-only folders such as those of
+// skills. All tools of the same folder must share one value, because it runs their changes one after the
+// other.
 import { posix } from "node:path";
 import { isFault } from "@parley/protocol";
 import { once } from "../once.ts";
@@ -31,8 +31,8 @@ export interface WorkspaceFiles {
   /** The folder to read this path from. */
   readable(path: string): Rooted;
   /**
-   * The folder to work in, by these rules. What a dead process left half done is finished before it is handed
-   * out.
+   * Returns the folder to work in, under these rules, once it has finished what a dead process left half
+   * done.
    */
   writable(rules?: ChangeRules): Promise<Rooted>;
   /** The same, for what changes no file of the agent's: the logs of commands. */

@@ -1,4 +1,4 @@
-// A tool that writes: one line to a file of the workspace each time it runs, so that a repeat shows.
+// Defines a tool that writes: one line to a file of the workspace each time it runs, so that a repeat shows.
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// A tool that only reads: it may be repeated after a crash.
+// Defines a tool that only reads, so it may be repeated after a crash.
 import { z } from "zod";
 import { defineTool, textResult } from "../define-tool.ts";
 

@@ -1,4 +1,4 @@
-// A tool that takes its time in a process group of its own: what /stop and deadlines have to end.
+// Defines a tool that takes its time in a process group of its own, which /stop and deadlines have to end.
 import { z } from "zod";
 import type { Clock } from "@parley/protocol";
 import { defineTool, textResult } from "../define-tool.ts";

@@ -1,8 +1,8 @@
-// Commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an
+// Runs commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an
 // empty /tmp, nothing else of the machine; no network unless it is allowed; no capabilities; ended with the
-// gateway. Linux only. Memory and processor time are bounded for each process; how many there are, for all of
-// a sandbox together (the kernel counts a namespace's users by themselves); root is not held to that, so
-// there they are counted now and then.
+// gateway. Linux only. Memory and processor time are limited for each process, the number of processes for a
+// whole sandbox (the kernel counts a namespace's users by themselves). The kernel does not limit root's
+// processes, so the gateway counts those now and then.
 import { execFile } from "node:child_process";
 import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";

@@ -1,5 +1,5 @@
-// Each command in a container of its own, removed when it ends: its root read-only, no capabilities, no new
-// privileges, no network unless it is allowed, memory, processes and processors bounded by the kernel's
+// Runs each command in a container of its own, removed when it ends: its root read-only, no capabilities, no
+// new privileges, no network unless it is allowed, memory, processes and processors limited by the kernel's
 // control groups.
 import { Fault } from "@parley/protocol";
 import { findProgram } from "../find-program.ts";

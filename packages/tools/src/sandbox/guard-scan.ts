@@ -1,6 +1,6 @@
-// Looks through a workspace for what a command in a sandbox may not change: guarded paths, git's folders
-// whatever they are called, and files that have another name (hard links). Links are not followed, only told
-// where they lead.
+// Scans a workspace for what a command in a sandbox may not change: guarded paths, git's folders whatever
+// their names, and files that have another name (hard links). It does not follow links and only reports where
+// they lead.
 import type { Dir, Dirent, Stats } from "node:fs";
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -25,7 +25,10 @@ const mostMounts = 500;
 const mostEntries = 200_000;
 /** Package managers link all files of a package or none. */
 const packageSample = 200;
-/** A folder may hold a million names, which must not be in memory at once: it is read by so many. */
+/**
+ * A folder may have a million names, which must not be in memory at once, so the scan reads this many at a
+ * time.
+ */
 const chunkOf = 1_024;
 /** Folders at a time. */
 const lanes = 4;
@@ -76,8 +79,8 @@ export async function scanGuarded(
   }
 
   /**
-   * What is not UTF-8 cannot be named to bubblewrap: it is told by what it reads like, and before a command
-   * nothing may be written.
+   * bubblewrap takes no name that is not UTF-8: the scan reports such a name as it decodes, and before a
+   * command the workspace then becomes read-only.
    */
   function guardNameless(path: string): void {
     nameless = true;
@@ -245,7 +248,7 @@ async function hasLinks(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Without those below another of them. Parley's own folder first: it holds what is read back. */
+/** Leaves out paths below another one. Parley's own folder comes first, because its content is read back. */
 function outermost(paths: readonly string[]): readonly string[] {
   const sorted = paths.toSorted((a, b) => (a < b ? -1 : 1));
   return sorted

@@ -1,7 +1,7 @@
-// Around a command that may not change what is guarded. Before: all that lies there is found, so that it is
-// mounted read-only, and written down. After: whatever could not be mounted, because it was not there, is put
-// aside; and on the host, what a stranger's command changed in files that enter prompts is written down as
-// theirs.
+// Guards a workspace around a command that may not change guarded paths. Before the command, it finds all
+// that lies there, to mount it read-only, and records it. After the command, it puts aside what could not be
+// mounted because it was not there; and on the host it records the changes of a stranger's command to files
+// that enter prompts as the stranger's.
 import { execFile } from "node:child_process";
 import { chmod, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -219,12 +219,12 @@ function isKnown({ guarded = {}, alsoPrompt }: Watch, path: string, identity: st
 
 const mostTold = 20;
 
-/** Of so many commands what was put aside is kept; the oldest goes (I9). */
+/** Files that were put aside stay for this many commands; the oldest go first (I9). */
 const mostHeld = 100;
 
 async function keepHeld(root: string): Promise<void> {
   const held = join(root, ownFolder, "held");
-  await chmod(held, 0o700); // Programs in there may have their owner's rights.
+  await chmod(held, 0o700); // Programs inside may run with their owner's rights.
   // Another command may prune at the same time.
   const folders = await Promise.all(
     (await readdir(held)).map(async (name) => {

@@ -1,5 +1,5 @@
-// Opens the sandbox that the configuration asks for, with the folder that it works in. What is asked for and
-// cannot be had is an error.
+// Opens the sandbox that the configuration asks for, with the folder that it works in. It throws where the
+// machine cannot provide that sandbox.
 import { createHash } from "node:crypto";
 import { mkdir, realpath } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
@@ -114,7 +114,7 @@ async function scratch(
   const name = owner[scope];
   const path = join(folder, name);
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    // Told in chats, so without the path of the state folder (I8).
+    // Chats show this text, so it does not name the path of the state folder (I8).
     throw new Fault("unavailable", `the sandbox's folder ${basename(folder)}/${name} cannot be made`, {
       cause,
     });

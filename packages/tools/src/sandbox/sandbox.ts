@@ -53,7 +53,7 @@ export interface Mounts {
   /** On the host. */
   readonly workspace: string;
   readonly readOnly: boolean;
-  /** As programs inside are told: they keep settings and caches there, which a workspace must not have. */
+  /** The home folder inside: programs keep settings and caches there, which a workspace must not have. */
   readonly userHome: string;
   /** Readable inside under their own paths: skills. */
   readonly readRoots: readonly string[];

@@ -1,4 +1,4 @@
-// Looks after background commands of this session: what they say, what they are told, and their end.
+// Manages background commands of this session: reads their output, sends them input, and ends them.
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";

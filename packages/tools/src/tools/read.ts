@@ -1,5 +1,5 @@
-// Reads a file: text by pages with line numbers, pictures for models that see. Whatever the size, it holds
-// one page in memory.
+// Reads a file: text by pages with line numbers, pictures for models that see. Whatever the file's size,
+// memory has one page of it.
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
