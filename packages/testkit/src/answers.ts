@@ -16,7 +16,7 @@ export function writeJson(outgoing: ServerResponse, status: number, body: unknow
   outgoing.end(JSON.stringify(body));
 }
 
-/** Whether this fault leaves nothing of the true answer, so that the server need not have acted. */
+/** True when this fault leaves nothing of the true answer, so that the server need not have acted. */
 export function replacesAnswer(trouble: Trouble): boolean {
   return trouble.kind === "reset" || trouble.kind === "hang" || trouble.kind === "answer";
 }

@@ -91,7 +91,7 @@ function watch(): ChildWatch {
   };
 }
 
-/** Whether processes live in the group of this leader, which may have ended itself. */
+/** True while processes live in the group of this leader, which may have ended itself. */
 function isGroup(leader: number): boolean {
   try {
     process.kill(-leader, 0);

@@ -14,7 +14,7 @@ export interface VirtualClock extends Clock {
   advanceToNext(): Promise<boolean>;
   /** Makes the wall clock jump (it may go backwards); `mono` and the timers do not notice. */
   jumpWall(byMs: number): void;
-  /** How many timers are armed: a leak shows as a number that grows (I9). */
+  /** Number of armed timers: a leak shows as a number that grows (I9). */
   armed(): number;
 }
 

@@ -5,7 +5,7 @@
 /** Stands in every thought of the corpus. */
 export const innerMark = "s3cret plan";
 
-/** How a thought or a call is opened and closed; an empty end: it is never closed. */
+/** The opening and closing marks of a thought or a call; an empty end: it is never closed. */
 export const innerTags: readonly (readonly [string, string])[] = [
   ["<think>", "</think>"],
   ["<THINK>", "</THINK>"],

@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 export type PlantedBug = readonly [bug: string, suite: string, file: string, from: string, to: string];
 
 export interface PlantedBugs {
-  /** Whether the suite finds nothing. */
+  /** True when the suite passes. */
   passes(suite: string): Promise<boolean>;
   /**
    * Whether the suite finds this one. Throws when its place is not there: the source has changed, and the bug

@@ -11,7 +11,7 @@ import path from "node:path";
 export type ProgramName = "redis-server" | "chromium" | "bwrap" | "strace" | "faketime" | "git" | "prlimit";
 
 interface Known {
-  /** What to look for on the PATH; first match wins. */
+  /** Names to search on the PATH; the first match wins. */
   readonly commands: readonly string[];
   /** The Debian package that brings it. */
   readonly debian: string;
@@ -33,7 +33,7 @@ const known: { readonly [name in ProgramName]: Known } = {
   prlimit: { commands: ["prlimit"], debian: "util-linux" },
 };
 
-/** Where a program is, or why it cannot be had: with the line for a shell that brings it, where one does. */
+/** A program's path, or why it is missing, with the shell line that installs it where one does. */
 export type Program = { readonly path: string } | { readonly missing: ProgramName; readonly why: string };
 
 function isExecutable(file: string): boolean {

@@ -11,7 +11,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { program, programPath } from "./programs.ts";
 
 export interface RedisServer {
-  /** What a client takes as the server's address: the path of its socket. */
+  /** The server's address for clients: the path of its socket. */
   readonly url: string;
   /** SIGKILL and wait: what a crash of the server is. */
   kill(): Promise<void>;

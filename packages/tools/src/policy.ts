@@ -27,9 +27,9 @@ export interface PolicyInput {
   readonly agent: ToolPolicy & { readonly byProvider?: ProviderPolicies | undefined };
   /** "PROVIDER/MODEL". */
   readonly model: string;
-  /** Of the place, outermost first: channel, guild or group, thread. Each narrows. */
+  /** Rules of the place, outermost first: channel, guild or group, thread. Each narrows. */
   readonly places: readonly { readonly name: string; readonly rules: ToolRules }[];
-  /** Of those who ask, where rules name them. Each narrows. */
+  /** Rules that name the senders. Each narrows. */
   readonly senders?: readonly ToolRules[] | undefined;
   /** Absent: not sandboxed. */
   readonly sandbox?: ToolRules | undefined;
@@ -111,7 +111,7 @@ export function policySteps(input: PolicyInput): readonly PolicyStep[] {
   ) as readonly PolicyStep[];
 }
 
-/** What the chain leaves of `tools`. */
+/** Returns the tools that the chain leaves. */
 export function applyPolicy(tools: readonly string[], steps: readonly PolicyStep[]): PolicyDecision {
   const removed: Removal[] = [];
   let left = [...tools];
@@ -139,7 +139,7 @@ export function unknownPatterns(rules: ToolRules, tools: readonly string[] = [])
   );
 }
 
-/** What makes the tool go: the denying pattern, or that no pattern allows it; null when it stays. */
+/** Returns why the tool goes: the denying pattern, or that no pattern allows it; null when it stays. */
 function against(tool: string, { allow, deny }: ToolRules): string | null {
   const denied = deny?.find((pattern) => names(pattern, tool));
   if (denied !== undefined) return `denies "${denied}"`;
@@ -149,7 +149,7 @@ function against(tool: string, { allow, deny }: ToolRules): string | null {
   return "does not allow it";
 }
 
-/** Of a wildcard or a plain name; case does not count. */
+/** Matches a wildcard or a plain name; case does not count. */
 function names(pattern: string, tool: string): boolean {
   const lower = pattern.trim().toLowerCase();
   const wanted = Object.hasOwn(aliases, lower) ? (aliases[lower] ?? lower) : lower;

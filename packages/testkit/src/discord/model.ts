@@ -13,7 +13,7 @@ import {
 import type { UploadedFile } from "../telegram/body.ts";
 
 export type Privileged = "messageContent" | "guildMembers" | "presence";
-/** What a test may take from the bot in a channel. */
+/** A right that a test may take from the bot in a channel. */
 export type Right = "view" | "send" | "history" | "react" | "attach" | "threads" | "manage";
 
 export interface Bot {
@@ -88,10 +88,10 @@ export interface Channel {
   /** By message id, then by emoji. */
   readonly reactions: Map<string, Map<string, Reaction>>;
   readonly pinned: Set<string>;
-  /** Who alone sees a message, by message id. */
+  /** The only viewer of an ephemeral message, by message id. */
   readonly ephemeral: Map<string, string>;
   readonly denied: Set<Right>;
-  /** When who last typed, by user id. */
+  /** The time of each user's last typing, by user id. */
   readonly typing: Map<string, number>;
   lastMessageId: string | null;
   lastPinAt: string | null;

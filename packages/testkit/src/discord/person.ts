@@ -35,10 +35,10 @@ interface DiscordPlace {
 
 export interface DiscordSayOptions extends DiscordPlace {
   readonly replyTo?: string;
-  /** Whether a reply notifies its author, as the app does unless told otherwise. */
+  /** True when a reply notifies the author, the app's default. */
   readonly pingsReplied?: boolean;
   readonly files?: readonly UploadedFile[];
-  /** What the platform claims a file's size to be, where it differs. */
+  /** The file size that the platform states, where it differs. */
   readonly statedBytes?: number;
   readonly stickers?: readonly string[];
   /** Any other fields of the API's message. */
@@ -52,7 +52,7 @@ export interface DiscordPerson {
   says(text: string, options?: DiscordSayOptions): APIMessage;
   edits(messageId: string, text: string, place?: DiscordPlace): APIMessage;
   deletes(messageId: string, place?: DiscordPlace): void;
-  /** What happens to links by themselves: MESSAGE_UPDATE without an edit. */
+  /** Adds previews of links, as Discord does by itself: MESSAGE_UPDATE without an edit. */
   unfurls(messageId: string, embeds: readonly APIEmbed[], place?: DiscordPlace): void;
   reacts(messageId: string, emoji: string, place?: DiscordPlace): void;
   unreacts(messageId: string, emoji: string, place?: DiscordPlace): void;

@@ -68,11 +68,11 @@ interface FakeChannel {
   rename(name: string): void;
   /** Removes the channel with its threads. */
   remove(): void;
-  /** Who is typing or was in the last ten seconds, by user id. */
+  /** Users who typed in the last ten seconds, by id. */
   typing(): readonly string[];
 }
 
-/** What became of an interaction. */
+/** The state of an interaction. */
 interface InteractionFate {
   readonly id: string;
   readonly token: string;
@@ -108,9 +108,9 @@ export interface FakeDiscord {
   interaction(id: string): InteractionFate;
   /** Calls by route, as `POST /channels/:channel/messages`. */
   calls(route?: string): readonly DiscordCall[];
-  /** What people see in a channel, or what one person sees there: only they see what is ephemeral. */
+  /** Returns a channel's messages as people see them. Only `viewer` sees ephemeral ones. */
   visible(channel: string, viewer?: string): readonly DiscordVisible[];
-  /** What the client did wrong; a test of a good client ends with this empty. */
+  /** The client's mistakes; a test of a good client ends with this empty. */
   violations(): readonly string[];
   /** Breaks REST calls and downloads: `method` is the route, or "download". */
   inject(rule: FaultRule): void;

@@ -19,7 +19,7 @@ export interface DiscordVisible {
   readonly pinned: boolean;
   /** "is thinking ...": a deferral that was not followed yet. */
   readonly isLoading: boolean;
-  /** Who alone sees it. */
+  /** The only viewer. */
   readonly onlyFor?: string;
   /** The thread that hangs on the message, or the post. */
   readonly thread?: { readonly id: string; readonly title: string };
@@ -30,7 +30,7 @@ export interface DiscordVisible {
   /** Names of files. */
   readonly files: readonly string[];
   readonly embeds: number;
-  /** Whether a link in the text would show a preview. */
+  /** True when a link in the text would show a preview. */
   readonly hasPreview: boolean;
   /** Whom it notified: user ids, `&` and role ids, `everyone`. */
   readonly pings: readonly string[];

@@ -35,7 +35,7 @@ export interface World {
   readonly interactions: Map<string, Interaction>;
   /** People who take no direct messages, by user id. */
   readonly closedDms: Set<string>;
-  /** Where files can be fetched. */
+  /** The address of the file server. */
   origin: string;
   tell(notice: Notice): void;
   onNotice(listener: (notice: Notice) => void): void;
@@ -165,7 +165,7 @@ export function listenersOf(state: World, channel: Channel): readonly Bot[] {
   return [...state.bots.values()].filter((bot) => maySee(state, channel, bot));
 }
 
-/** Whether a bot of the guild may look into a channel; private threads are for those who joined. */
+/** True when a bot of the guild may look into a channel; private threads are for those who joined. */
 export function maySee(state: World, channel: Channel, bot: Bot): boolean {
   if (channel.guild?.members.has(bot.user.id) !== true) return false;
   if (channel.denied.has("view") || parentOf(state, channel)?.denied.has("view") === true) return false;

@@ -12,7 +12,7 @@ const writers = {
   responses: openAiResponsesEvents,
   anthropic: anthropicEvents,
 } as const;
-/** How often a server that only pings does so. */
+/** The interval of a server that only pings. */
 const pingEveryMs = 20;
 
 /** All ids are of one length, so that a recorded stream has its cuts where the next one will have them. */

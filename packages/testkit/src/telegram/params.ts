@@ -11,7 +11,7 @@ import type { Ajv, ValidateFunction } from "ajv";
 export type Params = { readonly [name: string]: unknown };
 
 export interface ParamsCheck {
-  /** Whether the Bot API has this method at all. */
+  /** True when the Bot API has this method. */
   knows(method: string): boolean;
   /** Lists the errors as text; empty when the call is well-formed. */
   problems(method: string, params: Params): readonly string[];

@@ -26,7 +26,7 @@ interface SayOptions extends Place {
 export interface MediaOptions extends SayOptions {
   readonly caption?: string;
   readonly file?: UploadedFile;
-  /** What the platform claims the size to be, where it differs. */
+  /** The size that the platform states, where it differs. */
   readonly statedBytes?: number;
 }
 

@@ -20,7 +20,7 @@ export interface UpdateQueue {
   push(kind: string, body: unknown): Update | null;
   /** Adds an update exactly as it is: repeated ids, unknown kinds, missing fields. */
   pushRaw(update: Update): void;
-  /** What getUpdates answers; waits up to `timeout` for the first update. */
+  /** Answers getUpdates; waits up to `timeout` for the first update. */
   poll(request: PollRequest, signal: AbortSignal): Promise<readonly Update[]>;
   /**
    * The id of the next update. Telegram draws a new one after an idle week: it may be lower than the last.

@@ -28,7 +28,7 @@ export interface GroupOptions {
 }
 
 export interface FakeTelegram {
-  /** What a client takes for api.telegram.org. */
+  /** The address that a client uses for api.telegram.org. */
   readonly url: string;
   /**
    * The bot of this token, made on first use. Everything a person does privately reaches the first bot unless
@@ -51,7 +51,7 @@ export interface FakeTelegram {
   ): Person;
   calls(method?: string): readonly ApiCall[];
   visible(chat: number, thread?: number): readonly VisibleMessage[];
-  /** What the client did wrong; a test of a good client ends with this empty. */
+  /** The client's mistakes; a test of a good client ends with this empty. */
   violations(): readonly string[];
   inject(rule: FaultRule): void;
   /** Forgets all fault rules. */

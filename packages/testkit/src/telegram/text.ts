@@ -98,7 +98,7 @@ function trimmed(entity: Entity, start: number, textLength: number): Entity {
   return { ...entity, offset: from, length: to - from };
 }
 
-/** What Telegram marks by itself in what people write: mentions and commands, as much as bots act on. */
+/** Finds the entities that Telegram marks by itself: mentions and commands, as far as bots act on them. */
 export function detectedEntities(text: string): readonly Entity[] {
   const found: Entity[] = [];
   for (const match of text.matchAll(

@@ -45,7 +45,7 @@ export interface Chat {
   barred?: string;
   /** The bot is a member without the right to write. */
   muted?: boolean;
-  /** Where this group went when it became a supergroup. */
+  /** The supergroup that this group became. */
   upgradedTo?: number;
   lastMessageId: number;
 }

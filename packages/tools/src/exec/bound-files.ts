@@ -41,7 +41,7 @@ const mostNames = 2_000;
 const longestWord = 4_096;
 /** Folders that it may go to before it names a file. */
 const mostFolders = 32;
-/** Of a longer file the beginning and its length. */
+/** Of a longer file the hash covers the beginning and the length. */
 const hashedBytes = 32 * 1024 * 1024;
 const chunkBytes = 1024 * 1024;
 
@@ -74,7 +74,7 @@ function byPath(a: BoundFile, b: BoundFile): number {
   return a.path < b.path ? -1 : 1;
 }
 
-/** Also what stands inside a word ("sh -c 'node x.js'", "--require=./x.js"). */
+/** Also splits words with paths inside ("sh -c 'node x.js'", "--require=./x.js"). */
 function pieces(words: readonly string[]): readonly string[] {
   return words
     .flatMap((word) => [word, ...word.split(/[\s'"`;|&<>(){}$=,]+/)])

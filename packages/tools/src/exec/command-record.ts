@@ -7,7 +7,7 @@ export interface CommandRecord {
   readonly id: string;
   readonly session: SessionKey;
   readonly agent: string;
-  /** That started it. */
+  /** The turn that started it. */
   readonly turn: string;
   /** For people and the model: one line. */
   readonly command: string;
@@ -28,7 +28,7 @@ export interface CommandRecord {
   readonly owner: boolean;
 }
 
-/** Where records are kept. The gateway puts them into the store. */
+/** Stores records; the gateway's implementation uses the store. */
 export interface CommandRecords {
   load(): Promise<readonly CommandRecord[]>;
   save(record: CommandRecord): Promise<void>;

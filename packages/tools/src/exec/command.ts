@@ -19,7 +19,7 @@ export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" 
   /** Files of `files` that it was let run with as they are. */
   readonly bound: readonly string[];
   readonly timeoutMs: number;
-  /** What ends it for good where signals do not reach: a container. */
+  /** The command that ends a container, which signals do not reach. */
   readonly ends?: readonly string[] | undefined;
   /** More processes than these end it. */
   readonly mostProcesses?: number | undefined;

@@ -31,7 +31,7 @@ export interface Commands {
    * Throws Fault("invalid") when it cannot be started, Fault("rate_limited") when the session runs too many.
    */
   start(request: StartRequest): Promise<Command>;
-  /** Of this session, oldest first. `filesOf` opens the folder of one from before a restart. */
+  /** Returns the session's commands, oldest first. */
   list(session: SessionKey): Promise<readonly CommandRecord[]>;
   get(session: SessionKey, id: string): Promise<Command | null>;
   forget(session: SessionKey, id: string): Promise<void>;

@@ -20,13 +20,13 @@ export interface ExecAction {
   readonly parts: readonly (readonly string[])[] | null;
   /** Absolute, links resolved. */
   readonly cwd: string;
-  /** What the model adds to the environment. */
+  /** Variables that the model adds. */
   readonly env: { readonly [name: string]: string };
   /** `none`, or the sandbox with what it allows: the same command in another sandbox is another action. */
   readonly sandbox: string;
   /** It accepts input later, for which nobody asks a person again. */
   readonly interactive: boolean;
-  /** What it would run of the workspace's files, by path, as they are now. */
+  /** The workspace's files that it would run, by path, as they are now. */
   readonly files: readonly BoundFile[];
   /** It runs no file of the workspace but these, as far as its words and those of its scripts tell. */
   readonly closed: boolean;

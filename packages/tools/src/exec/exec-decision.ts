@@ -29,7 +29,7 @@ export interface ExecGrant {
   readonly cwd: string;
   readonly sandbox: string;
   readonly files: readonly BoundFile[];
-  /** What it touched then that file tools do not. */
+  /** Paths that it touched then and file tools may not. */
   readonly outside: readonly string[];
 }
 

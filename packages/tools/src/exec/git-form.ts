@@ -171,7 +171,7 @@ export interface GitForm {
   readonly args: readonly string[];
   /** Those before the command. */
   readonly global: readonly string[];
-  /** That it is sent to. */
+  /** The folder that git is sent to. */
   readonly folder: string;
 }
 

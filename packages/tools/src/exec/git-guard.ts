@@ -30,7 +30,7 @@ const harmless = [
   /^(?:log\.(?:date|decorate|abbrevcommit|follow)|merge\.(?:ff|conflictstyle|renames|stat|log|autostash)|rebase\.(?:autosquash|autostash|stat))$/,
   /^(?:status\.(?:short|branch|showuntrackedfiles|relativepaths|showstash)|stash\.showpatch)$/,
 ];
-/** Where an empty value would be none. */
+/** Harmless values for settings that must not be empty. */
 const neutral: { readonly [name: string]: string } = {
   "log.diffmerges": "separate",
   "core.sshcommand": "ssh",
@@ -85,7 +85,7 @@ function isHarmless(name: string): boolean {
   return harmless.some((form) => form.test(name));
 }
 
-/** Of words that nobody vouches for: the folder that git is sent to first, as people write it. */
+/** Returns the folder that unknown arguments send git to first, as people write it. */
 function folderOf([first, folder]: readonly string[]): readonly string[] {
   return first === "-C" && folder !== undefined ? [first, folder] : [];
 }

@@ -25,7 +25,7 @@ export interface Grammar {
   readonly paths?: number;
   /** Its paths are written, not read. */
   readonly writes?: boolean;
-  /** Of a folder it would read what links in it lead to. */
+  /** In a folder it would follow links. */
   readonly filesOnly?: boolean;
   /**
    * One of these options must be there for operands to be text, which otherwise would be something to make.
@@ -80,7 +80,7 @@ function readOptions(grammar: Grammar, args: readonly string[]): Read | null {
   return { operands, seen };
 }
 
-/** How many further words the letters take; null when one of them is not known. */
+/** Counts the further words that the letters take; null when a letter is unknown. */
 function readBundle(
   letters: ReadonlyMap<string, Value>,
   given: string,

@@ -226,7 +226,7 @@ export function mayBeNamed(program: string): boolean {
   return grammarOf(programName(program), changers) === undefined;
 }
 
-/** It only reads its input and writes its output, wherever it runs. */
+/** True for a program that only reads its input and writes its output, wherever it runs. */
 export function isSafeFilter(argv: readonly string[]): boolean {
   const [program = "", ...args] = argv;
   const grammar = grammarOf(programName(program), filters);

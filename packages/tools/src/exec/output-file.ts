@@ -9,7 +9,7 @@ import { firstBytes } from "../result-size.ts";
 
 /** Below the workspace. */
 export const logFolder = ".parley/exec";
-/** Of all commands together. */
+/** The limit of all commands together. */
 const mostLogs = 200;
 
 /** One command may leave this much. */
@@ -54,7 +54,7 @@ export interface Excerpt {
   readonly text: string;
   /** Bytes of the whole log. */
   readonly total: number;
-  /** It is all of it. */
+  /** True when the text is the whole log. */
   readonly whole: boolean;
 }
 
@@ -71,7 +71,7 @@ export function excerpt(files: Rooted, path: string, bytes: number): Promise<Exc
   });
 }
 
-/** What was added after `from`, at most the last `bytes` of it. */
+/** Returns the output after `from`, at most its last `bytes`. */
 export function since(files: Rooted, path: string, from: number, bytes: number): Promise<Excerpt | null> {
   return reading(files, path, async (read, total) => {
     const start = Math.max(Math.min(from, total), total - bytes);

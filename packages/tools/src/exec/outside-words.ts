@@ -20,7 +20,7 @@ export interface OutsideRequest {
   /** Below the workspace. */
   readonly folder: string;
   readonly files: Pick<WorkspaceFiles, "own" | "readable">;
-  /** Of the turn's file tools. */
+  /** The rules of the turn's file tools. */
   readonly rules: () => Promise<Rules>;
 }
 

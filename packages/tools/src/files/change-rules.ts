@@ -10,7 +10,7 @@ import type { Origin } from "./origins.ts";
 import { contentHash } from "./rooted.ts";
 import { gitRefusal, ignoring, type ChangeRules } from "./walk.ts";
 
-/** Of a turn that has these tools, for one call. */
+/** Returns the rules of a turn with these tools, for one call. */
 export async function turnRules(
   context: ToolContext,
   scope: Pick<ToolScope, "session">,
@@ -77,7 +77,7 @@ function repositoryRefusal(path: string, folder: string): string {
   );
 }
 
-/** Where the links lead that stand in a prompt file's place: to write there is to write the prompt. */
+/** Resolves links in a prompt file's place: a write to their target changes the prompt. */
 async function linkedPrompts(root: string): Promise<readonly string[]> {
   const notes = await readdir(join(root, "memory")).catch((): string[] => []); // No folder, no notes.
   const names = [...promptNames, ...promptFolders, ".agents", ...notes.map((name) => `memory/${name}`)];

@@ -18,7 +18,7 @@ import { entryPath, ignoring, walk, type Place } from "./walk.ts";
 
 export interface Change {
   readonly path: string;
-  /** What was there when the change was thought out; null when nothing was. */
+  /** The content that the change was made for; null for a missing file. */
   readonly before: Uint8Array | null;
   /** Null removes the file. */
   readonly after: Uint8Array | null;

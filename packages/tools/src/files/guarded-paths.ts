@@ -9,12 +9,12 @@ export type Guard =
   | "own"
   /** It enters prompts. */
   | "prompt"
-  /** What somebody wants to see in a prompt. It never enters one. */
+  /** A proposed change to a prompt, which never enters one itself. */
   | "proposal"
   /** A setting that a program may run, unasked. */
   | "setting";
 
-/** Of the workspace's root. `bootstrapNames` of the agent are among them. */
+/** Names in the workspace's root, the agent's `bootstrapNames` among them. */
 export const promptNames = [
   "AGENTS.md",
   "SOUL.md",

@@ -25,7 +25,7 @@ export interface Watch {
   readonly guarded?: { readonly [path: string]: string };
   /** The content of files that enter prompts. */
   readonly prompts: { readonly [path: string]: string };
-  /** What Parley itself wrote meanwhile; "" where only the name counts. */
+  /** Content that Parley itself wrote meanwhile; "" where only the name counts. */
   readonly made: { readonly [path: string]: string };
 }
 
@@ -55,6 +55,6 @@ export interface Origins {
   begin(watch: Begun): Promise<string>;
   /** As it is now. */
   watch(root: string, id: string): Promise<Watch | null>;
-  /** It is over; what it left at these paths is its origin's. */
+  /** Ends the watch: its origin becomes the author of the files at these paths. */
   end(watch: Watch, changed: readonly PathHash[]): Promise<void>;
 }

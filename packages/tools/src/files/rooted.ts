@@ -110,7 +110,7 @@ export function rooted(spec: RootSpec): Rooted {
   };
 }
 
-/** Of `bytes`; what a change expects to find. */
+/** Hashes content, for the check that a change finds the file unchanged. */
 export function contentHash(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

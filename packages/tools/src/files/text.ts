@@ -7,7 +7,7 @@ export interface TextFile {
   /** As stored, without the byte order mark. */
   readonly text: string;
   readonly bom: boolean;
-  /** What most of its lines end with; "\n" where there is none. */
+  /** The ending of most of its lines; "\n" where there is none. */
   readonly newline: Newline;
 }
 

@@ -22,14 +22,14 @@ export interface RootSpec {
   readonly only?: readonly string[];
   /** A file that has other names (hard links) is not read: they may lie outside the root. */
   readonly ownNamesOnly?: boolean;
-  /** What may be changed there. Absent: all but what git runs. */
+  /** Limits changes there. Absent: all but files that git runs. */
   readonly rules?: ChangeRules;
 }
 
 export interface ChangeRules {
   /** Why nothing may be made, changed or removed at this path below the root; null when it may. */
   refusal(path: string): Promise<string | null>;
-  /** What is written when a tool asks to write these bytes there. */
+  /** Returns the bytes to write when a tool asks to write these. */
   written(path: string, bytes: Uint8Array): Promise<Uint8Array>;
 }
 
@@ -41,7 +41,7 @@ export interface Folder {
   readonly hostPath: string;
 }
 
-/** What a path leads to: a name in an open folder. `stat` is null when there is nothing of that name. */
+/** The place that a path leads to: a name in an open folder. `stat` is null when the name does not exist. */
 export interface Place {
   readonly folder: Folder;
   /** "." for the root itself. */

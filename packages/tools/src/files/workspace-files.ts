@@ -11,7 +11,7 @@ import { partsBelow, type ChangeRules } from "./walk.ts";
 export interface WorkspaceFilesOptions {
   /** Absolute, on the host. */
   readonly root: string;
-  /** What commands in a sandbox call it. */
+  /** Its path for commands in a sandbox. */
   readonly inside?: string;
   readonly readOnly?: boolean;
   readonly readRoots?: readonly string[];

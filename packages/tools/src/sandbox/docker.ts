@@ -13,7 +13,7 @@ import {
   type SandboxSettings,
 } from "./sandbox.ts";
 
-/** What the client itself needs to find its daemon. */
+/** Variables by which the client finds its daemon. */
 const clientNames = [
   "PATH",
   "HOME",

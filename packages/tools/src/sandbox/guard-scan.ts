@@ -32,7 +32,7 @@ const packageSample = 200;
 const chunkOf = 1_024;
 /** Folders at a time. */
 const lanes = 4;
-/** What lies deeper is not looked at, so the folder there counts as guarded. */
+/** The scan goes no deeper, so the folder there counts as guarded. */
 const deepest = 64;
 const longestPath = 1_024;
 
@@ -186,7 +186,7 @@ export async function scanGuarded(
   return { guarded, readOnly: mounted, masked, tooMuch: nameless || isFull() || mounts > mostMounts };
 }
 
-/** What a bare repository has. Where it is the workspace itself, these are guarded one by one. */
+/** Entries of a bare repository. Where it is the workspace itself, each of them is guarded. */
 const ofRepository =
   "HEAD commondir config config.worktree hooks info objects refs packed-refs modules worktrees".split(" ");
 

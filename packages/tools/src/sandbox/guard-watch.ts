@@ -292,7 +292,7 @@ async function hashes(root: string, paths: readonly string[]): Promise<{ readonl
   return found;
 }
 
-/** What cannot be read enters no prompt. */
+/** Ignores faults, because an unreadable file enters no prompt. */
 function onlyFaults(error: unknown): null {
   if (isFault(error)) return null;
   throw error;

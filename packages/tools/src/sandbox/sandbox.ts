@@ -27,7 +27,7 @@ export interface SandboxedCommand {
   readonly env: { readonly [name: string]: string };
   readonly pty: boolean;
   readonly input: boolean;
-  /** Of a workspace that it may write. */
+  /** Guards the workspace where the command may write it. */
   readonly guarded: GuardedView;
 }
 
@@ -66,7 +66,7 @@ export interface Mounts {
 
 export interface Sandbox {
   readonly kind: "none" | "bubblewrap" | "docker";
-  /** What it allows, for approvals: "bubblewrap, workspace rw, network off". */
+  /** The sandbox's limits, for approvals: "bubblewrap, workspace rw, network off". */
   readonly rules: string;
   /** On the host: where file tools are rooted. */
   readonly workspace: string;
@@ -83,7 +83,7 @@ export interface Sandbox {
 /** The workspace's path inside every sandbox. */
 export const insidePath = "/workspace";
 
-/** Of a path inside: relative to the workspace; null elsewhere. */
+/** Converts a path inside to one relative to the workspace; null elsewhere. */
 export function belowWorkspace(path: string): string | null {
   return path.startsWith(`${insidePath}/`) ? path.slice(insidePath.length + 1) : null;
 }

@@ -16,7 +16,7 @@ const sentWindowMs = 60_000;
 
 export interface Connection {
   readonly number: number;
-  /** Whether the client came to the resume address. */
+  /** True when the client came to the resume address. */
   readonly isAtResumeUrl: boolean;
   session: Session | null;
   /** Drops every outgoing frame: to the client the connection fell silent. */

@@ -6,7 +6,7 @@ import type { Bot } from "../model.ts";
 import type { Connection } from "./connection.ts";
 import { dispatch, type Session } from "./session.ts";
 
-/** What a client did, in order. */
+/** A step of a client, in order. */
 export interface GatewayStep {
   readonly what: "connect" | "heartbeat" | "identify" | "resume" | "presence" | "close";
   readonly connection: number;
@@ -16,9 +16,9 @@ export interface GatewayStep {
   /** Of resume. */
   readonly sessionId?: string;
   readonly seq?: number;
-  /** Of connect: whether it came to resume_gateway_url. */
+  /** Of connect: true when it came to resume_gateway_url. */
   readonly isAtResumeUrl?: boolean;
-  /** Of identify and presence: what the client sent. */
+  /** Of identify and presence: the client's payload. */
   readonly sent?: unknown;
 }
 
@@ -63,7 +63,7 @@ export interface GatewayControls {
   push(event: string, body: unknown, token?: string): void;
   /** A frame that is no payload at all. */
   pushText(text: string): void;
-  /** What /gateway/bot says of session starts. */
+  /** Sets the session starts that /gateway/bot reports. */
   setStartLimit(remaining: number, total?: number): void;
   heal(): void;
 }

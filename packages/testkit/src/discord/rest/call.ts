@@ -37,7 +37,7 @@ export interface RouteCall<Body = any> {
   readonly files: readonly { readonly index: number; readonly file: UploadedFile }[];
   readonly options: RestOptions;
   readonly violations: string[];
-  /** What /gateway/bot says of a bot. */
+  /** Returns a bot's answer of /gateway/bot. */
   readonly gatewayBot: (bot: Bot) => unknown;
 }
 

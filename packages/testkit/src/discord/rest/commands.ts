@@ -15,7 +15,7 @@ const maxCreatesPerDay = 200;
 const dayMs = 86_400_000;
 /** Names, descriptions and choice values of one command together. */
 const maxChars = 8_000;
-/** Of chat commands and their options; lower case where the script has one. */
+/** Names of chat commands and their options; lower case where the script has one. */
 const namePattern = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
 
 interface Option {

@@ -13,7 +13,10 @@ import type { RouteCall } from "./call.ts";
 import { checkComponents } from "./components.ts";
 import { badField, refuse } from "./refusal.ts";
 
-/** Of bots; the description's 4000 are for paying people. Counted in UTF-16 units, the stricter way. */
+/**
+ * The limit for bots; the description's 4000 are for paying people. Counted in UTF-16 units, the stricter
+ * way.
+ */
 const maxContentChars = 2_000;
 const maxEmbedChars = 6_000;
 /** By boost tier, beside what the options say of unboosted guilds. */

@@ -29,7 +29,7 @@ const callbackForms: { readonly [type: number]: FormName } = {
   [Type.Modal]: "ModalInteractionCallbackRequest",
 };
 
-/** Which answers a kind of interaction takes. */
+/** The answers that each kind of interaction takes. */
 const answersOf: { readonly [type: number]: readonly Type[] } = {
   [InteractionType.ApplicationCommand]: [4, 5, 9],
   [InteractionType.ApplicationCommandAutocomplete]: [8],

@@ -96,7 +96,7 @@ function refusedHeaders(scope: LimitScope, retryAfterMs: number): Readonly<Recor
   };
 }
 
-/** What a fault rule sends for a limit that the client could not foresee. */
+/** Makes a fault rule's answer for a limit that the client could not foresee. */
 export function discordLimited(scope: LimitScope, retryAfterMs: number): Trouble {
   return {
     kind: "answer",

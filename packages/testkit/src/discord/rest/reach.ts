@@ -42,7 +42,7 @@ export function reachGuild({ state, bot, params }: Asked): Guild {
   return guild;
 }
 
-/** Whether messages can be written into it: not into a forum itself, nor a category. */
+/** True when it takes messages: a forum itself and a category do not. */
 export function takesMessages(channel: Channel): boolean {
   return !isForum(channel.type) && channel.type !== ChannelType.GuildCategory;
 }

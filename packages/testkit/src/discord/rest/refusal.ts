@@ -77,7 +77,7 @@ export function refuse(name: RefusalName, errors?: FormErrors): DiscordRefusal {
   return new DiscordRefusal(status, code, message, errors);
 }
 
-/** What a fault rule sends for one of Discord's refusals. */
+/** Makes a fault rule's answer for one of Discord's refusals. */
 export function discordRefusal(name: RefusalName): Trouble {
   return { kind: "answer", status: refusals[name][0], body: refuse(name).body() };
 }

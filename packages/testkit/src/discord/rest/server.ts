@@ -23,7 +23,7 @@ export interface RestServerOptions {
   readonly rest: RestOptions;
   /** The bot of a token, or null for one that is not registered. */
   readonly botFor: (token: string) => Bot | null;
-  /** What /gateway/bot says. */
+  /** Returns the answer of /gateway/bot. */
   readonly gatewayBot: (bot: Bot) => unknown;
   readonly control: (incoming: IncomingMessage, outgoing: ServerResponse, url: URL) => Promise<void>;
 }
