@@ -1,6 +1,6 @@
 // Implements /status: reports the gateway's health, the model, the fill of the context window, the queue mode
-// and the usage of this conversation. Only the operator sees reasons of failures, because they may name paths
-// (I8); where others read along, only the operator also sees the machine, the account and the cost.
+// and the usage of this conversation. The answer leaves out reasons of failures, because they may name paths
+// (I8); where others read along, it also leaves out the machine, the account and the cost.
 import { runtimeLine } from "@parley/agent";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
