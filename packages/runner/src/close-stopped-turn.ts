@@ -1,5 +1,6 @@
-// Ends a turn that was told to stop. Its fence was raised by the stop; whoever holds it next closes it: what was said and done stays in the
-// transcript, every call paired (I11), with the mark that it was stopped; a preview is taken away.
+// Closes a turn that a person or the operator stopped. The stop raised its fence, so the next holder closes
+// it: the transcript keeps what was said and done, every call paired (I11) and marked as stopped, and a
+// preview is removed.
 import { runLoop, type LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
 import {
@@ -44,7 +45,8 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
     const stopped = new AbortController();
     stopped.abort(new Fault("aborted", turn.stop ?? "stopped"));
     let end: LoopEnd | undefined;
-    // With its signal aborted the loop asks nobody and runs nothing; it only settles what the journal left open.
+    // With its signal aborted the loop calls no model and no tool; it only settles what the journal left
+    // open.
     for await (const event of runLoop(
       {
         system: { stable: "", volatile: "" },
@@ -71,13 +73,13 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
     )) {
       if (event.type === "end") end = event;
     }
-    // Nobody is to decide any more about what the turn asked for.
+    // Approvers must not decide about requests of a stopped turn.
     await services.approvals.stop({ turn: turn.id });
     const preview = journal.previews.at(-1);
     const waits = journal
       .rows()
       .some((row) => showsWaiting(row, (account) => services.channel(account)?.settle !== undefined));
-    // What earlier holders asked was used, whatever became of the turn.
+    // Earlier holders paid for their model calls, whatever became of the turn.
     const spending = services.ledger.forTurn(turn);
     const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
     const said = services.running.left(turn.id) ?? (await shownBefore(journal, services.outbox));

@@ -1,6 +1,7 @@
-// Ends a turn once its loop did: parks it with its tickets, gives it back to the next holder, or commits it. The commit is one: outcome,
-// entries, deliveries, spending and the session's fields (I2, I6), and what is told after it is told only then. The deliveries wait in the
-// outbox from then on. Next: packages/delivery/src/deliver.ts.
+// Ends a turn once its loop did: parks it with its tickets, gives it back to the next holder, or commits it.
+// One write commits outcome, entries, deliveries, spending and the session's fields (I2, I6), and nobody is
+// told of them before. The deliveries wait in the outbox from then on.
+// Next: packages/delivery/src/deliver.ts.
 import type { LoopEnd } from "@parley/agent";
 import { isProgram } from "@parley/access";
 import { withShortValues, type ButtonPlace } from "@parley/delivery";
@@ -28,21 +29,21 @@ import { turnOutcome, unsaid } from "./turn-outcome.ts";
 import { isCommand, openingContext } from "./turn-rows.ts";
 import { isOwed, refusesSilence, type Services, type TurnScope } from "./turn-scope.ts";
 
-/** What the loop left behind for the commit. */
+/** The loop's results that the commit needs. */
 export interface EndedTurn {
   readonly end: LoopEnd;
   readonly journal: TurnJournal;
   readonly previewed: Previewed;
-  /** What the model's last words say, and what it thought in tags. */
+  /** The model's last words as parsed, and its thoughts from tags. */
   readonly answer: ReadAnswer;
   readonly parkedUntilMs: () => number;
-  /** Session fields that the turn's notes and its context leave. */
+  /** Session fields that the turn's notes and context window write. */
   readonly patch: { readonly [field: string]: Json };
 }
 
 type CommitServices = Pick<Services, "turns" | "config" | "redaction" | "mediaFolder" | "clock">;
 
-/** Parks the turn or commits it. Throws Fault for one that was interrupted: it stays as its journal has it. */
+/** Parks the turn or commits it. Throws Fault for an interrupted turn, which stays as its journal has it. */
 export async function commitTurn(
   services: CommitServices,
   scope: TurnScope,
@@ -57,13 +58,13 @@ export async function commitTurn(
     return { settled: true };
   }
   if (end.stop === "aborted" && !scope.timedOut()) {
-    // Drained, stopped or lost: the next holder goes on from the journal.
+    // The turn was drained, stopped or lost, so the next holder continues from the journal.
     const reason: unknown = lease.signal.reason;
     throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
   }
   const promptNote = prepared.promptNote(turn.id);
   const outcome = await outcomeOf(services, scope, ended);
-  // Nothing but this process has the last answer: a store that is away for a moment must not cost another one.
+  // Only this process has the last answer, so a short outage of the store must not cost another model call.
   const spent = await untilStored(lease, clock, () => spending.note(end, prepared.model));
   const { reasoning } = prepared;
   const thoughts =
@@ -91,7 +92,7 @@ export async function commitTurn(
   return { settled: true };
 }
 
-/** What the turn came to, without what people were already sent, and within what messages may take. */
+/** Computes the turn's outcome without what people were already sent, and within the limit for messages. */
 function outcomeOf(
   { config, mediaFolder }: Pick<Services, "config" | "mediaFolder">,
   scope: TurnScope,
@@ -114,7 +115,7 @@ function outcomeOf(
   });
 }
 
-/** A turn that failed leaves its rows `dead`: an operator can look at them and try them again. */
+/** The rows of a failed turn become `dead`, so that an operator can look at them and retry them. */
 const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
   reply: "answered",
   silent: "silent",
@@ -123,7 +124,10 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
   failed: "dead",
 };
 
-/** `thoughts` are shown before the answer, where somebody asked to see them; `more` is written in the same transaction. */
+/**
+ * `thoughts` are sent before the answer when the session shows them; `more` is written in the same
+ * transaction.
+ */
 function commitOf(
   { turn, session, address, channel }: TurnScope,
   { end, journal, previewed, patch }: EndedTurn,
@@ -131,14 +135,14 @@ function commitOf(
   thoughts: string | null,
   more: { readonly patch: EndedTurn["patch"]; readonly cells: readonly CellWrite[] },
 ): Commit {
-  // Somebody sees that an answer is coming, and must not go on seeing it when there is none.
+  // The platform shows the person that an answer is coming, so it must be told when there is none.
   const waits = previewed.said === "" && channel?.settle !== undefined && journal.rows().some(isCommand);
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome, { id: turn.id, to: address });
   const cells = [...buttons, ...more.cells];
   const said = withThoughts(sendable, thoughts);
   return {
-    // A limit is no failure of the message: there is nothing for an operator to look at.
+    // A spending limit is no failure of the message, so an operator has nothing to look at.
     outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
     entries: end.entries.map((entry) => JSON.stringify(entry)),
@@ -150,8 +154,9 @@ function commitOf(
 }
 
 /**
- * What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. So is one above a request
- * that the turn waited for: the answer comes below, where it is looked for, and people are told of a new message, not of an old one that changed.
+ * Builds the turn's deliveries; the answer takes the place of its preview. A preview is removed when the turn
+ * says nothing, or when it stands above a request that the turn waited for: the answer then comes below as a
+ * new message, because nobody is notified of an edited old one.
  */
 function deliveriesOf(
   turn: Turn,
@@ -201,7 +206,7 @@ function withThoughts(outcome: Outcome, thoughts: string | null): Outcome {
   return { ...outcome, parts: [{ kind: "text", markdown: thoughts }, ...outcome.parts] };
 }
 
-/** The session's field that sums up what it used. */
+/** Returns the session field that sums up what the session used. */
 export function usageAfter(session: Session, usage: Usage): { readonly usage: Json } {
   return { usage: { ...addUsage(usageOf(session), usage) } };
 }

@@ -1,4 +1,4 @@
-// What the config says about one agent's context, gathered for a turn.
+// Collects for a turn what the config says about its agent's context window.
 import type { CompactionSettings, PruningSettings } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 

@@ -1,5 +1,6 @@
-// Opens the context window of a turn: with the config's settings, the session's log, and the ports through which a compaction asks the turn's
-// model, reads AGENTS.md and lets the agent save notes. What the window decided is handed to the next turn as session fields.
+// Opens the context window of a turn with the config's settings, the session's log, and the ports through
+// which a compaction calls the turn's model, reads AGENTS.md and lets the agent save notes. The window
+// returns its decisions as session fields for the next turn.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
@@ -17,7 +18,7 @@ import { standsFromField } from "./history.ts";
 import { memoryFlush } from "./memory/memory-flush.ts";
 import type { Services, TurnScope } from "./turn-scope.ts";
 
-/** What the window is made of; a command that compacts has no whole turn around it. */
+/** The part of a turn that the window needs; a command that compacts has no whole turn. */
 export type ContextScope = Pick<
   TurnScope,
   "turn" | "lease" | "session" | "agent" | "address" | "history" | "prepared" | "spending" | "log"
@@ -28,7 +29,7 @@ export interface TurnContext extends ContextWindow {
   patch(added: readonly Entry[]): { readonly [field: string]: Json };
 }
 
-/** A summary that takes longer is done without: a person waits. */
+/** A compaction drops a summary that takes longer, because a person waits. */
 const summaryTimeoutMs = 180_000;
 const prunedField = "prunedThroughSeq";
 const compactionsField = "compactions";
@@ -40,7 +41,7 @@ export function turnContext(
   const { session, history, prepared, log } = scope;
   const { clock } = services;
   const { workspace, context: settings, notesPlace: notes } = prepared;
-  // What a compaction asks counts for the caps of the turn.
+  // The calls of a compaction count against the turn's caps.
   const model = scope.spending.sideModel(prepared.model);
   const timeoutMs = Math.min(summaryTimeoutMs, prepared.timeoutMs / 3);
   const schemas = prepared.tools.map(({ name, description, parameters }) => ({
@@ -48,7 +49,7 @@ export function turnContext(
     description,
     parameters,
   }));
-  // Of what people say in private; not of groups, schedules and subagents.
+  // Only private conversations are flushed; groups, schedules and subagents are not.
   const isPrivate = scope.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
   const flushes = settings.compaction.memoryFlush.enabled && isPrivate && prepared.keepsNotes;
 
@@ -72,7 +73,7 @@ export function turnContext(
     async pinnedSections() {
       const file = await rootedReader().read(workspace, "AGENTS.md");
       const originOf = await notes.originOf();
-      // Instructions that no owner confirmed are not repeated.
+      // A summary must not repeat instructions that no owner confirmed.
       if (file.state !== "present" || originOf(join(workspace, "AGENTS.md"), file.sha256) !== null) return "";
       return disarm(
         pinnedSectionsOf(

@@ -1,24 +1,24 @@
-// How many messages of a conversation a full queue dropped that its people have not been told of: counted where they are dropped, told once for
-// all by the turn that comes next. Lost by nothing but the telling of it.
+// Counts the messages that a full queue dropped from a conversation, until the next turn tells its people
+// once for all of them.
 import type { ConversationKey } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
 interface DroppedMessages {
   readonly count: number;
-  /** One of them was meant for us. */
+  /** At least one of the dropped messages addressed the agent. */
   readonly isOwed: boolean;
-  /** Names this telling. */
+  /** The version of the cell, so that `told` removes only what was told. */
   readonly version: number;
 }
 
 export interface DroppedLog {
   add(conversation: ConversationKey, dropped: Omit<DroppedMessages, "version">): Promise<void>;
-  /** Null when there is nothing to tell. */
+  /** Returns null when there is nothing to tell. */
   untold(conversation: ConversationKey): Promise<DroppedMessages | null>;
   told(conversation: ConversationKey, dropped: DroppedMessages): Promise<void>;
 }
 
-/** Nobody wants to hear of it later. */
+/** After a day nobody wants to hear of it. */
 const lifeMs = 86_400_000;
 
 export function droppedLog(cells: Pick<Cells, "get" | "put" | "remove">): DroppedLog {

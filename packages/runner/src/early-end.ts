@@ -1,13 +1,13 @@
-// What a person is told when an answer ended before it was done: never nothing, and never that all is well.
+// Tells a person that an answer ended early, so that they never get nothing and never believe it whole.
 import type { LoopStop } from "@parley/agent";
 import type { Outcome } from "@parley/protocol";
 
 type EarlyStop = Extract<LoopStop, "length" | "cut" | "steps" | "loop">;
 
 interface Words {
-  /** Below what was said. */
+  /** Words placed below what was said. */
   readonly below: string;
-  /** In place of an answer that has no word. */
+  /** Words in place of an answer without any text. */
   readonly alone: string;
 }
 
@@ -38,12 +38,12 @@ function isEarly(stop: LoopStop): stop is EarlyStop {
   return Object.hasOwn(words, stop);
 }
 
-/** Null where the answer ended as it should. */
+/** Returns null when the answer ended normally. */
 export function nothingSaid(stop: LoopStop): string | null {
   return isEarly(stop) ? words[stop].alone : null;
 }
 
-/** The outcome with a plain word at its end. One that the model wanted silent stays silent. */
+/** Appends a plain notice to the outcome. An outcome that the model wanted silent stays silent. */
 export function withEarlyEnd(outcome: Outcome, stop: LoopStop): Outcome {
   if (!isEarly(stop) || outcome.kind !== "reply") return outcome;
   const { below } = words[stop];
@@ -56,7 +56,7 @@ export function withEarlyEnd(outcome: Outcome, stop: LoopStop): Outcome {
   };
 }
 
-/** A code block that was cut off would swallow what follows it. */
+/** Closes a code block that was cut off, or it would swallow the text that follows. */
 export function closed(markdown: string): string {
   const fences = markdown.match(/^\s*```/gm) ?? [];
   return fences.length % 2 === 0 ? markdown.trimEnd() : `${markdown.trimEnd()}\n\`\`\``;

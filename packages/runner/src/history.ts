@@ -1,5 +1,6 @@
-// The part of a session's log that a turn can look at: the entries of the epoch it was opened in, from where the last summary left off.
-// Read backwards in pages and bounded (I9): the context keeper compacts a log long before it reaches these bounds.
+// Reads the part of a session's log that a turn can see: the entries of the turn's epoch since the last
+// summary. It reads backwards in bounded pages (I9); the context window compacts a log long before it reaches
+// these bounds.
 import { longLog, type Placed } from "@parley/agent";
 import type { Entry, SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "@parley/store";
@@ -7,10 +8,12 @@ import type { Session, Sessions, StoredEntry } from "@parley/store";
 const most = { entries: longLog.entries * 2, bytes: longLog.bytes * 2 };
 const pageEntries = 250;
 
-/** Where the last summary left off; only spares reading what it stands for. */
+/**
+ * The seq through which the last summary goes; reading stops there because the summary stands for the rest.
+ */
 export const standsFromField = "contextAfterSeq";
 
-/** Oldest first; ends with the session's last entry. */
+/** Oldest first, up to the session's last entry. */
 export async function sessionHistory(
   sessions: Sessions,
   session: Session,
@@ -28,7 +31,10 @@ interface Known {
   readonly read: Stretch;
 }
 
-/** Remembers the histories that were read last: a transcript only grows (I11), so a turn reads what came since the one before it. */
+/**
+ * Caches the histories read last: a transcript only grows (I11), so a turn reads only what came since the one
+ * before it.
+ */
 export function historyReader(sessions: Sessions): ReadHistory {
   const remembered = new Map<string, Known>();
   let bytes = 0;
@@ -44,7 +50,7 @@ export function historyReader(sessions: Sessions): ReadHistory {
     const known = remembered.get(key);
     const goesOn =
       known?.epoch === epoch &&
-      // A turn of before a reset may come back, and what it had read may be forgotten by then.
+      // A turn from before a reset may resume after the cache lost what it had read.
       known.session.epoch === session.epoch &&
       known.floorSeq === floorSeq &&
       known.session.createdAtMs === createdAtMs &&
@@ -64,7 +70,7 @@ export function historyReader(sessions: Sessions): ReadHistory {
   };
 }
 
-/** Read as objects they take about three times as much. */
+/** Parsed entries take about three times these bytes in memory. */
 const rememberedMost = { bytes: 4_000_000, sessions: 500 };
 
 interface Stretch {
@@ -75,7 +81,7 @@ interface Stretch {
 
 function joined(first: Stretch, rest: Stretch): Stretch {
   if (rest.entries === 0) return first;
-  // More than is read back: it need not reach to where the first ends.
+  // The new entries alone fill the bounds, so the cached ones are not needed.
   if (!isShort(rest)) return rest;
   return {
     placed: [...first.placed, ...rest.placed],
@@ -111,7 +117,7 @@ async function readBack(
       limit: before - 1 - afterSeq,
     });
     const page = stored.filter(({ seq }) => seq < before);
-    // Seqs are counted through all epochs, so an empty page is the beginning of this one.
+    // Seqs count on through all epochs, so an empty page is the beginning of this one.
     if (page.length === 0) break;
     pages.push(page.flatMap(placed));
     entries += page.length;
@@ -126,13 +132,16 @@ function placed({ seq, body }: StoredEntry): Placed[] {
   return entry === null ? [] : [{ seq, entry }];
 }
 
-/** Null for an entry that cannot be read, be it one part of it: it must not take the whole conversation with it. */
+/**
+ * Returns null for an entry that cannot be read, even in part, so that it does not block the whole
+ * conversation.
+ */
 export function readEntry(body: string): Entry | null {
   try {
     const entry = JSON.parse(body) as Partial<Entry> | null;
     return entry !== null && isWhole(entry) ? (entry as Entry) : null;
   } catch {
-    // Not JSON any more: a damaged file, and nothing in it to show.
+    // A damaged entry is no JSON any more and has nothing to show.
     return null;
   }
 }

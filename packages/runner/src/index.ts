@@ -1,4 +1,5 @@
-// Runs turns: from leased rows over the agent's loop to the one commit that ends a turn. Sees no HTTP and no daemon.
+// Runs turns: from leased rows through the agent's loop to the one commit that ends a turn. This package
+// imports no HTTP and no daemon.
 export { isApproved } from "./approvals/approval-gate.ts";
 export type { Approval, Verdict } from "./approvals/approval.ts";
 export { createApprovals, type Approvals, type Decider } from "./approvals/approvals.ts";

@@ -1,5 +1,6 @@
-// What `chat.inject` puts into a lane: words of the agent's that no model said. In lane order, so that they stand where they were meant. No
-// person can give this command: it has no name that is typed, and stands in no menu.
+// Implements `chat.inject`, which adds words to the transcript as the agent's though no model said them. It
+// runs in lane order, so that they stand where the caller meant them. People cannot call it: it has no typed
+// name and no menu entry.
 import { noUsage, type AssistantEntry, type Clock } from "@parley/protocol";
 import type { LaneCommand } from "./run-command.ts";
 

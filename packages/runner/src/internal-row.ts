@@ -1,9 +1,9 @@
-// A row that Parley writes itself into the lane of a turn that was: for what that turn began and could not see the end of. It has the address
-// and the authority of whoever was served then, and its id tells a repeat.
+// Builds a row that Parley itself writes into the lane of an earlier turn, when something that turn began
+// ends later. The row has that turn's address and authority, and its id tells the store a repeat.
 import type { NewRow, RowView } from "@parley/store";
 import { formatRowPayload, parseRowPayload, type InternalRow } from "@parley/protocol";
 
-/** `began`: a row of the turn. */
+/** `began`: a row of the turn that began it. */
 export function internalRow(
   began: RowView,
   id: string,

@@ -1,14 +1,15 @@
-// What the people of a conversation are told when more came at once than could be read whole, or than the queue holds: how much, and what to do.
-// Once for a burst, by the notice's id; in groups only where somebody called us.
+// Tells the people of a conversation when more messages came than the agent could read whole or the queue
+// holds: how many, and what to do. The notice's id makes it once per burst; a group hears it only where
+// somebody addressed the agent.
 import { conversationKey, type Address } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
 import { droppedLog } from "./dropped-messages.ts";
 import { textDelivery } from "@parley/delivery";
 import type { Services } from "./turn-scope.ts";
 
-/** Of the messages that a turn was opened with. */
+/** Counts the shortened messages among those that a turn was opened with. */
 export interface Shortened {
-  /** Told with their beginning alone, or without their files. */
+  /** Messages told by their beginning alone, or without their files. */
   readonly cut: number;
   /** Characters of that beginning. */
   readonly chars: number;
@@ -16,9 +17,9 @@ export interface Shortened {
 }
 
 export interface Overflow {
-  /** What the agent is told of what was dropped. */
+  /** Notes for the agent about dropped messages. */
   notes(conversation: Turn["conversation"]): Promise<readonly string[]>;
-  /** Tells the people. Safe to repeat for the same turn. */
+  /** Tells the people. It is safe to repeat for the same turn. */
   tell(
     turn: Turn,
     address: Address,
@@ -28,7 +29,7 @@ export interface Overflow {
   ): Promise<void>;
 }
 
-/** What came within so long is one burst. */
+/** Messages within this time are one burst. */
 const burstMs = 10 * 60_000;
 
 export function overflow({ cells, outbox, log }: Pick<Services, "cells" | "outbox" | "log">): Overflow {

@@ -1,6 +1,7 @@
-// Prepares one turn: the agent's model with its fallbacks, its tools and workspace, and the prompt compiled from the facts of this moment
-// (prompt/prompt-facts.ts). When the stable zone of a session's prompt moved since its last turn, the log says which section moved it (I12).
-// The loop then runs with what stands here. Next: packages/agent/src/loop/loop.ts.
+// Prepares one turn: the agent's model with its fallbacks, its tools and workspace, and the prompt compiled
+// from the facts of this moment (prompt/prompt-facts.ts). When the stable zone of a session's prompt changed
+// since its last turn, the log names the section (I12). The loop then runs with this result.
+// Next: packages/agent/src/loop/loop.ts.
 import { diff, readsWorkspace, warnOnce, type PromptExplanation } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Model } from "@parley/models";
@@ -21,7 +22,7 @@ import { unsupportedThinking } from "./models/thinking.ts";
 import type { ToolsHere } from "./tools/effective-tools.ts";
 import type { PrepareTurn, Services } from "./turn-scope.ts";
 
-/** A session may be asked for its prompt without being in a conversation. */
+/** An operator may ask for a session's prompt without an address. */
 interface PromptRequest {
   readonly agent: string;
   readonly session: Session;
@@ -34,17 +35,22 @@ export type PromptNow = Pick<ModelPrompt, "compiled" | "explanation" | "facts" |
 
 export interface TurnPreparer {
   readonly forTurn: PrepareTurn;
-  /** The prompt that a turn in this session would get now. */
+  /** Returns the prompt that a turn in this session would get now. */
   prompt(request: PromptRequest): Promise<PromptNow>;
-  /** Turns since the start that found the stable zone of their session moved, by the section that moved; `tools` are the schemas. */
+  /**
+   * Counts the turns since the start whose session's stable zone changed, by the section that changed;
+   * `tools` are the schemas.
+   */
   stableMoves(): ReadonlyMap<string, number>;
 }
 
 const truncationField = "truncationTold";
-/** The epoch in which somebody who is no owner spoke: what is noted of that conversation is not the owner's own. */
+/**
+ * The epoch in which anyone but an owner spoke, because notes of that conversation are not the owner's own.
+ */
 const othersField = "othersSpoke";
 
-/** Also a gateway that is not running has these. */
+/** A command line without a running gateway has these too. */
 export type PreparerNeeds = PromptNeeds &
   Pick<Services, "models" | "cooldowns" | "prompts" | "stableMoves" | "clock" | "ids">;
 
@@ -64,7 +70,10 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
     return [primary, ...fallbacks];
   }
 
-  /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
+  /**
+   * A change is rare and costs the provider's cache of the whole prefix, so the log says which section caused
+   * it.
+   */
   async function watchStable(session: Session, explanation: PromptExplanation, log: Log): Promise<void> {
     const last = prompts.last(session);
     if (last === null || (last.stable === explanation.stableHash && last.tools === toolsHash(explanation)))
@@ -90,13 +99,13 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
     async forTurn({ agent: id, session, called = [], wanted = {}, by, log = services.log, ...place }) {
       const agent = agentOf(id);
       const [primary, ...fallbacks] = await modelsOf(agent, session);
-      /** Of the messages so far: those that join may change it. */
+      /** Directives of the messages so far; messages that join may change them. */
       let wantedNow = wanted;
       const situation = await situationOf({ agent, session, place, wanted: () => wantedNow, by });
       const ready = await situation.for(primary);
       const { compiled, explanation, here, system } = ready;
       const { tools } = here;
-      // A fallback may have fewer tools than the primary, never others: the turn runs with the primary's.
+      // The turn runs with the primary's tools, so a fallback may have fewer but never others.
       const asked = askedModels(ready, fallbacks, (model) => situation.for(model, tools), {
         clock,
         ids,
@@ -181,19 +190,22 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
   };
 }
 
-/** Notes are files of the workspace: where the tools may not write them (a rule, a sandbox), neither may the turn that keeps them unasked. */
+/**
+ * Notes are files of the workspace, so a rule or sandbox that keeps tools from writing there also stops the
+ * memory flush.
+ */
 function mayKeepNotes({ decision, unavailable, sandbox }: ToolsHere): boolean {
   const isTaken = [...decision.removed, ...unavailable].some(({ tool }) => tool === "write");
   return !isTaken && sandbox?.access !== "none";
 }
 
-/** Once per conversation: after /new the model knows nothing of what it was told. */
+/** Returned once per conversation, because after /new the model has forgotten that it was told. */
 function toldIn({ fields, epoch }: Session): string | undefined {
   const told = fields[truncationField] as { readonly epoch?: number; readonly note?: string } | undefined;
   return told?.epoch === epoch ? told.note : undefined;
 }
 
-/** Throws Fault("missing") for one that the config no longer has. */
+/** Throws Fault("missing") for an agent that the config no longer has. */
 export function agentIn({ agents }: Config): (id: string) => AgentConfig {
   return (id) => {
     const found = agents.list.find((agent) => agent.id === id);
@@ -202,7 +214,10 @@ export function agentIn({ agents }: Config): (id: string) => AgentConfig {
   };
 }
 
-/** Why the model that was asked may not make this call; null when it may. A tool that it has may be for somebody else to use. */
+/**
+ * Returns why the model may not make this call, or null when it may; it may see a tool that only other people
+ * may use.
+ */
 function refusalOf({ tools, refused }: ToolsHere, tool: string): string | null {
   if (!tools.some(({ name }) => name === tool)) return `Not run: the tool "${tool}" is not for this model.`;
   const reason = refused.get(tool);

@@ -1,14 +1,14 @@
-// Which turn kills the process? One in which it died twice is a suspect. Suspects run one at a time, over all nodes, while everybody else goes
-// on; what dies then was that one, unless processes die of something else: so each boot first watches for a while, with no suspect running,
-// and a death proves something only if the process lived twice as long without the suspect as with it.
-// Everything that proves something is in cells: it has to outlive the death that it tells of.
+// Finds the turn that kills the process. A turn in which it died twice is a suspect; suspects run one at a
+// time over all nodes while other turns continue. A death then proves the suspect guilty only if the process
+// lived twice as long without it as with it, so each boot first watches for a while with no suspect running.
+// All evidence is in cells, because it must outlive the death that it describes.
 import type { Clock, Log } from "@parley/protocol";
 import type { Cell, Cells, CellWrite, Release, Turn, Turns } from "@parley/store";
 import { turnNames } from "@parley/queue";
 
 /** Deaths in a turn after which it is a suspect. */
 const strikesBeforeSuspect = 2;
-/** Whoever lives this long with a turn is not killed by it. */
+/** A turn that the process survives this long does not kill it. */
 export const clearedAfterMs = 60_000;
 
 export function isSuspect(turn: Pick<Turn, "attempt">): boolean {
@@ -16,25 +16,25 @@ export function isSuspect(turn: Pick<Turn, "attempt">): boolean {
 }
 
 export type Ruling =
-  /** It runs as everybody's. */
+  /** It runs like any other turn. */
   | { readonly kind: "free" }
-  /** Given back meanwhile, so that it takes nobody's place. */
+  /** It is given back meanwhile, so that it blocks no other turn. */
   | { readonly kind: "wait"; readonly how: Release }
   /** It is the one suspect that runs, until `end`. */
   | { readonly kind: "alone"; readonly end: () => Promise<void> }
-  /** The process died while it was. `cells` is the proof, used up by the commit that buries it. */
+  /** The process died while it ran alone. `cells` is the proof, which the commit that buries it consumes. */
   | { readonly kind: "guilty"; readonly cells: readonly CellWrite[] };
 
 export interface Quarantine {
-  /** What is to be done with a suspect that is held. */
+  /** Decides what happens to a leased suspect. */
   rule(turn: Turn): Promise<Ruling>;
-  /** Those of this process, in words for the status; empty when there are none. */
+  /** Describes this process's suspects for the status; empty when there are none. */
   reasons(): readonly string[];
 }
 
-/** The suspects of this process. They run on when the config changes, so whoever rules next has to know of them. */
+/** The suspects of this process, kept across config changes because they run on through them. */
 export interface QuarantineMemory {
-  /** The one that runs; the cell may lag behind it when the store was away. */
+  /** The suspect that runs; the cell may be older after an outage of the store. */
   running: string | null;
   readonly known: Map<string, { readonly alone: boolean; readonly untilMs: number }>;
 }
@@ -43,36 +43,39 @@ export function quarantineMemory(): QuarantineMemory {
   return { running: null, known: new Map() };
 }
 
-/** What stands in the one cell: the boot that tries suspects, and the turn that it tries now. */
+/** The content of the one trial cell: the boot that tries suspects, and the turn that it tries now. */
 interface Trial {
   readonly boot: string;
-  /** Since when this boot watches, and how long it does before the first suspect may run. */
+  /** When this boot began to watch, and how long it watches before the first suspect may run. */
   readonly sinceMs: number;
   readonly forMs: number;
-  /** The one that runs, and since when; null while none does: what dies then, dies of something else. */
+  /** The suspect that runs, and since when; null while none does, when a death has another cause. */
   readonly alone: { readonly turn: string; readonly atMs: number } | null;
-  /** Deaths of this turn before that proved nothing. */
+  /** Earlier deaths of this turn that proved nothing. */
   readonly unclear: number;
-  /** The boot is taken for gone after this, if it did not say anything since. */
+  /** A boot that has not renewed the cell by then counts as dead. */
   readonly untilMs: number;
-  /** It is known that the boot died with it, and when at the latest. */
+  /** Set once the boot is known to have died with the suspect: the latest possible time of death. */
   readonly diedByMs?: number;
 }
 
 const trialCell = "suspects:trial";
-/** Processes die of something else: while this stands, no turn is a suspect. */
+/** While this cell exists processes die of another cause, so no turn is a suspect. */
 const elsewhereCell = "suspects:elsewhere";
 const elsewhereMs = 5 * 60_000;
-/** So many more deaths end it too: one that a message causes all the while must not go on for minutes. */
+/** This many more deaths end it too, because a message that causes them all must not do so for minutes. */
 const elsewhereDeaths = 8;
-/** A proof waits this long for its turn. */
+/** A proof that no commit consumed expires after this. */
 const proofMs = 7 * 86_400_000;
 const leastWatchMs = 5_000;
 const mostWatchMs = 30_000;
-/** So many times as long as the processes lived with this turn: what kills them by itself is likely to do it within that. */
+/**
+ * Watches this many times as long as the processes lived with the turn; another cause is likely to strike
+ * within that.
+ */
 const watchTimes = 3;
 const mostUnclearWatchMs = 75_000;
-/** More deaths while one suspect ran prove something, however long each took. */
+/** This many more deaths with the suspect running are proof, however long each took. */
 const mostUnclear = 2;
 const graceMs = 15_000;
 const againMs = 1_000;
@@ -134,7 +137,7 @@ export function quarantine(
     return { kind: "alone", end: () => endOf(turn) };
   }
 
-  /** The next suspect may run at once: this boot has watched long enough. */
+  /** Lets the next suspect run at once, because this boot has watched long enough. */
   async function endOf(turn: Turn): Promise<void> {
     if (here.running !== turn.id) return;
     here.running = null;
@@ -165,13 +168,15 @@ export function quarantine(
     if (alone.turn === turn.id) {
       const livedWithMs = diedByMs - alone.atMs;
       const isProof = 2 * livedWithMs <= alone.atMs - sinceMs || unclear >= mostUnclear;
-      // Longer than that boot lived: what kills by the clock then does it while the next one watches.
+      // The next boot watches longer than that one lived, so that a cause that strikes by the clock shows
+      // itself.
       if (!isProof)
         return watch(turn, version, Math.min(mostUnclearWatchMs, 2 * (diedByMs - sinceMs)), unclear + 1);
       known.delete(turn.id);
       return { kind: "guilty", cells: [{ key: trialCell, value: null }] };
     }
-    // Its lane is due, and whoever takes it buries it; unless somebody stopped it meanwhile, or it came further and may be parked for days.
+    // The lane is due and its next holder buries the turn, unless somebody stopped it or it got further and
+    // may be parked for days.
     const tried = await turns.find(alone.turn);
     const isOver = tried === null || tried.state === "done" || !isSuspect(tried);
     return isOver ? watch(turn, version) : wait(turn, againMs);
@@ -204,7 +209,10 @@ export function quarantine(
   };
 }
 
-/** At the start: what the boot that stood here before was trying may prove something if it died, at the latest then; null: it ended well. */
+/**
+ * Judges at a start what the previous boot was trying. `diedByMs`: the latest time of its death; null when it
+ * ended normally.
+ */
 export async function settleTrial(cells: Cells, boot: string, diedByMs: number | null): Promise<void> {
   const [cell, elsewhere] = await Promise.all([cells.get(trialCell), cells.get(elsewhereCell)]);
   if (elsewhere !== null && diedByMs !== null) {

@@ -1,4 +1,5 @@
-// How messages that arrive while a turn runs are treated, per session: the config's words, or what /queue set.
+// Reads per session how messages that arrive while a turn runs are handled, from the config or from what
+// /queue set.
 import { z } from "zod";
 import type { Session } from "@parley/store";
 
@@ -24,7 +25,7 @@ const own = z.object({
 /** The session field that /queue writes. */
 export const queueField = "queue";
 
-/** What /queue set in this session; empty when it set nothing that this version understands. */
+/** Returns what /queue set in this session; empty when it set nothing that this version understands. */
 export function ownQueueSettings(session: Session): z.output<typeof own> {
   const parsed = own.safeParse(session.fields[queueField] ?? {});
   return parsed.success ? parsed.data : {};

@@ -1,5 +1,5 @@
-// Runs the commands that keep their place among the messages, because they change what the messages after them meet. A message that stood
-// after /new is a row of its own behind it.
+// Runs the commands that keep their place among the messages, because they change what later messages meet.
+// Text after /new is a row of its own behind it.
 import {
   parseConversationKey,
   type Inbound,
@@ -16,32 +16,32 @@ import type { Services, TurnWork } from "./turn-scope.ts";
 export interface LaneCommandCall {
   readonly key: SessionKey;
   readonly name: string;
-  /** What stands after the name, trimmed. */
+  /** The text after the name, trimmed. */
   readonly args: string;
-  /** Of /new: the model that its first word named when it was received. */
+  /** For /new: the model that its first word named when the message arrived. */
   readonly model?: string;
   readonly inbound: Inbound;
   readonly owner: boolean;
   readonly turn: Turn;
-  /** Its signal ends long work; whoever takes long covers itself with it. */
+  /** Its signal ends long work, and a command that takes long must extend the lease through it. */
   readonly held: LeaseHandle;
   readonly log: Log;
 }
 
-/** What a command comes to; a lone string is what is said back, null says nothing. */
+/** A command's result; a plain string is the reply, and null sends none. */
 export interface LaneCommandEnd {
   readonly answer: string | null;
-  /** Appended to the transcript, in order; JSON text. */
+  /** JSON texts that the transcript gets, in order. */
   readonly entries?: readonly string[];
   readonly patch?: { readonly [field: string]: Json };
   readonly cells?: readonly CellWrite[];
-  /** Called once the commit holds. */
+  /** Called once the commit is durable. */
   readonly committed?: () => void;
 }
 
 export interface LaneCommand {
   readonly name: string;
-  /** Must bear repetition: a crash before the commit runs it again. */
+  /** Must be safe to repeat, because a crash before the commit runs it again. */
   run(call: LaneCommandCall): Promise<string | null | LaneCommandEnd>;
 }
 
@@ -57,7 +57,7 @@ export function runCommand(
     const { command, inbound, owner } = parseRowPayload(row.payload);
     const found = table.get(command?.name ?? "");
     if (command === undefined) throw new Error("a row that is no command was run as one");
-    // What the command writes carries no fencing token, so the lease is proven right before (I3).
+    // A command's own writes carry no fencing token, so the lease is renewed right before (I3).
     await held.renew();
     const call = {
       key: turn.lane as SessionKey,

@@ -1,5 +1,6 @@
-// Runs one leased lane: decides what its turn is - one to close, a suspect, a command, or talk for the agent - and hands it on. All of them end
-// turns of one store and know the same tools, so that what one began another can close.
+// Runs one leased lane: decides whether its turn is stopped, a suspect, a command, or talk for the agent, and
+// calls the unit for it. All of them use one store and the same tools, so that one can close what another
+// began.
 import { Fault, isFault } from "@parley/protocol";
 import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
 import type { CellWrite, Turn } from "@parley/store";
@@ -14,7 +15,10 @@ import type { Services, TurnWork } from "./turn-scope.ts";
 
 export interface SessionRunner {
   readonly run: TurnWork;
-  /** For what no retry can heal: the row that did it ends `dead`, the person is told; others that were taken with it are tried without it. */
+  /**
+   * For errors that no retry can fix: the row that caused it ends `dead` and the person is told; other rows
+   * of the turn are retried without it.
+   */
   bury(turn: Turn, error: unknown): Promise<void>;
 }
 
@@ -38,7 +42,7 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
 
   const work: TurnWork = (turn, lease) => (isCommandTurn(turn) ? command : talk)(turn, lease);
 
-  /** Works with somebody who remembers that the process lived for a minute with this turn. */
+  /** Runs the turn and reports when the process survived a minute with it. */
   async function outlived(
     turn: Turn,
     lease: LeaseHandle,
@@ -76,10 +80,10 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
       case "alone":
         try {
           await lease.cover(0);
-          // One row at a time, and none joins it, so that it is known which of them did it.
+          // The turn runs one row at a time and nothing joins it, so that a death shows which row caused it.
           return await outlived(await turns.split(turn), lease, ruling.end);
         } finally {
-          // Also after a drain or an outage: the process lived, so nothing is proven against the turn.
+          // Also after a drain or an outage: the process lived, so the turn is not proven guilty.
           await ruling
             .end()
             .catch((error: unknown) =>
@@ -89,7 +93,10 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
     }
   }
 
-  /** Rows that nobody has read together yet wait again, each for itself; false where there is one, or a step has read them all. */
+  /**
+   * Returns rows to the queue, each as a turn of its own, unless a step has already read them together or
+   * there is only one; false then.
+   */
   async function apart(turn: Turn, reason: string): Promise<boolean> {
     const steps = (await turns.find(turn.id))?.log ?? turn.log;
     const several = turn.rows.length > 1 || steps.some(({ kind }) => kind === "absorbed");

@@ -1,6 +1,7 @@
-// Runs one turn of talk, from its leased rows to its commit: opens the scope, prepares, journals, shows the answer as it grows, asks the gate
-// before each call, loops, and commits (I2, I3, I6). Nothing here retries: a fault gives the turn back to the lane runner, and the next holder
-// goes on from the journal. Next: packages/runner/src/prepare-turn.ts.
+// Runs one turn of talk, from its leased rows to its commit: opens the scope, prepares, journals, shows the
+// answer as it grows, asks the gate before each call, loops, and commits (I2, I3, I6). Nothing here retries:
+// a fault gives the turn back to the lane runner, and the next holder resumes from the journal.
+// Next: packages/runner/src/prepare-turn.ts.
 import { runLoop } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { deadline } from "@parley/protocol";
@@ -38,7 +39,7 @@ import {
 } from "./turn-scope.ts";
 import { turnMessages } from "./user-messages.ts";
 
-/** What one process remembers from turn to turn. */
+/** Caches that one process keeps from turn to turn. */
 interface Readers {
   readonly historyOf: ReadHistory;
   readonly flood: Overflow;
@@ -53,7 +54,7 @@ export function runTurn(services: Services): TurnWork {
   };
 }
 
-/** Gathers what the turn runs with and what is told beside its messages. */
+/** Gathers what the turn runs with and the notes that go beside its messages. */
 async function prepare(services: Services, { historyOf, flood }: Readers, opened: OpenTurn) {
   const { turn, session, agent, place, speakers, address, log } = opened;
   const [history, trouble, dropped, prepared] = await Promise.all([
@@ -94,7 +95,7 @@ async function talk(
   const { turn, lease, session, address, channel, opening, log } = opened;
   const { prepared, history, spending } = known;
 
-  // The scope.
+  // The scope: a signal that /stop or the deadline aborts.
   const running = services.running.begin(turn.id);
   const timeout = deadline(clock, prepared.timeoutMs, "the turn");
   const queue = queueSettingsOf(session, services.config.messages.queue);
@@ -106,7 +107,7 @@ async function talk(
     timedOut: () => timeout.signal.aborted,
   };
 
-  // What the model reads, and the journal of what it does.
+  // The model's input, and the journal of its steps.
   const media = turnMedia(services, scope);
   const { cap } = queue;
   const { skillBodies } = prepared;
@@ -117,7 +118,7 @@ async function talk(
     prepare: media.prepare,
   });
 
-  // What people see meanwhile.
+  // Shows people the turn's progress.
   const stopTyping = keepTyping(channel, address, lease, clock, log);
   const progress = services.showProgress(turn.conversation);
   progress.begin();
@@ -182,7 +183,7 @@ async function talk(
   }
 }
 
-/** The journal's writes wait for a store that is away, as long as the lease is held. */
+/** The journal's writes wait out a store outage, as long as the lease lasts. */
 function whileHeld(
   { turns, clock }: Pick<Services, "turns" | "clock">,
   lease: LeaseHandle,
@@ -193,7 +194,10 @@ function whileHeld(
   };
 }
 
-/** The agent's model, asked as the messages want it; before its first words the calls are made whose approval came later. */
+/**
+ * The agent's model as the messages want it; calls whose approval came after their turn run before its first
+ * words.
+ */
 function askedModel(
   { approvals }: Pick<Services, "approvals">,
   turn: Turn,

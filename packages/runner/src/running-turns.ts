@@ -1,24 +1,26 @@
-// The turns that this process runs now, so that /stop reaches one at once instead of at its next lease renewal; and how far the answers
-// had come that were stopped here, until they are closed.
+// Tracks the turns that this process runs, so that /stop reaches one at once instead of at its next lease
+// renewal, and remembers how far a stopped answer had come until the turn is closed.
 import { Fault } from "@parley/protocol";
 
 export interface RunningTurns {
-  /** A signal that aborts when the turn is stopped; call `end` when it is over. */
+  /** Returns a signal that aborts when the turn is stopped; call `end` when it is over. */
   begin(turn: string): { readonly signal: AbortSignal; end(): void };
-  /** A turn that another process runs learns it from the store, and at once where others are told. */
+  /**
+   * Stops a turn. A turn of another process learns it from the store, or at once where `tellOthers` is set.
+   */
   stop(turn: string): void;
-  /** Another process asks for it. */
+  /** Another process calls for the stop. */
   heard(turn: string): void;
-  /** How others are told from now on. */
+  /** Sets how other processes are told from now on. */
   tellOthers(tell: (turn: string) => void): void;
   count(): number;
-  /** The turn was told to stop in the middle of an answer that people could see so far. */
+  /** Keeps the part of a stopped answer that people could see. */
   leave(turn: string, said: string): void;
-  /** What `leave` said of it; null where that was another process, or nothing was said. */
+  /** Returns what `leave` kept; null where another process ran the turn, or people saw nothing. */
   left(turn: string): string | null;
 }
 
-/** A turn that was left is closed at once, so the newest are enough. */
+/** A stopped turn is closed at once, so the newest are enough. */
 const most = { left: 20, chars: 100_000 };
 
 export function runningTurns(): RunningTurns {

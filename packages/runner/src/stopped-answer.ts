@@ -1,5 +1,5 @@
-// What is kept of an answer that was stopped: how far people saw it, and that it was stopped, as an entry of its own. Without it the next
-// message would be joined to the one that was stopped, and the model would answer both (I11).
+// Keeps what people saw of a stopped answer, with an entry that marks it as stopped. Without the mark the
+// next message would join the stopped one, and the model would answer both (I11).
 import {
   accountKey,
   noUsage,
@@ -12,10 +12,13 @@ import type { NewDelivery, Outbox, Turn } from "@parley/store";
 import { closed } from "./early-end.ts";
 import type { TurnJournal } from "./turn-journal.ts";
 
-/** The reason of a turn that a newer message took the place of. */
+/** The stop reason of a turn that a newer message replaced. */
 export const interrupted = "interrupted by a newer message";
 
-/** What the model reads, and the page shows. Null where a newer message took the turn's place: the two belong together. */
+/**
+ * Returns the text that the model reads and the page shows, or null when a newer message replaced the turn:
+ * the two belong together.
+ */
 export function stoppedMark(reason: string): string | null {
   if (reason === interrupted) return null;
   return reason === "/stop" || reason.startsWith("stopped")
@@ -23,7 +26,7 @@ export function stoppedMark(reason: string): string | null {
     : `[stopped: ${reason}]`;
 }
 
-/** How far the answer had been shown, as whoever shows it noted: the process that ran it is gone. */
+/** Reads from the journal how much of the answer people saw, because the process that ran it may be gone. */
 export async function shownBefore(
   journal: Pick<TurnJournal, "blocks" | "previews">,
   outbox: Pick<Outbox, "find">,
@@ -50,7 +53,10 @@ export function stoppedEntry(said: string, mark: string, model: string, atMs: nu
   };
 }
 
-/** On the page the answer grew without a message of its own: what was shown of it stays, with the mark. `sent`: what has a message already. */
+/**
+ * On the page the answer grew without a message of its own, so the shown part becomes one, with the mark.
+ * `sent`: the part that already has a message.
+ */
 export function stoppedMessage(
   { id, conversation }: Turn,
   said: string,

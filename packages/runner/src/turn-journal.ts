@@ -1,4 +1,5 @@
-// The agent's journal over the store's turn record. Positions make every write repeatable; a lost lease ends the loop by its Fault (I3).
+// Implements the agent's journal on the store's turn record. Positions make every write repeatable, and a
+// lost lease ends the loop by its Fault (I3).
 import type { Journal, JournalStep } from "@parley/agent";
 import { isFault, type Fault, type UserEntry } from "@parley/protocol";
 import type { CellWrite, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
@@ -9,33 +10,33 @@ export interface TurnJournal extends Journal {
   rows(): readonly Row[];
   /** Queues deliveries in one step with a mark in the log. */
   post(mark: PreviewMark | BlockMark, deliveries: readonly NewDelivery[]): Promise<void>;
-  /** Previews that were opened, by earlier holders of this turn and by this one. */
+  /** Previews that earlier holders of this turn or this one opened. */
   readonly previews: readonly PreviewMark[];
-  /** Pieces of the answer that went out for good, likewise. */
+  /** Pieces of the answer that earlier holders of this turn or this one sent for good. */
   readonly blocks: readonly BlockMark[];
 }
 
-/** A preview was opened: its delivery is reused by whoever resumes the turn. */
+/** Marks an opened preview, so that a holder that resumes the turn reuses its delivery. */
 interface PreviewMark {
   readonly delivery: string;
 }
 
-/** A piece of the answer went out. */
+/** Marks a piece of the answer that went out. */
 interface BlockMark extends PreviewMark {
-  /** The answer up to the piece's end. */
+  /** The answer up to the end of the piece. */
   readonly said: string;
 }
 
-/** How messages join a turn that runs. */
+/** Controls how messages join a running turn. */
 export interface JoiningRows {
-  /** Whether those that arrive meanwhile join this turn. */
+  /** True when messages that arrive meanwhile join this turn. */
   readonly steer: boolean;
   readonly entryOf: (row: Row) => UserEntry;
-  /** Awaited before `entryOf` is asked for rows that joined: fetches their files. */
+  /** Fetches the files of rows that joined; awaited before `entryOf` gets them. */
   readonly prepare: (rows: readonly Row[]) => Promise<void>;
 }
 
-/** Messages that join a running turn at one model call. */
+/** Messages that may join a running turn at one model call. */
 const rowsPerAbsorb = 20;
 
 export function turnJournal(
@@ -51,7 +52,8 @@ export function turnJournal(
     step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark | BlockMark] : [],
   );
 
-  // After a write whose answer was lost nobody here knows the next position: the next write would be taken for a repeat of it.
+  // After a write whose answer was lost the next position is unknown, and the store would take the next write
+  // for a repeat.
   let lost: Fault | null = null;
   const write = async <T>(work: () => Promise<T>): Promise<T> => {
     if (lost !== null) throw lost;
@@ -63,7 +65,7 @@ export function turnJournal(
     }
   };
 
-  // Positions have one order, but the loop and the preview write side by side.
+  // The loop and the preview write side by side, but positions have one order.
   let tail: Promise<unknown> = Promise.resolve();
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const next = tail.then(() => write(work));
@@ -86,7 +88,7 @@ export function turnJournal(
 
   return {
     get steps() {
-      // Not before the files of the absorbed messages are there.
+      // The steps are read only once the absorbed messages' files are there.
       return (steps ??= turn.log.flatMap((step) => journalStep(step, byId, told)));
     },
     get previews() {
@@ -98,8 +100,9 @@ export function turnJournal(
     rows: () => rows,
     checkpoint: (steps, { isLast = false, uses = [] } = {}) =>
       inOrder(async () => {
-        // The commit comes within milliseconds, and costs a sync as well. Where a part of the answer is shown the end of it may take longer,
-        // and another answer would stand in its place.
+        // The commit follows within milliseconds and syncs too, so a last step is not written by itself,
+        // except where part of the answer is shown: showing the end may take longer, and a resumed turn must
+        // not give another answer there.
         if (isLast && marks.length === 0) return;
         const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
         await append(logged, [], uses);

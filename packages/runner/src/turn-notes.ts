@@ -1,6 +1,6 @@
-// What is said about a turn beside its answer. The agent is told, once, which of its earlier answers in this conversation never arrived: read
-// from the outbox itself, so that no crash can lose it, and the session remembers up to where it was told. The person is told when a message
-// could not be answered for good, and which one it was.
+// Builds the notes that go beside a turn's answer. The agent is told once which of its earlier answers here
+// never arrived; they are read from the outbox, so that no crash can lose them, and the session remembers the
+// last one told. A person is told which message could not be answered for good.
 import { textDelivery } from "@parley/delivery";
 import { formatContent, isFault, parseConversationKey } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Turn } from "@parley/store";
@@ -42,7 +42,10 @@ function noteOf(delivery: DeliveryView): string {
     : `${all ? "an earlier answer of yours" : `${lost.length} of ${delivery.parts.length} messages of an earlier answer`} did not arrive: ${reason}`;
 }
 
-/** Takes the place of the turn's preview, which would hold the conversation for ever; where none was opened it is an ordinary message. */
+/**
+ * Replaces the turn's preview, which would block the conversation for ever; without one it is an ordinary
+ * message.
+ */
 export function buriedNotice(turn: Turn): NewDelivery {
   const notice = textDelivery(`${turn.id}/buried`, parseConversationKey(turn.conversation), "", turn.id);
   const preview = previewOf(turn.id);
@@ -61,7 +64,7 @@ function wordsFor({ rows }: Turn): string {
   return `Sorry, I failed on ${them} for good and put ${itself} aside. The operator can see why. Please try in other words.`;
 }
 
-/** One message is quoted, so that nobody has to guess which of several it was. */
+/** Quotes a single message, so that its sender need not guess which of several it was. */
 function quoted({ rows }: Turn): { readonly replyTo?: string } {
   const [row] = rows;
   if (row === undefined || rows.length > 1) return {};
@@ -69,7 +72,7 @@ function quoted({ rows }: Turn): { readonly replyTo?: string } {
     const messageId = messageIdOf(row);
     return messageId === null ? {} : { replyTo: messageId };
   } catch (error) {
-    // That nobody can read it may be why it is buried.
+    // A row that nobody can read may be why the turn is buried.
     if (isFault(error, "invalid")) return {};
     throw error;
   }

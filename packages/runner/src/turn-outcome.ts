@@ -1,5 +1,5 @@
-// What a turn came to, from how its loop ended and what the model's last words say. Where somebody waits, it is never nothing: an empty answer,
-// a failure and a limit are told in plain words.
+// Computes a turn's outcome from how its loop ended and what the model's last words say. Where somebody waits
+// it is never empty: an empty answer, a failure and a limit are told in plain words.
 import type { LoopEnd } from "@parley/agent";
 import { isBlank } from "@parley/channels";
 import type { Outcome } from "@parley/protocol";
@@ -11,14 +11,14 @@ export interface HeardEnd {
   readonly timedOut: boolean;
   /** A person waits for an answer, so an empty one is told. */
   readonly replyOwed: boolean;
-  /** Nor is silence an answer to them. */
+  /** True when silence is no answer to that person either. */
   readonly refusesSilence: boolean;
-  /** What the model's last words say. */
+  /** The model's last words as parsed. */
   readonly said: Outcome;
 }
 
 export function turnOutcome({ end, timedOut, replyOwed, refusesSilence, said }: HeardEnd): Outcome {
-  // An answer that was whole before its time was up stands, however long it took to show it.
+  // An answer that was complete in time stands, however long it took to show.
   if (timedOut && end.stop === "aborted")
     return failed(
       "the turn took too long",
@@ -38,7 +38,7 @@ export function turnOutcome({ end, timedOut, replyOwed, refusesSilence, said }: 
   return withEarlyEnd(said, end.stop);
 }
 
-/** Invisible characters alone are no answer either: no platform would show them. */
+/** Treats invisible characters alone as no answer, because no platform would show them. */
 function saysNothing(outcome: Outcome): boolean {
   if (outcome.kind === "reply")
     return outcome.parts.every((part) => part.kind === "text" && isBlank(part.markdown));
@@ -49,12 +49,12 @@ function failed(reason: string, userMessage: string): Outcome {
   return { kind: "failed", reason, userMessage };
 }
 
-/** The outcome without the beginning that people have already been sent. */
+/** Removes the beginning that people were already sent. */
 export function unsaid(outcome: Outcome, said: string): Outcome {
   if (outcome.kind !== "reply" || said === "") return outcome;
   const [first, ...others] = outcome.parts;
   if (first?.kind !== "text" || !first.markdown.startsWith(said.trimEnd())) return outcome;
   const markdown = first.markdown.slice(said.length).trim();
-  // The quote went out with the beginning.
+  // The beginning already carried the quote.
   return { kind: "reply", parts: [...(markdown === "" ? [] : [{ ...first, markdown }]), ...others] };
 }

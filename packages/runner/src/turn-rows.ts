@@ -1,10 +1,10 @@
-// What the rows of a turn tell about it beside their words.
+// Reads from a turn's rows what they tell about it beside their words.
 import { accountKey, isOpening, parseConversationKey, parseRowPayload } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
 import { senderId, type Speakers, type Place } from "@parley/access";
 import { wantedIn, type Wanted } from "./models/directives.ts";
 
-/** A server and the chat above a thread are not part of the address; its newest row knows them. */
+/** Takes the server and the chat above a thread from the newest row, because the address has neither. */
 export function placeOf({ rows, conversation }: Turn): Place {
   const address = parseConversationKey(conversation);
   const newest = rows.at(-1);
@@ -13,12 +13,15 @@ export function placeOf({ rows, conversation }: Turn): Place {
   return { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
 }
 
-/** What the messages of the turn say to Parley; commands and what was not meant for us say nothing. */
+/** Reads the directives in the turn's messages; commands and messages for others have none. */
 export function wantedBy(rows: readonly Row[]): Wanted {
   return wantedIn(rows.map(({ payload }) => parseRowPayload(payload).inbound.text));
 }
 
-/** Everybody whose words the turn follows. Its rows have one authority, but the config may have changed since they were accepted. */
+/**
+ * Everyone whose words the turn follows. Its rows have one authority, but the config may have changed since
+ * they were accepted.
+ */
 export function speakersOf(rows: readonly Row[]): Speakers {
   const told = rows.map(({ payload }) => parseRowPayload(payload));
   return {
@@ -27,7 +30,7 @@ export function speakersOf(rows: readonly Row[]): Speakers {
   };
 }
 
-/** What they call themselves, by `<channel>:<id>`. Of what Parley wrote in somebody's place nothing is known. */
+/** Display names by `<channel>:<id>`; rows that Parley wrote for somebody have none. */
 export function namesIn(rows: readonly Row[]): { readonly [person: string]: string } {
   const told = rows
     .map(({ payload }) => parseRowPayload(payload))
@@ -39,15 +42,18 @@ export function namesIn(rows: readonly Row[]): { readonly [person: string]: stri
   );
 }
 
-/** A person wrote it to us, so it is owed words. */
+/** True when a person wrote it to the agent and so waits for words. */
 export function isAsked({ payload }: Row): boolean {
   const { inbound, internal } = parseRowPayload(payload);
-  // A reaction wants no words, and a webhook's caller hears none.
+  // A reaction needs no words, and a webhook's caller gets none.
   const isWords = inbound.kind !== "reaction" && inbound.channel !== "hook";
   return internal === undefined && isWords && !inbound.sender.isBot && inbound.addressed;
 }
 
-/** The platform's id of the row's message; null for what is no message and cannot be quoted: a press, a reaction, what Parley wrote. */
+/**
+ * Returns the platform's id of the row's message, or null for what nobody can quote: a press, a reaction, a
+ * row by Parley.
+ */
 export function messageIdOf({ payload }: Row): string | null {
   const { inbound, internal } = parseRowPayload(payload);
   const { kind, messageId, channel, address } = inbound;
@@ -61,25 +67,28 @@ export function isAddressed({ payload }: Row): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }
 
-/** It came as a platform's own command, or stood behind one: its person sees that an answer is awaited. */
+/**
+ * True for a platform's own command or text behind one: the platform shows its person that an answer is
+ * awaited.
+ */
 export function isCommand({ payload }: Pick<Row, "payload">): boolean {
   const { inbound } = parseRowPayload(payload);
   return inbound.kind === "command" || isOpening(inbound.id);
 }
 
-/** It answers what this very turn waited for: it wakes the turn and says nothing. */
+/** True when it answers what this very turn waited for, so that it wakes the turn and adds no words. */
 export function isWake({ payload }: Row, turn: string): boolean {
   const { internal } = parseRowPayload(payload);
   return internal?.kind === "approval" && internal.turn === turn;
 }
 
-/** Whether the person sees that this row's answer is awaited. */
+/** True when the platform shows the person that this row's answer is awaited. */
 export function showsWaiting(row: Pick<Row, "payload">, shows: (account: string) => boolean): boolean {
   if (row.payload === "" || !isCommand(row)) return false;
   return shows(accountKey(parseRowPayload(row.payload).inbound.address));
 }
 
-/** Rows that the turn was opened with: what the store did not absorb later. */
+/** Rows that the turn was opened with, without those that the store absorbed later. */
 export function openingRows(turn: Turn): readonly Row[] {
   const absorbed = new Set(
     turn.log.flatMap((step) => (step.kind === "absorbed" ? (JSON.parse(step.body) as string[]) : [])),
@@ -87,14 +96,16 @@ export function openingRows(turn: Turn): readonly Row[] {
   return turn.rows.filter((row) => !absorbed.has(row.id));
 }
 
-/** What was said before the turn was opened without being meant for us. The store counts up to the turn's last row, so a resumed turn that
- *  absorbed a message is handed more than it showed the model at first: the rest stays for the next turn. */
+/**
+ * Messages to others before the turn was opened. The store counts up to the turn's last row, so a resumed
+ * turn that absorbed a message gets more than it showed the model at first; the rest stays for the next turn.
+ */
 export function openingContext(turn: Turn): readonly Row[] {
   const last = openingRows(turn).at(-1);
   return last === undefined ? [] : turn.context.filter((row) => row.seq < last.seq);
 }
 
-/** The only row is a command: nothing of it is talk for a model. */
+/** True when the only row is a command, which leaves no words for a model. */
 export function isCommandTurn(turn: Turn): boolean {
   const [row] = turn.rows;
   return turn.rows.length === 1 && row !== undefined && parseRowPayload(row.payload).command !== undefined;

@@ -1,5 +1,6 @@
-// What the units of the runner work with: `Services` is what the process has under one config, `TurnScope` what is known of one turn. A unit
-// names the members it uses, as in `Pick<Services, "outbox" | "clock">`, so its signature tells what it depends on.
+// Lists what the runner's units work with: `Services` holds what the process has under one config,
+// `TurnScope` what is known of one turn. A unit names the members it uses, as in `Pick<Services, "outbox" |
+// "clock">`, so that its signature shows what it depends on.
 import type { Place, PlaceRules, Speakers } from "@parley/access";
 import type { BootstrapHook, Placed, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
@@ -41,35 +42,38 @@ import type { ToolHooks } from "./tools/tool-hooks.ts";
 import { isAddressed, isAsked, openingRows, placeOf, speakersOf } from "./turn-rows.ts";
 import type { SpendLimits, TurnSpendLimits } from "./usage/spend-limits.ts";
 
-/** What the process has under one config. A change of the config makes the next ones; turns that began with these end with them. */
+/**
+ * The process's services under one config. A changed config makes new ones, and running turns keep theirs to
+ * their end.
+ */
 export interface Services {
   readonly config: Config;
   readonly turns: Turns;
   readonly sessions: Sessions;
   readonly cells: Cells;
   readonly outbox: Outbox;
-  /** By `<channel>:<account>`; null for accounts that this process does not have. */
+  /** Finds a channel by `<channel>:<account>`; null for accounts that this process does not have. */
   readonly channel: (account: string) => Channel | null;
-  /** What the config says of a shared place; null for accounts that it does not have. */
+  /** Returns the config's rules for a shared place; null for accounts that it does not have. */
   readonly rules: (place: Place) => PlaceRules | null;
-  /** Of a place whose next message nobody has written yet. */
+  /** Returns the speakers of a place before its next message is written. */
   readonly speakers: (place: Place) => Promise<Speakers>;
-  /** Configured or paired, as `<channel>:<sender>`. */
+  /** Owners that the config names or that paired, as `<channel>:<sender>`. */
   readonly owners: () => Promise<readonly string[]>;
   readonly models: Models;
   readonly cooldowns: Cooldowns;
   readonly tools: EffectiveTools;
-  /** Tools beside those of the catalogue: the rehearsal's. */
+  /** Tools beside the catalogue's, for the rehearsal. */
   readonly moreTools: readonly Tool[];
   readonly toolHooks: ToolHooks;
   readonly skills: SkillRegistry;
-  /** The authors of what enters prompts; absent where nobody keeps them. */
+  /** The authors of what enters prompts; absent where nobody records them. */
   readonly origins?: FileOrigins | undefined;
   readonly hooks: readonly BootstrapHook[];
-  /** What is the same in every prompt of this installation. */
+  /** Facts that every prompt of this installation shares. */
   readonly house: InstallationFacts;
   readonly prompts: PromptHistory;
-  /** Turns that found the stable zone of their session moved, by the section that moved. */
+  /** Counts turns whose session's stable zone changed, by the section that changed. */
   readonly stableMoves: Map<string, number>;
   readonly prepareTurn: PrepareTurn;
   readonly approvals: Approvals;
@@ -78,9 +82,9 @@ export interface Services {
   readonly running: RunningTurns;
   readonly ledger: SpendLimits;
   readonly readMedia: ReadMedia;
-  /** Where an answer that is too long for messages becomes a file. */
+  /** An answer that is too long for messages becomes a file here. */
   readonly mediaFolder: MediaFolder;
-  /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
+  /** Secrets, and paths of the state folder outside the workspaces, which no answer may show (I8). */
   readonly redaction: Redaction;
   readonly showProgress: ShowProgress;
   /** Rows accepted before this boot and older than two hours are told as "while I was away". */
@@ -90,10 +94,10 @@ export interface Services {
   readonly log: Log;
 }
 
-/** Works on one leased turn and says how its lease ends. */
+/** Works on one leased turn and returns how its lease ends. */
 export type TurnWork = (turn: Turn, lease: LeaseHandle) => Promise<WorkEnd>;
 
-/** What a turn's rows, its lane and its session tell before anything is prepared for it. */
+/** Facts from a turn's rows, lane and session, before anything is prepared for it. */
 export interface OpenTurn {
   readonly turn: Turn;
   readonly lease: LeaseHandle;
@@ -105,24 +109,24 @@ export interface OpenTurn {
   /** `<channel>:<account>`. */
   readonly account: string;
   readonly channel: Channel | null;
-  /** The rows that the turn was opened with: what it absorbed later is not among them. */
+  /** The rows that the turn was opened with, without those absorbed later. */
   readonly opening: readonly Row[];
   readonly log: Log;
 }
 
-/** One turn, from when it is prepared to its commit. */
+/** One turn, from its preparation to its commit. */
 export interface TurnScope extends OpenTurn {
   /** The session before this turn, oldest first. */
   readonly history: readonly Placed[];
   readonly prepared: PreparedTurn;
   readonly queue: QueueSettings;
   readonly spending: TurnSpendLimits;
-  /** Aborts when the turn is stopped, took too long, or may be another holder's. */
+  /** Aborts when the turn is stopped, takes too long, or may have another holder. */
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
 }
 
-/** What one turn runs with; computed anew for each, because files and config may have changed. */
+/** The data that one turn runs with, computed for each because files and config may have changed. */
 export interface PreparedTurn {
   readonly model: Model;
   readonly system: ModelRequest["system"];
@@ -131,56 +135,56 @@ export interface PreparedTurn {
   readonly execPolicy: ExecPolicy;
   readonly workspace: string;
   readonly thinking: ThinkingLevel;
-  /** Who sees the thoughts. */
+  /** Decides who sees the thoughts. */
   readonly reasoning: ReasoningLevel;
-  /** How much is thought once these messages have joined. */
+  /** Returns the thinking level once these messages have joined. */
   readonly thinkingFor: (wanted: Wanted) => ThinkingLevel;
-  /** Why a call may not start, whatever the approvals say; null when it may. */
+  /** Returns why a call may not start, whatever the approvals say; null when it may. */
   readonly refuses: (tool: string) => string | null;
-  /** Said in place of an answer when the messages ask for what this model cannot do; null when they do not. */
+  /** Replaces the answer when the messages ask for what this model cannot do; null when they do not. */
   readonly refusal: string | null;
   readonly timeoutMs: number;
-  /** Keeps a tool's long output under a name of its own; returns its path. */
+  /** Stores a tool's long output under its own name and returns the path. */
   readonly spill: (name: string, text: string) => Promise<string>;
   readonly context: ContextSettings;
-  /** Whether the silent turn before a compaction may write its notes. */
+  /** True when the memory flush before a compaction may write its notes. */
   readonly keepsNotes: boolean;
   readonly notesPlace: NotesPlace;
   /** For the first message of a new conversation; null when there are none. */
   readonly startupNotes: () => Promise<string | null>;
-  /** What the skills add to the environment of the turn's processes. */
+  /** Variables that the skills add to the environment of the turn's processes. */
   readonly env: { readonly [name: string]: string };
-  /** What skills that were called say, where the agent cannot read them itself. */
+  /** The texts of called skills, where the agent cannot read them itself. */
   readonly skillBodies: ReadonlyMap<string, string>;
-  /** Nothing joins this turn: no model reads along. */
+  /** True when no message may join, because no model would read it. */
   readonly alone: boolean;
   /** Parley's own words for this turn's user message. */
   readonly notes: readonly string[];
-  /** The model that was asked last was told to answer inside `<final>`. */
+  /** True when the model that was called last was told to answer inside `<final>`. */
   readonly finalOnly: () => boolean;
-  /** A request in a group that comes out empty is told so, as in private. */
+  /** True when the person in a group is told that an answer came out empty, as in private. */
   readonly tellsEmptyInGroups: boolean;
-  /** What the commit writes, so that the prompt of the model that was asked last can be shown later. */
+  /** Returns the cells that the commit writes, so that the last called model's prompt can be shown later. */
   readonly promptNote: (turn: string) => PromptNote;
 }
 
-/** Whose turn is to be prepared, and for which words. */
+/** Names the place, session and messages to prepare a turn for. */
 interface PrepareRequest extends Place {
   readonly agent: string;
   readonly session: Session;
   /** Skills that the turn's messages call by command. */
   readonly called?: readonly SkillCall[];
-  /** The turn's own, so that lines about its model calls name its rows. */
+  /** The turn's own log, so that lines about its model calls name its rows. */
   readonly log?: Log;
-  /** What the messages of the turn ask for. */
+  /** Directives of the turn's messages. */
   readonly wanted?: Wanted;
-  /** Who wrote them; absent: whoever writes there. */
+  /** The messages' authors; absent means everyone who writes there. */
   readonly by?: Speakers;
 }
 
 export type PrepareTurn = (request: PrepareRequest) => Promise<PreparedTurn>;
 
-/** Reads what the turn's rows, lane and session tell of it. */
+/** Reads the turn's facts from its rows, lane and session. */
 export async function openTurn(
   services: Pick<Services, "sessions" | "channel" | "log">,
   turn: Turn,
@@ -206,7 +210,7 @@ export async function openTurn(
   };
 }
 
-/** What the tools of the turn are told of it. */
+/** The part of the turn that its tools see. */
 export function toolScope({
   turn,
   agent,
@@ -216,12 +220,15 @@ export function toolScope({
   return { session: turn.lane as SessionKey, agent, turn: turn.id, workspace, env };
 }
 
-/** Somebody waits for the turn's answer: one that comes out empty is told. */
+/** True when somebody waits for the turn's answer, so that an empty one is told. */
 export function isOwed({ address, prepared, opening }: TurnScope): boolean {
   return address.kind === "dm" || (prepared.tellsEmptyInGroups && opening.some(isAddressed));
 }
 
-/** Whoever waits in private, or called us in a group that wants answers, is not met with silence. */
+/**
+ * True when silence is no answer: a person waits in private, or addressed the agent in a group that wants
+ * answers.
+ */
 export function refusesSilence({ address, prepared }: TurnScope, rows: readonly Row[]): boolean {
   return (address.kind === "dm" || prepared.tellsEmptyInGroups) && rows.some(isAsked);
 }

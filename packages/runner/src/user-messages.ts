@@ -1,4 +1,5 @@
-// From durable rows to what the model reads of them. A function of the rows alone, so that a resumed turn builds the same words again.
+// Builds from durable rows what the model reads of them. It depends on the rows alone, so that a resumed turn
+// builds the same words again.
 import { createHash } from "node:crypto";
 import { disarmedLine, userMessage, type ToldMessage } from "@parley/agent";
 import {
@@ -17,21 +18,21 @@ import { skillWords } from "./skills/skill-call.ts";
 import { openingContext, openingRows } from "./turn-rows.ts";
 import type { Services } from "./turn-scope.ts";
 
-/** What the model is told beside the words of the rows. */
+/** Inputs for the model beside the words of the rows. */
 export interface ToldBeside {
-  /** Of more opening rows than this the oldest are told in one line each, as long as there is room for. */
+  /** Beyond this many opening rows, each of the oldest is told in one line while there is room. */
   readonly cap: number;
   /** Parley's own words to the agent for this turn. */
   readonly notes: readonly string[];
   /** Recent daily notes, for the first message of a new conversation; null for any other. */
   readonly startup: string | null;
-  /** A message with what its files came to. */
+  /** Returns a message with its files. */
   readonly read: (row: Row) => ReadMessage;
-  /** What the SKILL.md of a called skill says, by the skill's name, where the agent has no tool to read it. */
+  /** SKILL.md texts by the name of the called skill, where the agent has no tool to read them. */
   readonly skillBodies: ReadonlyMap<string, string>;
 }
 
-/** Nothing: files are told by what the platform says about them. */
+/** Adds nothing, so that files are told by the platform's description. */
 export const toldAlone: Omit<ToldBeside, "cap"> = {
   notes: [],
   startup: null,
@@ -40,15 +41,15 @@ export const toldAlone: Omit<ToldBeside, "cap"> = {
 };
 
 export interface TurnMessages {
-  /** Built when it is first asked for: by then the files are there. */
+  /** Built on first use, because the files are there by then. */
   readonly opening: readonly UserEntry[];
-  /** What of the opening rows does not stand in it whole; null when all does. */
+  /** Counts the opening rows that it shortens; null when it holds all of them whole. */
   readonly shortened: Shortened | null;
   /** For rows that are absorbed later. */
   entryOf(row: Row): UserEntry;
 }
 
-/** All lines of a flood together: some eight thousand tokens. */
+/** All lines of a flood together, some eight thousand tokens. */
 const earlierChars = 32_000;
 /** A line is never shorter than this. */
 const leastLineChars = 160;
@@ -66,7 +67,7 @@ export function turnMessages(
   const asCalled = (row: Row): ReadMessage => {
     const message = read(row);
     const { inbound, skill } = parseRowPayload(row.payload);
-    // Where its command runs a tool, no model reads the message before the tool has answered.
+    // When the skill's command runs a tool, no model reads the message before the tool has answered.
     if (skill === undefined || skill.tool !== undefined) return message;
     const words = skillWords(skill, skillBodies.get(skill.name));
     return {
@@ -89,7 +90,7 @@ export function turnMessages(
       mark,
       ...more,
     });
-    // The row's own id: a message that was edited while it waited carries that of the edit.
+    // These are the ids of the rows, because a message edited while it waited has the id of the edit.
     return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
 
@@ -130,7 +131,10 @@ export function turnMessages(
   };
 }
 
-/** An edit gets into a turn only in place of words that nobody has read yet. Directives are words to Parley, not to the model. */
+/**
+ * Hides that a message was edited, because an edit joins a turn only in place of unread words. Directives are
+ * for Parley and not for the model.
+ */
 function asFirstRead(inbound: ToldMessage): ToldMessage {
   const { text } = readDirectives(inbound.text);
   const isBare = inbound.attachments.length === 0 && inbound.enclosed === undefined;

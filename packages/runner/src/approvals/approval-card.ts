@@ -1,4 +1,5 @@
-// How a request for approval looks in a chat: the whole action, never cut, and a button for each answer. What was decided takes its place.
+// Renders a request for approval in a chat: the whole action, never cut, with a button for each answer. The
+// decision later replaces the buttons.
 import {
   accountKey,
   conversationKey,
@@ -14,13 +15,15 @@ import { withShortValues, textDelivery } from "@parley/delivery";
 import type { Approval } from "./approval.ts";
 import { askedByLines } from "./asked-by.ts";
 
-/** Where a request is shown, and who of its readers may decide; null: whoever gets there. */
+/**
+ * An address where a request is shown, and which of its readers may decide; null lets every reader decide.
+ */
 export interface Surface {
   readonly address: Address;
   readonly approvers: readonly string[] | null;
 }
 
-/** Longer actions stand in messages of their own, so that the one with the buttons stays one message. */
+/** A longer action goes out in separate messages, so that the one with the buttons stays a single message. */
 const shortChars = 1_200;
 /** Nobody reads more than this before pressing a button. */
 export const longestShown = 12_000;
@@ -55,7 +58,7 @@ export function cardDeliveries(
     ],
   ];
   const meant: readonly Part[] = [{ kind: "text", markdown, buttons }];
-  // The page has no presses: its buttons say what they mean, as whoever sits there.
+  // The web page has no callback buttons, so each of its buttons sends its label as a message.
   const isSaid = address.channel === "web";
   const { parts, cells } = isSaid
     ? { parts: meant, cells: [] }
@@ -78,7 +81,7 @@ export function cardDeliveries(
   return { deliveries: isLong ? [above, card] : [card], cells };
 }
 
-/** For those who asked for it and may not decide, once: else they would wait before a silent chat. */
+/** Tells people who asked but may not decide, once, or they would wait before a silent chat. */
 export function toldElsewhere({ id, turn, conversation }: Approval, closes: string | null): NewDelivery {
   const words =
     "🔐 For this I need leave to run a command. Those who may give it have been asked; I go on when they have answered.";
@@ -86,7 +89,7 @@ export function toldElsewhere({ id, turn, conversation }: Approval, closes: stri
   return closes === null ? told : { ...told, closes };
 }
 
-/** In the card's place, without its buttons. */
+/** Replaces the request's message with the decision and removes its buttons. */
 export function settledCard(approval: Approval, address: Address, words: string): NewDelivery {
   const { id, shown } = approval;
   const markdown = `${words}\n\n${shown.length > shortChars ? `Approval \`${id}\`` : fenced(shown)}`;
@@ -108,14 +111,14 @@ function cardId(id: string, address: Address): string {
   return `approval:${id}:${conversationKey(address)}`;
 }
 
-/** A fence that nothing inside can close. */
+/** Uses a fence longer than any inside, so that the content cannot close it. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** As much as is so: only what is bound can change unseen. */
+/** Promises only what is checked: a grant is bound to the listed files, and only they can void it. */
 function alwaysWords(files: number): string {
   const bound = files === 0 ? "" : ", as long as each file above is as it is now";
   return `Always: exactly these words in this folder and sandbox${bound}, for this agent, whoever asks.`;

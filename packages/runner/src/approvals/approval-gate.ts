@@ -1,5 +1,6 @@
-// Decides about each call of a turn before it starts: what is not allowed already parks the turn until a person has answered, and the answer is
-// used up in the same write as the call's intent, so that one approval starts one call (I7). What was shown is what is hashed is what runs.
+// Decides about each call of a turn before it starts. A call that is not allowed yet parks the turn until a
+// person has answered. The approval is consumed in the same write that records the call's intent, so that one
+// approval starts one call (I7); the hash covers exactly what was shown and what runs.
 import type { Gate, GateDecision } from "@parley/agent";
 import { Fault, isFault, type ToolCall } from "@parley/protocol";
 import {
@@ -20,7 +21,7 @@ import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 
 export interface TurnGate {
   readonly gate: Gate;
-  /** When a turn that is parked now stops waiting. */
+  /** The time at which a turn that parks now stops waiting. */
   parkedUntilMs(): number;
 }
 
@@ -30,8 +31,9 @@ const refuse = (reason: string): GateDecision => ({ kind: "refuse", reason });
 const go: GateDecision = { kind: "go" };
 
 /**
- * Asks everybody who may refuse a call: the rules of the model and the sender, /estop, the hooks, and last the people who approve.
- * `closePreview` ends the preview that stands before a request for approval; it returns its delivery, if there is one.
+ * Asks everything that may refuse a call: the rules of the model and the sender, /estop, the hooks, and last
+ * the approvers. `closePreview` ends the preview that is shown before a request for approval and returns its
+ * delivery, if there is one.
  */
 export function turnGate(
   services: GateServices,
@@ -54,7 +56,7 @@ export function turnGate(
   };
 }
 
-/** Asks people about what the exec policy does not let run by itself. */
+/** Asks people about what the exec policy does not allow by itself. */
 function approvalGate(
   { approvals, config, clock }: GateServices,
   scope: TurnScope,
@@ -68,7 +70,7 @@ function approvalGate(
   async function gate(call: ToolCall, tool: Tool): Promise<GateDecision> {
     if (tool.action === undefined) return go;
     const parsed = tool.parse(call.args);
-    if (!parsed.ok) return go; // Told by whoever runs it.
+    if (!parsed.ok) return go; // The tool itself reports bad arguments.
     let action: ExecAction;
     try {
       action = await tool.action(parsed.args, { ...toolScope(scope), callId: call.id, signal });
@@ -183,7 +185,10 @@ function approvalGate(
   };
 }
 
-/** The last look before the start: the approval of exactly this action was used up for exactly this call. */
+/**
+ * Makes the last check before the start: the approval of exactly this action was consumed for exactly this
+ * call.
+ */
 export function isApproved(book: Pick<ApprovalStore, "get">): NonNullable<ExecPorts["approved"]> {
   return async (_action, hash, { turn, callId, session }) => {
     const kept = await book.get(storedIn(callId) ?? approvalId(turn, callId, hash));

@@ -1,5 +1,5 @@
-// Where approvals are kept: a cell each. Every step from one state to the next is a compare-and-set, so that of two people who decide at once
-// one is told that the other was first. Bounded by time and number (I9).
+// Stores each approval in a cell. Every change of state is a compare-and-set, so that of two people who
+// decide at once one is told that the other was first. Entries are bounded by time and number (I9).
 import { type Clock } from "@parley/protocol";
 import type { Cells, CellWrite } from "@parley/store";
 import type { ExecGrant } from "@parley/tools";
@@ -20,23 +20,25 @@ interface Granted extends ExecGrant {
 
 export interface ApprovalStore {
   get(id: string): Promise<Kept | null>;
-  /** What was kept under its id before wins. */
+  /** Returns the approval already stored under this id, if there is one. */
   open(approval: Approval): Promise<Kept>;
-  /** Null when it moved meanwhile. */
+  /** Returns null when the approval changed meanwhile. */
   move(kept: Kept, to: Partial<Approval>, event: Omit<ApprovalEvent, "atMs">): Promise<Kept | null>;
-  /** As a part of another write, which then is refused when it moved meanwhile. */
+  /**
+   * Returns the change as part of another write, which the store refuses when the approval changed meanwhile.
+   */
   moving(kept: Kept, to: Partial<Approval>, event: Omit<ApprovalEvent, "atMs">): CellWrite;
   /** Newest first. */
   list(): Promise<readonly Kept[]>;
   grant(agent: string, grant: ExecGrant, by: string): Promise<void>;
   grants(agent?: string): Promise<readonly Granted[]>;
-  /** False when there is none of this id. */
+  /** Returns false when no grant has this id. */
   revoke(id: string): Promise<boolean>;
 }
 
 const prefix = "approval:";
 const grantPrefix = "exec-grant:";
-/** As long as anybody may ask who allowed what. */
+/** Operators may ask this long afterwards who allowed what. */
 const lifeMs = 90 * 86_400_000;
 const mostKept = 1_000;
 
@@ -102,7 +104,7 @@ export function approvalStore(
     },
     async grants(agent) {
       const found = await cells.list(agent === undefined ? grantPrefix : `${grantPrefix}${agent}:`, 10_000);
-      // Those of before these counted are for commands without any.
+      // Grants stored before files were tracked are for commands without any files.
       return found.map(({ value }) =>
         Object.assign({ files: [], outside: [] }, JSON.parse(value) as Granted),
       );

@@ -1,5 +1,6 @@
-// One request for a person's decision, as the store keeps it: bound to one call of one turn, to the exact action by its hash, and to those who
-// may decide. It is also the log of itself: who asked, who decided what, when it was used.
+// Defines one stored request for a person's decision: bound to one call of one turn, to the exact action by
+// its hash, and to the people who may decide. It carries its own log of who asked, who decided what, and when
+// it was used.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault, type ConversationKey, type JsonObject, type SessionKey } from "@parley/protocol";
@@ -13,7 +14,7 @@ const schema = z.object({
   v: z.literal(1),
   id: z.string(),
   session: z.string(),
-  /** Of the session, when it was asked: a conversation that began anew has forgotten it. */
+  /** The session's epoch when it asked: after /new the conversation has forgotten the request. */
   epoch: z.number(),
   agent: z.string(),
   turn: z.string(),
@@ -23,17 +24,17 @@ const schema = z.object({
   parent: z.string().optional(),
   authority: z.string(),
   owner: z.boolean(),
-  /** `<channel>:<id>` of those whose words led to it; the first one stands for all. */
+  /** `<channel>:<id>` of the people whose words led to it; rows are written in the name of the first one. */
   askedBy: z.array(z.string()),
-  /** What they call themselves, by the same. Absent in those of earlier versions. */
+  /** Their display names under the same keys; versions before this field stored none. */
   names: z.record(z.string(), z.string()).optional(),
   tool: z.string(),
   args: z.record(z.string(), z.json()),
   hash: z.string(),
-  /** The whole action, as people are shown it. */
+  /** The whole action, as the approvers see it. */
   shown: z.string(),
   reason: z.string(),
-  /** What "always" would allow; null where it may not be chosen. */
+  /** The grant that "always" would create; null where nobody may choose it. */
   grant: z
     .object({
       argv: z.array(z.string()),
@@ -43,12 +44,12 @@ const schema = z.object({
       outside: z.array(z.string()).default([]),
     })
     .nullable(),
-  /** `<channel>:<id>`; the operator, with a client of the gateway, may always decide. */
+  /** `<channel>:<id>`; the operator may always decide through a client of the gateway. */
   approvers: z.array(z.string()),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
   state: z.enum(approvalStates),
-  /** Which call of which turn it was used for. */
+  /** The call that consumed it. */
   used: z.object({ turn: z.string(), callId: z.string() }).optional(),
   log: z.array(event),
 });
@@ -64,7 +65,7 @@ export type Verdict = "once" | "always" | "deny";
 const alphabet = "abcdefghjkmnpqrstuvwxyz23456789";
 const idChars = 10;
 
-/** The same for the same action of the same call, so that asking again finds what was asked before. */
+/** Returns the same id for the same action of the same call, so that asking again finds the first request. */
 export function approvalId(turn: string, callId: string, hash: string): string {
   const bytes = createHash("sha256")
     .update(JSON.stringify([turn, callId, hash]))
@@ -76,7 +77,7 @@ export function formatApproval(approval: Approval): string {
   return JSON.stringify(approval);
 }
 
-/** Throws Fault("invalid") for one that this build cannot read. */
+/** Throws Fault("invalid") for an approval that this build cannot read. */
 export function parseApproval(text: string): Approval {
   const parsed = schema.safeParse(JSON.parse(text));
   if (!parsed.success)
@@ -86,7 +87,7 @@ export function parseApproval(text: string): Approval {
   return parsed.data as unknown as Approval;
 }
 
-/** What is to be run and is decided: the turn that asked may be over. */
+/** True when an approver allowed it and no call has consumed it, also when the turn that asked is over. */
 export function isGiven({ state }: Approval): boolean {
   return state === "once" || state === "always";
 }

@@ -1,5 +1,6 @@
-// Where approvals are asked for and decided. A decision is durable before anybody hears of it, counts once, and wakes the session by a row
-// under the approval's ticket: the parked turn goes on, or, when it did not wait, a new one runs the call that was kept.
+// Asks people for approvals and records their decisions. A decision is durable before anybody is told, counts
+// once, and wakes the session by a row under the approval's ticket. The parked turn then continues or, when
+// it did not wait, a new one runs the stored call.
 import {
   conversationKey,
   Fault,
@@ -17,32 +18,38 @@ import { approvalStore, type ApprovalStore, type Kept } from "./approval-store.t
 import { tooManyOpen } from "./open-limits.ts";
 import { cardDeliveries, settledCard, toldElsewhere, type Surface } from "./approval-card.ts";
 
-/** Who decides: a person of a channel, or the operator with a client of the gateway. */
+/** A person of a channel, or the operator with a client of the gateway. */
 export type Decider = { readonly person: string } | { readonly operator: string };
 
 export interface Approvals {
   readonly book: ApprovalStore;
-  /** `<channel>:<id>` of all who may decide. */
+  /** `<channel>:<id>` of everyone who may decide. */
   people(): Promise<string[]>;
-  /** Who may decide about a call that was asked for here, by an owner or not, and where they are asked; empty: nobody can be. */
+  /**
+   * Lists where approvers of a call asked for here are reached and who may decide there; an empty list means
+   * that nobody can be asked. `owner`: an owner asked.
+   */
   surfaces(address: Address, owner: boolean): Promise<readonly Surface[]>;
   /**
-   * Keeps the request and shows it, or says why there is no room for it. May be repeated. `closing` ends an open preview at the head of the
-   * conversation, and names it.
+   * Stores the request and shows it, or says why there is no room for it. It is safe to repeat. `closing`
+   * ends an open preview at the head of the conversation and returns its id.
    */
   ask(approval: Approval, closing: () => Promise<string | null>): Promise<Kept | { readonly full: string }>;
-  /** Open ones whose time is over become expired. */
+  /** Marks an open request whose time is over as expired. */
   current(kept: Kept): Promise<Kept>;
-  /** What is said to whoever decided. Throws Fault: "missing", "denied", "conflict" when it was decided otherwise before. */
+  /**
+   * Returns the reply to the person who decided. Throws Fault: "missing", "denied", or "conflict" when the
+   * request was decided otherwise before.
+   */
   decide(
     id: string,
     verdict: Verdict,
     by: Decider,
   ): Promise<{ readonly approval: Approval; readonly say: string }>;
-  /** Of a turn or of a whole session: its open requests end. */
+  /** Ends the open requests of one turn or of a whole session. */
   stop(of: { readonly turn: string } | { readonly session: string }): Promise<number>;
   list(): Promise<readonly Approval[]>;
-  /** What a process that died between a decision and its row left undone. */
+  /** Finishes what a process left undone when it died between a decision and its row. */
   heal(): Promise<void>;
 }
 
@@ -51,31 +58,33 @@ export interface ApprovalsOptions {
   readonly inbox: Pick<Inbox, "accept">;
   readonly outbox: Pick<Outbox, "post">;
   readonly sessions: Pick<Sessions, "open">;
-  /** `<channel>:<id>` of those who may decide; null: the owners. */
+  /** `<channel>:<id>` of the approvers; null stands for the owners. */
   readonly approvers: readonly string[] | null;
   readonly owners: () => Promise<readonly string[]>;
-  /** Where people are asked about what is wanted in a place that they share with others. */
+  /** The places in which approvers are asked about requests from a place that they share with others. */
   readonly target: "dm" | "channel" | "both";
   /** Accounts that can send, as `<channel>:<account>`. */
   readonly accounts: () => readonly Pick<Address, "channel" | "account">[];
-  /** Told of requests for which there was no room. */
+  /** Records requests for which there was no room. */
   readonly refusals?: Refusals;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Its clients hold a token of the gateway: those who may administer or approve are the operator. */
+/**
+ * Clients on this channel hold a token of the gateway, so one that may administer or approve is the operator.
+ */
 const operators = "web";
 
-/** Rows are kept longer: within this a second one is known to be a repeat. */
+/** The store keeps rows longer than this, so it still recognizes a repeated row. */
 const healWithinMs = 86_400_000;
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { inbox, outbox, sessions, refusals = noRefusals, clock, log } = options;
   const book = approvalStore(options.cells, clock);
-  /** Open ones whose end is waited for. */
+  /** Open requests whose expiry this process waits for. */
   const watched = new Set<string>();
-  /** Requests are counted and kept one at a time, or many at once would pass the limit together. */
+  /** Requests are counted and stored one at a time, because many at once would pass the limit together. */
   let lastKept: Promise<unknown> = Promise.resolve();
 
   const approvers = async (): Promise<readonly string[]> => options.approvers ?? (await options.owners());
@@ -87,7 +96,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   async function surfaces(address: Address, owner: boolean): Promise<readonly Surface[]> {
-    // Whoever gets there; a press counts if its token may approve.
+    // Any reader of the page sees it; a press counts only if its token may approve.
     const page: readonly Surface[] = address.channel === operators ? [{ address, approvers: null }] : [];
     if (page.length > 0 && owner) return page;
     const people = await approvers();
@@ -122,7 +131,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     return expired;
   }
 
-  /** Its time is over whether or not anything still waits for it: the buttons go away by themselves. */
+  /** Expires the request even when no turn waits for it, so that its buttons go away by themselves. */
   function expireInTime({ id, expiresAtMs }: Approval): void {
     if (watched.has(id)) return;
     watched.add(id);
@@ -147,7 +156,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   function mayDecide({ approvers: asked }: Approval, by: Decider, people: readonly string[]): boolean {
-    // Both: whom it was bound to, and who still is one.
+    // The person must have been an approver when asked and must still be one.
     return "operator" in by || (asked.includes(by.person) && people.includes(by.person));
   }
 
@@ -165,7 +174,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     current,
     async ask(approval, closing) {
       const keeping = lastKept.then(() => keep(approval));
-      lastKept = keeping.catch(() => undefined); // Whoever asked is told; the next one only waits.
+      // The caller gets the error; the next request only waits its turn.
+      lastKept = keeping.catch(() => undefined);
       const kept = await keeping;
       if ("full" in kept || kept.approval.state !== "open") return kept;
       const closes = await closing();
@@ -199,7 +209,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const { approval } = kept;
       const state = verdict === "deny" ? "denied" : verdict;
       if (approval.state !== "open") {
-        // The same answer again, perhaps because ours was lost: what follows from it is made sure of.
+        // A client repeats its answer when ours may have been lost, so the follow-up is done again.
         if (lastBy(approval) !== who || approval.state !== state)
           throw new Fault("conflict", settledWords(approval));
         await finish(approval);
@@ -264,7 +274,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     return book.open(approval);
   }
 
-  /** A conversation that began anew has forgotten what it asked for. */
+  /** Voids the request after /new: the conversation has forgotten what it asked for. */
   async function stillMeant(kept: Kept): Promise<Kept> {
     const { approval } = kept;
     if (approval.state !== "open" || (await sessions.open(approval.session)).epoch === approval.epoch)
@@ -297,7 +307,10 @@ function settledWords(approval: Approval): string {
   return `Approval ${approval.id}: ${words[approval.state]}.`;
 }
 
-/** Speaks for Parley: the turn that waits only wakes by it, a new one is told what was decided. */
+/**
+ * Builds the row that wakes the session in Parley's name: a parked turn only resumes by it, a new one is told
+ * the decision.
+ */
 function ticketRow(approval: Approval, nowMs: number): NewRow {
   const { id, session, conversation, authority, owner, askedBy, turn, guild, parent } = approval;
   const address = parseConversationKey(conversation);
@@ -311,7 +324,7 @@ function ticketRow(approval: Approval, nowMs: number): NewRow {
     channel: address.channel,
     account: address.account,
     address,
-    // Of whoever asked, so that the rules of tools are theirs.
+    // The row carries the asker's id, so that the asker's tool rules apply.
     sender: { id: asker.slice(asker.indexOf(":") + 1), name: "Parley", isBot: false },
     messageId: `approval:${id}`,
     kind: "message" as const,

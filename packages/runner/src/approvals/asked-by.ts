@@ -1,5 +1,5 @@
-// Who asks, and where: what people need to know before they allow anything, in words that nobody can dress up. Names are what people call
-// themselves, so they stand in quotes beside the id, cut, with everything written out that could hide or imitate.
+// Describes who asks and where, because approvers need to know it before they allow anything. People choose
+// their own names, so these are quoted beside the id, cut, and with every misleading character escaped.
 import { parseConversationKey, visibleText, type Address } from "@parley/protocol";
 import type { Approval } from "./approval.ts";
 

@@ -1,17 +1,19 @@
-// How many requests may wait for an answer at once: each is a message to those who decide, and whoever can make a model call a tool could fill
-// their chat with them until they press without reading.
+// Limits the requests that may wait at once. Each is a message to the approvers, and anyone who can make a
+// model call a tool could flood their chat until they press without reading.
 import type { Approval } from "./approval.ts";
 
 const mostOpen = {
-  /** Of one person, wherever they ask. */
+  /** One person's requests, wherever they ask. */
   perPerson: 5,
-  /** In one conversation, whoever asks. */
+  /** One conversation's requests, by anyone. */
   perPlace: 8,
-  /** Of all who are no owners, together. */
+  /** The requests of everyone who is no owner, together. */
   ofOthers: 12,
 } as const;
 
-/** Null when there is room for one more; else what is said to the model. `open`: those that wait now. */
+/**
+ * Returns null when there is room for one more, else what the model is told. `open`: requests that wait now.
+ */
 export function tooManyOpen(
   open: readonly Approval[],
   asked: Pick<Approval, "askedBy" | "conversation" | "owner">,

@@ -1,5 +1,6 @@
-// A call whose approval came when its turn was over: the row of the decision opens a turn, and in place of the model's first words the call
-// that was kept is made, through the turn's own gate, journal and limits. Then the model goes on with its result.
+// Runs a call whose approval came after its turn ended. The decision's row opens a turn whose first model
+// reply is replaced by the stored call, under the turn's own gate, journal and limits; the model then
+// continues with the result.
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "@parley/models";
 import { noUsage, parseRowPayload } from "@parley/protocol";
 import type { Row } from "@parley/store";
@@ -8,7 +9,7 @@ import type { ApprovalStore } from "./approval-store.ts";
 
 const mark = "approved_";
 
-/** Null for calls that a model made. */
+/** Returns null for a call that a model made. */
 export function storedIn(callId: string): string | null {
   return callId.startsWith(mark) ? callId.slice(mark.length) : null;
 }

@@ -1,4 +1,5 @@
-// The files of the messages that a turn reads: fetched before the model is asked, then told with the words they came with.
+// Fetches the attachments of a turn's messages before the model is called, and adds them to the words they
+// came with.
 import type { ToldMessage } from "@parley/agent";
 import {
   type Attachment,
@@ -15,22 +16,25 @@ import type { Services, TurnScope } from "../turn-scope.ts";
 export interface ReadMessage {
   readonly inbound: ToldMessage;
   readonly images: readonly ImageContent[];
-  /** Attached documents that are text. */
+  /** Attached documents that are plain text. */
   readonly documents?: readonly { readonly name: string; readonly text: string }[];
 }
 
 export interface TurnMedia {
-  /** Fetches what these rows carry. Rejects only when the signal aborted. */
+  /** Fetches the attachments of these rows. Rejects only when the signal aborted. */
   prepare(rows: readonly Row[]): Promise<void>;
-  /** Of rows that were prepared; any other is told in words alone. */
+  /** Returns the message of a prepared row with its files, and that of any other row in words alone. */
   read(row: Row): ReadMessage;
 }
 
-/** Text of all documents of one message: three long ones, or many short ones. */
+/** All documents of one message together: three long ones, or many short ones. */
 const documentsChars = 48_000;
 /** Files of one turn that are fetched at once. */
 const atOnce = 4;
-/** The conversation waits for its files this long, however many there are; then it goes on without those that are not there. */
+/**
+ * The conversation waits this long for its files, however many there are, and then continues without the
+ * rest.
+ */
 const fetchWithinMs = 28_000;
 
 export function turnMedia(
@@ -96,7 +100,7 @@ function withReadings(inbound: Inbound, readings: ReadonlyMap<string, Reading>):
   };
 }
 
-/** Who passed a recording on did not speak in it. */
+/** Leaves a forwarded recording out, because the sender of the message did not speak in it. */
 function withSpoken(inbound: Inbound, spoken: readonly string[]): Inbound {
   if (spoken.length === 0) return inbound;
   const { text, enclosed = [] } = inbound;

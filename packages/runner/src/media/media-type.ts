@@ -1,5 +1,5 @@
-// What a picture is by its first bytes. A platform's or a person's word for it is not enough: a provider refuses the whole request for
-// one picture with the wrong type, and then the conversation could not be answered.
+// Detects a picture's type by its first bytes. It ignores the declared type, because a provider refuses a
+// whole request over one picture of the wrong type, and the conversation could then not be answered.
 
 interface Kind {
   readonly mediaType: string;
@@ -21,7 +21,7 @@ const signatures: readonly (Kind & { readonly is: (bytes: Buffer) => boolean })[
   },
 ];
 
-/** The four kinds that vision models take; null for anything else. */
+/** Detects the four types that vision models take; null for anything else. */
 export function pictureKind(bytes: Uint8Array): Kind | null {
   const head = Buffer.from(bytes.subarray(0, 16));
   return signatures.find(({ is }) => is(head)) ?? null;

@@ -1,5 +1,6 @@
-// What one attachment is to the model: a picture, words that were spoken, a kept file, or a reason why it is not there. Fetched once;
-// the finding is a cell, so that a resumed turn reads the same.
+// Turns one attachment into what the model gets: a picture, transcribed speech, a stored file, or the reason
+// why it is missing. The finding is stored in a cell, so that a resumed turn reads the same without fetching
+// again.
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import type { Transcribe } from "@parley/models";
@@ -11,20 +12,23 @@ import { pictureKind } from "./media-type.ts";
 export type Reading =
   | { readonly kind: "picture"; readonly path: string; readonly mediaType: string }
   | { readonly kind: "file"; readonly path: string }
-  /** A document that is text: its beginning. */
+  /** The beginning of a document that is plain text. */
   | { readonly kind: "text"; readonly path: string; readonly text: string }
   | { readonly kind: "spoken"; readonly text: string }
   | { readonly kind: "unavailable"; readonly reason: string; readonly mayPass?: true }
-  /** Told by what the platform says about it. */
+  /** The model gets only the platform's description of it. */
   | { readonly kind: "described" };
 
-/** Where files of messages are kept, and who writes down what is spoken; without the latter voice messages are described. */
+/** The folder for files of messages, and the transcriber; without one, voice messages are only described. */
 export interface MediaHandling {
   readonly folder: MediaFolder;
   readonly transcribe?: Transcribe | undefined;
 }
 
-/** `account` is `<channel>:<account>`. `inTime` ends the fetching alone, `signal` everything: rejects only when that one aborted. */
+/**
+ * `account` is `<channel>:<account>`. `inTime` ends only the fetching; the promise rejects only when `signal`
+ * aborts.
+ */
 export type ReadMedia = (
   account: string,
   channel: Channel,
@@ -35,12 +39,15 @@ export type ReadMedia = (
 
 /** Providers take 5 MB in base64 (Anthropic's limit for one image). */
 const pictureBytes = 3_750_000;
-/** A turn that is resumed is resumed within a day, or buried. */
+/** A turn is resumed or buried within a day. */
 const findingLifeMs = 86_400_000;
-/** What failed for now may be had when it is sent again. */
+/** A fetch that failed for now may succeed when the person sends the file again. */
 const passingLifeMs = 10 * 60_000;
 const retryAfterMs = 1_000;
-/** Of a document, in UTF-16 units: some eight pages. A person who sends more is asked for the part that counts. */
+/**
+ * A document's share in UTF-16 units, some eight pages. The model asks a person who sends more for the part
+ * that counts.
+ */
 const documentChars = 16_000;
 
 export function mediaReader(
@@ -106,7 +113,10 @@ export function mediaReader(
     }
   }
 
-  /** Reading again is safe, and a single lost connection is no reason to answer without the file. */
+  /**
+   * Retries, because reading again is safe and a single lost connection is no reason to answer without the
+   * file.
+   */
   async function download(
     channel: Channel,
     ref: string,
@@ -136,9 +146,9 @@ export function mediaReader(
   }
 }
 
-/** By content and not by name; null for what is no UTF-8 text. */
+/** Detects text by content and not by name; null when the bytes are no UTF-8 text. */
 function textOf(bytes: Uint8Array): string | null {
-  // A cut inside a character is the reader's doing, not the file's.
+  // Our own cut may split a character, so a broken last one does not make the file binary.
   const head = bytes.subarray(0, 4 * documentChars);
   if (head.includes(0)) return null;
   try {
@@ -150,17 +160,17 @@ function textOf(bytes: Uint8Array): string | null {
       ? `${text.slice(0, documentChars).toWellFormed()}\n[cut here; the file has ${bytes.length} bytes]`
       : text;
   } catch {
-    return null; // Another encoding, or no text: told by its facts.
+    return null; // The model is told a file in another encoding by its description.
   }
 }
 
-/** Video and music are told in words; of stickers only still pictures are looked at. */
+/** Skips video and music, which the model gets as words, and every sticker but still pictures. */
 function isWorthFetching({ kind, mediaType }: Attachment, hears: boolean): boolean {
   if (kind === "voice") return hears;
   return kind === "image" || kind === "file" || (kind === "sticker" && mediaType === "image/webp");
 }
 
-/** For the model and so, perhaps, for people: plain words, nothing of the platform's own. */
+/** Plain words without platform terms, because the model may repeat them to people. */
 const reasons: { readonly [code in Fault["code"]]?: string } = {
   invalid: "too large to be fetched",
   missing: "the platform no longer has it",

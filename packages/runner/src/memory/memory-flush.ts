@@ -1,6 +1,7 @@
-// The silent turn before a compaction: the model may save what should outlast the conversation. It sees a view of its own, has one tool,
-// and nothing that it says reaches anyone. Once in each stretch between two compactions: that is written down before the first note is, so
-// that a crash never repeats one. Only in private, and only where the workspace can be written.
+// Runs the silent turn before a compaction, in which the model may save what should outlast the conversation.
+// The model sees only its own request, has one tool, and nothing it says reaches anyone. It runs once between
+// two compactions, and only in private with a writable workspace; a mark is stored before the first note, so
+// that a crash never repeats one.
 import { flushRequest, flushSystem, runLoop, type Journal } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type Entry, type SessionKey, type Usage, localDay } from "@parley/protocol";
@@ -12,7 +13,10 @@ const mostSteps = 4;
 
 type FlushScope = Pick<TurnScope, "turn" | "lease" | "session" | "agent" | "prepared" | "log">;
 
-/** The port of the context window. `cycle` is the seq through which the standing summary goes, 0 before the first. */
+/**
+ * Implements the context window's port. `cycle` is the seq through which the current summary goes, 0 before
+ * the first.
+ */
 export function memoryFlush(
   { sessions, clock }: Pick<Services, "sessions" | "clock">,
   { turn, lease, session, agent, prepared, log }: FlushScope,
@@ -24,7 +28,7 @@ export function memoryFlush(
   return async (view, cycle, signal) => {
     const mark = `${turn.epoch}:${cycle}`;
     if (told === mark || view.length === 0 || !(await isWritable(workspace))) return noUsage;
-    // What it writes carries no fencing token, so the lease is proven right before (I3).
+    // Note files carry no fencing token, so the lease is renewed right before the write (I3).
     const markDone = async (): Promise<void> => {
       if (told === mark) return;
       await lease.renew();
@@ -72,5 +76,5 @@ export function memoryFlush(
   };
 }
 
-/** A flush is not resumed: what a crash cuts off is asked anew, unless it had begun to write. */
+/** A flush is never resumed: after a crash it starts anew, unless it had begun to write. */
 const forgotten: Journal = { steps: [], checkpoint: async () => {}, absorb: async () => [] };

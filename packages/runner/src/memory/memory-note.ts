@@ -1,5 +1,6 @@
-// The only tool of the memory flush: appends to the day's notes in the workspace and can do nothing else. The place is fixed when the tool
-// is made; links that lead out of the workspace are refused.
+// Defines the only tool of the memory flush: it appends to the day's notes in the workspace and can do
+// nothing else. The path is fixed when the tool is made, and links that lead out of the workspace are
+// refused.
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdir, open, realpath } from "node:fs/promises";
@@ -12,7 +13,7 @@ import { memoryFolder, type NotesPlace } from "./notes-place.ts";
 
 const noteChars = 8_000;
 const noteArgs = z.object({ text: z.string().min(1).max(noteChars) });
-/** A day has no more to say; the file is read whole by others. */
+/** A day's notes may not grow further, because other code reads the file whole. */
 const fileBytes = 1_000_000;
 
 export function memoryNote(
@@ -52,12 +53,12 @@ export function memoryNote(
   };
 }
 
-/** Whether notes could be written: the folder, or the workspace that it would be made in. */
+/** True when notes can be written: to the folder, or to the workspace in which it would be made. */
 export async function isWritable(workspace: string): Promise<boolean> {
   const may = (path: string): Promise<boolean> =>
     access(path, constants.W_OK | constants.X_OK).then(
       () => true,
-      () => false, // Whatever forbids it, no note will be written.
+      () => false, // Any error here means that no note can be written.
     );
   return (
     (await may(join(workspace, memoryFolder))) ||
@@ -88,7 +89,7 @@ async function append(
 ): Promise<void> {
   const root = await realpath(workspace);
   let real = root;
-  // One after the other, because a link in between could lead anywhere.
+  // Folders are made one by one, because a link in between could lead anywhere.
   for (const part of below.split("/")) {
     await mkdir(join(real, part)).catch(ignoringThere);
     real = await realpath(join(real, part));
@@ -110,7 +111,8 @@ async function append(
     const opening = before.length > 0 ? "\n" : heading === null ? "" : `${heading}\n\n`;
     const more = Buffer.from(`${opening}${text}\n`);
     await added(`${below}/${name}`, hashOf(before), hashOf(Buffer.concat([before, more])));
-    // One write: a crash leaves all of it or, at worst, its beginning; what stood before is never touched.
+    // Appends in one write, so that a crash leaves all or only the beginning of it and never touches earlier
+    // text.
     await handle.appendFile(more);
     await handle.sync();
   } finally {

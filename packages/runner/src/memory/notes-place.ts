@@ -1,5 +1,6 @@
-// The place of a turn's daily notes, and so which of them a new conversation is told. An owner's lie in memory/ itself;
-// those of talk with anybody else lie in a folder of their session and are told in that session alone.
+// Chooses the folder of a turn's daily notes, and so which of them a new conversation is told. Notes of an
+// owner's turn are in memory/ itself; those of a conversation with anyone else are in a folder of its session
+// and are told in that session alone.
 import { createHash } from "node:crypto";
 import { ownersAlone, type OriginOf } from "@parley/agent";
 import type { SessionKey } from "@parley/protocol";
@@ -9,11 +10,11 @@ import type { FileOrigins } from "../prompt/file-origins.ts";
 export const memoryFolder = "memory";
 
 export interface NotesPlace {
-  /** Below the workspace. */
+  /** Relative to the workspace. */
   readonly folder: string;
   /** The first line of a new file; null for an owner's. */
   readonly heading: string | null;
-  /** Before notes become longer: hashes of the whole file. */
+  /** Called before notes grow, with hashes of the whole file, so that its origin stays known. */
   readonly added: (path: string, before: string, after: string) => Promise<void>;
   readonly originOf: () => Promise<OriginOf>;
 }

@@ -1,5 +1,6 @@
-// Recent daily notes for the first message after a bare /new or /reset, so that a new conversation does not begin with nothing. Once, in
-// private only, bounded; the text is fenced as data where the message is built.
+// Gives recent daily notes to the first message after a bare /new or /reset, so that a new conversation does
+// not begin with nothing. They are given once, in private only, and bounded; the message builder fences them
+// as data.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { rootedReader, tailOf } from "@parley/agent";
@@ -24,14 +25,17 @@ export interface StartupRequest {
   readonly log: Log;
 }
 
-/** Session field: the epoch whose first message brings the notes along; null once it did. */
+/** Session field: the epoch whose first message carries the notes; null once it did. */
 const startupField = "startupMemory";
 
 export function startupDue(epoch: number): { readonly [field: string]: Json } {
   return { [startupField]: epoch };
 }
 
-/** For one turn: what it is told, and what its commit notes. Read again when the turn is resumed: only what is committed counts as told. */
+/**
+ * Returns what one turn is told and what its commit records. A resumed turn reads again, because only a
+ * committed turn counts as told.
+ */
 export async function startupFor(
   turn: Pick<Turn, "epoch">,
   session: Pick<Session, "fields">,
@@ -44,7 +48,7 @@ export async function startupFor(
 
 const mostFiles = 20;
 
-/** Null when there is nothing to tell. Newest day first. */
+/** Returns the newest day first, or null when there is nothing to tell. */
 export async function startupNotes({
   workspace,
   notes: place,
@@ -55,8 +59,9 @@ export async function startupNotes({
 }: StartupRequest): Promise<string | null> {
   if (!settings.enabled) return null;
   const days = recentDays(nowMs, timeZone, settings.dailyMemoryDays);
-  const names = await readdir(join(workspace, place.folder)).catch((): string[] => []); // No folder, no notes.
-  // A day's own note first, then those that carry a name.
+  // An unreadable folder has no notes.
+  const names = await readdir(join(workspace, place.folder)).catch((): string[] => []);
+  // A day's plain note comes first, then its named ones.
   const files = days.flatMap((day) => [
     ...names.filter((name) => name === `${day}.md`),
     ...names.filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md")).toSorted(),
@@ -85,7 +90,7 @@ export async function startupNotes({
   return notes.length === 0 ? null : notes.join("\n");
 }
 
-/** Notes are appended, so the end is the newest. */
+/** Keeps the end of the text, because notes are appended and the end is the newest. */
 function newest(text: string, maxChars: number, path: string): string {
   if (text.length <= maxChars) return text;
   const marker = `[...earlier notes left out, read ${path} for all...]\n`;

@@ -1,5 +1,6 @@
-// The models of one turn, primary and fallbacks, each asked with what was made for it: its own prompt, the tools that its rules leave it, its level of
-// thinking, as much of the conversation as its window holds. A fallback's is made in the moment in which it is asked.
+// Prepares the models of one turn, primary and fallbacks, with a request for each: its own prompt, the tools
+// that its rules allow, its thinking level, and as much of the conversation as its context window holds. A
+// fallback's request is made only when it is called.
 import { narrowed, tokensOfText } from "@parley/agent";
 import {
   withFallbacks,
@@ -14,18 +15,18 @@ export interface OwnRequest {
   readonly model: Model;
   readonly system: ModelRequest["system"];
   readonly tools: readonly { readonly name: string }[];
-  /** As the messages want it that the turn has by now. */
+  /** Follows the messages that have joined the turn so far. */
   readonly thinking: () => ThinkingLevel;
 }
 
 export interface AskedModels<Own extends OwnRequest> {
-  /** All of them as one, with the primary's name and sizes. */
+  /** One model that stands for all of them, with the primary's name and sizes. */
   readonly model: Model;
-  /** What was made for the model that the turn asked last. */
+  /** The request data of the model that the turn called last. */
   last(): Own;
 }
 
-/** Questions beside the turn's own, for a summary or for notes, have a system prompt of theirs and go to every model as they are. */
+/** Side calls, for a summary or for notes, have their own system prompt and reach every model unchanged. */
 export function askedModels<Own extends OwnRequest>(
   primary: Own,
   fallbacks: readonly Model[],
@@ -65,7 +66,7 @@ export function askedModels<Own extends OwnRequest>(
   };
 }
 
-/** The part of a window that a request may take, and at most this much of it is kept for the answer. */
+/** A request may fill this share of a model's context window, and the answer share is reserved from it. */
 const fullShare = 0.95;
 const answerShare = 0.25;
 

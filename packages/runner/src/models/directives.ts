@@ -1,5 +1,6 @@
-// Words to Parley inside a message: `/think high`, `/t low`, `/reasoning stream`. Alone they are a command that sets the session; beside
-// other words they hold for that message and are taken out of it, everything else staying byte for byte. Code is never looked at.
+// Parses directives inside a message, such as `/think high`, `/t low` or `/reasoning stream`. Alone they are
+// a command that sets the session. Beside other words they apply to that message and are removed from it,
+// every other byte unchanged. Code is never searched.
 import {
   parseThinkingLevel,
   reasoningLevels,
@@ -13,7 +14,7 @@ export interface Wanted {
 }
 
 export interface Directives extends Wanted {
-  /** The message without them. */
+  /** The message without its directives. */
   readonly text: string;
 }
 
@@ -25,22 +26,25 @@ const names: { readonly [name: string]: "think" | "reasoning" } = {
   reason: "reasoning",
 };
 
-/** How people write them. */
+/** The names that people may type. */
 export const directiveNames: readonly string[] = Object.keys(names);
 
-/** Fenced blocks, also unclosed ones, and spans. */
+/** Matches code spans and fenced blocks, also unclosed ones. */
 const code = /(```[\s\S]*?(?:```|$)|~~~[\s\S]*?(?:~~~|$)|`[^`\n]*`)/;
 const directive = /(^|\s)\/(thinking|think|t|reasoning|reason)(?::[ \t]*|[ \t]+)([a-z][a-z_-]*)(?![\w/-])/gi;
 
-/** What a message asks for. Of several the last one counts; a word that is no level makes it ordinary text. */
+/**
+ * Reads the directives of a message. The last of several counts, and an unknown level leaves the text as it
+ * is.
+ */
 export function readDirectives(message: string): Directives {
   const wanted: { thinking?: ThinkingLevel; reasoning?: ReasoningLevel } = {};
   let first = false;
   const kept = message.split(code).map((piece, index) => {
-    // Odd pieces are what the expression caught: code.
+    // The split puts the code that the expression captured at odd positions.
     if (index % 2 === 1) return piece;
     return piece.replaceAll(directive, (whole: string, before: string, name: string, word: string) => {
-      // The beginning of a later piece touches code.
+      // The beginning of a later piece touches code, so it is no word boundary.
       if (before === "" && index > 0) return whole;
       const about = names[name.toLowerCase()];
       const thinking = about === "think" ? parseThinkingLevel(word) : null;
@@ -64,7 +68,10 @@ export function parseReasoningLevel(word: string): ReasoningLevel | null {
 const form = /^\/(thinking|think|t|reasoning|reason)(?::|\s|$)\s*([\s\S]*)$/i;
 const clearing = new Set(["default", "inherit", "clear", "reset", "unpin"]);
 
-/** The message as a command, when it is nothing but directives: or begins as one with a word that is no level, which is then answered. */
+/**
+ * Returns the message as a command when it holds only directives, or when it begins with one whose level is
+ * unknown, so that the sender is told.
+ */
 export function directiveCommand(
   message: string,
 ): { readonly name: "think" | "reasoning"; readonly args: string } | null {
@@ -75,16 +82,16 @@ export function directiveCommand(
   const { text, ...wanted } = readDirectives(message.trim());
   const found = wanted.thinking !== undefined || wanted.reasoning !== undefined;
   if (found && text.trim() === "") return { name, args };
-  // Words go along with a level that was understood at the beginning; without one the sender mistyped.
+  // Other words after a known level belong to the message; without a known level the sender mistyped.
   return form.test(text.trim()) ? { name, args } : null;
 }
 
-/** Asks to go back to what the config says. */
+/** True for a word that returns to the config's value. */
 export function isClearing(word: string): boolean {
   return clearing.has(word.toLowerCase());
 }
 
-/** What several messages that are answered together ask for: the newest word on each counts. */
+/** Joins the directives of messages that are answered together: the newest of each kind counts. */
 export function wantedIn(messages: readonly string[]): Wanted {
   return messages.reduce<Wanted>((sum, message) => {
     const { text: _, ...wanted } = readDirectives(message);

@@ -1,5 +1,6 @@
-// Which models people may choose, by which names, and which one a session has. A choice that the config no longer allows counts as none,
-// so that editing the config never leaves a session without an answer.
+// Lists the models that people may choose, resolves their names, and returns a session's model. A choice that
+// the config no longer allows is ignored, so that editing the config never leaves a session without an
+// answer.
 import { nearestWord, type AgentConfig, type Config } from "@parley/config";
 import type { ModelCard } from "@parley/models";
 import { isFault } from "@parley/protocol";
@@ -13,20 +14,20 @@ export interface ModelChoice {
 
 interface SessionModel {
   readonly primary: string;
-  /** None beside a model that somebody chose: its failures are told, not covered up. */
+  /** Empty for a model that somebody chose, because its failures are told and not covered up. */
   readonly fallbacks: readonly string[];
-  /** Chosen in this session. */
+  /** True when it was chosen in this session. */
   readonly own: boolean;
 }
 
-/** Or names that are meant, perhaps. */
+/** `nearest`: names that the person may have meant. */
 type FoundModel = { readonly ref: string } | { readonly nearest: readonly string[] };
 
 export interface ModelCatalog {
   readonly choices: (agent: AgentConfig) => readonly ModelChoice[];
-  /** The reference that the word names by alias or in full. Whether it can be called is not asked. */
+  /** Returns the reference that the word names by alias or in full, also when that model cannot be called. */
   named(agent: AgentConfig, word: string): string | null;
-  /** By alias, reference, bare id or number in the list. */
+  /** Finds a model by alias, reference, bare id or number in the list. */
   find(agent: AgentConfig, word: string): Promise<FoundModel>;
   of(agent: AgentConfig, session: Session): SessionModel;
 }
@@ -34,7 +35,7 @@ export interface ModelCatalog {
 export const modelField = "model";
 const mostNearest = 3;
 
-/** A model that cannot be called is none that `find` finds. */
+/** `find` never returns a model that cannot be called. */
 export function modelCatalog(
   config: Config,
   models: {
@@ -57,10 +58,10 @@ export function modelCatalog(
     });
   }
 
-  /** Without a book a provider that declares no models takes any id. */
+  /** Without model cards, a provider that declares no models takes any id. */
   const isOpen = (ref: string): boolean => {
     const [, name = ""] = /^([^/]+)\/./.exec(ref) ?? [];
-    // The word is a person's, and every object has names that are no providers.
+    // A person typed the name, and every object inherits names that are no providers.
     return book.length === 0 && Object.hasOwn(providers, name) && providers[name]?.models.length === 0;
   };
 

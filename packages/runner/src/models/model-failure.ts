@@ -1,4 +1,4 @@
-// What a person is told when the model failed. Plain words, no provider's message: that is for the log (I8).
+// Words what a person is told when the model failed. The provider's own message goes only to the log (I8).
 import type { ModelError } from "@parley/models";
 
 const words: { readonly [kind in ModelError["kind"]]: string } = {
@@ -20,7 +20,7 @@ export function modelFailureText({ kind, retryAfterMs = 0 }: ModelError): string
   return `⚠️ ${words[kind].replace("in a minute", inAbout(retryAfterMs))}`;
 }
 
-/** As the server asked for; a minute where it asked for less, or for nothing. */
+/** Uses the server's wait, and a minute where it gave less or none. */
 function inAbout(waitMs: number): string {
   const minutes = Math.ceil(waitMs / 60_000);
   if (minutes <= 1) return "in a minute";
@@ -30,7 +30,7 @@ function inAbout(waitMs: number): string {
   return hours < 48 ? `in about ${hours} hours` : `in about ${Math.round(hours / 24)} days`;
 }
 
-/** For operators: what a model's standing trouble is and what to do. */
+/** Tells operators about a model's lasting failure and the fix. */
 export function modelTrouble({
   model,
   kind,

@@ -1,5 +1,5 @@
-// How much one turn thinks, and who sees it: message, session, agent, model, defaults, in this order. A stored level that the model does not
-// take is moved to the nearest; a typed one is refused with those it takes.
+// Resolves how much one turn thinks and who sees it: message, session, agent, model, then defaults. A stored
+// level that the model does not take moves to the nearest; a typed one is refused with those it takes.
 import type { AgentConfig, Config } from "@parley/config";
 import {
   defaultThinking,
@@ -23,7 +23,7 @@ export interface ThinkingSources {
   readonly model: Pick<Model, "id" | "reasoning" | "thinking">;
 }
 
-/** Without `wanted`: what holds for a message that says nothing about it. */
+/** Without `wanted`, returns the level for a message without directives. */
 export function thinkingOf(
   { config, agent, session, model }: ThinkingSources,
   wanted: Wanted = {},
@@ -56,8 +56,8 @@ export function ownReasoning({ fields }: Pick<Session, "fields">): ReasoningLeve
 }
 
 /**
- * What is said to somebody who typed a level that this model does not take; null when it does. `off` is always taken: a model that cannot stop
- * thinking does the least it can.
+ * Returns the reply to a level that this model does not take, or null when it does. `off` is always taken: a
+ * model that cannot stop thinking does the least it can.
  */
 export function unsupportedThinking(
   model: Pick<Model, "id" | "thinking">,
@@ -68,7 +68,7 @@ export function unsupportedThinking(
   return `\`${model.id}\` does not take the thinking level "${level}". Valid levels: ${levels.join(", ")}.`;
 }
 
-/** The level that is set, and what this model makes of it where that is something else. */
+/** Names the level that is set, and the nearest one when the model uses that instead. */
 export function thinkingWords(model: Pick<Model, "id" | "thinking">, level: ThinkingLevel): string {
   const done = nearestThinking(model, level);
   return done === level
@@ -76,7 +76,10 @@ export function thinkingWords(model: Pick<Model, "id" | "thinking">, level: Thin
     : `Thinking: ${level}. \`${model.id}\` cannot stop thinking: it thinks as little as it can (${done}).`;
 }
 
-/** The model as the messages of the turn want it asked; those that join later may change the level from then on. */
+/**
+ * Applies the thinking level of the turn's messages to every call; a message that joins later changes it from
+ * then on.
+ */
 export function asWanted(
   model: Model,
   now: () => { readonly thinking: ThinkingLevel; readonly showThoughts: boolean },
@@ -87,7 +90,7 @@ export function asWanted(
   };
 }
 
-/** In place of a model that cannot do what was typed: says so, as the answer. */
+/** Replaces a model that cannot do what was typed with one that says so as the answer. */
 export function saysInstead(model: Model, text: string): Model {
   return {
     ...model,

@@ -1,5 +1,6 @@
-// Modules that the config names for `agent:bootstrap`: loaded when a turn first needs them, and anew when they changed on disk. A module that
-// cannot be loaded, throws, does not end or returns nonsense is an error that names its path; the turn goes on with the files it had.
+// Loads the modules that the config names for `agent:bootstrap` when a turn first needs them, and again when
+// they changed on disk. A module that fails to load, throws, hangs or returns a wrong value is logged with
+// its path, and the turn continues with the files it had.
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,7 +8,7 @@ import { bootstrapNames, type BootstrapHook, type HookFile } from "@parley/agent
 import { expandPath, type Config } from "@parley/config";
 import { Fault, sleep, type Clock } from "@parley/protocol";
 
-/** What a handler is given. It may change `context.bootstrapFiles` in place, or return the files. */
+/** The event that a handler gets. It may change `context.bootstrapFiles` in place, or return the files. */
 interface BootstrapEvent {
   readonly type: "agent";
   readonly action: "bootstrap";
@@ -22,7 +23,7 @@ interface BootstrapEvent {
   };
 }
 
-/** `name` is one of the workspace files; others are left out. */
+/** `name` must be one of the workspace files; others are dropped. */
 interface BootstrapHookFile {
   name: string;
   path: string;
@@ -69,7 +70,10 @@ export function bootstrapHooks(config: Config, configPath: string, clock: Clock)
   });
 }
 
-/** The path's time of change is part of the address, so that an edit is seen without a restart. */
+/**
+ * The import address carries the file's time of change, so that Node loads an edited module without a
+ * restart.
+ */
 export async function handlerOf(path: string, name: string): Promise<Handler> {
   const { mtimeMs } = await stat(path);
   const loaded = (await import(`${pathToFileURL(path).href}?changed=${mtimeMs}`)) as {

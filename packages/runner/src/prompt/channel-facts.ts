@@ -1,11 +1,11 @@
-// What a turn's surface can do and may do: the channel's capabilities narrowed by what the account's config says.
+// Computes what a turn's channel can and may do: its capabilities narrowed by the account's config.
 import type { ChannelFacts } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, ReactionLevel, TelegramAccountConfig } from "@parley/config";
 import type { Address } from "@parley/protocol";
 import type { Tool } from "@parley/tools";
 
-/** A channel as the prompt knows it: also of a gateway that is not running. */
+/** A channel as the prompt needs it; a command line without a running gateway has it too. */
 export type Surface = Pick<Channel, "name" | "capabilities" | "actions">;
 
 export function channelFacts(
@@ -24,7 +24,7 @@ export function channelFacts(
   };
 }
 
-/** What the account says, else `minimal` for an agent that has a tool to react with. */
+/** Returns the account's level, else `minimal` for an agent that has a tool to react with. */
 export function reactionLevel(
   { channels }: Config,
   { channel, account }: Address,
@@ -46,7 +46,7 @@ function allowedButtons({ channels }: Config, { channel, account, kind }: Addres
   return { enableWith: `channels.telegram${where}.capabilities.inlineButtons` };
 }
 
-/** `allowlist`: for those who may write, and nobody else gets as far as a turn. */
+/** `allowlist` permits everyone here, because only allowed people get as far as a turn. */
 function buttonsIn(scope: TelegramAccountConfig["inlineButtons"], kind: Address["kind"]): boolean {
   if (scope === "dm") return kind === "dm";
   if (scope === "group") return kind !== "dm";

@@ -1,6 +1,6 @@
-// The authors of what enters prompts, where that was not an owner outside a sandbox: cells of the store, which no tool
-// reaches. One for each path, and one for each command that runs and could write there, with what it found; the next
-// process ends those of the process before it.
+// Records who wrote text that enters prompts, unless an owner did outside a sandbox. The records are cells of
+// the store, which no tool can reach: one for each path, and one for each running command that could write
+// there, with what it found. A restarted process closes those of the process before it.
 import { createHash } from "node:crypto";
 import { relative, sep } from "node:path";
 import type { ForeignOrigin, OriginOf } from "@parley/agent";
@@ -9,17 +9,17 @@ import type { Cells } from "@parley/store";
 import { endWatch, isOlder, type Begun, type Origin, type Origins, type Watch } from "@parley/tools";
 
 export interface FileOrigins extends Origins {
-  /** Of the files of this workspace, as known now. */
+  /** Returns the origins of this workspace's files as known now. */
   of(workspace: string): Promise<OriginOf>;
-  /** Whose the content at a path is that Parley adds to, and what becomes of it. */
+  /** Keeps a file's foreign origin when Parley appends to it. `before`, `after`: hashes of its content. */
   added(root: string, path: string, before: string, after: string): Promise<void>;
-  /** At a start: looks through what commands of the process before this one left. `hidden`: folders that no command saw. */
+  /** Checks at a start what commands of the previous process left. `hidden`: folders that no command saw. */
   endLeftovers(hidden: readonly string[]): Promise<void>;
 }
 
 export interface FileOriginsOptions {
   readonly cells: Pick<Cells, "get" | "put" | "remove" | "list">;
-  /** Tells the processes apart that share a store. */
+  /** Names this process among those that share a store. */
   readonly node: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -52,7 +52,7 @@ export function fileOrigins({ cells, node, clock, ids, log }: FileOriginsOptions
     return cell === null ? null : (JSON.parse(cell.value) as Written);
   }
 
-  /** Every command that runs there learns that this is not its doing. */
+  /** Tells every running command's record that this write is not the command's. */
   async function note(root: string, path: string, sha256: string): Promise<void> {
     for (const { key } of await cells.list(watchesOf(root), most)) {
       for (;;) {
@@ -69,7 +69,7 @@ export function fileOrigins({ cells, node, clock, ids, log }: FileOriginsOptions
     const key = fileKey(root, path);
     if (origin !== null)
       await cells.put(key, JSON.stringify({ sha256, origin, atMs: clock.now() } satisfies Written), {});
-    // Of other content nothing is forgotten: it is still there until the write has come to its end.
+    // A record of other content stays, because the file holds that content until the write ends.
     else if ((await writtenAt(key))?.sha256 === sha256) await cells.remove(key);
     await note(root, path, sha256);
   }
@@ -136,7 +136,8 @@ export function fileOrigins({ cells, node, clock, ids, log }: FileOriginsOptions
               `after a command that Parley's end cut off: ${said}`,
             );
         } catch (error) {
-          // It stays: until it can be looked through, what came after it enters no prompt.
+          // The record stays, so that files changed since the command began enter no prompt until the folder
+          // can be checked.
           if (!isFault(error) && !(error instanceof Error && "code" in error)) throw error;
           log.error({ err: error, root: watch.root }, "what a command left behind was not looked through");
         }
@@ -146,7 +147,10 @@ export function fileOrigins({ cells, node, clock, ids, log }: FileOriginsOptions
   return book;
 }
 
-/** It is put aside, or told as its origin's, when the command ends. */
+/**
+ * Leaves a file out of prompts while a command that may have written it runs; the command's end moves the
+ * file aside or records its origin.
+ */
 function unsettled({ who, session }: Origin): ForeignOrigin {
   return {
     use: "leave out",

@@ -1,5 +1,6 @@
-// What the prompt of one turn may know, gathered from config, place, session and machine: a line per fact. It reads nothing itself; the
-// stable half must not look at the surface (I12), so it is handed no address, no channel and no session.
+// Gathers the facts for one turn's prompt from config, place, session and machine, one fact a line. It reads
+// no files itself. The stable half must not depend on the channel (I12), so it gets no address, channel or
+// session.
 import { arch, hostname, platform } from "node:os";
 import {
   builtInOverlay,
@@ -22,20 +23,20 @@ import type { Session } from "@parley/store";
 import type { ExecPolicy, Tool } from "@parley/tools";
 import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
 
-/** What is the same for every turn of this installation. */
+/** Facts that every turn of this installation shares. */
 export interface InstallationFacts {
   readonly docs?: DocumentationFacts | undefined;
   /** The program by which a command on this machine reaches the daemon. */
   readonly cli?: string | undefined;
-  /** Folder of the default workspace files. */
+  /** The folder of the default workspace files. */
   readonly templates?: string;
-  /** Key of the codes that stand for owner ids under `commands.ownerDisplay: "hash"`. */
+  /** The key that hashes owner ids under `commands.ownerDisplay: "hash"`. */
   readonly ownerKey?: string;
   /** The user's login shell. */
   readonly shell?: string | undefined;
 }
 
-/** The prompt names the docs, so the read tool opens them. */
+/** The prompt names the docs, so the read tool must open them. */
 export function docsRoots({ docs }: InstallationFacts): readonly string[] {
   return docs === undefined ? [] : [docs.path];
 }
@@ -47,14 +48,14 @@ interface StableSources {
   readonly mode: PromptMode;
   readonly model: Model;
   readonly audience: Audience;
-  /** The effective ones, after policy. */
+  /** The effective tools, after policy. */
   readonly tools: readonly Tool[];
-  /** Where commands run; undefined: on the host. */
+  /** Where commands run; undefined means on the host. */
   readonly sandbox: SandboxFacts | undefined;
   readonly files: BootstrapSnapshot;
-  /** Those that the agent may use here, within their budget. */
+  /** Skills that the agent may use here, within their budget. */
   readonly skills: SkillListing;
-  /** Configured, or paired. */
+  /** Owners that the config names or that paired. */
   readonly owners: readonly string[];
 }
 
@@ -63,7 +64,7 @@ export interface SurfaceSources extends StableSources {
   /** Null for turns without a conversation. */
   readonly address: Address | null;
   readonly surface: Surface | null;
-  /** The configured text of a shared place. */
+  /** The config's text for a shared place. */
   readonly placeText: string | undefined;
   readonly execPolicy: Pick<ExecPolicy, "mode" | "ask">;
   readonly repo: string | undefined;
@@ -75,13 +76,13 @@ export function turnFacts(sources: SurfaceSources): PromptFacts {
   return promptFacts(stableFacts(sources), surfaceFacts(sources));
 }
 
-/** Heartbeats are explained, and HEARTBEAT.md is read, only where they are sent. */
+/** The prompt explains heartbeats and reads HEARTBEAT.md only where they are sent. */
 export function tellsHeartbeats({ agents }: Config): boolean {
   const { every, includeSystemPromptSection } = agents.defaults.heartbeat;
   return includeSystemPromptSection && Number.parseInt(every, 10) > 0;
 }
 
-/** A model without a channel for its reasoning, told to think, thinks in tags. */
+/** A model without a separate reasoning stream thinks in tags when it is told to think. */
 export function needsReasoningTags({ model, thinking }: Pick<SurfaceSources, "model" | "thinking">): boolean {
   return thinking !== "off" && !model.reasoning;
 }
@@ -141,7 +142,7 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     session: session.key,
     approvals: asksPeople(sources.execPolicy),
     channel: address === null || surface === null ? undefined : channelFacts(config, address, surface),
-    // A place's text is for those who talk there; what a subagent is for, nobody hands over yet.
+    // A shared place's text is for those who talk there; nothing passes a subagent its purpose yet.
     context: sources.mode === "full" ? placeText : undefined,
     reactions: address === null ? "off" : reactionLevel(config, address, tools),
     silence: silenceAt(address, config),
@@ -161,14 +162,17 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
   };
 }
 
-/** Whoever writes in private waits for words; a webhook's caller hears none, and a session without a conversation has nobody to answer. */
+/**
+ * A person in private waits for words. A webhook's caller gets none, and a session without a conversation has
+ * nobody to answer.
+ */
 function silenceAt(address: Address | null, { agents }: Config): SurfaceFacts["silence"] {
   if (address === null || address.channel === "hook") return "free";
   if (address.kind === "dm") return "none";
   return agents.defaults.silentReply.group === "allow" ? "free" : "unasked";
 }
 
-/** In an order of their own: moving lines in the config must not move the prompt. */
+/** Sorted, so that reordering lines in the config does not change the prompt. */
 function aliases({ agents }: Config): StableInput["modelAliases"] {
   const named = Object.entries(agents.defaults.models).flatMap(([model, { alias }]) =>
     alias === undefined ? [] : [{ alias, model }],
@@ -176,7 +180,7 @@ function aliases({ agents }: Config): StableInput["modelAliases"] {
   return named.toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
 
-/** Without a key nobody is shown, rather than everybody in clear. */
+/** Without a key no owner is shown, rather than all of them in clear text. */
 function shownOwners(
   owners: readonly string[],
   { commands }: Config,
@@ -187,7 +191,7 @@ function shownOwners(
   return ownerKey === undefined ? [] : hashedIds(ids, ownerKey);
 }
 
-/** With `ask: "off"` what is not allowed is refused, with `mode: "full"` everything runs. */
+/** With `ask: "off"` what is not allowed is refused, and with `mode: "full"` everything runs. */
 function asksPeople({ mode, ask }: Pick<ExecPolicy, "mode" | "ask">): boolean {
   return mode !== "deny" && (ask === "always" || (ask === "on-miss" && mode === "allowlist"));
 }

@@ -1,13 +1,14 @@
-// Every turn's prompt, so that an old turn can be shown exactly: texts and reports are kept once by their hash, a turn keeps hashes alone.
-// Written with the turn's own commit; a text is written only when its hash is new or its time is half over. Bounded by time and number (I9).
+// Stores every turn's prompt, so that an old one can be shown exactly: texts and reports once by their hash,
+// and only hashes for each turn. The turn's own commit writes them; a text is rewritten only when half of its
+// lifetime is over. Entries are bounded by time and number (I9).
 import { hashOf, type CompiledPrompt, type PromptExplanation } from "@parley/agent";
 import { conversationKey, type Clock, type Json } from "@parley/protocol";
 import type { Cells, CellWrite, Session } from "@parley/store";
 import type { Place } from "@parley/access";
 
-/** One turn's prompt, by its hashes. */
+/** The hashes of one turn's prompt. */
 export interface PromptRecord {
-  /** Counts the turns of the session, from 1. */
+  /** The turn's number in its session, from 1. */
   readonly n: number;
   readonly turn: string;
   readonly atMs: number;
@@ -19,7 +20,7 @@ export interface PromptRecord {
   readonly report: string;
 }
 
-/** What the session remembers of its last turn's prompt. */
+/** The session's record of its last turn's prompt. */
 interface LastPrompt {
   readonly n: number;
   readonly stable: string;
@@ -30,11 +31,11 @@ interface LastPrompt {
   readonly keptAtMs: number;
 }
 
-/** What a turn's commit carries for it. */
+/** The part of a turn's commit that stores its prompt. */
 export interface PromptNote {
   readonly cells: readonly CellWrite[];
   readonly patch: { readonly [field: string]: Json };
-  /** To be called once the commit holds. */
+  /** The caller calls this once the commit is durable. */
   committed(): void;
 }
 
@@ -46,11 +47,11 @@ export interface PromptHistory {
     prompt: CompiledPrompt,
     explanation: PromptExplanation,
   ): PromptNote;
-  /** Of the last turn; null before the first. */
+  /** Returns the last turn's record; null before the first. */
   last(session: Session): LastPrompt | null;
-  /** Oldest first; what is older than the bounds is gone. */
+  /** Returns the oldest first; records past the bounds are gone. */
   turns(session: string): Promise<readonly PromptRecord[]>;
-  /** Null when it is gone. */
+  /** Returns null when the text expired. */
   text(
     record: Pick<PromptRecord, "stable" | "volatile">,
   ): Promise<{ readonly stable: string; readonly volatile: string } | null>;
@@ -58,19 +59,21 @@ export interface PromptHistory {
 }
 
 const dayMs = 86_400_000;
-/** As long as rows and turns. */
+/** The store keeps rows and turns as long. */
 const recordTtlMs = 5 * dayMs;
-/** Twice that and more, so that a text written half its time ago outlives the records that name it. */
+/**
+ * More than twice that, so that a text written half of its lifetime ago outlives the records that name it.
+ */
 const textTtlMs = 14 * dayMs;
 const renewAfterMs = 7 * dayMs;
-/** Turns of one session that can be looked at. */
+/** Turns of one session that can be shown. */
 export const turnsKept = 500;
 /** Hashes that this process remembers having written. */
 const mostKnown = 4_096;
 
 const field = "prompt";
 const textKey = (hash: string): string => `prompt:text:${hash}`;
-/** A session key has no "/" of its own, so no session's turns are found under another's. */
+/** A session key contains no "/", so a prefix never finds another session's turns. */
 const turnPrefix = (session: string): string => `prompt:turn:${session}/`;
 const turnKey = (session: string, n: number): string => `${turnPrefix(session)}${String(n).padStart(9, "0")}`;
 
@@ -108,7 +111,7 @@ export function promptHistory(cells: Pick<Cells, "get" | "list">, clock: Clock):
         report: hashOf(reportText),
       };
       const fresh = texts.filter(({ hash }) => !isFresh(hash, last));
-      // All three are as old as the oldest of them.
+      // The three share one time of writing, that of the oldest.
       const unwritten = texts.filter((text) => !fresh.includes(text));
       const keptAtMs = Math.min(
         clock.now(),
@@ -149,7 +152,7 @@ export function promptHistory(cells: Pick<Cells, "get" | "list">, clock: Clock):
   };
 }
 
-/** Of all schemas that a request carries. */
+/** Hashes all schemas that a request carries. */
 export function toolsHash({ tools }: Pick<PromptExplanation, "tools">): string {
   return hashOf(tools.map(({ name, hash }) => `${name}:${hash}`).join("\n"));
 }

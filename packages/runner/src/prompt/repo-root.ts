@@ -1,4 +1,4 @@
-// The repository that holds a folder: what the runtime line calls `repo`. Looked for once per folder.
+// Finds the repository that holds a folder, once per folder, for the prompt's runtime line.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 

@@ -1,4 +1,5 @@
-// The prompt of a turn as one model gets it: everything that is the same for all of its models is gathered once, the rest is made from it for each.
+// Builds the prompt of a turn for each of its models: gathers once what is the same for all of them, and
+// compiles the rest for each.
 import {
   bootstrapFiles,
   compile,
@@ -26,7 +27,10 @@ import type { ToolsHere } from "../tools/effective-tools.ts";
 import type { Services } from "../turn-scope.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts } from "./prompt-facts.ts";
 
-/** Also a gateway that is not running has these, with what is known of channels that nobody opened. */
+/**
+ * A command line without a running gateway has these too, with what is known of channels that it did not
+ * open.
+ */
 export type PromptNeeds = Pick<
   Services,
   "config" | "tools" | "speakers" | "owners" | "rules" | "hooks" | "house" | "skills" | "origins" | "log"
@@ -36,19 +40,19 @@ export interface Asking {
   readonly agent: AgentConfig;
   readonly session: Session;
   readonly place: Place | null;
-  /** What the messages of the turn ask for, as far as they have come. */
+  /** Directives of the turn's messages so far. */
   readonly wanted: () => Wanted;
-  /** Who wrote them. Absent: whoever writes there. */
+  /** The messages' authors; absent means everyone who writes there. */
   readonly by?: Speakers | undefined;
 }
 
-/** The same for every model. */
+/** The part that is the same for every model. */
 export interface Situation {
   readonly speakers: Speakers;
   readonly files: BootstrapSnapshot;
   readonly skills: SkillsHere;
   readonly reasoning: ReasoningLevel;
-  /** `within`: no tools but these. */
+  /** `within` limits the tools to these. */
   for(model: Model, within?: readonly { readonly name: string }[]): Promise<ModelPrompt>;
 }
 
@@ -57,7 +61,7 @@ export interface ModelPrompt extends OwnRequest {
   readonly explanation: PromptExplanation;
   readonly facts: PromptFacts;
   readonly here: ToolsHere;
-  /** It was told to answer inside `<final>`. */
+  /** True when the model was told to answer inside `<final>`. */
   readonly finalOnly: boolean;
 }
 
@@ -142,7 +146,8 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
           facts,
           compiled,
           explanation: explain(compiled, schemas),
-          // Providers put the blank line between the zones themselves, or send two blocks: either way it is `compiled.text`.
+          // Providers insert the blank line between the zones or send two blocks, so the model sees
+          // `compiled.text` either way.
           system: { stable: compiled.stable, volatile: compiled.volatile.replace(/^\n\n/, "") },
           thinking: () => thinkingOf({ config, agent, session, model }, wanted()),
           finalOnly: needsReasoningTags({ model, thinking }),

@@ -1,6 +1,7 @@
-// A message that calls a skill by command: `/skill NAME input`, or the skill's own command. What the row keeps of it, what the model reads in its
-// place, and, where the skill's command is for a tool, a stand-in for the model that makes this one call: through the turn's own gate, policy,
-// journal and limits, so that a command reaches nothing that the agent could not.
+// Handles a message that calls a skill by command, `/skill NAME input` or the skill's own command: what the
+// row stores, what the model reads instead, and, for a skill that names a tool, a stand-in model that makes
+// this one call. That call passes the turn's own gate, policy, journal and limits, so that a command reaches
+// nothing that the agent could not.
 import type { SkillCommand } from "@parley/agent";
 import type { Model, ModelEvent, ModelMessage } from "@parley/models";
 import { noUsage, type JsonObject, parseRowPayload, type SkillCall } from "@parley/protocol";
@@ -13,7 +14,7 @@ export function skillCall({ skill }: SkillCommand, input: string, location: stri
   return { name, input, location, ...(dispatch === undefined ? {} : { tool: dispatch.tool }) };
 }
 
-/** `body`: what the SKILL.md says, for an agent that cannot read it by itself. */
+/** `body`: the content of SKILL.md, for an agent that cannot read it by itself. */
 export function skillWords({ name, input, location }: SkillCall, body: string | undefined): string {
   const how =
     body === undefined
@@ -28,13 +29,16 @@ export function skillCallsIn(rows: readonly Row[]): readonly SkillCall[] {
 }
 
 export interface SkillTurn {
-  /** In the place of the agent's, when the turn is one command for a tool. */
+  /** Replaces the agent's model when the turn is one command for a tool. */
   readonly model: Model | null;
   readonly env: { readonly [name: string]: string };
   readonly bodies: ReadonlyMap<string, string>;
 }
 
-/** What called skills change about a turn, as they are now: one that went away or may no longer be used here changes nothing. */
+/**
+ * Resolves what called skills change about a turn, as they are now; a skill that is gone or no longer allowed
+ * here changes nothing.
+ */
 export async function skillTurn(
   called: readonly SkillCall[],
   here: SkillsHere,
@@ -61,7 +65,9 @@ export async function skillTurn(
   };
 }
 
-/** What the tool is sent: the words as they were written, under the one argument that they can only be meant for. */
+/**
+ * Builds the tool's arguments: the words as the person wrote them, under the one argument that can take them.
+ */
 function rawArgs(
   { name, input }: SkillCall,
   tool: Pick<Tool, "parameters"> | undefined,
@@ -81,7 +87,10 @@ function rawArgs(
   return objectIn(input) ?? all;
 }
 
-/** Calls the tool, then says what it answered. A function of what it is shown, so that a resumed turn goes on where it was. */
+/**
+ * Calls the tool, then says its result. It depends only on its request, so that a resumed turn continues
+ * where it was.
+ */
 function dispatchModel(call: SkillCall, command: string | null, tools: readonly Tool[]): Model {
   const wanted = call.tool ?? "";
   const tool = tools.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
@@ -117,14 +126,17 @@ function textOf(message: ModelMessage & { role: "tool" }): string {
 const controlWords = /NO_REPLY|HEARTBEAT_OK|\[\[|<\s*\/?\s*(?:think|thinking|thought|final|antthinking)\b/i;
 const markup = /[\n*_`\\~<>|[\]#]/;
 
-/** What a tool printed is shown as it is: as code where it could be taken for markup, and never as a word by which the agent acts. */
+/**
+ * Shows tool output unchanged: as code where a channel could take it for markup, and never as a control word
+ * of the agent.
+ */
 function plainAnswer(text: string): string {
   const shown = text.replace(/\n+$/, "");
   if (shown.trim() === "") return "Done.";
   if (!markup.test(shown) && !controlWords.test(shown)) return shown;
   const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
-  // A token alone in a fence would still be the agent's silence.
+  // A control word alone in a fence would still count as the agent's silence.
   return `${controlWords.test(shown) ? "It says:\n" : ""}${fence}\n${shown}\n${fence}`;
 }
 
@@ -136,7 +148,7 @@ function objectIn(text: string): JsonObject | null {
       ? (value as JsonObject)
       : null;
   } catch {
-    // Words that only begin like an object.
+    // The words only begin like an object.
     return null;
   }
 }

@@ -1,5 +1,6 @@
-// The skills of an agent at a place and a moment: which there are, which may be used, what the prompt shows of them, what their turn's processes
-// are given. Every question looks at the disk again, so a change is there with the next turn; files that did not change are not read again.
+// Finds the skills of an agent at a place: those that exist, those that may be used, the prompt's list of
+// them, and the environment for the turn's processes. Every call looks at the disk again, so that a change
+// counts from the next turn; unchanged files are not read again.
 import { join, relative, sep } from "node:path";
 import {
   hasSetting,
@@ -29,16 +30,16 @@ export interface SkillRegistryOptions {
   readonly config: Config;
   /** The state folder. */
   readonly home: string;
-  /** The folder of the skills that Parley brings. */
+  /** The folder of the skills that come with Parley. */
   readonly bundled: string;
   readonly env: { readonly [name: string]: string | undefined };
-  /** Of the user: shown as `~`. */
+  /** The user's home, which the prompt shows as `~`. */
   readonly userHome: string;
-  /** Node's name of it. */
+  /** Node's name of the platform. */
   readonly platform: string;
   /** Names of chat commands, which no skill's command may take. */
   readonly reservedCommands: readonly string[];
-  /** Who wrote what enters prompts. Absent: that is not known. */
+  /** The authors of what enters prompts; absent where nobody records them. */
   readonly origins?: Pick<FileOrigins, "of"> | undefined;
 }
 
@@ -52,34 +53,34 @@ export interface SurveyedSkill {
 export interface SkillSurvey {
   readonly roots: readonly SkillRoot[];
   readonly shelf: LoadedSkills;
-  /** In the order of the shelf. */
+  /** The skills of `shelf`, in its order. */
   readonly skills: readonly SurveyedSkill[];
 }
 
-/** What an agent may use at a place. */
+/** The skills that an agent may use at a place. */
 export interface SkillsHere {
   /** For the prompt: those that the model may choose. */
   readonly listing: SkillListing;
   /** For people: those that they may call. */
   readonly commands: readonly SkillCommand[];
-  /** For the turn's processes; `called` are skills that a person called, which the model may not have been told of. */
+  /** For the turn's processes. `called`: skills that a person called, which the model may not have seen. */
   env(called: readonly string[]): { readonly [name: string]: string };
-  /** As the read tool takes it. */
+  /** The path as the read tool takes it. */
   location(skill: Skill): string;
-  /** What its SKILL.md says, where the agent cannot read it by itself; null when it went away. */
+  /** Returns the content of SKILL.md for an agent that cannot read it by itself; null when it is gone. */
   body(skill: Skill): Promise<string | null>;
 }
 
 export interface SkillRegistry {
   survey(agent: AgentConfig): Promise<SkillSurvey>;
-  /** `narrowed`: the only skills of the place; absent: all. */
+  /** `narrowed`: the only skills of the place; absent means all. */
   at(agent: AgentConfig, narrowed?: readonly string[]): Promise<SkillsHere>;
   readonly limits: SkillLimits;
-  /** Folders of skills outside the workspace: what the read tool must be able to open besides, and a sandbox must show. */
+  /** Folders of skills outside the workspace, which the read tool must open and a sandbox must mount. */
   readRoots(): readonly string[];
-  /** Where `parley skills install` puts them. */
+  /** The folder that `parley skills install` writes to. */
   readonly managed: string;
-  /** How often contents were read from disk. */
+  /** Counts the reads of file contents from disk. */
   readonly reads: () => number;
 }
 
@@ -202,7 +203,7 @@ export function skillRegistry({
   };
 }
 
-/** Where nothing is known of skills: there are none. */
+/** For a process without skills. */
 export const noSkills: SkillRegistry = {
   survey: async () => ({ roots: [], shelf: { skills: [], shadowed: [], rejected: [], cut: [] }, skills: [] }),
   at: async () => ({
@@ -224,21 +225,21 @@ export const noSkills: SkillRegistry = {
   reads: () => 0,
 };
 
-/** Without a read tool the list would lead nowhere. */
+/** Without a read tool the list of skills would be useless. */
 export function canRead(tools: readonly Pick<Tool, "name">[]): boolean {
   return tools.some(({ name }) => name === "read");
 }
 
-/** As names of skills are compared: otherwise another case of a name would escape what is said of it. */
+/** Compares names as skills do, or a name in another case would escape its config entry. */
 function ownEntry({ skills: { entries } }: Config, key: string): Config["skills"]["entries"][string] | null {
   if (Object.hasOwn(entries, key)) return entries[key] ?? null;
   const id = skillId(key);
   return Object.entries(entries).find(([each]) => skillId(each) === id)?.[1] ?? null;
 }
 
-/** Below the workspace as the tools count it, below the user's home with `~`, else as it is. */
+/** Relative to the workspace as the tools count it, with `~` below the user's home, else unchanged. */
 function shownPath(path: string, workspace: string, userHome: string, home: string): string {
-  // Tools enter the state folder, should it lie in the workspace, at the folder of skills alone.
+  // When the state folder is in the workspace, tools may enter only its folder of skills.
   const isOwn =
     path.startsWith(workspace + sep) && !(home.startsWith(workspace + sep) && path.startsWith(home + sep));
   if (isOwn) return relative(workspace, path).split(sep).join("/");

@@ -1,15 +1,18 @@
-// The growing answer, message by message: each stretch of whole paragraphs is a delivery of its own, queued in one step with a mark of how
-// far the answer has gone out (I5). The final delivery holds only what comes after.
+// Sends a growing answer message by message: whole paragraphs go out as deliveries, each queued in one step
+// with a mark of how much of the answer went out (I5). The final delivery holds only the rest.
 import { accountKey, formatContent } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
 import type { Preview } from "./edited-preview.ts";
 import type { TurnJournal } from "../turn-journal.ts";
 import type { TurnScope } from "../turn-scope.ts";
 
-/** Shorter paragraphs go out together: a message for every line would be noise, and platforms count messages. */
+/**
+ * Shorter paragraphs go out together, because a message for every line would be noise and platforms limit
+ * messages.
+ */
 const leastChars = 200;
 
-/** `maxChars`: the longest answer in messages; what comes after it is for the answer's end to settle. */
+/** `maxChars`: the longest answer in messages; the end of the turn handles what exceeds it. */
 export function blockStream(
   scope: Pick<TurnScope, "turn" | "address" | "signal" | "log">,
   journal: TurnJournal,
@@ -26,9 +29,9 @@ export function blockStream(
 
   async function post(): Promise<void> {
     for (;;) {
-      // So long that it is sent as a file, or cut: and no longer looked through at every word.
+      // An answer this long becomes a file or is cut, so it is no longer parsed at every word.
       if (latest.length - said.length > maxChars * 2) return;
-      // Another call of the model, or another attempt: what went out before is no beginning of this text.
+      // Another model call or attempt began a new text, and what went out before is not its beginning.
       if (!latest.startsWith(said) && !said.startsWith(latest)) said = "";
       if (said.length >= maxChars) return;
       const end = closed || signal.aborted ? null : paragraphsEnd(latest, said.length);
@@ -57,7 +60,7 @@ export function blockStream(
     show(markdown, replyTo) {
       latest = markdown;
       quoted = replyTo;
-      // A block that fails is said with the rest; a lost lease the turn learns by itself.
+      // The final delivery repeats a failed block, and the turn itself notices a lost lease.
       work ??= post()
         .catch((error: unknown) => log.info({ turn, error }, "the answer could not be sent in blocks"))
         .finally(() => (work = null));
@@ -71,8 +74,9 @@ export function blockStream(
 }
 
 /**
- * Where whole paragraphs end that begin at `from` and have some length; null while there are none. Never inside a code fence, and only
- * before a line that is known to begin a block of its own: an indented one would belong to a list item.
+ * Returns where whole paragraphs of some length that begin at `from` end, or null while there are none. It
+ * never cuts in a code fence, and cuts only before a line that begins a new block: an indented one would
+ * belong to a list item.
  */
 export function paragraphsEnd(markdown: string, from: number): number | null {
   let fence: string | null = null;

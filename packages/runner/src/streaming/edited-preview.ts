@@ -1,5 +1,6 @@
-// The growing answer on platforms whose messages can be edited. The message is sent once, journaled through the outbox, and then only
-// edited, so what may repeat after a crash is an edit, never content (I5). It is opened only once the parser has shown something.
+// Shows a growing answer on platforms whose messages can be edited. The preview is sent once, journaled
+// through the outbox, and then only edited, so that a crash may repeat an edit but never content (I5). It
+// opens only once the parser has visible text.
 import type { Channel } from "@parley/channels";
 import { accountKey, isFault, sleep, type Receipt, deadline, formatContent } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
@@ -8,30 +9,33 @@ import type { TurnJournal } from "../turn-journal.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
 
 export interface Preview {
-  /** The visible text so far, and the message that it quotes. */
+  /** Takes the visible text so far, and the id of the message to quote. */
   show(markdown: string, replyTo?: string): void;
-  /** Nothing more is sent; resolves when nothing is under way. May be called again. */
+  /** Sends nothing more and resolves once nothing is under way. It may be called again. */
   close(): Promise<Previewed>;
 }
 
-/** What people have seen of the answer before it is committed. */
+/** The part of the answer that people saw before its commit. */
 export interface Previewed {
-  /** Id of the open delivery that the answer takes the place of. */
+  /** The id of the open delivery that the answer replaces. */
   readonly open: string | null;
-  /** How the answer began, where that went out for good. */
+  /** The beginning of the answer, where it went out for good. */
   readonly said: string;
 }
 
-/** An answer that is whole sooner than this needs no preview. */
+/** An answer that is complete sooner needs no preview. */
 const openAfterMs = 900;
-/** Edits count against the platform's limits like messages. */
+/** Platforms count edits against their limits like messages. */
 const editEveryMs = { dm: 1_000, group: 3_000, channel: 1_500 } as const;
 const receiptPollMs = 100;
 const editTimeoutMs = 15_000;
-/** An edit whose end is unknown may still be on its way; within this it arrives or never does, and cannot undo the final text. */
+/**
+ * An edit with an unknown result arrives within this time or never, so it cannot undo the final text
+ * afterwards.
+ */
 const doubtMs = 2_000;
 
-/** The id of a turn's preview, whether or not there is one. */
+/** Returns the id of a turn's preview, whether or not one was sent. */
 export function previewOf(turn: string): string {
   return `${turn}/preview`;
 }
@@ -47,7 +51,7 @@ export function editedPreview(
   const act = channel.act?.bind(channel);
   let opened: string | null = journal.previews.at(-1)?.delivery ?? null;
   let latest = "";
-  /** The message to quote: no later edit can add it. */
+  /** The message to quote, fixed at sending because no later edit can add it. */
   let quoted: string | undefined;
   let closed = false;
   let doubtUntilMono = 0;
@@ -60,7 +64,7 @@ export function editedPreview(
     work ??= quietly(open());
   }
 
-  /** A preview that fails costs nothing but the preview; a lost lease the turn learns by itself. */
+  /** A failed preview costs nothing but itself, and the turn itself notices a lost lease. */
   function quietly(running: Promise<void>): Promise<void> {
     return running.catch((error: unknown) => log.info({ turn, error }, "the preview ended early"));
   }
@@ -86,7 +90,8 @@ export function editedPreview(
         },
       ],
     };
-    // Known before it is certain: what ends the turn closes it, also when the answer to this write is lost. Closing one that is not there is harmless.
+    // The id is set before the write, so that the turn's end closes the preview even when the write's answer
+    // is lost. Closing a preview that does not exist is harmless.
     opened = id;
     await journal.post({ delivery: id }, [delivery]);
     await edit(id);
@@ -100,7 +105,7 @@ export function editedPreview(
       if (text !== null && text.plain !== shown) {
         const waitMs = await editOnce(receipt, text);
         if (waitMs === null) return;
-        // What was not shown is tried again, also when the text grows no more.
+        // Text that was not shown is tried again, even when the answer grows no further.
         if (waitMs === 0) shown = text.plain;
         await sleep(clock, waitMs, closing.signal);
       }
@@ -108,7 +113,7 @@ export function editedPreview(
     }
   }
 
-  /** How long the platform wants us to wait; null when editing makes no sense any more. */
+  /** Returns how long the platform wants us to wait, or null when editing is no longer possible. */
   async function editOnce(
     receipt: Receipt,
     text: NonNullable<ReturnType<typeof previewText>>,
@@ -116,7 +121,7 @@ export function editedPreview(
     const timeout = deadline(clock, editTimeoutMs, "an edit");
     try {
       const signal = AbortSignal.any([over, timeout.signal]);
-      // Who was paused, and whose turn is another node's now, must not edit over it.
+      // A process that was paused, and whose turn another node now runs, must not edit over it.
       await lease.cover(editTimeoutMs);
       await act?.(
         address,
@@ -134,7 +139,7 @@ export function editedPreview(
     }
   }
 
-  /** The receipt of the preview's message once it was sent; null when it never will be. */
+  /** Returns the receipt of the preview's message once it was sent, or null when it never will be. */
   async function sent(id: string): Promise<Receipt | null> {
     while (!closed && !over.aborted) {
       const [delivery] = await outbox.find({ id, limit: 1 });
@@ -159,5 +164,5 @@ export function editedPreview(
   };
 }
 
-/** Where nothing can be edited, or the account does not want it. */
+/** Stands in where nothing can be edited, or the account does not want it. */
 export const noPreview: Preview = { show() {}, close: async () => ({ open: null, said: "" }) };

@@ -1,18 +1,21 @@
-// Listens to the loop: hands on the visible text as it grows, and remembers what each whole text says (I8).
+// Follows the loop's events: passes the visible text on as it grows, and remembers how each whole text was
+// parsed (I8).
 import type { LoopEnd, LoopEvent, ReplyParser } from "@parley/agent";
 import type { LiveAnswer } from "./live-answer.ts";
 import type { AnswerReader } from "./read-answer.ts";
 
-/** Read at once; a model, or what stands before it, may hand over more in one piece. */
+/** The parser reads this much at once, because a model or proxy may send more in one piece. */
 const pieceChars = 32_768;
 
-/** Follows the loop to its end, telling the visible text as it grows. */
+/** Follows the loop to its end and reports the visible text as it grows. */
 export async function listen(
   events: AsyncIterable<LoopEvent>,
   reader: Pick<AnswerReader, "parser" | "thoughts" | "heard">,
   answer: Pick<LiveAnswer, "show" | "showThoughts">,
 ): Promise<LoopEnd> {
-  /** Made with the first word: only then it is known which model answers, and how it was told to. */
+  /**
+   * Created with the first word, because only then is it known which model answers and how it was prompted.
+   */
   let parser: ReplyParser | null = null;
   let thinking = reader.thoughts?.();
   let visible = "";
@@ -26,7 +29,7 @@ export async function listen(
       text = "";
     } else if (event.type === "thinking") {
       const shown = thinking?.push(event.delta).visible ?? "";
-      // Once the answer has begun to be seen it is not covered again.
+      // Thoughts must not cover an answer that people already see.
       if (visible === "" && shown !== "") answer.showThoughts(shown);
     } else if (event.type === "text") {
       parser ??= reader.parser();
@@ -43,7 +46,7 @@ export async function listen(
   throw new Error("the loop ended without saying so");
 }
 
-/** Lets everything else that is due have its turn. */
+/** Yields to everything else that is due. */
 function breath(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,7 @@
-// What people see of an answer while it is made: progress for those who follow, a message that grows or pieces of it on the platform, and
-// thoughts where somebody asked for them: a message of their own before the answer (`on`), or only while the answer grows (`stream`). Thoughts
-// and answer never share a growing message, and thoughts take the same way out as every text (I8).
+// Shows an answer while it is made: progress for subscribers, a growing message or blocks on the platform,
+// and thoughts where the session shows them, either as a message before the answer (`on`) or only while it
+// grows (`stream`). Thoughts and answer never share a growing message, and thoughts are filtered like all
+// outgoing text (I8).
 import { streamingOf } from "@parley/access";
 import { sanitizeOutbound, type Redaction } from "@parley/agent";
 import type { Streaming } from "@parley/config";
@@ -12,7 +13,7 @@ import type { TurnJournal } from "../turn-journal.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
 
 export interface LiveAnswer extends Preview {
-  /** The thoughts so far, whole. */
+  /** All thoughts so far. */
   showThoughts(visible: string): void;
 }
 
@@ -27,13 +28,13 @@ export function liveAnswer(
   const turn = scope.turn.id;
   const { reasoning } = scope.prepared;
   const how = streamingOf(services.config, scope.account);
-  // Pieces that went out would stand before the thoughts of which they came.
+  // Blocks sent now would stand before the thoughts that led to them.
   const preview = previewBy(how === "block" && reasoning === "on" ? "off" : how, services, scope, journal);
   let thoughts: string | null = null;
   return {
     show(text, replyTo) {
       progress.text(turn, thoughts !== null && reasoning === "on" ? `${thoughts}\n\n${text}` : text);
-      // With thoughts to keep the growing message is theirs; the answer comes after it.
+      // Thoughts that stay own the growing message, and the answer comes after it.
       if (thoughts === null || reasoning !== "on") preview.show(text, replyTo);
     },
     showThoughts(visible) {
@@ -55,11 +56,11 @@ function previewBy(how: Streaming, services: LiveServices, scope: TurnScope, jou
 }
 
 const title = "Thinking";
-/** About one message; of longer thoughts the end tells most. */
+/** About one message; the end of longer thoughts tells most. */
 const shownChars = 3_000;
 const previewChars = 1_200;
 
-/** Null when there were none. `tagged`: those that came in tags. */
+/** Returns null when there were none. `tagged`: those from tags. */
 export function thoughtsOf(entries: readonly Entry[], tagged: string, redaction: Redaction): string | null {
   const native = entries.flatMap((entry) =>
     entry.type === "assistant"

@@ -1,5 +1,6 @@
-// The longest that one answer may be in messages. A chat is no place for a book: beyond the limit the whole goes along as a file where the
-// platform takes one, and is cut where it does not, with a word that says so and where the whole stands.
+// Limits how long an answer in messages may be, because a chat is a poor place for a book. Beyond the limit
+// the whole answer is attached as a file where the platform takes files, and elsewhere it is cut with a
+// notice that says where the whole is.
 import type { Channel } from "@parley/channels";
 import { isFault, type Log, type MediaFile, type Outcome, type Part } from "@parley/protocol";
 import { closed } from "../early-end.ts";
@@ -15,12 +16,15 @@ export interface AnswerLimit {
 
 type TextPart = Extract<Part, { kind: "text" }>;
 
-/** What stands above the file. */
+/** Characters of the answer that appear above the file. */
 const headChars = 1_000;
-/** A surface whose messages are longer than the limit shows an answer of that length in one; this is as much as is formatted at once. */
+/**
+ * A channel whose messages are longer than the limit shows such an answer in one; no more than this is
+ * formatted at once.
+ */
 const mostAtOnceChars = 200_000;
 
-/** The outcome, with parts that are within the limit. */
+/** Returns the outcome with its parts within the limit. */
 export async function withinLimit(outcome: Outcome, options: AnswerLimit): Promise<Outcome> {
   if (outcome.kind !== "reply") return outcome;
   const texts = outcome.parts.filter((part): part is TextPart => part.kind === "text");
@@ -66,7 +70,10 @@ async function fileOf(whole: string, { capabilities, folder, log }: AnswerLimit)
   }
 }
 
-/** Whole paragraphs or lines where it has them; never half a character, nor an open code block. */
+/**
+ * Cuts after whole paragraphs or lines where it can, and never splits a character or leaves a code block
+ * open.
+ */
 function beginning(text: string, chars: number): string {
   const head = text.slice(0, chars);
   const end =

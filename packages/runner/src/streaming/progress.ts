@@ -1,15 +1,16 @@
-// What a running turn shows before it is committed. Lossy by design: nothing here is durable, and no one may rely on it.
+// Defines the port that shows a running turn before its commit. It may lose updates and stores nothing, so
+// nothing may rely on it.
 import type { ConversationKey } from "@parley/protocol";
 
 export interface Progress {
   begin(): void;
-  /** The visible text so far, whole; Markdown that may end anywhere. */
+  /** Takes the whole visible text so far, as Markdown that may end anywhere. */
   text(turn: string, markdown: string): void;
-  /** The turn ended; nothing more will be shown. */
+  /** The turn ended; no more updates follow. */
   end(): void;
 }
 
-/** Makes the progress of one turn in one conversation. */
+/** Creates the progress of one turn in one conversation. */
 export type ShowProgress = (conversation: ConversationKey) => Progress;
 
 export const noProgress: Progress = { begin() {}, text() {}, end() {} };

@@ -1,5 +1,5 @@
-// Reads the model's words as what they say: the text for people, silence, what is to be quoted. A text that was heard as it grew is not read
-// again: a long one would hold up everything else.
+// Parses the model's words into the text for people, silence, and the message to quote. A text that was
+// parsed while it grew is not parsed again, because a long one would delay everything else.
 import { quotesOf } from "@parley/access";
 import { replyParser, type ReplyParser } from "@parley/agent";
 import type { AssistantEntry, Outcome } from "@parley/protocol";
@@ -7,21 +7,21 @@ import type { TurnJournal } from "../turn-journal.ts";
 import { isWake, messageIdOf } from "../turn-rows.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
 
-/** What the words of a model say. */
+/** The parsed words of a model. */
 export interface ReadAnswer {
   readonly outcome: Outcome;
-  /** What it thought in tags. */
+  /** Thoughts that the model wrote in tags. */
   readonly thinking: string;
 }
 
 export interface AnswerReader {
-  /** For an answer as it grows. */
+  /** Creates a parser for an answer as it grows. */
   parser(): ReplyParser;
-  /** For thoughts as they grow; null where nobody sees them. */
+  /** Creates a parser for thoughts as they grow; null where nobody sees them. */
   readonly thoughts: (() => ReplyParser) | null;
-  /** Remembers what a whole text said that was heard as it grew. */
+  /** Remembers the result of a text that was parsed while it grew. */
   heard(text: string, answer: ReadAnswer): void;
-  /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
+  /** Parses a whole answer. A model that forgot its tags has still answered. */
   read(text: string): ReadAnswer;
 }
 
@@ -49,7 +49,7 @@ export function answerReader(
     parser: () => parserOf(prepared.finalOnly()),
     thoughts: prepared.reasoning === "off" ? null : () => replyParser({ redaction }),
     heard(text, answer) {
-      // A model that forgot the tags it was told to use is read anew, as one that was not told.
+      // The text of a model that forgot its tags is parsed again as that of one without tags.
       last = prepared.finalOnly() && answer.outcome.kind === "silent" ? null : { text, answer };
     },
     read(text) {
@@ -61,13 +61,16 @@ export function answerReader(
   };
 }
 
-/** What people could see of an answer that was not finished. */
+/** Returns the text that people could see of an unfinished answer. */
 export function visibleOf(parser: ReplyParser, { content }: AssistantEntry): string {
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
   return parser.push(text).visible;
 }
 
-/** Why an answer is none, for the model; null for one that may stand. `isAsked`: somebody waits for words, so silence is none. */
+/**
+ * Tells the model why its answer is no answer; null for one that may stand. `isAsked`: somebody waits for
+ * words, so silence is none.
+ */
 export function saysNothing({ outcome }: ReadAnswer, isAsked: boolean): string | null {
   if (outcome.kind !== "silent") return null;
   if (outcome.reason === "empty") return "nothing of your last message can be shown";

@@ -1,4 +1,4 @@
-// Shows that somebody is typing while a turn runs. Best effort: a failure is not worth a line to anyone but the debugger.
+// Shows a typing indicator while a turn runs. It is best effort, so a failure is logged only for debugging.
 import type { Channel } from "@parley/channels";
 import type { Address, Clock, Log } from "@parley/protocol";
 import type { LeaseHandle } from "@parley/queue";
@@ -10,7 +10,7 @@ const shownWithinMs = 10_000;
 /** A channel that failed twice in a row will fail again. */
 const failuresUntilQuiet = 2;
 
-/** Nothing is shown once the turn may be another node's. Returns how to stop. */
+/** Shows nothing once another node may have the turn. Returns the function that stops it. */
 export function keepTyping(
   channel: Channel | null,
   to: Address,

@@ -1,6 +1,7 @@
-// Background commands of the exec tool as the store keeps them, so that whoever starts next knows what the dead process left. One cell each,
-// under the node that runs it. The end of one wakes its session by a row, under the address and authority of the message that began it; the row
-// is durable before the end is recorded, so that no death in between loses it, and its id tells a repeat.
+// Stores the exec tool's background commands, one cell each under the node that runs it, so that a later
+// process knows what a dead one left. The end of a command wakes its session by a row, with the address and
+// authority of the message that began it. The row is stored before the end is recorded, so that a crash in
+// between cannot lose it, and its id tells a repeat.
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import type { Cells, Inbox } from "@parley/store";
 import type { CommandRecord, CommandRecords } from "@parley/tools";
@@ -9,9 +10,9 @@ import { internalRow } from "../internal-row.ts";
 export interface CommandRecordsOptions {
   readonly cells: Pick<Cells, "put" | "remove" | "list">;
   readonly inbox: Pick<Inbox, "find" | "accept">;
-  /** Tells the processes apart that share a store. */
+  /** Names this process among those that share a store. */
   readonly node: string;
-  /** The daemon ends: what it kills nobody asked to be killed. */
+  /** True while the daemon shuts down: nobody asked it to kill the commands that it kills then. */
   readonly isEnding: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -19,12 +20,12 @@ export interface CommandRecordsOptions {
 
 /** Longer than a command may run and be looked at. */
 const lifeMs = 7 * 86_400_000;
-/** More than can run or be kept. */
+/** More than can run or be stored. */
 const most = 10_000;
 const commandChars = 200;
 const anyNode = "command:";
 
-/** Those of every process that shares the store. */
+/** Lists the commands of every process that shares the store. */
 export async function allCommandRecords(cells: Pick<Cells, "list">): Promise<readonly CommandRecord[]> {
   return (await cells.list(anyNode, most)).map(({ value }) => JSON.parse(value) as CommandRecord);
 }
@@ -39,7 +40,7 @@ export function commandRecords({
 }: CommandRecordsOptions): CommandRecords {
   const prefix = `${anyNode}${node}:`;
 
-  /** Who killed a command knows it. */
+  /** A caller that killed a command knows it ended, so it needs no row. */
   function isNews({ background, state }: CommandRecord): boolean {
     return background && state !== "running" && (state !== "killed" || isEnding());
   }
@@ -64,7 +65,7 @@ export function commandRecords({
     async save(record) {
       if (isNews(record)) {
         await tell(record).catch((error: unknown) => {
-          // It is still listed: the agent finds it when it looks.
+          // The command stays listed, so the agent finds it when it looks.
           if (!isFault(error)) throw error;
           log.error({ command: record.id, error }, "a session could not be told that its command ended");
         });

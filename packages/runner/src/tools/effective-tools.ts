@@ -1,5 +1,6 @@
-// The tools of a turn: made for its agent and place, then narrowed by the policy chain, with every removal explained. A sandbox that is
-// asked for and cannot be had takes away whatever would have run in it: nothing falls back to the host.
+// Makes the tools of a turn for its agent and place, then narrows them by the policy chain and explains every
+// removal. When a required sandbox is missing, the tools that would run in it are removed, so that nothing
+// falls back to the host.
 import { join, relative, sep } from "node:path";
 import type { SandboxFacts } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
@@ -34,22 +35,25 @@ import { senderRules, type Speakers } from "@parley/access";
 interface ToolsRequest {
   readonly agent: AgentConfig;
   readonly session: SessionKey;
-  /** Of the place, outermost first. */
+  /** The place's rules, outermost first. */
   readonly places: readonly ToolRules[];
   readonly by: Speakers;
   readonly model: Pick<Model, "id" | "vision">;
 }
 
 export interface ToolsHere {
-  /** What the model is told of. Where several people speak, the same whoever asks: every change would cost the provider's cache (I12). */
+  /**
+   * The tools that the model sees. In a shared session they are the same whoever asks, because every change
+   * would cost the provider's cache (I12).
+   */
   readonly tools: readonly Tool[];
-  /** Of those, what the people who ask may not use, with the reason: a call of it is refused. */
+  /** Those of `tools` that the people who ask may not use, with the reason; a call of one is refused. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Why tools that there are may not be used, and why none is left. */
+  /** Explains why existing tools may not be used, and why none is left. */
   readonly decision: PolicyDecision;
-  /** Tools that cannot be had here at all. */
+  /** Tools that this machine cannot provide at all. */
   readonly unavailable: readonly { readonly tool: string; readonly reason: string }[];
-  /** Where the files lie that the tools work on: the agent's workspace, or its sandbox's folder. */
+  /** The files that the tools work on: the agent's workspace, or its sandbox's folder. */
   readonly files: WorkspaceFiles;
   readonly sandbox: SandboxFacts | undefined;
   /** Which commands may run. */
@@ -60,14 +64,14 @@ export interface EffectiveTools {
   at(request: ToolsRequest): Promise<ToolsHere>;
 }
 
-/** What the tools of the catalogue work with on this machine. */
+/** The ports that the catalogue's tools use on this machine. */
 export interface ToolPorts {
-  /** The state folder: tools may not enter it. */
+  /** The state folder, which tools may not enter. */
   readonly home: string;
   readonly userHome: string;
-  /** Who wrote what enters prompts. Absent: that is not known. */
+  /** The authors of what enters prompts; absent where nobody records them. */
   readonly origins?: FileOrigins;
-  /** Absent: no commands here. */
+  /** Absent where no commands can run. */
   readonly exec?: Pick<ExecPorts, "commands" | "host">;
   readonly pictures?: ToolContext["pictures"];
   readonly settings?: ToolContext["settings"];
@@ -77,14 +81,14 @@ export interface EffectiveToolsOptions {
   readonly config: Config;
   /** Absent: there are no tools but `more`. */
   readonly hands: ToolPorts | undefined;
-  /** Beside those of the catalogue: the rehearsal's. */
+  /** Tools beside the catalogue's, for the rehearsal. */
   readonly more: readonly Tool[];
   /** Folders of skills. */
   readonly readRoots: readonly string[];
-  /** What people allowed an agent for good. */
+  /** Returns the commands that people allowed an agent permanently. */
   readonly grants?: (agent: string) => Promise<readonly ExecGrant[]>;
   readonly approved?: ExecPorts["approved"];
-  /** Every tool as it is handed out. */
+  /** Wraps every tool that is handed out. */
   readonly watched?: (tool: Tool) => Tool;
   readonly status: ToolContext["status"];
   readonly plans: ToolContext["plans"];
@@ -179,7 +183,7 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
       const isShared = sharedKinds.includes(parseSessionKey(session).kind);
       const ofOthers = isShared ? made(request, !by.owner, sandbox, files, execPolicy).tools : own;
       const ownersOnly = by.owner ? without(own, ofOthers) : without(ofOthers, own);
-      // The model is told of them, and they never run: whoever asks is no owner.
+      // The model sees the owners' tools, and a call of one fails, because the person who asks is no owner.
       const tools = by.owner ? own : [...own, ...ownersOnly.map(neverRun)];
       const shut =
         cannot === null
@@ -233,7 +237,10 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
   };
 }
 
-/** Sessions in which people take turns. In private a rule for a person takes the tool out of what the model is told. */
+/**
+ * Sessions in which people take turns. In a private one, a rule for a person removes the tool from what the
+ * model sees.
+ */
 const sharedKinds: readonly string[] = ["group", "channel"];
 
 function without(tools: readonly Tool[], others: readonly Tool[]): readonly Tool[] {
@@ -244,7 +251,10 @@ function neverRun(tool: Tool): Tool {
   return { ...tool, run: () => Promise.reject(new Fault("denied", `only owners may use ${tool.name}`)) };
 }
 
-/** What enters prompts because the config says so: folders of skills in the workspace, and workspaces of other agents in it. */
+/**
+ * Lists what the config puts into prompts: folders of skills in the workspace, and workspaces of other agents
+ * in it.
+ */
 function promptPathsIn({ skills, agents }: Config, workspace: string): readonly string[] {
   const others = agents.list.flatMap((other) =>
     [...promptNames, ...promptFolders].map((name) => join(other.workspace, name)),
@@ -255,7 +265,10 @@ function promptPathsIn({ skills, agents }: Config, workspace: string): readonly 
   return below.filter((path) => path !== "" && !path.startsWith("../"));
 }
 
-/** Below the workspace: a prompt lists the skills there, so they are read also where a sandbox shows nothing else of it. */
+/**
+ * Relative to the workspace. A prompt lists the skills there, so tools may read them even where a sandbox
+ * hides the rest.
+ */
 function skillFolders(workspace: string, readRoots: readonly string[]): readonly string[] {
   const below = readRoots.map((path) => relative(workspace, path).split(sep).join("/"));
   return [
@@ -265,7 +278,7 @@ function skillFolders(workspace: string, readRoots: readonly string[]): readonly
   ];
 }
 
-/** What needs a folder or a process. */
+/** True for tools that need a folder or a process. */
 function needsSandbox(tool: string): boolean {
   const section = catalogue.find(({ id }) => id === tool)?.section;
   return section === "fs" || section === "runtime";
@@ -282,7 +295,7 @@ function factsOf({ kind, inside }: Sandbox, { sandbox }: AgentConfig): SandboxFa
   };
 }
 
-/** One for each folder and view of it, because the changes to a folder wait for each other there. */
+/** Shares one instance for each folder and view, because it queues the changes to a folder. */
 function sharedFiles(): (options: WorkspaceFilesOptions) => WorkspaceFiles {
   const known = new Map<string, WorkspaceFiles>();
   return (options) => {

@@ -1,12 +1,14 @@
-// /estop: while it is on, no tool of any session starts. It is kept in the store, so that a restart does not end it; only an operator or an
-// owner does.
+// Implements /estop: while it is on, no tool of any session starts. The store keeps the state, so that a
+// restart does not end it; only an operator or an owner does.
 import type { Clock } from "@parley/protocol";
 import type { Cells, Inbox, Turns } from "@parley/store";
 
 export interface EmergencyStop {
-  /** Durable when this resolves; what runs is ended after that. Whether it was off before. */
+  /**
+   * Resolves once the state is durable, with true when it was off before; running calls are ended after that.
+   */
   hold(by: string): Promise<boolean>;
-  /** Whether it was on. */
+  /** Resolves with true when it was on. */
   release(): Promise<boolean>;
   now(): Promise<HeldTools | null>;
 }
@@ -49,7 +51,8 @@ export function emergencyStop({
     async hold(by) {
       const fresh =
         (await cells.put(cell, JSON.stringify({ by, atMs: clock.now() }), { expect: 0 })) !== null;
-      // After the cell: a call that passed the gate before it belongs to a turn that is ended here.
+      // The lanes are listed after the cell is written, so a call that passed the gate before it belongs to a
+      // turn that ends here.
       const running = (await turns.list(undefined, mostLanes)).filter(({ holder }) => holder !== null);
       for (const { lane } of running) {
         const stopped = await inbox.stop(lane as Parameters<Inbox["stop"]>[0], {
@@ -65,7 +68,7 @@ export function emergencyStop({
   };
 }
 
-/** What a model is told that calls a tool meanwhile. */
+/** The text that a model gets when it calls a tool meanwhile. */
 export function heldText({ by }: HeldTools): string {
   return `Not run: all tools are held by /estop of ${by} until an owner resumes them (/estop off, or \`parley tools resume\`). Do not try again; answer without tools and say so.`;
 }

@@ -1,5 +1,6 @@
-// The config file and the daemon in the hands of an owner's agent: the port of the tool `gateway`. It works on the file with its secrets
-// masked, so that no secret gets near a tool; a mask that comes back means "as it was". Who asked for a restart is told when it is over.
+// Lets an owner's agent read and change the config file and restart the daemon: the port of the tool
+// `gateway`. Secrets in the file are masked, so that no tool sees one, and a mask that comes back keeps the
+// old value. The session that asked for a restart is told when it is over.
 import { configSchemaAt, restartKeys, type ConfigEditor } from "@parley/config";
 import {
   Fault,
@@ -16,7 +17,7 @@ import type { Settings, ToolScope } from "@parley/tools";
 import { internalRow } from "../internal-row.ts";
 
 export interface Restarting {
-  /** Why it would not come up; null when nothing is known to stand in its way. */
+  /** Returns why the daemon would not start again; null when nothing is known to prevent it. */
   trouble(): Promise<string | null>;
   /** Drains and starts again. */
   begin(): void;
@@ -24,20 +25,20 @@ export interface Restarting {
 
 export interface AgentSettingsOptions {
   readonly desk: ConfigEditor;
-  /** Keys in force that only the next start takes up. */
+  /** Changed keys that only the next start applies. */
   readonly restartNeeded: () => readonly string[];
-  /** Absent: it can only be stopped. */
+  /** Absent where the daemon can only be stopped. */
   readonly restarting?: Restarting | undefined;
   readonly cells: Pick<Cells, "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "find" | "accept">;
-  /** Tells the processes apart that share a store. */
+  /** Names this process among those that share a store. */
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface AgentSettings extends Settings {
-  /** At a start: tells the sessions that asked for it. */
+  /** Tells the sessions that asked for the restart; called at a start. */
   restarted(): Promise<void>;
 }
 
@@ -46,10 +47,10 @@ interface Asked {
   readonly reason: string;
 }
 
-/** Nobody wants to hear of a restart that came later. */
+/** After a day nobody wants to hear of a restart. */
 const lifeMs = 86_400_000;
 const most = 1_000;
-/** The result of the call is written first; what is running has the time of a drain. */
+/** Lets the call's result be written first; running turns have the time of a drain. */
 const restartDelayMs = 200;
 
 export function agentSettings({
@@ -94,7 +95,8 @@ export function agentSettings({
     schema: async (path) => configSchemaAt(path) as Json,
     async write(value, basedOn) {
       const { file } = await reading();
-      // A secret of the environment could be read where it is shown later.
+      // The agent must not add environment variables, because a secret among them could be read where it is
+      // shown later.
       const known = variablesIn(file);
       const fresh = [...variablesIn(value)].filter((name) => !known.has(name));
       if (fresh.length > 0)
@@ -136,7 +138,7 @@ export function agentSettings({
   };
 }
 
-/** Names in `${NAME}`, keys included. */
+/** Names in `${NAME}`, in keys too. */
 function variablesIn(value: Json): Set<string> {
   return new Set(
     [...JSON.stringify(value).matchAll(/\$\{([A-Za-z_]\w*)\}/g)].flatMap(([, name]) =>

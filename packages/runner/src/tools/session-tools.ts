@@ -1,5 +1,5 @@
-// What the agent may know and set of its own session: which model answers, what was used, what the plan is. Ports of the tools
-// session_status and update_plan over the session's fields.
+// Lets the agent read and set the state of its own session: the model that answers, the usage, the plan. It
+// implements the ports of the tools session_status and update_plan on the session's fields.
 import type { AgentConfig } from "@parley/config";
 import { Fault, noUsage, type Json, type Usage } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
@@ -9,7 +9,7 @@ import { modelField, type ModelCatalog } from "../models/model-catalog.ts";
 export interface SessionStatusOptions {
   readonly sessions: Pick<Sessions, "open" | "patch">;
   readonly models: ModelCatalog;
-  /** Throws Fault("missing"). */
+  /** Throws Fault("missing") for an agent that the config no longer has. */
   readonly agentOf: (id: string) => AgentConfig;
 }
 

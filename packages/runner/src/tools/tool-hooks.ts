@@ -1,5 +1,6 @@
-// Modules that the config names for `tool:before` and `tool:after`. A before-hook may block a call with a reason, never allow what the policy
-// refuses; one that is broken, slow or returns nonsense blocks too (fail closed). An after-hook is told and changes nothing.
+// Calls the modules that the config names for `tool:before` and `tool:after`. A before-hook may block a call
+// with a reason but never allow what the policy refuses; one that is broken, slow or returns a wrong value
+// blocks too (fail closed). An after-hook is told the result and changes nothing.
 import { dirname } from "node:path";
 import { expandPath, type Config } from "@parley/config";
 import type { Clock, JsonObject, Log, ToolCall } from "@parley/protocol";
@@ -7,9 +8,9 @@ import type { Tool, ToolResult, ToolScope } from "@parley/tools";
 import { handlerOf, withinTime } from "../prompt/bootstrap-hooks.ts";
 
 export interface ToolHooks {
-  /** Why the call may not start; null when nobody minds. */
+  /** Returns why the call may not start; null when no hook objects. */
   before(call: ToolCall, tool: Tool, scope: HookScope): Promise<string | null>;
-  /** The tool, whose ends are told. */
+  /** Returns the tool, whose results the after-hooks are told. */
   watched(tool: Tool): Tool;
 }
 
@@ -25,7 +26,7 @@ const hookMs = 15_000;
 
 type HookScope = Pick<ToolScope, "session" | "agent" | "turn" | "workspace">;
 
-/** What a handler is given: a copy. */
+/** The event that a handler gets, as a copy. */
 interface ToolEvent {
   readonly type: "tool";
   readonly action: "before" | "after";
@@ -37,7 +38,7 @@ interface ToolEvent {
     readonly turnId: string;
     readonly agentId: string;
     readonly workspaceDir: string;
-    /** After only. */
+    /** For after-hooks only. */
     readonly result?: { readonly text: string; readonly isError: boolean };
     readonly durationMs?: number;
   };
@@ -127,7 +128,9 @@ function eventOf(
   };
 }
 
-/** Nothing, or `{ block, blockReason }`. Anything else may have been meant as a block. */
+/**
+ * Accepts nothing or `{ block, blockReason }`; any other value blocks, because the hook may have meant to.
+ */
 function blockOf(returned: unknown): string | null {
   if (returned === undefined || returned === null) return null;
   if (typeof returned !== "object")

@@ -1,12 +1,12 @@
-// Every tool that there is, as a session meets it: to be used, taken away by a rule, or not to be had, with the reason. What `parley tools`
-// and /tools show is made of this list.
+// Lists every tool as a session sees it: usable, removed by a rule, or unavailable, with the reason. `parley
+// tools` and /tools show this list.
 import type { MethodResult } from "@parley/protocol";
 import { catalogue, groupsOf } from "@parley/tools";
 import type { ToolsHere } from "./effective-tools.ts";
 
 export type ListedTool = MethodResult<"tools.list">["tools"][number];
 
-/** In the catalogue's order; those that stand in no catalogue come last. */
+/** In the catalogue's order; tools that no catalogue lists come last. */
 export function listedTools({
   tools: told,
   refused,

@@ -1,6 +1,7 @@
-// Caps on what an agent may use in a day and in a month, checked before every model call. The sums are read from the usage cells once and kept
-// up with this process's own commits; what running turns have used so far counts at once, so turns side by side cannot pass a cap together
-// by more than the calls that are under way. Other processes' commits are seen when the day is read again.
+// Checks an agent's daily and monthly spending caps before every model call. The sums are read from the usage
+// cells once and updated with this process's commits. Running turns count at once, so that turns side by side
+// exceed a cap by no more than their calls under way; commits of other processes are seen when the day is
+// read again.
 import type { Ledger, LoopEnd } from "@parley/agent";
 import type { Config, SpendConfig } from "@parley/config";
 import type { Model, ModelEvent, ModelRequest } from "@parley/models";
@@ -29,24 +30,26 @@ export interface SpendState {
   readonly month: Used;
 }
 
-/** One turn's, or one command's. */
+/** The limits of one turn or one command. */
 export interface TurnSpendLimits extends Ledger {
-  /** For the questions beside the turn's own, flush and summary: each is checked, and what it used counts for the next. */
+  /**
+   * Wraps the model for side calls, flush and summary: each is checked, and its usage counts for the next.
+   */
   sideModel(model: Model): Model;
-  /** What the commit writes of it. */
+  /** Returns the cell that the commit writes. */
   note(
     end: Pick<LoopEnd, "entries" | "usage">,
     asked: Pick<Model, "id" | "priced">,
   ): Promise<readonly CellWrite[]>;
-  /** The commit holds. */
+  /** The caller's commit is durable. */
   committed(): void;
-  /** It is over, whether it was committed or not. */
+  /** The turn is over, committed or not. */
   close(): void;
 }
 
 export interface SpendLimits {
   forTurn(turn: Pick<Turn, "id" | "lane" | "conversation" | "rows">): TurnSpendLimits;
-  /** Agents that have caps, with what counts against them. */
+  /** Agents that have caps, with their usage so far. */
   states(): Promise<readonly SpendState[]>;
 }
 
@@ -57,7 +60,7 @@ export interface SpendLimitsOptions {
   readonly log: Log;
 }
 
-/** How old the sum of the day may be, where other processes write too. */
+/** The sum of the day is read again after this, because other processes write too. */
 const freshMs = 60_000;
 
 export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): SpendLimits {
@@ -88,7 +91,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
     const missing = [today, ...earlier.filter((day) => !sums.has(day))];
     const before = commits;
     const rows = await book.rows(missing);
-    // A commit that came meanwhile may or may not be in what was read: the sums that are kept know it.
+    // A commit that came meanwhile may be missing from what was read, so the cached sums stay.
     if (commits !== before && sums.has(today)) return;
     for (const day of missing) sums.set(day, new Map());
     for (const row of rows) add(row.day, row.agent, row);
@@ -131,7 +134,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
     forTurn(turn) {
       const { agent } = parseSessionKey(turn.lane);
       const isCapped = Object.keys(capsOf(agent)).length > 0;
-      /** The loop's next word on what it used has this in it. */
+      /** Counts each side call against the turn until the loop's next usage figure, which includes it. */
       async function* checked(
         model: Model,
         request: ModelRequest,
@@ -208,7 +211,7 @@ function whoAsked({ conversation, rows }: Pick<Turn, "conversation" | "rows">): 
   return { channel, person: `${inbound.channel}:${inbound.sender.id}` };
 }
 
-/** For people: when it ends, and no figures. */
+/** Tells people when the limit ends, without figures. */
 function refusal(over: "day" | "month", timeZone: string, nowMs: number): string {
   const words = over === "day" ? "Today's spending limit" : "This month's spending limit";
   return `${words} is reached, so I cannot answer now. It resets ${resetIn(over, timeZone, nowMs)}.`;

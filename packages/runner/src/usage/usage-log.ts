@@ -1,6 +1,7 @@
-// What was used, rolled up by day: one cell for each session and day, written with the commits of that session's turns, so that it is exact
-// after any crash and costs no transaction of its own. A lane has one holder (I3), so nobody else writes it meanwhile. Bounded: cells expire,
-// and a day of a session names so many persons and models, the rest in common (I9).
+// Records usage in one cell for each session and day. The session's turns write it in their commits, so that
+// it is exact after any crash and costs no transaction of its own; a lane has one holder (I3), so nobody else
+// writes it meanwhile. Cells expire, and each names a limited number of persons and models, the rest summed
+// up (I9).
 import type { LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
 import {
@@ -20,9 +21,9 @@ export interface Used {
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** Of what has a price. */
+  /** Cost of the models with a known price. */
   readonly costUsd: number;
-  /** Tokens of models without a known price; they are in none of the dollars. */
+  /** Tokens of models without a known price, which no dollar figure includes. */
   readonly unpricedTokens: number;
 }
 
@@ -32,7 +33,7 @@ export interface UsageRow extends Used {
   readonly agent: string;
   /** `<channel>:<account>`. */
   readonly channel: string;
-  /** `<channel>:<id>` of whoever was answered. */
+  /** `<channel>:<id>` of the person who got the answer. */
   readonly person: string;
   readonly model: string;
 }
@@ -65,7 +66,7 @@ export function tokensOf(
   return used.inputTokens + used.outputTokens + used.cacheReadTokens + used.cacheWriteTokens;
 }
 
-/** A little more than two months: this month's caps and last month's report need no more. */
+/** A little more than two months, because this month's caps and last month's report need no more. */
 const usageDays = 62;
 const keptMs = (usageDays + 2) * 86_400_000;
 const rowsPerCell = 200;
@@ -81,7 +82,10 @@ interface Spent {
   readonly models: ReadonlyMap<string, Used>;
 }
 
-/** What a turn used, by model. What no answer tells of - summaries, attempts that failed - is the asked model's. */
+/**
+ * Splits a turn's usage by model. Usage without an answer, such as summaries and failed attempts, counts for
+ * the model that the turn asked.
+ */
 export function usedBy(
   end: Pick<LoopEnd, "entries" | "usage">,
   asked: Pick<Model, "id" | "priced">,
@@ -128,13 +132,16 @@ export function sumOf(models: ReadonlyMap<string, Used>): Used {
 }
 
 export interface UsageLog {
-  /** What the commit writes; null when nothing was used. To be asked while the lane is held, right before the commit. */
+  /**
+   * Returns the cell for the commit; null when nothing was used. Call it while the lease lasts, right before
+   * the commit.
+   */
   note(spent: Spent): Promise<CellWrite | null>;
-  /** Of these days. */
+  /** Usage on these days. */
   rows(days: readonly string[]): Promise<readonly UsageRow[]>;
-  /** Of one session on these days. */
+  /** One session's usage on these days. */
   ofSession(session: SessionKey, days: readonly string[]): Promise<readonly UsageRow[]>;
-  /** The day it is now. */
+  /** Today's date in `timeZone`. */
   today(): string;
   readonly timeZone: string;
 }
