@@ -1,7 +1,7 @@
 // Names in the config that no skill and no tool bears are found wherever the config has such names.
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { misspeltSkills, misspeltSkillWarning, misspeltTools } from "../src/reload/config-warnings.ts";
+import { misspeltSkills, misspeltSkillWarning, misspeltTools } from "../src/message-path/config-warnings.ts";
 import { skillRegistry } from "@parley/runner";
 import { loaded } from "./receive/loaded.ts";
 

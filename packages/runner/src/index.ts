@@ -35,7 +35,7 @@ export {
   type TurnPreparer,
 } from "./prepare-turn.ts";
 export { bootstrapHooks } from "./prompt/bootstrap-hooks.ts";
-export { fileOrigins, type FileOrigins } from "./prompt/file-origins.ts";
+export { fileOrigins, type FileOrigins } from "./file-origins.ts";
 export { docsRoots, type InstallationFacts } from "./prompt/prompt-facts.ts";
 export { promptHistory, turnsKept, type PromptHistory, type PromptRecord } from "./prompt/prompt-history.ts";
 export {

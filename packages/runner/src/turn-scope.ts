@@ -28,7 +28,7 @@ import type { MediaFolder } from "./media/media-store.ts";
 import type { ReadMedia } from "./media/read-attachment.ts";
 import type { NotesPlace } from "./memory/notes-place.ts";
 import type { Wanted } from "./models/directives.ts";
-import type { FileOrigins } from "./prompt/file-origins.ts";
+import type { FileOrigins } from "./file-origins.ts";
 import type { InstallationFacts } from "./prompt/prompt-facts.ts";
 import type { PromptHistory, PromptNote } from "./prompt/prompt-history.ts";
 import type { Quarantine } from "./quarantine.ts";

@@ -2,7 +2,7 @@
 // reload takes effect on the next turn or batch, and work that began ends with the config it began with.
 import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
 import { programSinks } from "@parley/access";
-import { live } from "../reload/live.ts";
+import { live } from "./live.ts";
 
 export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "deliver"> {
   readonly concurrency: PoolsOptions["concurrency"];

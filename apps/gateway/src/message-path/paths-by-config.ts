@@ -10,8 +10,8 @@ import type { Hub } from "@parley/control";
 import { messagePath, type MessagePath } from "../message-path.ts";
 import type { MessagePathParts } from "./parts.ts";
 import { templatesFolder, installationFacts } from "../installation.ts";
-import { warnOfConfig } from "../reload/config-warnings.ts";
-import { live } from "../reload/live.ts";
+import { warnOfConfig } from "./config-warnings.ts";
+import { live } from "./live.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import { bootstrapHooks, mediaReader, toolHooks, turnPreparer, type SkillRegistry } from "@parley/runner";
 import {

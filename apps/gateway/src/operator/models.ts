@@ -3,7 +3,7 @@
 import type { Config } from "@parley/config";
 import { thinkingLevelsOf, type Model, type Models } from "@parley/models";
 import { isFault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
-import { uncappedModels } from "../reload/config-warnings.ts";
+import { uncappedModels } from "../message-path/config-warnings.ts";
 import { testModel } from "./test-model.ts";
 
 export interface ModelPorts {

@@ -4,7 +4,7 @@
 // in the right group.
 import type { Handlers } from "@parley/control";
 import type { MethodsNeeding } from "@parley/protocol";
-import { perConfig } from "../reload/live.ts";
+import { perConfig } from "../message-path/live.ts";
 import { agentMethods } from "./agents.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";

@@ -212,7 +212,7 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
     }
   ).data;
   say(
-    `Ann buttonPresses Note it.\n  A form opens: ${title}, ${components.map(({ label }) => label).join(", ")}`,
+    `Ann presses Note it.\n  A form opens: ${title}, ${components.map(({ label }) => label).join(", ")}`,
   );
   await happens("Ann writes: milk", general, () => annie.submits(opened, { what: "milk" }));
   const tea = idOf(general, "Green");

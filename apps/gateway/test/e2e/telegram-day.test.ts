@@ -199,9 +199,9 @@ Ann: tell me a long story
 The machine loses its power; somebody starts it again.
   Parley: Shall I book it? (Yes) (No)
   Parley: The end of the story, after a pause.
-Ann buttonPresses Yes.
+Ann presses Yes.
   Parley: Booked: the nine o'clock train.
-Ann buttonPresses Yes once more.
+Ann presses Yes once more.
   shown at the button: This was already pressed.
 Ann reacts with 🎉 to the booking.
 Ann: did you see?

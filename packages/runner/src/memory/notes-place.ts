@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { ownersAlone, type OriginOf } from "@parley/agent";
 import type { SessionKey } from "@parley/protocol";
 import type { Speakers } from "@parley/access";
-import type { FileOrigins } from "../prompt/file-origins.ts";
+import type { FileOrigins } from "../file-origins.ts";
 
 export const memoryFolder = "memory";
 

@@ -1,12 +1,11 @@
 // Loads the modules that the config names for `agent:bootstrap` when a turn first needs them, and again when
 // they changed on disk. A module that fails to load, throws, hangs or returns a wrong value is logged with
 // its path, and the turn continues with the files it had.
-import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { pathToFileURL } from "node:url";
 import { bootstrapNames, type BootstrapHook, type HookFile } from "@parley/agent";
 import { expandPath, type Config } from "@parley/config";
-import { Fault, sleep, type Clock } from "@parley/protocol";
+import { Fault, type Clock } from "@parley/protocol";
+import { handlerOf, withinTime } from "../hook-modules.ts";
 
 /** The event that a handler gets. It may change `context.bootstrapFiles` in place, or return the files. */
 interface BootstrapEvent {
@@ -30,11 +29,6 @@ interface BootstrapHookFile {
   content?: string;
   missing: boolean;
 }
-
-type Handler = (event: object) => unknown;
-
-/** A turn must not wait for a hook that never ends. */
-const hookMs = 5_000;
 
 export function bootstrapHooks(config: Config, configPath: string, clock: Clock): readonly BootstrapHook[] {
   const { enabled, handlers } = config.hooks.internal;
@@ -68,33 +62,6 @@ export function bootstrapHooks(config: Config, configPath: string, clock: Clock)
       }
     };
   });
-}
-
-/**
- * The import address carries the file's time of change, so that Node loads an edited module without a
- * restart.
- */
-export async function handlerOf(path: string, name: string): Promise<Handler> {
-  const { mtimeMs } = await stat(path);
-  const loaded = (await import(`${pathToFileURL(path).href}?changed=${mtimeMs}`)) as {
-    readonly [name: string]: unknown;
-  };
-  const handler = loaded[name];
-  if (typeof handler !== "function") throw new Error(`it exports no function "${name}"`);
-  return handler as Handler;
-}
-
-export async function withinTime<T>(clock: Clock, work: () => Promise<T>, ms = hookMs): Promise<T> {
-  const late = new AbortController();
-  const timeout = sleep(clock, ms, late.signal).then(() => {
-    throw new Error(`it took longer than ${ms} ms`);
-  });
-  try {
-    return await Promise.race([work(), timeout]);
-  } finally {
-    late.abort();
-    timeout.catch(() => {});
-  }
 }
 
 function eventFile({ name, path, text }: HookFile): BootstrapHookFile {

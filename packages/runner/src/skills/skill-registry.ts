@@ -24,7 +24,7 @@ import {
 } from "@parley/agent";
 import { isSecret, type AgentConfig, type Config } from "@parley/config";
 import type { Tool } from "@parley/tools";
-import type { FileOrigins } from "../prompt/file-origins.ts";
+import type { FileOrigins } from "../file-origins.ts";
 
 export interface SkillRegistryOptions {
   readonly config: Config;

@@ -29,7 +29,7 @@ import {
   type WorkspaceFiles,
   type WorkspaceFilesOptions,
 } from "@parley/tools";
-import type { FileOrigins } from "../prompt/file-origins.ts";
+import type { FileOrigins } from "../file-origins.ts";
 import { senderRules, type Speakers } from "@parley/access";
 
 interface ToolsRequest {
