@@ -92,7 +92,7 @@ async function talk(
   { context, startup, notes, patch, ...known }: Awaited<ReturnType<typeof prepare>>,
 ): ReturnType<TurnWork> {
   const { clock, redaction } = services;
-  const { turn, lease, session, address, channel, opening, log } = opened;
+  const { turn, lease, session, address, opening, log } = opened;
   const { prepared, history, spending } = known;
 
   // The scope: a signal that /stop or the deadline aborts.
@@ -102,6 +102,8 @@ async function talk(
   const scope: TurnScope = {
     ...opened,
     ...known,
+    // Preparing takes a while, and a reload may have put another connection in this one's place.
+    channel: services.channel(opened.account),
     queue,
     signal: AbortSignal.any([lease.signal, running.signal, timeout.signal]),
     timedOut: () => timeout.signal.aborted,
@@ -119,7 +121,7 @@ async function talk(
   });
 
   // Shows people the turn's progress.
-  const stopTyping = keepTyping(channel, address, lease, clock, log);
+  const stopTyping = keepTyping(scope.channel, address, lease, clock, log);
   const progress = services.showProgress(turn.conversation);
   progress.begin();
   const answer = liveAnswer(services, scope, journal, progress);

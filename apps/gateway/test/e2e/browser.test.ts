@@ -40,7 +40,7 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
       shownWithinMs,
       `"${text}" on the page`,
     ).catch(async (cause: unknown) => {
-      throw new Error(`the page shows: ${await page.locator("body").innerText()}`, { cause });
+      throw new Error(`the page shows: ${await page.locator("body").ariaSnapshot()}`, { cause });
     });
   }
 

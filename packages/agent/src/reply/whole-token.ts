@@ -94,6 +94,8 @@ export function saysNothingBeside(text: string): boolean {
 
 /** True while nothing is there that could be read, should a token be taken out of what follows. */
 export function mayStillSayNothing(text: string): boolean {
+  // Looked at with every piece that comes, so only a bounded beginning is.
+  if (text.length > 4 * wholeChars) return false;
   const shown = text.trimEnd();
   if (shown.length > wholeChars) return false;
   const bare = unwrapped(shown, true);
