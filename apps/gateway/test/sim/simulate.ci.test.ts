@@ -4,11 +4,11 @@ import { holds, patienceMs } from "./holds.ts";
 import { approvals, deaths, messages } from "./search.ts";
 
 describe("the message path", () => {
-  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 251, 900));
+  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 121, 500));
 
   test("buries what kills the process and nothing else", { timeout: patienceMs }, () =>
-    holds(deaths, 61, 200),
+    holds(deaths, 41, 110),
   );
 
-  test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 151, 500));
+  test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 81, 320));
 });

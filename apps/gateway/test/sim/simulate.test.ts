@@ -31,18 +31,18 @@ describe("the message path", () => {
   test(
     "keeps its laws over crashes, lost answers, doubles and delays at every port",
     { timeout: patienceMs },
-    () => holds(messages, 1, 250),
+    () => holds(messages, 1, 120),
   );
 
   test(
     "buries what kills the process and nothing else, however often it is killed from outside",
     { timeout: patienceMs },
-    () => holds(deaths, 1, 60),
+    () => holds(deaths, 1, 40),
   );
 
   test(
     "parks, is decided and goes on: an approval is used once, with its call's intent",
     { timeout: patienceMs },
-    () => holds(approvals, 1, 150),
+    () => holds(approvals, 1, 80),
   );
 });
