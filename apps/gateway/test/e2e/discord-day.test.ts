@@ -211,9 +211,7 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
       readonly data: { readonly title: string; readonly components: readonly { readonly label: string }[] };
     }
   ).data;
-  say(
-    `Ann presses Note it.\n  A form opens: ${title}, ${components.map(({ label }) => label).join(", ")}`,
-  );
+  say(`Ann presses Note it.\n  A form opens: ${title}, ${components.map(({ label }) => label).join(", ")}`);
   await happens("Ann writes: milk", general, () => annie.submits(opened, { what: "milk" }));
   const tea = idOf(general, "Green");
   const green =
