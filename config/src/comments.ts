@@ -7,9 +7,6 @@ import type { Findings, Tree } from "./tree.ts";
 const mostColumns = 110;
 const questionWord = /^[\s*]*(What|Who|Whose|Whether|Where|How)\b/;
 
-/** Folders whose comments are still to be rewritten; this list only shrinks. */
-const unconverted: readonly string[] = [];
-
 function findingsOf(file: SourceFile): string[] {
   const wide = file.comments.flatMap(({ line, columns }) =>
     columns > mostColumns
@@ -25,7 +22,5 @@ function findingsOf(file: SourceFile): string[] {
       ];
 }
 
-export const commentFindings = (tree: Tree, left: readonly string[] = unconverted): Findings =>
-  tree.files
-    .filter(({ area, path }) => area === "src" && !left.some((folder) => path.startsWith(`${folder}/`)))
-    .flatMap(findingsOf);
+export const commentFindings = (tree: Tree): Findings =>
+  tree.files.filter(({ area }) => area === "src").flatMap(findingsOf);

@@ -119,7 +119,7 @@ function forbidden(found: Import, name: string, wall: Wall, inSrc: boolean): str
   if (wall.types?.includes(name) === true)
     return found.typeOnly || !inSrc ? null : "only its types may be imported there; write `import type`";
   if (name === "@parley/testkit" && !inSrc) return null;
-  return "the table of imports does not allow it (config/src/walls.ts, DESIGN section 2)";
+  return "the table of imports does not allow it (config/src/walls.ts; the map is in docs/ARCHITECTURE.md)";
 }
 
 /**

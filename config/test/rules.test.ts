@@ -329,11 +329,8 @@ describe("comments", () => {
     expect(commentFindings(oneFile(file, text))).toEqual([]);
   });
 
-  test("tests, and folders that are named as left, are not looked at", () => {
-    expect(commentFindings(oneFile("packages/store/test/a.test.ts", comment(200)))).toEqual([]);
-    expect(commentFindings(oneFile(file, comment(200)), ["packages/store/src"])).toEqual([]);
-    expect(commentFindings(oneFile(file, comment(200)), ["packages/store/s"])).toHaveLength(1);
-  });
+  test("tests are not looked at", () =>
+    expect(commentFindings(oneFile("packages/store/test/a.test.ts", comment(200)))).toEqual([]));
 });
 
 test("the size report names the longest file and the widest interface", () => {

@@ -14,7 +14,10 @@ export interface DeliveryPart {
 }
 
 export interface NewDelivery {
-  /** Deterministic: `<turn>/<n>` or `notice:<row>`. A repeat changes nothing. */
+  /**
+   * Deterministic, so that a repeat changes nothing. `<cause>/…` is a part of an answer, which /stop drops
+   * while it waits; `<word>:…` is a notice, which still goes out.
+   */
   readonly id: string;
   readonly pool: string;
   readonly lane: ConversationKey;
