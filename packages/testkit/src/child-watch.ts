@@ -3,22 +3,31 @@
 // when the pipe to the test worker breaks, which happens however the worker dies.
 import { type ChildProcess, spawn } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
+import { readFileSync } from "node:fs";
 import type { Writable } from "node:stream";
 
 /**
- * Lines "+ <pid>" and "- <pid>" until the pipe ends; then what is left is killed, each with the group it
- * leads.
+ * Reads lines "+ <pid> <start>" and "- <pid>" until the pipe ends; then it kills what is left, each with the
+ * group it leads. Linux gives ids out again, so an id that now belongs to a process of another start is left
+ * alone. The start time is field 22 of /proc/<pid>/stat (proc_pid_stat(5)).
  */
-const watcher = `
+export const watcher = `
 trap '' INT TERM HUP
-pids=
-while read -r sign pid; do
-  left=
-  for each in $pids; do [ "$each" = "$pid" ] || left="$left $each"; done
-  pids=$left
-  [ "$sign" = - ] || pids="$pids $pid"
+left=
+while read -r sign pid start; do
+  kept=
+  for each in $left; do [ "\${each%%:*}" = "$pid" ] || kept="$kept $each"; done
+  left=$kept
+  [ "$sign" = - ] || left="$left $pid:$start"
 done
-for pid in $pids; do kill -s KILL -- "-$pid"; kill -s KILL "$pid"; done 2>/dev/null
+for each in $left; do
+  pid=\${each%%:*}
+  now=
+  if read -r stat < "/proc/$pid/stat"; then set -- \${stat##*) }; now=\${20}; fi
+  [ -z "$now" ] || [ "$now" = "\${each#*:}" ] || continue
+  kill -s KILL -- "-$pid"
+  [ -z "$now" ] || kill -s KILL "$pid"
+done 2>/dev/null
 `;
 
 export interface ChildWatch {
@@ -37,7 +46,8 @@ export function childWatch(): ChildWatch {
 }
 
 function watch(): ChildWatch {
-  const pids = new Set<number>();
+  /** Start times by id. */
+  const pids = new Map<number, string>();
   let isStarting = false;
   let pipe: Writable | null = null;
   const tell = (line: string): void => {
@@ -67,24 +77,19 @@ function watch(): ChildWatch {
     child.once("spawn", () => {
       const { pid } = child;
       if (pid === undefined) return;
-      pids.add(pid);
-      tell(`+ ${pid}`);
+      const start = startOf(pid);
+      pids.set(pid, start);
+      tell(`+ ${pid} ${start}`);
       child.once("exit", () => {
         if (!isGroup(pid)) forget(pid);
       });
     });
   });
   return {
-    running: () => [...pids],
+    running: () => [...pids.keys()],
     endAll() {
-      for (const pid of pids) {
-        for (const target of [-pid, pid]) {
-          try {
-            process.kill(target, "SIGKILL");
-          } catch {
-            // It leads no group, or all of it has ended.
-          }
-        }
+      for (const [pid, start] of pids) {
+        endGroup(pid, start);
         forget(pid);
       }
     },
@@ -98,5 +103,28 @@ function isGroup(leader: number): boolean {
     return true;
   } catch {
     return false; // No such group.
+  }
+}
+
+/** Kills a process that started at `start`, and the group it leads or led; never one that has its id since. */
+export function endGroup(pid: number, start: string): void {
+  const now = startOf(pid);
+  if (now !== "" && now !== start) return;
+  for (const target of now === "" ? [-pid] : [-pid, pid]) {
+    try {
+      process.kill(target, "SIGKILL");
+    } catch {
+      // It leads no group, or all of it has ended.
+    }
+  }
+}
+
+/** In clock ticks since the machine's start; "" for a process that is gone. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  } catch {
+    return ""; // Gone, or a system without /proc, where only groups are ended.
   }
 }

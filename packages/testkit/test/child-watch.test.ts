@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { childWatch } from "../src/child-watch.ts";
+import { childWatch, endGroup, watcher } from "../src/child-watch.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -69,6 +69,30 @@ test("this repository's own tests run under the watch", async () => {
   await once(child, "exit");
   expect(childWatch().running()).not.toContain(child.pid);
 });
+
+test("an id that another process has since is left alone, by the worker and by its watcher", async () => {
+  const other = spawn("sleep", ["600"], { detached: true });
+  await once(other, "spawn");
+  const { pid = 0 } = other;
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+
+  endGroup(pid, String(Number(start) - 1));
+  await watched(`+ ${pid} ${Number(start) - 1}\n`);
+  expect(isAlive(pid)).toBe(true);
+
+  await watched(`+ ${pid} ${start}\n- ${pid}\n`);
+  expect(isAlive(pid)).toBe(true);
+  await watched(`+ ${pid} ${start}\n`);
+  await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+});
+
+/** Runs a watcher that hears these lines and then the end of its worker. */
+async function watched(lines: string): Promise<void> {
+  const child = spawn("/bin/sh", ["-c", watcher], { stdio: ["pipe", "ignore", "ignore"] });
+  child.stdin.end(lines);
+  await once(child, "exit");
+}
 
 function isAlive(pid: number): boolean {
   try {
