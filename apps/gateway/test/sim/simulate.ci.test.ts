@@ -4,7 +4,7 @@ import { holds, patienceMs } from "./holds.ts";
 import { approvals, deaths, messages } from "./search.ts";
 
 describe("the message path", () => {
-  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 121, 500));
+  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 121, 580));
 
   test("buries what kills the process and nothing else", { timeout: patienceMs }, () =>
     holds(deaths, 41, 110),
