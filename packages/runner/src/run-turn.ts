@@ -102,7 +102,6 @@ async function talk(
   const scope: TurnScope = {
     ...opened,
     ...known,
-    // Preparing takes a while, and a reload may have put another connection in this one's place.
     channel: services.channel(opened.account),
     queue,
     signal: AbortSignal.any([lease.signal, running.signal, timeout.signal]),

@@ -108,7 +108,6 @@ export interface OpenTurn {
   readonly speakers: Speakers;
   /** `<channel>:<account>`. */
   readonly account: string;
-  readonly channel: Channel | null;
   /** The rows that the turn was opened with, without those absorbed later. */
   readonly opening: readonly Row[];
   readonly log: Log;
@@ -116,6 +115,8 @@ export interface OpenTurn {
 
 /** One turn, from its preparation to its commit. */
 export interface TurnScope extends OpenTurn {
+  /** Looked up after the preparation, during which a reload may have replaced it. */
+  readonly channel: Channel | null;
   /** The session before this turn, oldest first. */
   readonly history: readonly Placed[];
   readonly prepared: PreparedTurn;
@@ -186,7 +187,7 @@ export type PrepareTurn = (request: PrepareRequest) => Promise<PreparedTurn>;
 
 /** Reads the turn's facts from its rows, lane and session. */
 export async function openTurn(
-  services: Pick<Services, "sessions" | "channel" | "log">,
+  services: Pick<Services, "sessions" | "log">,
   turn: Turn,
   lease: LeaseHandle,
 ): Promise<OpenTurn> {
@@ -204,7 +205,6 @@ export async function openTurn(
     place: placeOf(turn),
     speakers: speakersOf(turn.rows),
     account,
-    channel: services.channel(account),
     opening: openingRows(turn),
     log,
   };

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Channel } from "@parley/channels";
 import { loadConfig, type Config } from "@parley/config";
 import {
   parseSessionKey,
@@ -35,6 +36,8 @@ export interface StageOptions {
   readonly daemon?: MessagePathParts["daemon"];
   /** Absent: there are none. */
   readonly skills?: (config: Config) => SkillRegistry;
+  /** Hooks that run while a turn is prepared. They may put another channel in an account's place, as a reload does. */
+  readonly hooks?: (channels: Map<string, Channel>) => MessagePathParts["hooks"];
   /** In place of the scripted model. */
   readonly models?: () => MessagePathParts["models"];
   /** Of the model, tokens. */
@@ -127,19 +130,24 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     });
     await settleTrial(store.cells, `boot-${boots - 1}`, killed ? clock.now() : null);
     const channels = [telegram, loopback].map((each) => each.channel());
+    const byAccount = new Map(
+      channels.map((channel): [string, Channel] => [
+        `${channel.name}:${channel.account}`,
+        own.mortal(channel),
+      ]),
+    );
     const core = messagePath({
       ...plainParts({
         config,
         store: own.awaited(store),
-        channels: new Map(
-          channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)]),
-        ),
+        channels: byAccount,
         models: options.models?.() ?? model.models(own.clock),
         bootId,
         clock: own.clock,
         ids: seededIds(boots),
         log,
       }),
+      hooks: options.hooks?.(byAccount) ?? [],
       tools: options.tools ?? [],
       daemon: options.daemon ?? noDaemon,
       skills: options.skills?.(config) ?? noSkills,

@@ -332,3 +332,22 @@ describe("a poison message", () => {
     expect(alice.sees()).toEqual(["here"]);
   });
 });
+
+test("a turn shows itself through the connection that a reload put in place while it was prepared", async () => {
+  const typed: string[] = [];
+  s = await stage({
+    hooks: (channels) => [
+      async (files) => {
+        const account = "telegram:default";
+        const old = channels.get(account);
+        if (old === undefined) throw new Error("the account is there");
+        const typing = async (): Promise<void> => void typed.push("new");
+        channels.set(account, { ...old, typing });
+        return files;
+      },
+    ],
+  });
+  s.model.answers(thinking);
+  await s.person("tess").says("hello").gets("re: hello");
+  expect(typed).toEqual(["new"]);
+});
