@@ -30,8 +30,7 @@ export interface StoppedPathOptions {
 export async function stoppedPath(options: StoppedPathOptions): Promise<MessagePath> {
   const { config, configPath, places, env, models, store, bootId, clock, ids, log } = options;
   const moved = migratedChats(store.cells);
-  // A damaged record of a moved chat must not take away the methods that operators repair with.
-  await moved.load().catch((error: unknown) => log.warn({ error }, "moved chats could not be read"));
+  await moved.load();
   const hands = idleToolPorts({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
   return messagePath({
     config,
