@@ -106,7 +106,7 @@ function isGroup(leader: number): boolean {
   }
 }
 
-/** Kills a process that started at `start`, and the group it leads or led; never one that has its id since. */
+/** Kills a process that started at `start`, and the group it leads or led; never a later one with its id. */
 export function endGroup(pid: number, start: string): void {
   const now = startOf(pid);
   if (now !== "" && now !== start) return;
