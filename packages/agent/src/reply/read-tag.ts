@@ -209,7 +209,7 @@ function bars(plain: Plain): Tag | TagBeginning | null {
   const half = halfBars.exec(text);
   const name = half?.[2] ?? half?.[3] ?? "";
   if (half !== null && hasHalfBars(name)) return barred(plain, half[0].length, name, half[1] === undefined);
-  return barsBegun.test(text) && text.includes("|") ? { torn: /\|[A-Za-z]{3}/u.test(text) } : null;
+  return barsBegun.test(text) && text.includes("|") ? { torn: /\|[A-Za-z_]{3}/u.test(text) } : null;
 }
 
 function barred(plain: Plain, chars: number, name: string, slashed: boolean): Tag {

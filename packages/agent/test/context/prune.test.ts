@@ -29,6 +29,28 @@ const windowFor = (entries: readonly Entry[], share: number): number => charsOfA
 describe("soft trimming", () => {
   const entries = turns(10, 5_000);
 
+  it("and clearing begin at their very ratio", () => {
+    // Halves and quarters are exact, so that the share is the ratio to the last bit.
+    const at = { ...defaultPruning, softTrimRatio: 0.25, hardClearRatio: 0.5, minPrunableToolChars: 1_000 };
+    const noTrim = { ...at, softTrim: { maxChars: 9_000, headChars: 10, tailChars: 10 } };
+    const even = turns(12, 5_000);
+    expect(prune(even, windowFor(even, 0.25), at)).not.toBe(even);
+    expect(prune(even, windowFor(even, 0.25) * 1.01, at)).toBe(even);
+    expect(results(prune(even, windowFor(even, 0.5), noTrim))).toContain(cleared);
+    expect(results(prune(even, windowFor(even, 0.5) * 1.01, noTrim))).not.toContain(cleared);
+  });
+
+  it("and clearing have the defaults of the reference", () => {
+    expect(defaultPruning).toMatchObject({
+      mode: "cache-ttl",
+      ttlMs: 300_000,
+      keepLastAssistants: 3,
+      softTrimRatio: 0.3,
+      hardClearRatio: 0.5,
+      minPrunableToolChars: 50_000,
+    });
+  });
+
   it("begins at 30 % of the window", () => {
     expect(prune(entries, windowFor(entries, 0.29), defaultPruning)).toBe(entries);
     expect(prune(entries, windowFor(entries, 0.31), defaultPruning)).not.toBe(entries);

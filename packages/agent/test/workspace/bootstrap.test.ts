@@ -87,6 +87,7 @@ test("BOOTSTRAP.md is for new workspaces: nothing is filled in, and there are no
     expect([name, await has()]).toEqual([name, true]);
   }
   await mkdir(join(dir, "memory"));
+  await put("memory/.gitkeep", "");
   expect(await has()).toBe(true);
   await put("memory/2026-11-22.md", "She came.");
   expect(await has()).toBe(false);
@@ -245,6 +246,17 @@ test("hooks may replace files, and what they return meets gates and caps", async
   expect(textOf(snapshot, "SOUL.md")?.startsWith("Another soul.")).toBe(true);
   expect(textOf(snapshot, "SOUL.md")?.length).toBeLessThanOrEqual(defaultCaps.fileChars);
   expect(textOf(snapshot, "MEMORY.md")).toBeUndefined();
+});
+
+test("each hook is given what the one before it returned", async () => {
+  await putAll();
+  const says =
+    (word: string): BootstrapHook =>
+    (files) =>
+      Promise.resolve(
+        files.map((file) => (file.name === "SOUL.md" ? { ...file, text: `${file.text} ${word}` } : file)),
+      );
+  expect(textOf(await load({}, [says("one"), says("two")]), "SOUL.md")).toBe("text of SOUL.md one two");
 });
 
 test("a hook that throws leaves the files as they were", async () => {
