@@ -25,7 +25,7 @@ const walls: Readonly<Record<string, Wall>> = {
   "packages/channels": { imports: ["@parley/protocol"] },
   "packages/models": { imports: ["@parley/protocol"] },
   "packages/memory": { imports: ["@parley/protocol"] },
-  "packages/tools": { imports: ["@parley/protocol"], types: ["@parley/memory"] },
+  "packages/tools": { imports: ["@parley/protocol"], types: ["@parley/memory", "@parley/store"] },
   "packages/agent": { imports: ["@parley/protocol"], types: ["@parley/models", "@parley/tools"] },
   // Security decisions see no agent and no model.
   "packages/access": {

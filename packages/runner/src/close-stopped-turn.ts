@@ -65,6 +65,7 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
           workspace: "",
         },
         journal,
+        somebodyWrote: async () => false,
         spill: async () => "",
         signal: stopped.signal,
         clock,

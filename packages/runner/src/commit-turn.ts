@@ -36,7 +36,6 @@ export interface EndedTurn {
   readonly previewed: Previewed;
   /** The model's last words as parsed, and its thoughts from tags. */
   readonly answer: ReadAnswer;
-  readonly parkedUntilMs: () => number;
   /** Session fields that the turn's notes and context window write. */
   readonly patch: { readonly [field: string]: Json };
 }
@@ -53,8 +52,9 @@ export async function commitTurn(
   const { turn, lease, prepared, spending, log } = scope;
   const { end, journal } = ended;
   if (end.stop === "parked") {
-    await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: ended.parkedUntilMs() });
-    log.info({ tickets: end.tickets ?? [] }, "turn parked");
+    const { tickets = [], untilMs = clock.now() } = end;
+    await turns.park(turn, { tickets, wake: "any", untilMs });
+    log.info({ tickets }, "turn parked");
     return { settled: true };
   }
   if (end.stop === "aborted" && !scope.timedOut()) {

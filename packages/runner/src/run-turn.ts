@@ -155,7 +155,8 @@ async function talk(
         secrets: redaction.secrets,
         spill: (callId, text) => prepared.spill(resultName(turn.id, callId), text),
         resultBytes: prepared.context.toolResultMaxBytes,
-        gate: gate.gate,
+        gate,
+        somebodyWrote: async () => (await lease.renew()) > 0,
         signal: scope.signal,
         clock,
         log,
@@ -171,7 +172,6 @@ async function talk(
       journal,
       previewed,
       answer: reader.read(end.finalText),
-      parkedUntilMs: gate.parkedUntilMs,
       patch: { ...patch, ...context.patch(end.entries) },
     });
   } finally {

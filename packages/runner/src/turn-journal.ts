@@ -2,7 +2,7 @@
 // lost lease ends the loop by its Fault (I3).
 import type { Journal, JournalStep } from "@parley/agent";
 import { isFault, type Fault, type UserEntry } from "@parley/protocol";
-import type { CellWrite, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
+import type { CellWrite, NewDelivery, NewRow, Row, Step, Turn, Turns } from "@parley/store";
 import { isWake } from "./turn-rows.ts";
 
 export interface TurnJournal extends Journal {
@@ -77,10 +77,12 @@ export function turnJournal(
     steps: readonly Step[],
     deliveries: readonly NewDelivery[],
     cells: readonly CellWrite[] = [],
+    given: readonly NewRow[] = [],
   ): Promise<void> => {
     at = await turns.checkpoint(turn, at, {
       steps,
       ...(deliveries.length > 0 ? { deliveries } : {}),
+      ...(given.length > 0 ? { rows: given } : {}),
       ...(cells.length > 0 ? { cells } : {}),
     });
   };
@@ -98,14 +100,19 @@ export function turnJournal(
       return marks.filter(isBlock);
     },
     rows: () => rows,
-    checkpoint: (steps, { isLast = false, uses = [] } = {}) =>
+    checkpoint: (steps, { isLast = false, uses = [], effects = [] } = {}) =>
       inOrder(async () => {
         // The commit follows within milliseconds and syncs too, so a last step is not written by itself,
         // except where part of the answer is shown: showing the end may take longer, and a resumed turn must
         // not give another answer there.
         if (isLast && marks.length === 0) return;
         const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
-        await append(logged, [], uses);
+        await append(
+          logged,
+          effects.flatMap(({ deliveries = [] }) => deliveries),
+          [...uses, ...effects.flatMap(({ cells = [] }) => cells)],
+          effects.flatMap(({ rows: given = [] }) => given),
+        );
       }),
     absorb: () =>
       inOrder(async () => {

@@ -11,17 +11,19 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly description: string;
   readonly args: S;
   readonly effect: ToolEffect;
+  readonly keyed?: boolean;
   action?(args: z.output<S>, scope: ToolScope): Promise<ExecAction>;
   run(args: z.output<S>, scope: ToolScope): Promise<ToolResult>;
 }
 
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
-  const { name, summary, description, effect, args, action } = definition;
+  const { name, summary, description, effect, keyed = false, args, action } = definition;
   return {
     name,
     summary,
     description,
     effect,
+    keyed,
     parameters: parametersOf(args),
     parse(sent) {
       const parsed = args.safeParse(sent);

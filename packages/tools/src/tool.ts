@@ -1,14 +1,33 @@
 // Defines a tool. A tool takes its ports as arguments of its factory; the loop validates arguments before
 // `run`.
 import type { ImageContent, JsonObject, SessionKey, TextContent } from "@parley/protocol";
+import type { CellWrite, NewDelivery, NewRow } from "@parley/store";
 import type { ExecAction } from "./exec/exec-action.ts";
 
 /** `reads` may be repeated after a crash; `writes` and `sends` start at most once (I7). */
 export type ToolEffect = "reads" | "writes" | "sends";
 
+/**
+ * What a keyed call does outside its turn, as data whose ids are made from turn and call. The loop writes it
+ * in one transaction with the call's result, so that both are there once or not at all.
+ */
+export interface CallEffects {
+  readonly rows?: readonly NewRow[];
+  readonly deliveries?: readonly NewDelivery[];
+  readonly cells?: readonly CellWrite[];
+}
+
 export interface ToolResult {
   readonly content: readonly (TextContent | ImageContent)[];
   readonly isError?: boolean;
+  /** Of keyed tools only. An error has none; those of a call that waits are written when it begins to. */
+  readonly effects?: CallEffects;
+  /**
+   * Of keyed tools only: the call waits for an answer, and the turn gives its slot back until a row with the
+   * ticket comes or the time is over. The tool then runs again under the same call id. `content` becomes the
+   * result only when somebody writes to the session meanwhile.
+   */
+  readonly waitsFor?: { readonly ticket: string; readonly untilMs: number };
 }
 
 export interface ToolScope {
@@ -35,6 +54,11 @@ export interface Tool {
   /** JSON Schema, an object. */
   readonly parameters: JsonObject;
   readonly effect: ToolEffect;
+  /**
+   * True for a tool whose run changes nothing by itself: all that it does stands in its result's effects.
+   * After a crash it runs again under the same call id, and nothing happens twice.
+   */
+  readonly keyed?: boolean;
   /** Parses what the model sent. */
   parse(
     args: JsonObject,

@@ -145,6 +145,7 @@ export async function cutThroughLoop(
         tools: [pay],
         scope,
         journal: { steps, checkpoint: async (more) => void steps.push(...more), absorb: async () => [] },
+        somebodyWrote: async () => false,
         spill: async () => "spilled",
         signal: new AbortController().signal,
         clock,

@@ -12,7 +12,7 @@ import {
 import type { Tool, ToolResult, ToolScope } from "@parley/tools";
 import { orAbandon } from "./abandon.ts";
 import type { LoopEvent } from "./event.ts";
-import type { BadCall, Journal, UsedRecord } from "./journal.ts";
+import type { BadCall, Journal, JournalStep, UsedRecord } from "./journal.ts";
 import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
 import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
 
@@ -23,8 +23,8 @@ export type GateDecision =
   | { readonly kind: "go"; readonly uses?: UsedRecord | undefined }
   /** The model is told the reason and goes on. */
   | { readonly kind: "refuse"; readonly reason: string }
-  /** The turn releases its slot until one of the tickets is answered. */
-  | { readonly kind: "park"; readonly tickets: readonly string[] };
+  /** The turn releases its slot until one of the tickets is answered, or until then. */
+  | { readonly kind: "park"; readonly tickets: readonly string[]; readonly untilMs: number };
 
 export interface CallPorts {
   readonly tools: readonly Tool[];
@@ -36,6 +36,8 @@ export interface CallPorts {
   /** Values that no result may carry into the transcript, to a model or into a spilled file. */
   readonly secrets?: readonly string[];
   readonly gate?: Gate;
+  /** True when messages that the turn has not read yet wait in its session. */
+  readonly somebodyWrote: () => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -49,14 +51,18 @@ export interface CallGroup {
   readonly closing: boolean;
 }
 
-export type Settled =
-  | { readonly kind: "settled" }
-  | { readonly kind: "aborted" }
-  | { readonly kind: "parked"; readonly tickets: readonly string[] };
+export type Settled = { readonly kind: "settled" } | { readonly kind: "aborted" } | Parked;
+
+interface Parked {
+  readonly kind: "parked";
+  readonly tickets: readonly string[];
+  readonly untilMs: number;
+}
 
 const unknownOutcome =
   "Outcome unknown: the process stopped while this ran. Check what it did before repeating it.";
 const stoppedWhileRunning = "Outcome unknown: stopped while this ran. Check what it did before repeating it.";
+const stoppedWaiting = "Stopped while it waited for its answer.";
 const stoppedBefore = "Not run: stopped before it started.";
 const closingText = "Not run: no more tools in this turn. Answer with what you know.";
 
@@ -66,9 +72,11 @@ interface Ready {
   readonly args: unknown;
   readonly nth: number;
   readonly uses: UsedRecord | undefined;
+  /** An earlier holder of the turn began to wait for its answer. */
+  readonly waited: boolean;
 }
 
-type Prepared = Ready | { readonly answer: ToolResult } | { readonly tickets: readonly string[] };
+type Prepared = Ready | { readonly answer: ToolResult } | Parked;
 
 /**
  * Appends a result for every call to `entries`; after `parked`, the waiting call and those behind it have
@@ -83,40 +91,45 @@ export async function* settleCalls(
   const waiting = [...group.calls];
   while (waiting.length > 0) {
     const batch: { readonly call: ToolCall; readonly what: Ready | { readonly answer: ToolResult } }[] = [];
-    let tickets: readonly string[] | undefined;
+    let parked: Parked | undefined;
     // A batch is a run of reads, or one call of any other kind.
-    while (waiting[0] !== undefined && tickets === undefined && !signal.aborted) {
+    while (waiting[0] !== undefined && parked === undefined && !signal.aborted) {
       const [call] = waiting;
       const alone = named(ports.tools, call.name)?.effect !== "reads";
       if (alone && batch.length > 0) break;
       const what = await prepare(call, group, entries, ports);
       if ("tickets" in what) {
-        tickets = what.tickets;
+        parked = what;
         break;
       }
       batch.push({ call, what });
       waiting.shift();
       if (alone) break;
     }
-    yield* runBatch(batch, entries, ports, signal);
+    parked = (yield* runBatch(batch, entries, ports, signal)) ?? parked;
     if (signal.aborted) {
-      for (const call of waiting) {
-        // An earlier holder began this call, so it may have had its effect.
-        const begun = group.begun.has(call.id) && named(ports.tools, call.name)?.effect !== "reads";
-        entries.push(
-          resultEntry(
-            call,
-            [{ type: "text", text: begun ? stoppedWhileRunning : stoppedBefore }],
-            true,
-            ports.clock,
-          ),
-        );
+      // A call that began to wait just now has no result yet either.
+      const open = batch.flatMap(({ call }) => (hasResult(entries, call) ? [] : [call]));
+      for (const call of [...open, ...waiting]) {
+        const begun = open.includes(call) || group.begun.has(call.id);
+        const text = stoppedText(named(ports.tools, call.name), begun);
+        entries.push(resultEntry(call, [{ type: "text", text }], true, ports.clock));
       }
       return { kind: "aborted" };
     }
-    if (tickets !== undefined) return { kind: "parked", tickets };
+    if (parked !== undefined) return parked;
   }
   return { kind: "settled" };
+}
+
+function hasResult(entries: readonly Entry[], { id }: ToolCall): boolean {
+  return entries.some((entry) => entry.type === "toolResult" && entry.callId === id);
+}
+
+/** `begun`: an earlier holder began this call, so it may have had its effect. */
+function stoppedText(tool: Tool | undefined, begun: boolean): string {
+  if (!begun || tool?.effect === "reads") return stoppedBefore;
+  return tool?.keyed === true ? stoppedWaiting : stoppedWhileRunning;
 }
 
 async function prepare(
@@ -131,7 +144,8 @@ async function prepare(
   const bad = group.bad.find((each) => each.callId === call.id);
   if (bad !== undefined) return refuse(`Not run: ${bad.reason}.`);
   const tool = named(ports.tools, call.name);
-  if (group.begun.has(call.id) && tool?.effect !== "reads") return refuse(unknownOutcome);
+  const begun = group.begun.has(call.id);
+  if (begun && tool?.effect !== "reads" && tool?.keyed !== true) return refuse(unknownOutcome);
   if (group.closing) return refuse(closingText);
   if (tool === undefined)
     return refuse(
@@ -143,8 +157,9 @@ async function prepare(
   if (!parsed.ok) return refuse(`Not run, wrong arguments: ${parsed.reason}`);
   const decision = await ports.gate?.(call, tool);
   if (decision?.kind === "refuse") return refuse(decision.reason);
-  if (decision?.kind === "park") return { tickets: decision.tickets };
-  return { call, tool, args: parsed.args, nth, uses: decision?.uses };
+  if (decision?.kind === "park")
+    return { kind: "parked", tickets: decision.tickets, untilMs: decision.untilMs };
+  return { call, tool, args: parsed.args, nth, uses: decision?.uses, waited: begun };
 }
 
 /** Prefers the exact name, then any casing, because models vary it. */
@@ -155,54 +170,93 @@ function named(tools: readonly Tool[], name: string): Tool | undefined {
   );
 }
 
+/** Returns what the batch's last call waits for, when that call has no result yet. */
 async function* runBatch(
   batch: readonly { readonly call: ToolCall; readonly what: Ready | { readonly answer: ToolResult } }[],
   entries: Entry[],
   ports: CallPorts,
   signal: AbortSignal,
-): AsyncGenerator<LoopEvent> {
-  if (batch.length === 0) return;
+): AsyncGenerator<LoopEvent, Parked | null> {
   const starts = batch.flatMap(({ what }) => ("tool" in what ? [what] : []));
-  const intents = starts.filter(({ tool }) => tool.effect !== "reads");
+  // The run of a keyed tool changes nothing, so what it uses up is written with its result.
+  const intents = starts.filter(({ tool }) => tool.effect !== "reads" && tool.keyed !== true);
   if (intents.length > 0) {
-    await ports.journal.checkpoint(
-      intents.map(({ call }) => ({ kind: "intent", callId: call.id, name: call.name })),
-      { uses: intents.flatMap(({ uses }) => uses ?? []) },
-    );
+    await ports.journal.checkpoint(intents.map(intentStep), {
+      uses: intents.flatMap(({ uses }) => uses ?? []),
+    });
   }
   for (const { call, tool } of starts)
     yield { type: "toolStart", callId: call.id, name: tool.name, effect: tool.effect };
-  const answers = await Promise.all(
-    batch.map(async ({ call, what }) => {
-      const answer = "tool" in what ? await run(what, ports, signal) : what.answer;
-      if (answer === null)
-        return {
-          entry: resultEntry(call, [{ type: "text", text: stoppedWhileRunning }], true, ports.clock),
-          known: false,
-        };
-      const content = await capped(
-        withoutSecrets(answer, ports.secrets ?? []),
-        call.id,
-        ports.spill,
-        ports.resultBytes,
-      );
-      const note =
-        "tool" in what && what.nth >= repeatLimits.warn
-          ? [{ type: "text" as const, text: repeatNote(what.nth) }]
-          : [];
-      return {
-        entry: resultEntry(call, [...content, ...note], answer.isError === true, ports.clock),
-        known: true,
-      };
-    }),
-  );
+  const answers = await Promise.all(batch.map(({ call, what }) => answerOf(call, what, ports, signal)));
+  const [only] = starts;
+  const waits = answers.at(-1)?.waitsFor;
+  if (only?.tool.keyed === true && waits !== undefined && !(only.waited && (await ports.somebodyWrote()))) {
+    // The waiting begins once; a resumed turn finds it begun.
+    if (!only.waited)
+      await ports.journal.checkpoint([intentStep(only)], {
+        uses: only.uses === undefined ? [] : [only.uses],
+        effects: answers.flatMap(({ effects }) => effects ?? []),
+      });
+    return { kind: "parked", tickets: [waits.ticket], untilMs: waits.untilMs };
+  }
   // An unknown outcome is not logged: a resumed turn decides by the intent.
   const known = answers.filter((answer) => answer.known);
-  if (known.length > 0) await ports.journal.checkpoint(known.map(({ entry }) => ({ kind: "result", entry })));
+  if (known.length > 0) {
+    const keyed = starts.filter(({ tool, waited }) => tool.keyed === true && !waited);
+    await ports.journal.checkpoint(
+      known.map(({ entry }) => ({ kind: "result", entry })),
+      {
+        uses: keyed.flatMap(({ uses }) => uses ?? []),
+        effects: known.flatMap(({ effects }) => effects ?? []),
+      },
+    );
+  }
   for (const { entry } of answers) {
     entries.push(entry);
     yield { type: "toolEnd", callId: entry.callId, name: entry.name, result: entry };
   }
+  return null;
+}
+
+function intentStep({ call }: Ready): JournalStep {
+  return { kind: "intent", callId: call.id, name: call.name };
+}
+
+interface Answer extends Pick<ToolResult, "effects" | "waitsFor"> {
+  readonly entry: ToolResultEntry;
+  /** False when the tool was abandoned, so that its outcome is unknown. */
+  readonly known: boolean;
+}
+
+async function answerOf(
+  call: ToolCall,
+  what: Ready | { readonly answer: ToolResult },
+  ports: CallPorts,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const answer = "tool" in what ? await run(what, ports, signal) : what.answer;
+  if (answer === null) {
+    // Nothing of an abandoned keyed call is written, so it did nothing.
+    const text = "tool" in what && what.tool.keyed === true ? stoppedBefore : stoppedWhileRunning;
+    return { entry: resultEntry(call, [{ type: "text", text }], true, ports.clock), known: false };
+  }
+  const content = await capped(
+    withoutSecrets(answer, ports.secrets ?? []),
+    call.id,
+    ports.spill,
+    ports.resultBytes,
+  );
+  const note =
+    "tool" in what && what.nth >= repeatLimits.warn
+      ? [{ type: "text" as const, text: repeatNote(what.nth) }]
+      : [];
+  const isError = answer.isError === true;
+  return {
+    entry: resultEntry(call, [...content, ...note], isError, ports.clock),
+    known: true,
+    ...(isError || answer.effects === undefined ? {} : { effects: answer.effects }),
+    ...(answer.waitsFor === undefined ? {} : { waitsFor: answer.waitsFor }),
+  };
 }
 
 /** Null when the tool was abandoned after an abort, so its outcome is unknown. */

@@ -42,6 +42,8 @@ export interface LoopEnd {
   readonly reason?: string;
   /** What a parked turn waits for. */
   readonly tickets?: readonly string[];
+  /** When a parked turn stops waiting. */
+  readonly untilMs?: number;
 }
 
 export type LoopEvent =

@@ -1,6 +1,7 @@
 // Defines the durable record of a running turn. A resumed turn replays these steps instead of repeating them:
 // a logged answer is never asked for twice, and a tool whose start is logged never starts twice unless it
 // only reads (I7).
+import type { CallEffects } from "@parley/tools";
 import type { AssistantEntry, SummaryEntry, ToolResultEntry, Usage, UserEntry } from "@parley/protocol";
 
 /** A malformed call: it enters the transcript with empty arguments and is answered with this reason. */
@@ -20,7 +21,7 @@ export type JournalStep =
       readonly bad: readonly BadCall[];
       readonly closing: boolean;
     }
-  /** Logged before a tool that writes or sends starts. */
+  /** Logged before a tool that writes or sends starts, and when a keyed call begins to wait. */
   | { readonly kind: "intent"; readonly callId: string; readonly name: string }
   | { readonly kind: "result"; readonly entry: ToolResultEntry }
   /** What stands for the beginning of the conversation from here on; `usage` of the calls that made it. */
@@ -43,13 +44,17 @@ export interface Journal {
   /** The steps that earlier holders of this turn logged, in order. */
   readonly steps: readonly JournalStep[];
   /**
-   * Durable when it resolves, with the records that these use up. `isLast`: the loop ends with them and
-   * the turn's commit has them too, so a journal may leave them to it; a death between the two then asks the
-   * model again.
+   * Durable when it resolves, with the records that these use up and the effects of keyed calls. `isLast`:
+   * the loop ends with them and the turn's commit has them too, so a journal may leave them to it; a death
+   * between the two then asks the model again.
    */
   checkpoint(
     steps: readonly JournalStep[],
-    how?: { readonly isLast?: boolean; readonly uses?: readonly UsedRecord[] },
+    how?: {
+      readonly isLast?: boolean;
+      readonly uses?: readonly UsedRecord[];
+      readonly effects?: readonly CallEffects[];
+    },
   ): Promise<void>;
   /** Claims waiting messages and logs them as one step; empty when none wait. */
   absorb(): Promise<readonly UserEntry[]>;

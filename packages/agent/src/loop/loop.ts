@@ -81,7 +81,10 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     const open = openCalls(state);
     if (open.calls.length > 0) {
       const settled = yield* settleCalls(open, entries, deps, signal);
-      if (settled.kind === "parked") return yield done("parked", { finalText: "", tickets: settled.tickets });
+      if (settled.kind === "parked") {
+        const { tickets, untilMs } = settled;
+        return yield done("parked", { finalText: "", tickets, untilMs });
+      }
       if (settled.kind === "aborted") return yield done("aborted", { finalText: "" });
     }
     const next = nextCall(state, input);

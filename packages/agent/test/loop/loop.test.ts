@@ -3,7 +3,19 @@ import { describe, expect, it } from "vitest";
 import type { Model } from "@parley/models";
 import { noUsage, type Entry } from "@parley/protocol";
 import { mostCallsPerAnswer, viewOf, type JournalStep } from "../../src/index.ts";
-import { journal, run, said, scripted, tool, user } from "./stage.ts";
+import type { CallEffects } from "@parley/tools";
+import {
+  cell,
+  type CountedTool,
+  journal,
+  keyed,
+  run,
+  said,
+  scripted,
+  type ScriptedModel,
+  tool,
+  user,
+} from "./stage.ts";
 
 const results = (entries: readonly Entry[]): string[] =>
   entries.flatMap((entry) =>
@@ -451,14 +463,100 @@ describe("decisions before a call", () => {
     const parked = await run(model, {
       tools,
       journal: journal(steps),
-      gate: async (call) => (call.name === "write" ? { kind: "park", tickets: ["a1"] } : { kind: "go" }),
+      gate: async (call) =>
+        call.name === "write" ? { kind: "park", tickets: ["a1"], untilMs: 5 } : { kind: "go" },
     });
-    expect(parked.end).toMatchObject({ stop: "parked", tickets: ["a1"] });
+    expect(parked.end).toMatchObject({ stop: "parked", tickets: ["a1"], untilMs: 5 });
     expect([read.starts, write.starts]).toEqual([["c0_0"], []]);
     const { end } = await run(model, { tools, journal: journal(steps), gate: async () => ({ kind: "go" }) });
     expect(end).toMatchObject({ stop: "stop", finalText: "written" });
     expect([read.starts, write.starts]).toEqual([["c0_0"], ["c0_1"]]);
     expect(model.requests).toHaveLength(2);
+  });
+});
+
+describe("a keyed call", () => {
+  const question = (answer: () => string | null): CountedTool =>
+    keyed("ask", (callId) => {
+      const text = answer();
+      if (text !== null) return said(text);
+      return {
+        ...said("nobody answered yet"),
+        effects: cell(callId),
+        waitsFor: { ticket: "q1", untilMs: 9 },
+      };
+    });
+  const asking = (): ScriptedModel => scripted([{ calls: [{ name: "ask" }] }, { text: "done" }]);
+
+  it("writes its effects with its result and no intent before, and an error has none", async () => {
+    const steps: JournalStep[] = [];
+    const done: CallEffects[] = [];
+    const post = keyed("post", (callId) => ({ ...said("posted"), effects: cell(callId) }));
+    const fails = keyed("fails", (callId) => ({ ...said("no", true), effects: cell(callId) }));
+    await run(scripted([{ calls: [{ name: "post" }, { name: "fails" }] }]), {
+      tools: [post, fails],
+      journal: journal(steps, undefined, [], done),
+    });
+    expect(steps.map(({ kind }) => kind)).toEqual(["model", "result", "result", "model"]);
+    expect(done).toEqual([cell("c0_0")]);
+  });
+
+  it("uses up its approval in the write of its result", async () => {
+    const uses: unknown[] = [];
+    const base = journal([]);
+    await run(scripted([{ calls: [{ name: "post" }] }]), {
+      tools: [keyed("post", () => said("posted"))],
+      gate: async () => ({ kind: "go", uses: { key: "approval:1", value: null } }),
+      journal: {
+        ...base,
+        async checkpoint(steps, how) {
+          for (const used of how?.uses ?? []) uses.push([steps.map(({ kind }) => kind), used.key]);
+        },
+      },
+    });
+    expect(uses).toEqual([[["result"], "approval:1"]]);
+  });
+
+  it("begins to wait once, parks with its ticket and time, and is answered when it runs again", async () => {
+    const steps: JournalStep[] = [];
+    const done: CallEffects[] = [];
+    let answer: string | null = null;
+    const tools = [question(() => answer)];
+    const model = asking();
+    for (const _life of [1, 2]) {
+      const { end } = await run(model, { tools, journal: journal(steps, undefined, [], done) });
+      expect(end).toMatchObject({ stop: "parked", tickets: ["q1"], untilMs: 9 });
+    }
+    expect(done).toEqual([cell("c0_0")]);
+    answer = "yes";
+    const { end } = await run(model, { tools, journal: journal(steps, undefined, [], done) });
+    expect([results(end.entries), end.finalText]).toEqual([["yes"], "done"]);
+    expect(done).toEqual([cell("c0_0")]);
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it("is given up for somebody who writes meanwhile, but not before it has begun to wait", async () => {
+    const steps: JournalStep[] = [];
+    const somebodyWrote = async (): Promise<boolean> => true;
+    const tools = [question(() => null)];
+    const model = asking();
+    const first = await run(model, { tools, journal: journal(steps), somebodyWrote });
+    expect(first.end.stop).toBe("parked");
+    const { end } = await run(model, { tools, journal: journal(steps), somebodyWrote });
+    expect([results(end.entries), end.finalText]).toEqual([["nobody answered yet"], "done"]);
+  });
+
+  it("has a result also when the turn is stopped while it waits", async () => {
+    const stop = new AbortController();
+    const ask = keyed("ask", () => {
+      stop.abort();
+      return { ...said("later"), waitsFor: { ticket: "q1", untilMs: 9 } };
+    });
+    const { end } = await run(asking(), { tools: [ask], signal: stop.signal });
+    expect([end.stop, results(end.entries)]).toEqual([
+      "aborted",
+      ["Stopped while it waited for its answer."],
+    ]);
   });
 });
 

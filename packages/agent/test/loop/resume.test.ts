@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Entry } from "@parley/protocol";
+import type { Entry, ToolResultEntry } from "@parley/protocol";
+import type { CallEffects } from "@parley/tools";
 import type { JournalStep } from "../../src/index.ts";
-import { Crash, journal, type Line, run, said, scripted, tool, user } from "./stage.ts";
+import { cell, Crash, journal, keyed, type Line, run, said, scripted, tool, user } from "./stage.ts";
 
 const unknown = "Outcome unknown: the process stopped while this ran. Check what it did before repeating it.";
 
 const aCall = fc.record({
-  name: fc.constantFrom("read", "write", "send", "missing"),
+  name: fc.constantFrom("read", "write", "send", "post", "missing"),
   args: fc.record({ n: fc.integer({ min: 0, max: 2 }) }),
 });
 const aLine: fc.Arbitrary<Line> = fc.record({
@@ -30,6 +31,14 @@ function shape(entries: readonly Entry[]): readonly string[] {
   });
 }
 
+function posted(entries: readonly Entry[]): readonly ToolResultEntry[] {
+  return entries.filter(
+    (entry) =>
+      entry.type === "toolResult" &&
+      entry.content.some((part) => part.type === "text" && part.text === "posted"),
+  ) as readonly ToolResultEntry[];
+}
+
 describe("a turn that dies at any step and is resumed", () => {
   it("ends with the transcript of the turn that did not die, and starts no write twice (I7, I11)", async () => {
     await fc.assert(
@@ -41,11 +50,16 @@ describe("a turn that dies at any step and is resumed", () => {
           tool("read", "reads", (args) => said(`read ${JSON.stringify(args)}`)),
           tool("write", "writes", (args) => said(`wrote ${JSON.stringify(args)}`)),
           tool("send", "sends"),
+          keyed("post", (callId) => ({ ...said("posted"), effects: cell(callId) })),
         ];
+        const done: { readonly plain: CallEffects[]; readonly crashed: CallEffects[] } = {
+          plain: [],
+          crashed: [],
+        };
         const plain = await run(scripted(lines), {
           tools: tools(),
           input,
-          journal: journal([], undefined, waiting()),
+          journal: journal([], undefined, waiting(), done.plain),
         });
 
         // One durable record, one world; each life of the process dies where it is told to, the last one does not.
@@ -57,7 +71,11 @@ describe("a turn that dies at any step and is resumed", () => {
         for (const crash of crashes) {
           const asked = model.requests.length;
           logged = steps.filter((step) => step.kind === "model").length;
-          const died = await run(model, { tools: world, input, journal: journal(steps, crash, left) }).then(
+          const died = await run(model, {
+            tools: world,
+            input,
+            journal: journal(steps, crash, left, done.crashed),
+          }).then(
             () => false,
             (error: unknown) => {
               if (!(error instanceof Crash)) throw error;
@@ -70,7 +88,11 @@ describe("a turn that dies at any step and is resumed", () => {
           );
           if (!died) break;
         }
-        const { end } = await run(model, { tools: world, input, journal: journal(steps, undefined, left) });
+        const { end } = await run(model, {
+          tools: world,
+          input,
+          journal: journal(steps, undefined, left, done.crashed),
+        });
 
         expect(shape(end.entries)).toEqual(shape(plain.end.entries));
         expect({ stop: end.stop, text: end.finalText }).toEqual({
@@ -78,8 +100,12 @@ describe("a turn that dies at any step and is resumed", () => {
           text: plain.end.finalText,
         });
         for (const each of world) {
-          if (each.effect !== "reads") expect(new Set(each.starts).size).toBe(each.starts.length);
+          if (each.effect !== "reads" && each.keyed !== true)
+            expect(new Set(each.starts).size).toBe(each.starts.length);
         }
+        // What keyed calls did outside is there once for every one that has its result, and never without it.
+        expect(done.crashed).toEqual(posted(end.entries).map(({ callId }) => cell(callId)));
+        expect(done.plain).toEqual(posted(plain.end.entries).map(({ callId }) => cell(callId)));
         // A result differs only where it cannot be known, and where what follows from that differs.
         const resultsOf = (entries: readonly Entry[]): string =>
           JSON.stringify(entries.filter((entry) => entry.type === "toolResult"));

@@ -11,7 +11,7 @@ import {
   type UserEntry,
 } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
-import type { Tool, ToolEffect, ToolResult } from "@parley/tools";
+import type { CallEffects, Tool, ToolEffect, ToolResult } from "@parley/tools";
 import {
   type Journal,
   type JournalStep,
@@ -104,6 +104,16 @@ export function tool(
   };
 }
 
+/** A tool whose run changes nothing: what it does is what its answer says. */
+export function keyed(name: string, run: (callId: string) => ToolResult): CountedTool {
+  return { ...tool(name, "sends", (_args, callId) => run(callId)), keyed: true };
+}
+
+/** The effect of a keyed call: one cell that must not stand yet. */
+export function cell(callId: string): CallEffects {
+  return { cells: [{ key: `did:${callId}`, value: "", expect: 0 }] };
+}
+
 export function said(text: string, isError = false): ToolResult {
   return { content: [{ type: "text", text }], isError };
 }
@@ -118,16 +128,25 @@ export interface CrashPoint {
   readonly durable: boolean;
 }
 
-/** A journal in memory: its steps outlive the crash, as the store's do. `arrivals[n]` comes while the nth answer is awaited. */
-export function journal(steps: JournalStep[], crash?: CrashPoint, arrivals: UserEntry[][] = []): Journal {
+/**
+ * A journal in memory: its steps and the effects of keyed calls (`done`) outlive the crash, as the store's do. `arrivals[n]` comes
+ * while the nth answer is awaited.
+ */
+export function journal(
+  steps: JournalStep[],
+  crash?: CrashPoint,
+  arrivals: UserEntry[][] = [],
+  done: CallEffects[] = [],
+): Journal {
   let writes = 0;
   return {
     steps: [...steps],
-    async checkpoint(more) {
+    async checkpoint(more, { effects = [] } = {}) {
       const dies = crash?.write === writes;
       writes += 1;
       if (dies && !crash.durable) throw new Crash();
       steps.push(...more);
+      done.push(...effects);
       if (dies) throw new Crash();
     },
     async absorb() {
@@ -174,6 +193,7 @@ export async function run(
     tools: [],
     scope,
     journal: journal([]),
+    somebodyWrote: async () => false,
     spill: async (callId) => `.parley/results/${callId}.txt`,
     clock: virtualClock(),
     log: silentLog,

@@ -2,7 +2,7 @@
 // person has answered. The approval is consumed in the same write that records the call's intent, so that one
 // approval starts one call (I7); the hash covers exactly what was shown and what runs.
 import type { Gate, GateDecision } from "@parley/agent";
-import { Fault, isFault, type ToolCall } from "@parley/protocol";
+import { isFault, type ToolCall } from "@parley/protocol";
 import {
   actionHash,
   describeAction,
@@ -19,12 +19,6 @@ import { heldText } from "../tools/emergency-stop.ts";
 import { namesIn } from "../turn-rows.ts";
 import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 
-export interface TurnGate {
-  readonly gate: Gate;
-  /** The time at which a turn that parks now stops waiting. */
-  parkedUntilMs(): number;
-}
-
 type GateServices = Pick<Services, "approvals" | "config" | "hold" | "toolHooks" | "clock">;
 
 const refuse = (reason: string): GateDecision => ({ kind: "refuse", reason });
@@ -39,20 +33,17 @@ export function turnGate(
   services: GateServices,
   scope: TurnScope,
   closePreview: () => Promise<string | null>,
-): TurnGate {
+): Gate {
   const { lease, prepared } = scope;
   const approval = approvalGate(services, scope, closePreview);
-  return {
-    async gate(call, tool) {
-      const refusal = prepared.refuses(tool.name);
-      if (refusal !== null) return refuse(refusal);
-      await lease.cover(prepared.timeoutMs);
-      const held = await services.hold.now();
-      if (held !== null) return refuse(heldText(held));
-      const hooked = await services.toolHooks.before(call, tool, toolScope(scope));
-      return hooked === null ? approval.gate(call, tool) : refuse(hooked);
-    },
-    parkedUntilMs: approval.parkedUntilMs,
+  return async (call, tool) => {
+    const refusal = prepared.refuses(tool.name);
+    if (refusal !== null) return refuse(refusal);
+    await lease.cover(prepared.timeoutMs);
+    const held = await services.hold.now();
+    if (held !== null) return refuse(heldText(held));
+    const hooked = await services.toolHooks.before(call, tool, toolScope(scope));
+    return hooked === null ? approval(call, tool) : refuse(hooked);
   };
 }
 
@@ -61,11 +52,10 @@ function approvalGate(
   { approvals, config, clock }: GateServices,
   scope: TurnScope,
   closePreview: () => Promise<string | null>,
-): TurnGate {
+): Gate {
   const { turn, lease, agent, place, speakers, signal, prepared } = scope;
   const session = scope.session.key;
   const timeoutMs = config.approvals.exec.timeoutMinutes * 60_000;
-  let untilMs = 0;
 
   async function gate(call: ToolCall, tool: Tool): Promise<GateDecision> {
     if (tool.action === undefined) return go;
@@ -172,17 +162,10 @@ function approvalGate(
         `Not run: it needs a person's approval, and ${kept.full} already. Say so, and do not ask again before some of them are decided.`,
       );
     }
-    untilMs = Math.max(untilMs, kept.approval.expiresAtMs);
-    return { kind: "park", tickets: [id] };
+    return { kind: "park", tickets: [id], untilMs: kept.approval.expiresAtMs };
   }
 
-  return {
-    gate,
-    parkedUntilMs() {
-      if (untilMs === 0) throw new Fault("invalid", "a turn is parked that waits for nothing");
-      return untilMs;
-    },
-  };
+  return gate;
 }
 
 /**

@@ -60,6 +60,7 @@ export function memoryFlush(
           workspace,
         },
         journal: forgotten,
+        somebodyWrote: async () => false,
         spill: async () => "",
         signal,
         clock,

@@ -69,6 +69,8 @@ export interface Commit {
 interface Checkpoint {
   readonly steps: readonly Step[];
   readonly deliveries?: readonly NewDelivery[];
+  /** Rows for other lanes, for example a sub-agent's first one. Like cells they need a step beside them. */
+  readonly rows?: readonly NewRow[];
   /** Consuming an approval and logging the tool's intent are one transaction. */
   readonly cells?: readonly CellWrite[];
 }
@@ -98,8 +100,8 @@ export interface Turns extends Lanes<Turn> {
    */
   absorb(lease: Lease, at: number, maxRows: number): Promise<readonly Row[]>;
   /**
-   * Appends steps at position `at` and queues deliveries in one transaction; returns the log's length. The
-   * attempt count goes back to 1.
+   * Appends steps at position `at`, queues deliveries, accepts rows and writes cells in one transaction;
+   * returns the log's length. The attempt count goes back to 1.
    */
   checkpoint(lease: Lease, at: number, what: Checkpoint): Promise<number>;
   /**

@@ -64,11 +64,11 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
         rowOf,
       );
     },
-    async checkpoint(lease, at, { steps, deliveries = [], cells = [] }) {
-      if (steps.length === 0 && cells.length > 0) {
+    async checkpoint(lease, at, { steps, deliveries = [], rows = [], cells = [] }) {
+      if (steps.length === 0 && (cells.length > 0 || rows.length > 0)) {
         throw new Fault(
           "invalid",
-          "a checkpoint that writes cells needs a step, or its repeat could not be told apart",
+          "a checkpoint that writes cells or rows needs a step, or its repeat could not be told apart",
         );
       }
       if (steps.some((step) => step.kind === "absorbed"))
@@ -79,6 +79,7 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
         at,
         steps,
         deliveries,
+        rows,
         cells: cellWrites(cells),
       });
     },

@@ -176,7 +176,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     unclean,
     bootHistory: () => tx.run(() => boots.list()),
     inbox: sqliteInbox(scope, lanes, accept),
-    turns: sqliteTurns(scope, { lanes, turns, sessions, cells, post, commit }),
+    turns: sqliteTurns(scope, { lanes, turns, sessions, cells, post, accept, commit }),
     outbox: sqliteOutbox(scope, conversations, deliveries, post),
     sessions: sqliteSessions(scope, sessions),
     cells: sqliteCells(scope, cells),

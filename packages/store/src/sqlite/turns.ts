@@ -5,6 +5,7 @@ import { Fault } from "@parley/protocol";
 import type { SessionKey } from "@parley/protocol";
 import { mostEntriesShown } from "../limits.ts";
 import type { Lease, Row, Turns, TurnView, Want } from "../store.ts";
+import type { AcceptRows } from "./accept.ts";
 import type { CellTable } from "./cells.ts";
 import { absorbedStep, isAlone, rowClaims } from "./claim.ts";
 import type { LaneRecord, Leased, LaneTable } from "./lanes.ts";
@@ -21,12 +22,13 @@ export interface TurnParts {
   readonly sessions: SessionTable;
   readonly cells: CellTable;
   readonly post: PostDeliveries;
+  readonly accept: AcceptRows;
   readonly commit: CommitTurn;
 }
 
 export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
   const { db, clock, tx } = scope;
-  const { lanes, turns, sessions, cells, post, commit } = parts;
+  const { lanes, turns, sessions, cells, post, accept, commit } = parts;
   const claims = rowClaims(scope);
   const insert = query(
     db,
@@ -159,10 +161,10 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
       tx.run(() => {
         const { turn } = heldTurn(lease);
         const length = turns.logLength(turn.id);
-        if (what.steps.length === 0 && (what.cells?.length ?? 0) > 0) {
+        if (what.steps.length === 0 && ((what.cells?.length ?? 0) > 0 || (what.rows?.length ?? 0) > 0)) {
           throw new Fault(
             "invalid",
-            "a checkpoint that writes cells needs a step, or its repeat could not be told apart",
+            "a checkpoint that writes cells or rows needs a step, or its repeat could not be told apart",
           );
         }
         if (what.steps.length > 0 && at + what.steps.length <= length) return length;
@@ -172,6 +174,7 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         what.steps.forEach((step, index) => turns.addStep(turn.id, at + index, step));
         post(what.deliveries ?? []);
         cells.write(what.cells ?? []);
+        accept(what.rows ?? []);
         setAttempt.run(1, turn.id);
         return at + what.steps.length;
       }),

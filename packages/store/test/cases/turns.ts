@@ -336,6 +336,40 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
+    title:
+      "a checkpoint hands rows to other lanes with its steps, once, and wakes a turn that waits for their ticket",
+    async run({ store }) {
+      await store.inbox.accept([row("1"), row("2", { lane: lane("b") })]);
+      const parked = await takeTurn(store);
+      await store.turns.park(parked, { tickets: ["t"], wake: "answer", untilMs: 1e15 });
+      const turn = await takeTurn(store);
+      const answer = row("3", { lane: lane("a"), as: { kind: "work", ticket: "t" } });
+      const what = { steps: [step("a")], rows: [row("4", { lane: lane("c") }), answer] };
+      expect(await store.turns.checkpoint(turn, 0, what)).toBe(1);
+      expect(await store.turns.checkpoint(turn, 0, what)).toBe(1);
+      const taken = [await takeTurn(store), await takeTurn(store)];
+      const woken = taken.find(({ id }) => id === parked.id);
+      expect(ids(woken?.rows ?? [])).toEqual(["1", "3"]);
+      expect(taken.filter(({ id }) => id !== parked.id).map(({ rows }) => ids(rows))).toEqual([["4"]]);
+      expect(await store.inbox.find({ limit: 9 })).toHaveLength(4);
+    },
+  },
+  {
+    title: "a checkpoint that loses its lease accepts no rows, and one without a step is refused rows",
+    async run({ store }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const rows = [row("2", { lane: lane("b") })];
+      await expect(store.turns.checkpoint(turn, 0, { steps: [], rows })).rejects.toMatchObject({
+        code: "invalid",
+      });
+      await store.turns.release(turn, drained);
+      await takeTurn(store);
+      await expect(store.turns.checkpoint(turn, 0, { steps: [step("a")], rows })).rejects.toMatchObject(lost);
+      expect(await store.inbox.find({ lane: lane("b"), limit: 5 })).toEqual([]);
+    },
+  },
+  {
     title: "a checkpoint of deliveries alone queues them, and its repeat queues nothing more",
     async run({ store }) {
       await store.inbox.accept([row("1")]);

@@ -354,16 +354,18 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
       case "checkpoint": {
         const steps = [{ kind: "model" as const, body: `"${c}"` }];
         const deliveries = c % 3 === 0 ? newDeliveries(move) : [];
+        const rows = c % 5 === 0 ? [row(`child-${c}`, { lane: pick(lanes, b) })] : [];
         const at = c % 4 === 0 ? Math.max(0, length - 1) : length;
         return same(
           verb,
-          () => store.turns.checkpoint(real, at, { steps, deliveries }),
+          () => store.turns.checkpoint(real, at, { steps, deliveries, rows }),
           () =>
             model.checkpoint(
               lease,
               at,
               steps.map(({ body }) => body),
               deliveries,
+              rows,
             ),
         );
       }

@@ -240,6 +240,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       at: number,
       bodies: readonly string[],
       deliveries: readonly NewDelivery[],
+      rows: readonly NewRow[],
     ): number {
       const { turn } = held(lease);
       if (bodies.length > 0 && at + bodies.length <= turn.log.length) return turn.log.length;
@@ -247,6 +248,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       turn.log.push(...bodies);
       turn.attempt = 1;
       post(deliveries);
+      accept(rows);
       return turn.log.length;
     },
     lived(lease: ModelLease): void {

@@ -119,7 +119,7 @@ return found`,
 );
 
 export const checkpointScript = script(
-  [...parts, deliveriesLua, cellsLua],
+  [...parts, acceptLua, deliveriesLua, cellsLua],
   String.raw`
 local lane, turn = turns.fenced(arg.lease)
 local length = turns.length(turn.id)
@@ -131,6 +131,7 @@ post(arg.deliveries)
 cells.write(arg.cells)
 turn.attempt = 1
 turns.put(turn)
+accept(arg.rows)
 return length + #arg.steps`,
 );
 
