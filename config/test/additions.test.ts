@@ -119,6 +119,40 @@ const made = catalogue.find(({ id }) => id === "moon")?.make?.({});
 if (made?.name !== "moon") missing.push("the catalogue");`,
   },
   {
+    what: "a port to the session or the chat, for a tool",
+    files: {
+      "packages/runner/src/tools/tide-port.ts": `// Tells the tide at the conversation.
+import type { SessionPorts } from "@parley/tools";
+import type { Services } from "../turn-scope.ts";
+
+export function tidePort({ clock }: Pick<Services, "clock">): SessionPorts["tide"] {
+  return { at: async ({ conversation }) => \`\${conversation} \${clock.now()}\` };
+}
+`,
+    },
+    lines: [
+      {
+        file: "packages/tools/src/context.ts",
+        before: "  readonly plans: Plans;",
+        add: "  readonly tide: { at(scope: ToolScope): Promise<string> };\n",
+      },
+      {
+        file: "packages/runner/src/tools/tool-ports.ts",
+        before: "import { plansPort",
+        add: 'import { tidePort } from "./tide-port.ts";\n',
+      },
+      {
+        file: "packages/runner/src/tools/tool-ports.ts",
+        before: "    plans: plansPort",
+        add: "    tide: tidePort(services),\n",
+      },
+    ],
+    proof: `import { toolPorts } from "./packages/runner/src/index.ts";
+${anything}
+const { tide } = toolPorts({ config: anything, models: anything, sessions: anything, clock: { now: () => 7 } });
+if ((await tide?.at({ conversation: "here" })) !== "here 7") missing.push("the ports");`,
+  },
+  {
     what: "a prompt section",
     files: {
       "packages/agent/src/prompt/sections/moon.ts": `// How to behave while the moon is full.

@@ -25,17 +25,14 @@ import type { Pools } from "@parley/queue";
 import {
   agentIn,
   createApprovals,
-  docsRoots,
   effectiveTools,
   emergencyStop,
-  isApproved,
   modelCatalog,
   promptHistory,
   quarantine,
   runSession,
-  sessionPlans,
-  sessionStatus,
   spendLimits,
+  toolPorts,
   usageLog,
   type Approvals,
   type EmergencyStop,
@@ -44,6 +41,7 @@ import {
   type Quarantine,
   type RunningTurns,
   type SpendLimits,
+  type ToolPortNeeds,
   type TurnPreparer,
   type UsageLog,
 } from "@parley/runner";
@@ -124,20 +122,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     clock,
     log,
   });
-  const tools = effectiveTools({
-    config,
-    grants: approvals.book.grants,
-    approved: isApproved(approvals.book),
-    watched: parts.toolHooks.watched,
-    hands: parts.hands,
-    more: parts.tools,
-    readRoots: [...parts.skills.readRoots(), ...docsRoots(parts.house)],
-    status: sessionStatus({ sessions, models: catalog, agentOf: agentIn(config) }),
-    plans: sessionPlans(sessions),
-    clock,
-    ids,
-  });
-  const commandsOfTools = parts.hands?.exec?.commands;
+  const commandsOfTools = parts.machinePorts?.exec?.commands;
   const hold = emergencyStop({
     ...store,
     stopTurn: running.stop,
@@ -155,27 +140,42 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     answers: dropAnswers(inbox, outbox),
   };
 
-  // Preparing turns, and the commands that people give them.
-  const ofPrompts = {
+  const suspects = quarantine(store, kept.quarantine, { bootId, bootAtMs }, clock, log);
+  const services: ToolPortNeeds = {
+    ...store,
     config,
-    models: parts.models,
-    cooldowns: kept.cooldowns,
-    tools,
-    speakers: speakersAt(access.owners),
-    owners,
     channel,
     rules,
+    speakers: speakersAt(access.owners),
+    owners,
+    models: parts.models,
+    cooldowns: kept.cooldowns,
+    moreTools: parts.tools,
+    toolHooks: parts.toolHooks,
+    skills: parts.skills,
+    origins: parts.machinePorts?.origins,
     hooks: parts.hooks,
     house: parts.house,
-    skills: parts.skills,
-    origins: parts.hands?.origins,
     prompts,
     stableMoves: kept.stableMoves,
+    approvals,
+    hold,
+    quarantine: suspects,
+    running,
+    ledger,
+    readMedia: parts.readMedia,
+    mediaFolder: parts.mediaFolder,
+    redaction: parts.redaction,
+    showProgress: parts.showProgress,
+    bootAtMs,
     clock,
     ids,
     log,
   };
-  const turnPreparer = parts.preparer(ofPrompts);
+  const tools = effectiveTools(services, parts.machinePorts, toolPorts(services));
+
+  // Preparing turns, and the commands that people give them.
+  const turnPreparer = parts.preparer({ ...services, tools });
   const commands = boundCommands(
     {
       config,
@@ -223,27 +223,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   });
 
   // Lanes: from leased rows to a commit.
-  const suspects = quarantine(store, kept.quarantine, { bootId, bootAtMs }, clock, log);
-  const lane = runSession(
-    {
-      ...ofPrompts,
-      ...store,
-      moreTools: parts.tools,
-      toolHooks: parts.toolHooks,
-      prepareTurn: turnPreparer.forTurn,
-      approvals,
-      hold,
-      quarantine: suspects,
-      running,
-      ledger,
-      readMedia: parts.readMedia,
-      mediaFolder: parts.mediaFolder,
-      redaction: parts.redaction,
-      showProgress: parts.showProgress,
-      bootAtMs,
-    },
-    commands.inLane,
-  );
+  const lane = runSession({ ...services, tools, prepareTurn: turnPreparer.forTurn }, commands.inLane);
 
   // Delivery: from the outbox to the platforms.
   const pacerFor = accountRateLimits({ config, kept: kept.pacers, clock });

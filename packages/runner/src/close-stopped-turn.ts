@@ -3,16 +3,9 @@
 // preview is removed.
 import { runLoop, type LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
-import {
-  accountKey,
-  Fault,
-  parseConversationKey,
-  parseSessionKey,
-  type SessionKey,
-  formatContent,
-} from "@parley/protocol";
+import { accountKey, Fault, parseConversationKey, formatContent } from "@parley/protocol";
 import { isCommandTurn, openingRows, showsWaiting } from "./turn-rows.ts";
-import type { Services, TurnWork } from "./turn-scope.ts";
+import { toolScope, type Services, type TurnWork } from "./turn-scope.ts";
 import { turnJournal } from "./turn-journal.ts";
 import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
 import { toldAlone, turnMessages } from "./user-messages.ts";
@@ -58,12 +51,7 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
       {
         model: noModel,
         tools: services.moreTools,
-        scope: {
-          session: turn.lane as SessionKey,
-          agent: parseSessionKey(turn.lane).agent,
-          turn: turn.id,
-          workspace: "",
-        },
+        scope: toolScope(turn, { workspace: "", env: {} }),
         journal,
         somebodyWrote: async () => false,
         spill: async () => "",

@@ -36,7 +36,7 @@ export {
 } from "./prepare-turn.ts";
 export { bootstrapHooks } from "./prompt/bootstrap-hooks.ts";
 export { fileOrigins, type FileOrigins } from "./file-origins.ts";
-export { docsRoots, type InstallationFacts } from "./prompt/prompt-facts.ts";
+export type { InstallationFacts } from "./prompt/prompt-facts.ts";
 export { promptHistory, turnsKept, type PromptHistory, type PromptRecord } from "./prompt/prompt-history.ts";
 export {
   settleTrial,
@@ -70,12 +70,12 @@ export { interrupted } from "./stopped-answer.ts";
 export { noProgress, type ShowProgress } from "./streaming/progress.ts";
 export { keepTyping } from "./streaming/typing.ts";
 export { allCommandRecords, commandRecords } from "./tools/command-store.ts";
-export { effectiveTools, type ToolPorts } from "./tools/effective-tools.ts";
+export { effectiveTools, type MachinePorts } from "./tools/effective-tools.ts";
 export { emergencyStop, type EmergencyStop } from "./tools/emergency-stop.ts";
 export { agentSettings, type Restarting } from "./tools/gateway-settings.ts";
-export { sessionPlans, sessionStatus } from "./tools/session-tools.ts";
 export { toolHooks, type ToolHooks } from "./tools/tool-hooks.ts";
 export { listedTools, type ListedTool } from "./tools/tool-listing.ts";
+export { toolPorts, type ToolPortNeeds } from "./tools/tool-ports.ts";
 export { showsWaiting } from "./turn-rows.ts";
 export type { PreparedTurn } from "./turn-scope.ts";
 export { resetIn, spendLimits, type SpendLimits, type SpendState } from "./usage/spend-limits.ts";

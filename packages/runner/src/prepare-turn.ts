@@ -19,7 +19,7 @@ import { startupNotes } from "./memory/startup-memory.ts";
 import { toolsHash } from "./prompt/prompt-history.ts";
 import { skillTurn } from "./skills/skill-call.ts";
 import { unsupportedThinking } from "./models/thinking.ts";
-import type { ToolsHere } from "./tools/effective-tools.ts";
+import type { ToolsHere } from "./tools/tools-here.ts";
 import type { PrepareTurn, Services } from "./turn-scope.ts";
 
 /** An operator may ask for a session's prompt without an address. */

@@ -148,7 +148,7 @@ async function talk(
       {
         model: askedModel(services, turn, prepared, journal),
         tools: prepared.tools,
-        scope: toolScope(scope),
+        scope: toolScope(turn, prepared),
         journal,
         ledger: spending,
         context,

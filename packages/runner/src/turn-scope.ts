@@ -20,7 +20,7 @@ import {
   type ThinkingLevel,
 } from "@parley/protocol";
 import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
-import type { Cells, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
+import type { Cells, Inbox, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
 import type { ExecPolicy, Tool, ToolScope } from "@parley/tools";
 import type { Approvals } from "./approvals/approvals.ts";
 import type { ContextSettings } from "./context-settings.ts";
@@ -36,7 +36,7 @@ import type { QueueSettings } from "./queue-settings.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { SkillRegistry } from "./skills/skill-registry.ts";
 import type { ShowProgress } from "./streaming/progress.ts";
-import type { EffectiveTools } from "./tools/effective-tools.ts";
+import type { EffectiveTools } from "./tools/tools-here.ts";
 import type { EmergencyStop } from "./tools/emergency-stop.ts";
 import type { ToolHooks } from "./tools/tool-hooks.ts";
 import { isAddressed, isAsked, openingRows, placeOf, speakersOf } from "./turn-rows.ts";
@@ -51,6 +51,7 @@ export interface Services {
   readonly turns: Turns;
   readonly sessions: Sessions;
   readonly cells: Cells;
+  readonly inbox: Inbox;
   readonly outbox: Outbox;
   /** Finds a channel by `<channel>:<account>`; null for accounts that this process does not have. */
   readonly channel: (account: string) => Channel | null;
@@ -210,14 +211,14 @@ export async function openTurn(
   };
 }
 
-/** The part of the turn that its tools see. */
-export function toolScope({
-  turn,
-  agent,
-  prepared,
-}: Pick<TurnScope, "turn" | "agent" | "prepared">): Omit<ToolScope, "callId" | "signal"> {
-  const { workspace, env } = prepared;
-  return { session: turn.lane as SessionKey, agent, turn: turn.id, workspace, env };
+/** What each call of the turn is told of it, beside its own id and signal. */
+export function toolScope(
+  { lane, id, rows, conversation, authority }: Turn,
+  { workspace, env }: Pick<ToolScope, "workspace" | "env">,
+): Omit<ToolScope, "callId" | "signal"> {
+  const { agent } = parseSessionKey(lane);
+  const session = lane as SessionKey;
+  return { session, agent, turn: id, conversation, by: speakersOf(rows), authority, workspace, env };
 }
 
 /** True when somebody waits for the turn's answer, so that an empty one is told. */

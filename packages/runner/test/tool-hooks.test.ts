@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@parley/config";
-import type { Log, SessionKey } from "@parley/protocol";
+import type { ConversationKey, Log, SessionKey } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { defineTool, textResult } from "@parley/tools";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -27,7 +27,16 @@ const log: Log = {
   child: () => log,
 };
 const args = { command: "ls" };
-const scope = { session: "agent:main:main" as SessionKey, agent: "main", turn: "t1", workspace: "/w" };
+const scope = {
+  session: "agent:main:main" as SessionKey,
+  agent: "main",
+  turn: "t1",
+  conversation: "telegram:default:dm:42" as ConversationKey,
+  by: { owner: true, senders: ["telegram:42"] },
+  authority: "owner",
+  workspace: "/w",
+  env: {},
+};
 const ran: unknown[] = [];
 const tool = defineTool({
   name: "exec",

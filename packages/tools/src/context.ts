@@ -1,6 +1,6 @@
 // Defines what tool factories receive: stable facts of the agent and its place, and small ports to the rest
 // of Parley. Nothing here may change a schema or description from turn to turn (I12): what varies more often
-// reaches a tool by its scope or through a port.
+// reaches a tool by the scope of each call, which the tool hands to its ports.
 import type { Clock, JsonObject, Json } from "@parley/protocol";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
@@ -11,13 +11,11 @@ import type { WorkspaceFiles } from "./files/workspace-files.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { Tool, ToolScope } from "./tool.ts";
 
-export interface ToolContext {
+export interface ToolContext extends MachinePorts, SessionPorts {
   /** True when all who may speak in this turn are owners. */
   readonly owner: boolean;
   /** Everybody whose messages the turn follows: `telegram:42`. */
   readonly speakers?: readonly string[];
-  /** Stores who wrote the files that enter prompts. Absent: nothing is stored. */
-  readonly origins?: Origins;
   /** Paths below the workspace that enter prompts because the config says so. */
   readonly promptPaths?: readonly string[];
   /** True when the model sees pictures. */
@@ -33,10 +31,20 @@ export interface ToolContext {
   readonly resultBytes?: number;
   /** Absent: the agent has no commands here. */
   readonly exec?: ExecPorts;
+}
+
+/** Ports to this machine that a tool gets as they are; made once for the process. */
+export interface MachinePorts {
+  /** Stores who wrote the files that enter prompts. Absent: nothing is stored. */
+  readonly origins?: Origins;
   readonly pictures?: Pictures;
-  readonly status?: SessionStatus;
-  readonly plans?: Plans;
   readonly settings?: Settings;
+}
+
+/** Ports to the session and the chat, made once for a config: the scope of each call says which session. */
+export interface SessionPorts {
+  readonly status: SessionStatus;
+  readonly plans: Plans;
 }
 
 export interface ExecPorts {
@@ -44,8 +52,6 @@ export interface ExecPorts {
   readonly policy: ExecPolicy;
   /** The gateway's own environment, of which only harmless names reach a command. */
   readonly host: CommandEnv;
-  /** The variables that this turn's skills need. */
-  readonly turnEnv?: (scope: ToolScope) => CommandEnv;
   /**
    * Checks one last time, right before the start: true when a person approved exactly this action for this
    * call. Absent: nobody can approve, so only what the policy lets run without asking runs.

@@ -1,6 +1,6 @@
 // Defines a tool. A tool takes its ports as arguments of its factory; the loop validates arguments before
 // `run`.
-import type { ImageContent, JsonObject, SessionKey, TextContent } from "@parley/protocol";
+import type { ConversationKey, ImageContent, JsonObject, SessionKey, TextContent } from "@parley/protocol";
 import type { CellWrite, NewDelivery, NewRow } from "@parley/store";
 import type { ExecAction } from "./exec/exec-action.ts";
 
@@ -30,17 +30,30 @@ export interface ToolResult {
   readonly waitsFor?: { readonly ticket: string; readonly untilMs: number };
 }
 
+/** What a call is told of its turn. Ports to the session or the chat get it with each call. */
 export interface ToolScope {
   readonly session: SessionKey;
   readonly agent: string;
   readonly turn: string;
+  /** With `turn`, the key of what the call may do only once (I7). */
   readonly callId: string;
+  /** Where the turn answers to: a tool that posts to the outbox addresses this unless told otherwise. */
+  readonly conversation: ConversationKey;
+  /** The people whose words the turn follows; what a call does is done in their name. */
+  readonly by: {
+    /** True when all of them are owners. */
+    readonly owner: boolean;
+    /** `<channel>:<id>`. */
+    readonly senders: readonly string[];
+  };
+  /** What those people may have done for them. A row that a call writes for the turn inherits it. */
+  readonly authority: string;
   readonly workspace: string;
   /**
    * What the turn's skills add to the environment of its processes: the operator's values, for this turn
    * only.
    */
-  readonly env?: { readonly [name: string]: string };
+  readonly env: { readonly [name: string]: string };
   /** Aborts at stop, deadline, lost lease; a tool then ends within a second and takes its processes along. */
   readonly signal: AbortSignal;
 }

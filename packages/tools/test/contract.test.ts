@@ -30,11 +30,6 @@ import { toolContract } from "./contract.ts";
 import { hostPath, made, stage } from "./stage.ts";
 
 const ports: Partial<ToolContext> = {
-  status: {
-    lines: async () => [{ name: "Model", value: "openai/gpt-5" }],
-    setModel: async (_scope, model) => model ?? "the agent's own",
-  },
-  plans: { save: async () => undefined },
   settings: {
     read: async () => ({ value: {}, shown: {}, hash: "h" }),
     schema: async () => ({ type: "object" }),
@@ -107,7 +102,5 @@ test("a tool that cannot be here says why", async () => {
   const own = await stage();
   const { unavailable } = makeTools({ ...own.context, owner: false });
   expect(unavailable).toContainEqual({ tool: "gateway", reason: expect.stringContaining("only owners") });
-  expect(unavailable).toContainEqual({ tool: "session_status", reason: expect.any(String) });
-  expect(unavailable).toContainEqual({ tool: "update_plan", reason: expect.any(String) });
   await own.close();
 });

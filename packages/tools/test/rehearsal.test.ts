@@ -3,8 +3,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { systemClock, type SessionKey } from "@parley/protocol";
+import { systemClock } from "@parley/protocol";
 import { rehearsalTools, type Tool, type ToolScope } from "../src/index.ts";
+import { scopeOf } from "./stage.ts";
 
 let workspace: string;
 beforeAll(async () => {
@@ -15,14 +16,7 @@ afterAll(() => rm(workspace, { recursive: true, force: true }));
 const tools = rehearsalTools(systemClock(), process.env["PATH"] ?? "");
 const tool = (name: string): Tool =>
   tools.find((each) => each.name === name) ?? expect.unreachable(`no tool ${name}`);
-const scope = (signal = new AbortController().signal): ToolScope => ({
-  session: "agent:main:main" as SessionKey,
-  agent: "main",
-  turn: "t1",
-  callId: "c1",
-  workspace,
-  signal,
-});
+const scope = (signal?: AbortSignal): ToolScope => scopeOf(workspace, signal);
 
 async function call(name: string, args: { [key: string]: string | number }, signal?: AbortSignal) {
   const parsed = tool(name).parse(args);

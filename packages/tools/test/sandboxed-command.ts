@@ -2,7 +2,7 @@
 import { silentLog, systemClock, systemIds } from "@parley/protocol";
 import { openCommands, rooted, workspaceFiles } from "../src/index.ts";
 import { exec } from "../src/tools/exec.ts";
-import { full, hostPath, inMap, said, writingSandbox } from "./stage.ts";
+import { full, hostPath, inMap, said, sessionPorts, writingSandbox } from "./stage.ts";
 
 const [workspace = "", command = ""] = process.argv.slice(2);
 const clock = systemClock();
@@ -12,6 +12,7 @@ const commands = await openCommands(
   (root) => rooted({ root }),
 );
 const tool = exec({
+  ...sessionPorts,
   owner: true,
   vision: false,
   timeZone: "UTC",

@@ -7,6 +7,7 @@ import {
   systemClock,
   systemIds,
   type Clock,
+  type ConversationKey,
   type JsonObject,
   type SessionKey,
 } from "@parley/protocol";
@@ -22,6 +23,7 @@ import {
   type ExecPolicy,
   type ExecPorts,
   type Sandbox,
+  type SessionPorts,
   type Tool,
   type ToolContext,
   type ToolResult,
@@ -51,6 +53,15 @@ export interface StageOptions {
   readonly clock?: Clock;
 }
 
+/** Ports to a session that never changes. */
+export const sessionPorts: SessionPorts = {
+  status: {
+    lines: async () => [{ name: "Model", value: "openai/gpt-5" }],
+    setModel: async (_scope, model) => model ?? "the agent's own",
+  },
+  plans: { save: async () => undefined },
+};
+
 export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [], owner: true };
 
 export async function stage(options: StageOptions = {}): Promise<Stage> {
@@ -77,6 +88,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     readOnly: sandbox.readOnly,
   });
   const context: ToolContext = {
+    ...sessionPorts,
     owner: true,
     vision: true,
     timeZone: "Europe/Berlin",
@@ -140,7 +152,20 @@ export function inMap(records: Map<string, CommandRecord>): CommandRecords {
 }
 
 export function scopeOf(workspace: string, signal = new AbortController().signal): ToolScope {
-  return { session, agent: "main", turn: "t1", callId: "c1", workspace, signal };
+  const conversation = "telegram:default:dm:42" as ConversationKey;
+  const by = { owner: true, senders: ["telegram:42"] };
+  return {
+    session,
+    agent: "main",
+    turn: "t1",
+    callId: "c1",
+    conversation,
+    by,
+    authority: "owner",
+    workspace,
+    env: {},
+    signal,
+  };
 }
 
 export function made(tool: Tool | Unavailable): Tool {

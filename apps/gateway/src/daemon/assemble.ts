@@ -29,7 +29,7 @@ import { gatewayState, type GatewayState } from "../gateway-state.ts";
 import { restarting } from "./restart-check.ts";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";
-import { wireToolPorts, type WiredToolPorts } from "../wiring/machine-ports.ts";
+import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
 import { wireWorkNotifier } from "../wiring/store.ts";
 import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
@@ -59,7 +59,7 @@ export interface Parts {
   readonly wired: Wired;
   readonly workNotifier: WorkNotifier;
   readonly control: ControlPlane;
-  readonly toolPorts: WiredToolPorts;
+  readonly machinePorts: WiredMachinePorts;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
   readonly state: GatewayState;
@@ -142,7 +142,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
           }),
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
-  const toolPorts = await wireToolPorts(
+  const machinePorts = await wireMachinePorts(
     { ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded },
     store,
   );
@@ -151,8 +151,8 @@ export async function assemble(options: Assembly): Promise<Parts> {
     onReady: workNotifier.onReady,
     channels: nodes?.channels ?? wired.channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
-    hands: toolPorts,
-    chatRestart: toolPorts.chatRestart,
+    machinePorts,
+    chatRestart: machinePorts.chatRestart,
     moved,
     places,
     configPath: options.path,
@@ -226,7 +226,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     wired,
     workNotifier,
     control,
-    toolPorts,
+    machinePorts,
     ...restart,
     state,
     setMenu,

@@ -14,7 +14,7 @@ import type {
   ShowProgress,
   SkillRegistry,
   ToolHooks,
-  ToolPorts,
+  MachinePorts,
   TurnPreparer,
 } from "@parley/runner";
 import type { Store } from "@parley/store";
@@ -35,7 +35,7 @@ export interface MessagePathParts {
   /** Tools outside the catalogue. */
   readonly tools: readonly Tool[];
   /** The ports of the catalogue's tools; absent: the agent has only the other tools. */
-  readonly hands?: ToolPorts;
+  readonly machinePorts?: MachinePorts;
   readonly hooks: readonly BootstrapHook[];
   readonly toolHooks: ToolHooks;
   readonly daemon: DaemonForChats;

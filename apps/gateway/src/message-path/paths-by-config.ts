@@ -84,7 +84,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     // The config may hold another key now, so failed models get another try.
     kept.cooldowns.mended();
     await prepareWorkspaces(config.agents.list, log);
-    const skills = wireSkills(config, places.home, env, ports.hands?.origins);
+    const skills = wireSkills(config, places.home, env, ports.machinePorts?.origins);
     const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     const toolNames = tools.map(({ name }) => name);

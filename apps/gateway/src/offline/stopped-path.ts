@@ -11,7 +11,7 @@ import type { Models } from "@parley/models";
 import { installationFacts } from "../installation.ts";
 import { messagePath, type MessagePath } from "../message-path.ts";
 import { processMemory } from "../message-path/process-memory.ts";
-import { idleToolPorts } from "../wiring/machine-ports.ts";
+import { idleMachinePorts } from "../wiring/machine-ports.ts";
 import { unopenedChannels, wireSkills, wireTools } from "../wiring/wiring.ts";
 
 export interface StoppedPathOptions {
@@ -31,7 +31,10 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
   const { config, configPath, places, env, models, store, bootId, clock, ids, log } = options;
   const moved = migratedChats(store.cells);
   await moved.load();
-  const hands = idleToolPorts({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
+  const machinePorts = idleMachinePorts(
+    { home: places.home, mediaPath: places.home, env, clock, ids, log },
+    store,
+  );
   return messagePath({
     config,
     store,
@@ -40,7 +43,7 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     moved,
     models,
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
-    hands,
+    machinePorts,
     hooks: bootstrapHooks(config, configPath, clock),
     toolHooks: toolHooks({ config, configPath, clock, log }),
     daemon: { report: notRunning, restart: notRunning },
@@ -49,7 +52,7 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     mediaFolder: { keep: notRunning },
     redaction: noRedaction,
     house: await installationFacts(config, places.home, env["SHELL"], ids),
-    skills: wireSkills(config, places.home, env, hands.origins),
+    skills: wireSkills(config, places.home, env, machinePorts.origins),
     preparer: turnPreparer,
     refusals: noRefusals,
     kept: processMemory(clock),

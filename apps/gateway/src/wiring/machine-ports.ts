@@ -16,10 +16,10 @@ import {
   agentSettings,
   fileOrigins,
   type FileOrigins,
-  type ToolPorts,
+  type MachinePorts,
 } from "@parley/runner";
 
-export interface ToolPortsWiring {
+export interface MachinePortsWiring {
   readonly config: Pick<Config, "store">;
   readonly home: string;
   /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
@@ -37,8 +37,8 @@ export interface ToolPortsWiring {
   readonly restarting?: Restarting;
 }
 
-export interface WiredToolPorts extends ToolPorts {
-  readonly exec: NonNullable<ToolPorts["exec"]>;
+export interface WiredMachinePorts extends MachinePorts {
+  readonly exec: NonNullable<MachinePorts["exec"]>;
   readonly chatRestart: ChatRestart;
   /** Ends all commands of this process; the next start tells their sessions. */
   end(): Promise<void>;
@@ -48,10 +48,10 @@ export interface WiredToolPorts extends ToolPorts {
  * Ends the commands that the previous process left running, and tells the chats that asked for a restart.
  * Call it only while the node's lock is taken.
  */
-export async function wireToolPorts(
-  wiring: ToolPortsWiring,
+export async function wireMachinePorts(
+  wiring: MachinePortsWiring,
   { cells, inbox, outbox }: Pick<Store, "cells" | "inbox" | "outbox">,
-): Promise<WiredToolPorts> {
+): Promise<WiredMachinePorts> {
   const { config, home, place, bus, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today. Nodes may share a home, so
   // commands of another node must go on.
@@ -72,7 +72,7 @@ export async function wireToolPorts(
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
   await restartOfChat.restarted();
   return {
-    ...handsOf(wiring, commands, origins),
+    ...basicPorts(wiring, commands, origins),
     settings,
     chatRestart: restartOfChat,
     async end() {
@@ -83,10 +83,10 @@ export async function wireToolPorts(
 }
 
 /** Builds ports for looking without a daemon: they start nothing. */
-export function idleToolPorts(
-  wiring: Pick<ToolPortsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
+export function idleMachinePorts(
+  wiring: Pick<MachinePortsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
   { cells }: Pick<Store, "cells">,
-): ToolPorts {
+): MachinePorts {
   const refuse = async (): Promise<never> => {
     throw new Error("commands run and the config is changed in the daemon only");
   };
@@ -100,16 +100,16 @@ export function idleToolPorts(
   };
   const origins = fileOrigins({ ...wiring, cells, node: "none" });
   return {
-    ...handsOf(wiring, commands, origins),
+    ...basicPorts(wiring, commands, origins),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }
 
-function handsOf(
-  { home, mediaPath, env }: Pick<ToolPortsWiring, "home" | "mediaPath" | "env">,
+function basicPorts(
+  { home, mediaPath, env }: Pick<MachinePortsWiring, "home" | "mediaPath" | "env">,
   commands: Commands,
   origins: FileOrigins,
-): ToolPorts & Pick<WiredToolPorts, "exec"> {
+): MachinePorts & Pick<WiredMachinePorts, "exec"> {
   const host = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

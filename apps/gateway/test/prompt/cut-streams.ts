@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { runLoop, type JournalStep, type LoopEnd } from "@parley/agent";
 import { modelsFrom, type ModelApi } from "@parley/models";
-import { formatSessionKey, silentLog, systemClock } from "@parley/protocol";
+import { formatSessionKey, silentLog, systemClock, type ConversationKey } from "@parley/protocol";
 import { modelStep, streamBytes, type ModelWire } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
 import { expect } from "vitest";
@@ -129,6 +129,9 @@ export async function cutThroughLoop(
       session: formatSessionKey({ agent: "main", kind: "main" }),
       agent: "main",
       turn: "t",
+      conversation: "telegram:default:dm:42" as ConversationKey,
+      by: { owner: true, senders: ["telegram:42"] },
+      authority: "owner",
       workspace: "/w",
       env: {},
     };

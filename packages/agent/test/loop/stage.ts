@@ -4,6 +4,7 @@ import type { Model, ModelEvent, ModelRequest } from "@parley/models";
 import {
   type AssistantContent,
   type Clock,
+  type ConversationKey,
   type JsonObject,
   noUsage,
   formatSessionKey,
@@ -166,7 +167,11 @@ const scope: LoopDeps["scope"] = {
   session: formatSessionKey({ agent: "main", kind: "main" }),
   agent: "main",
   turn: "t1",
+  conversation: "telegram:default:dm:42" as ConversationKey,
+  by: { owner: true, senders: ["telegram:42"] },
+  authority: "owner",
   workspace: "workspace",
+  env: {},
 };
 
 export interface Ran {

@@ -34,7 +34,7 @@ export function turnGate(
   scope: TurnScope,
   closePreview: () => Promise<string | null>,
 ): Gate {
-  const { lease, prepared } = scope;
+  const { turn, lease, prepared } = scope;
   const approval = approvalGate(services, scope, closePreview);
   return async (call, tool) => {
     const refusal = prepared.refuses(tool.name);
@@ -42,7 +42,7 @@ export function turnGate(
     await lease.cover(prepared.timeoutMs);
     const held = await services.hold.now();
     if (held !== null) return refuse(heldText(held));
-    const hooked = await services.toolHooks.before(call, tool, toolScope(scope));
+    const hooked = await services.toolHooks.before(call, tool, toolScope(turn, prepared));
     return hooked === null ? approval(call, tool) : refuse(hooked);
   };
 }
@@ -63,7 +63,7 @@ function approvalGate(
     if (!parsed.ok) return go; // The tool itself reports bad arguments.
     let action: ExecAction;
     try {
-      action = await tool.action(parsed.args, { ...toolScope(scope), callId: call.id, signal });
+      action = await tool.action(parsed.args, { ...toolScope(turn, prepared), callId: call.id, signal });
     } catch (error) {
       if (isFault(error)) return refuse(`Not run: ${error.message}`);
       throw error;

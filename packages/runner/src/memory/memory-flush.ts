@@ -4,14 +4,14 @@
 // that a crash never repeats one.
 import { flushRequest, flushSystem, runLoop, type Journal } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { noUsage, type Entry, type SessionKey, type Usage, localDay } from "@parley/protocol";
+import { noUsage, type Entry, type Usage, localDay } from "@parley/protocol";
 import { isWritable, memoryNote } from "./memory-note.ts";
-import type { Services, TurnScope } from "../turn-scope.ts";
+import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 
 const field = "memoryFlush";
 const mostSteps = 4;
 
-type FlushScope = Pick<TurnScope, "turn" | "lease" | "session" | "agent" | "prepared" | "log">;
+type FlushScope = Pick<TurnScope, "turn" | "lease" | "session" | "prepared" | "log">;
 
 /**
  * Implements the context window's port. `cycle` is the seq through which the current summary goes, 0 before
@@ -19,7 +19,7 @@ type FlushScope = Pick<TurnScope, "turn" | "lease" | "session" | "agent" | "prep
  */
 export function memoryFlush(
   { sessions, clock }: Pick<Services, "sessions" | "clock">,
-  { turn, lease, session, agent, prepared, log }: FlushScope,
+  { turn, lease, session, prepared, log }: FlushScope,
   model: Model,
 ): (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage> {
   const { workspace, notesPlace: notes } = prepared;
@@ -53,12 +53,7 @@ export function memoryFlush(
       {
         model,
         tools: [tool],
-        scope: {
-          session: session.key as SessionKey,
-          agent,
-          turn: turn.id,
-          workspace,
-        },
+        scope: toolScope(turn, { workspace, env: {} }),
         journal: forgotten,
         somebodyWrote: async () => false,
         spill: async () => "",

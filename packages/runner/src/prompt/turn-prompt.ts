@@ -23,7 +23,7 @@ import type { Wanted } from "../models/directives.ts";
 import { repoRoots } from "./repo-root.ts";
 import type { SkillsHere } from "../skills/skill-registry.ts";
 import { reasoningOf, thinkingOf } from "../models/thinking.ts";
-import type { ToolsHere } from "../tools/effective-tools.ts";
+import type { ToolsHere } from "../tools/tools-here.ts";
 import type { Services } from "../turn-scope.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts } from "./prompt-facts.ts";
 

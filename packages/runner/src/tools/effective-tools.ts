@@ -4,8 +4,7 @@
 import { join, relative, sep } from "node:path";
 import type { SandboxFacts } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
-import type { Model } from "@parley/models";
-import { Fault, isFault, parseSessionKey, type Clock, type Ids, type SessionKey } from "@parley/protocol";
+import { Fault, isFault, parseSessionKey, type SessionKey } from "@parley/protocol";
 import {
   applyPolicy,
   catalogue,
@@ -17,101 +16,64 @@ import {
   promptFolders,
   promptNames,
   workspaceFiles,
-  type ExecGrant,
   type ExecPolicy,
   type ExecPorts,
+  type MachinePorts as HandedOnPorts,
   type MadeTools,
-  type PolicyDecision,
   type Sandbox,
+  type SessionPorts,
   type Tool,
-  type ToolContext,
   type ToolRules,
   type WorkspaceFiles,
   type WorkspaceFilesOptions,
 } from "@parley/tools";
+import { senderRules } from "@parley/access";
+import { isApproved } from "../approvals/approval-gate.ts";
 import type { FileOrigins } from "../file-origins.ts";
-import { senderRules, type Speakers } from "@parley/access";
+import { docsRoots } from "../prompt/prompt-facts.ts";
+import type { Services } from "../turn-scope.ts";
+import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 
-interface ToolsRequest {
-  readonly agent: AgentConfig;
-  readonly session: SessionKey;
-  /** The place's rules, outermost first. */
-  readonly places: readonly ToolRules[];
-  readonly by: Speakers;
-  readonly model: Pick<Model, "id" | "vision">;
-}
-
-export interface ToolsHere {
-  /**
-   * The tools that the model sees. In a shared session they are the same whoever asks, because every change
-   * would cost the provider's cache (I12).
-   */
-  readonly tools: readonly Tool[];
-  /** Those of `tools` that the people who ask may not use, with the reason; a call of one is refused. */
-  readonly refused: ReadonlyMap<string, string>;
-  /** Explains why existing tools may not be used, and why none is left. */
-  readonly decision: PolicyDecision;
-  /** Tools that this machine cannot provide at all. */
-  readonly unavailable: readonly { readonly tool: string; readonly reason: string }[];
-  /** The files that the tools work on: the agent's workspace, or its sandbox's folder. */
-  readonly files: WorkspaceFiles;
-  readonly sandbox: SandboxFacts | undefined;
-  /** Which commands may run. */
-  readonly execPolicy: ExecPolicy;
-}
-
-export interface EffectiveTools {
-  at(request: ToolsRequest): Promise<ToolsHere>;
-}
-
-/** The ports that the catalogue's tools use on this machine. */
-export interface ToolPorts {
+/** The ports that the catalogue's tools use on this machine, and where it lies. */
+export interface MachinePorts extends HandedOnPorts {
   /** The state folder, which tools may not enter. */
   readonly home: string;
   readonly userHome: string;
-  /** The authors of what enters prompts; absent where nobody records them. */
   readonly origins?: FileOrigins;
   /** Absent where no commands can run. */
   readonly exec?: Pick<ExecPorts, "commands" | "host">;
-  readonly pictures?: ToolContext["pictures"];
-  readonly settings?: ToolContext["settings"];
 }
 
-export interface EffectiveToolsOptions {
-  readonly config: Config;
-  /** Absent: there are no tools but `more`. */
-  readonly hands: ToolPorts | undefined;
-  /** Tools beside the catalogue's, for the rehearsal. */
-  readonly more: readonly Tool[];
-  /** Folders of skills. */
-  readonly readRoots: readonly string[];
-  /** Returns the commands that people allowed an agent permanently. */
-  readonly grants?: (agent: string) => Promise<readonly ExecGrant[]>;
-  readonly approved?: ExecPorts["approved"];
-  /** Wraps every tool that is handed out. */
-  readonly watched?: (tool: Tool) => Tool;
-  readonly status: ToolContext["status"];
-  readonly plans: ToolContext["plans"];
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
+type EffectiveToolsNeeds = Pick<
+  Services,
+  "config" | "approvals" | "toolHooks" | "moreTools" | "skills" | "house" | "clock" | "ids"
+>;
 
 const noSearchPath = "";
 
-export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
-  const { config, hands, clock } = options;
+/** `machine` is absent where there are no tools but `moreTools`. */
+export function effectiveTools(
+  services: EffectiveToolsNeeds,
+  machine: MachinePorts | undefined,
+  ports: SessionPorts,
+): EffectiveTools {
+  const { config, approvals, toolHooks, moreTools, skills, house, clock, ids } = services;
   const { tools: settings } = config;
-  const readRoots = [...options.readRoots, ...settings.fs.readRoots];
-  const forbidden = hands === undefined ? [] : [hands.home];
+  const readRoots = [...skills.readRoots(), ...docsRoots(house), ...settings.fs.readRoots];
+  const forbidden = machine === undefined ? [] : [machine.home];
   const filesAt = sharedFiles();
+  const approved = isApproved(approvals.book);
 
   async function placeOf({ agent, session }: ToolsRequest): Promise<Sandbox | { readonly cannot: string }> {
     const { workspace, sandbox } = agent;
-    const host = hands?.exec?.host ?? {};
-    if (hands === undefined || !isSandboxed(sandbox.mode, session, [`agent:${agent.id}:main` as SessionKey]))
+    const host = machine?.exec?.host ?? {};
+    if (
+      machine === undefined ||
+      !isSandboxed(sandbox.mode, session, [`agent:${agent.id}:main` as SessionKey])
+    )
       return noSandbox(workspace, host["PATH"] ?? noSearchPath);
-    const folder = join(hands.home, "sandboxes");
-    const mark = (): string => options.ids.uuid();
+    const folder = join(machine.home, "sandboxes");
+    const mark = (): string => ids.uuid();
     try {
       return await openSandbox(sandbox, {
         agent: agent.id,
@@ -131,7 +93,7 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
 
   async function policyOf({ agent: { id, tools }, by: { owner } }: ToolsRequest): Promise<ExecPolicy> {
     const { mode, ask, allowlist } = tools.exec;
-    return { mode, ask, allowlist, grants: (await options.grants?.(id)) ?? [], owner };
+    return { mode, ask, allowlist, grants: await approvals.book.grants(id), owner };
   }
 
   function made(
@@ -141,15 +103,15 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
     files: WorkspaceFiles,
     policy: ExecPolicy,
   ): MadeTools {
-    if (hands === undefined) return { tools: [], unavailable: [] };
-    const { status, plans, approved } = options;
-    const { exec, pictures, settings: desk, origins } = hands;
+    if (machine === undefined) return { tools: [], unavailable: [] };
+    const { home: _home, userHome: _userHome, exec, ...handedOn } = machine;
     const { timeoutSeconds } = agent.tools.exec;
     return makeTools({
+      ...ports,
+      ...handedOn,
       owner,
       speakers: by.senders,
       promptPaths: promptPathsIn(config, agent.workspace),
-      ...(origins === undefined ? {} : { origins }),
       vision: model.vision,
       timeZone: config.agents.defaults.userTimezone,
       halfDays: config.agents.defaults.timeFormat === "12",
@@ -157,13 +119,7 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
       sandbox,
       clock,
       resultBytes: agent.contextLimits.toolResultMaxChars,
-      ...(exec === undefined
-        ? {}
-        : { exec: { ...exec, ...(approved === undefined ? {} : { approved }), timeoutSeconds, policy } }),
-      ...(pictures === undefined ? {} : { pictures }),
-      ...(desk === undefined ? {} : { settings: desk }),
-      ...(status === undefined ? {} : { status }),
-      ...(plans === undefined ? {} : { plans }),
+      ...(exec === undefined ? {} : { exec: { ...exec, approved, timeoutSeconds, policy } }),
     });
   }
 
@@ -174,7 +130,7 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
       const cannot = "cannot" in opened ? opened.cannot : null;
       const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
       const { workspace: root, inside, readOnly } = sandbox;
-      const userHome = hands === undefined ? {} : { userHome: hands.userHome };
+      const userHome = machine === undefined ? {} : { userHome: machine.userHome };
       const lent = sandbox.scratch
         ? { lent: { root: agent.workspace, folders: skillFolders(agent.workspace, readRoots) } }
         : {};
@@ -191,7 +147,7 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
           : tools
               .filter(({ name }) => needsSandbox(name))
               .map(({ name }) => ({ tool: name, reason: cannot }));
-      const there = [...options.more, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
+      const there = [...moreTools, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
       const steps = (senders: readonly ToolRules[]): ReturnType<typeof policySteps> =>
         policySteps({
           global: settings,
@@ -221,7 +177,7 @@ export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
               ? { ...tool, summary: `${tool.summary} (for owners; refused to others)` }
               : tool,
           )
-          .map((tool) => options.watched?.(tool) ?? tool),
+          .map((tool) => toolHooks.watched(tool)),
         refused: new Map(
           [...lacking, ...decision.removed.map(({ tool, rule }) => ({ tool, reason: rule }))]
             .filter(({ tool }) => told.includes(tool))

@@ -1,21 +1,18 @@
-// Lets the agent read and set the state of its own session: the model that answers, the usage, the plan. It
-// implements the ports of the tools session_status and update_plan on the session's fields.
-import type { AgentConfig } from "@parley/config";
+// Lets the agent read and set the state of its own session: the model that answers, the usage, the plan. The
+// ports of the tools session_status and update_plan keep it in the session's fields.
 import { Fault, noUsage, type Json, type Usage } from "@parley/protocol";
-import type { Session, Sessions } from "@parley/store";
-import type { Plans, SessionStatus, ToolScope } from "@parley/tools";
-import { modelField, type ModelCatalog } from "../models/model-catalog.ts";
-
-export interface SessionStatusOptions {
-  readonly sessions: Pick<Sessions, "open" | "patch">;
-  readonly models: ModelCatalog;
-  /** Throws Fault("missing") for an agent that the config no longer has. */
-  readonly agentOf: (id: string) => AgentConfig;
-}
+import type { Session } from "@parley/store";
+import type { Plans, SessionStatus } from "@parley/tools";
+import { modelCatalog, modelField } from "../models/model-catalog.ts";
+import { agentIn } from "../prepare-turn.ts";
+import type { Services } from "../turn-scope.ts";
 
 const planField = "plan";
 
-export function sessionStatus({ sessions, models, agentOf }: SessionStatusOptions): SessionStatus {
+export function statusPort(services: Pick<Services, "config" | "models" | "sessions">): SessionStatus {
+  const { config, sessions } = services;
+  const models = modelCatalog(config, services.models);
+  const agentOf = agentIn(config);
   return {
     async lines({ session: key, agent: id }) {
       const session = await sessions.open(key);
@@ -48,9 +45,9 @@ export function sessionStatus({ sessions, models, agentOf }: SessionStatusOption
   };
 }
 
-export function sessionPlans(sessions: Pick<Sessions, "patch">): Plans {
+export function plansPort({ sessions }: Pick<Services, "sessions">): Plans {
   return {
-    async save({ session }: ToolScope, plan) {
+    async save({ session }, plan) {
       await sessions.patch(session, { [planField]: plan as unknown as Json });
     },
   };

@@ -2,7 +2,7 @@
 // tools` and /tools show this list.
 import type { MethodResult } from "@parley/protocol";
 import { catalogue, groupsOf } from "@parley/tools";
-import type { ToolsHere } from "./effective-tools.ts";
+import type { ToolsHere } from "./tools-here.ts";
 
 export type ListedTool = MethodResult<"tools.list">["tools"][number];
 

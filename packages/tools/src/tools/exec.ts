@@ -132,7 +132,7 @@ async function startNow(
   scope: ToolScope,
 ): Promise<Command> {
   const { sandbox, files } = context;
-  const env = commandEnv(ports.host, ports.turnEnv?.(scope) ?? scope.env ?? {}, action.env);
+  const env = commandEnv(ports.host, scope.env, action.env);
   const { pty } = asked;
   const input = asked.background;
   const command =

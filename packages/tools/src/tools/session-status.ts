@@ -1,7 +1,7 @@
 // Tells what an agent cannot know by itself: the time, what was used, which model answers; and sets the
 // session's model.
 import { z } from "zod";
-import type { ToolContext, Unavailable } from "../context.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 
@@ -9,13 +9,7 @@ const args = z.object({
   model: z.string().min(1).max(200).optional().describe("Only when the user asked to change it."),
 });
 
-export function sessionStatus({
-  status,
-  clock,
-  timeZone,
-  halfDays = false,
-}: ToolContext): Tool | Unavailable {
-  if (status === undefined) return { unavailable: "there is no session to tell about" };
+export function sessionStatus({ status, clock, timeZone, halfDays = false }: ToolContext): Tool {
   return defineTool({
     name: "session_status",
     summary: "Show time, usage and model; set the model",

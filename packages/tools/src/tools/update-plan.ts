@@ -1,7 +1,7 @@
 // Keeps the plan of a longer piece of work, so that it survives what the context forgets and a person can
 // look at it.
 import { z } from "zod";
-import type { ToolContext, Unavailable } from "../context.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 
@@ -21,8 +21,7 @@ const args = z.object({
     }),
 });
 
-export function updatePlan({ plans }: ToolContext): Tool | Unavailable {
-  if (plans === undefined) return { unavailable: "plans are not kept here" };
+export function updatePlan({ plans }: ToolContext): Tool {
   return defineTool({
     name: "update_plan",
     summary: "Keep a plan for multi-step work",

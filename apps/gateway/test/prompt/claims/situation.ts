@@ -6,24 +6,28 @@ import { dirname, join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import { loadConfig, type Config } from "@parley/config";
 import { cooldowns, type Model } from "@parley/models";
-import { silentLog, type Json, type JsonObject, type SessionKey } from "@parley/protocol";
+import {
+  silentLog,
+  type ConversationKey,
+  type Json,
+  type JsonObject,
+  type SessionKey,
+} from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
 import { installationFacts, templatesFolder } from "../../../src/installation.ts";
-import { accessPolicy, speakersAt, migratedChats, owners, programSinks } from "@parley/access";
+import { accessPolicy, speakersAt, migratedChats, owners, programSinks, type Place } from "@parley/access";
 import {
   modelCatalog,
   type ModelCatalog,
   promptHistory,
-  sessionPlans,
-  sessionStatus,
-  agentIn,
   turnPreparer,
   effectiveTools,
-  docsRoots,
+  toolPorts,
+  type ToolPortNeeds,
 } from "@parley/runner";
-import { idleToolPorts } from "../../../src/wiring/machine-ports.ts";
+import { idleMachinePorts } from "../../../src/wiring/machine-ports.ts";
 import { wireModels, wireSkills, unopenedChannels } from "../../../src/wiring/wiring.ts";
 import type { Draw } from "./draw.ts";
 
@@ -78,7 +82,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const env = { PATH: "/usr/bin:/bin" };
     const ids = seededIds(1);
     const models = wireModels(config, home, clock, silentLog);
-    const hands = idleToolPorts({ home, mediaPath: home, env, clock, ids, log: silentLog }, store);
+    const machinePorts = idleMachinePorts({ home, mediaPath: home, env, clock, ids, log: silentLog }, store);
     const desk = { shown: {}, value: {}, hash: "h" };
     const settings = {
       read: async () => desk,
@@ -86,41 +90,38 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       write: async () => ({ restart: false }),
       restart: async () => {},
     };
-    const skills = wireSkills(config, home, env, hands.origins);
+    const skills = wireSkills(config, home, env, machinePorts.origins);
     const house = await installationFacts(config, home, "/bin/sh", ids);
     const book = modelCatalog(config, models);
     const moved = migratedChats(store.cells);
     const policy = accessPolicy(config.channels, moved);
     const known = owners(config.commands.ownerAllowFrom, store.cells);
     const channels = unopenedChannels(config);
-    const ready = turnPreparer({
+    // Without what only a running turn uses.
+    const services = {
+      ...store,
       config,
       models,
       cooldowns: cooldowns(clock),
-      tools: effectiveTools({
-        config,
-        hands: { ...hands, settings },
-        more: [],
-        readRoots: [...skills.readRoots(), ...docsRoots(house)],
-        status: sessionStatus({ sessions: store.sessions, models: book, agentOf: agentIn(config) }),
-        plans: sessionPlans(store.sessions),
-        clock,
-        ids,
-      }),
+      moreTools: [],
+      toolHooks: { watched: (tool: Tool) => tool },
+      approvals: { book: { grants: async () => [], get: async () => null } },
       speakers: speakersAt(known),
       owners: known.all,
-      channel: (account) => channels.get(account) ?? programSinks.get(account) ?? null,
-      rules: (place) => policy(place.address)?.rules(place) ?? null,
+      channel: (account: string) => channels.get(account) ?? programSinks.get(account) ?? null,
+      rules: (place: Place) => policy(place.address)?.rules(place) ?? null,
       hooks: [],
       house,
       prompts: promptHistory(store.cells, clock),
-      stableMoves: new Map(),
+      stableMoves: new Map<string, number>(),
       skills,
-      origins: hands.origins,
+      origins: machinePorts.origins,
       clock,
       ids,
       log: silentLog,
-    });
+    } as unknown as ToolPortNeeds;
+    const tools = effectiveTools(services, { ...machinePorts, settings }, toolPorts(services));
+    const ready = turnPreparer({ ...services, tools });
     const key = draw.session as SessionKey;
     const session = await store.sessions.patch(key, draw.fields);
     const by = { owner: draw.isOwner, senders: ["telegram:7"] };
@@ -133,7 +134,11 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       agent: "main",
       turn: "t",
       callId: "c",
+      conversation: "telegram:default:dm:7" as ConversationKey,
+      by,
+      authority: "member",
       workspace,
+      env: {},
       signal: new AbortController().signal,
     };
     const tool = (name: string): Tool | undefined => here.tools.find((each) => each.name === name);

@@ -1,0 +1,15 @@
+// Makes the ports through which tools reach the session and the chat: one line a port. They are made once for
+// a config, since the prompt lists the tools before a turn has its scope; every call brings the scope along.
+import type { SessionPorts } from "@parley/tools";
+import type { Services } from "../turn-scope.ts";
+import { plansPort, statusPort } from "./session-tools.ts";
+
+/** All services but those that are made from the tools. A port picks what it uses. */
+export type ToolPortNeeds = Omit<Services, "tools" | "prepareTurn">;
+
+export function toolPorts(services: ToolPortNeeds): SessionPorts {
+  return {
+    status: statusPort(services),
+    plans: plansPort(services),
+  };
+}
