@@ -281,13 +281,60 @@ describe("the summary's writer", () => {
     expect(model.requests[0]?.tools).toEqual([]);
   });
 
-  it("takes a long conversation in portions, each summary going into the next question", async () => {
-    const { model, made } = write([{ text: "so far" }], { entries: talk(8, 900) });
-    expect(await made).toMatchObject({ ok: true, text: "so far" });
-    expect(model.requests.length).toBeGreaterThan(2);
-    expect(JSON.stringify(model.requests[1]?.messages)).toContain("so far");
-    for (const request of model.requests)
-      expect(JSON.stringify(request.messages).length).toBeLessThan(10_000);
+  const numbered = [{ text: (asked: number) => `summary ${asked}.` }];
+  const asks = (model: { readonly requests: readonly object[] }): string[] =>
+    model.requests.map((request) => JSON.stringify(request));
+
+  it("takes a long conversation in portions, each summary going into the next question, the last being the answer", async () => {
+    const { model, made } = write(numbered, { entries: talk(8, 900), previous: "what came before." });
+    await made;
+    const requests = asks(model);
+    expect(requests.length).toBeGreaterThan(2);
+    expect(await made).toMatchObject({ ok: true, text: `summary ${requests.length}.` });
+    expect((await made).usage.inputTokens).toBe(requests.length);
+    for (const [at, request] of requests.entries()) {
+      expect(request.length).toBeLessThan(10_000);
+      expect(/what came before\.|summary \d+\./.exec(request)?.[0]).toBe(
+        at === 0 ? "what came before." : `summary ${at}.`,
+      );
+    }
+    const turns = requests.flatMap((request) => request.match(/ask \d/g) ?? []);
+    expect(turns).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((nth) => `ask ${nth}`));
+  });
+
+  it("leaves out the oldest of what has more than eight portions, and says so", async () => {
+    const { model, made } = write(numbered, { entries: talk(30, 900), previous: "what came before." });
+    await made;
+    const requests = asks(model);
+    expect(requests).toHaveLength(8);
+    expect(requests[0]).toContain("what came before.\\n\\n(The beginning could not be read any more.)");
+    expect(requests[0]).not.toContain("ask 0 ");
+    expect(requests[7]).toContain("ask 29 ");
+    expect(requests[1]).not.toContain("(The beginning");
+  });
+
+  it("begins anew with half as much when the provider counts more tokens, from what came before", async () => {
+    const overflow = { stop: "error", error: { kind: "context_overflow", message: "too long" } } as const;
+    const model = scripted(numbered);
+    let isRefused = true;
+    const strict = {
+      ...model,
+      stream(...args: Parameters<typeof model.stream>) {
+        if (!isRefused || model.requests.length !== 1) return model.stream(...args);
+        isRefused = false;
+        return scripted([{ end: overflow }]).stream(...args);
+      },
+    };
+    const made = await summarise(
+      { ...input, previous: "what came before.", entries: talk(8, 900) },
+      { model: strict, signal, clock: virtualClock() },
+    );
+    expect(made.ok).toBe(true);
+    // Once the first portion was read the second was refused: its summary is not built upon.
+    const again = asks(model).filter((request) => request.includes("what came before."));
+    expect(again).toHaveLength(2);
+    expect(again[1]?.length).toBeLessThan((again[0]?.length ?? 0) * 0.75);
+    expect(again[1]).not.toContain("summary 1.");
   });
 
   it("asks for less when the provider counts more, cuts what is too long, and fails on nothing and on failures", async () => {

@@ -34,6 +34,43 @@ test("what fits is left as it is", () => {
   expect(narrowed(messages, 10_000)).toBe(messages);
 });
 
+test("a call counts with its name and its arguments, a picture with its price, a character with its bytes", () => {
+  const fits = (message: ModelMessage, tokens: number): void => {
+    const messages = [says("old"), message, says("1234")];
+    expect(narrowed(messages, 1 + tokens + 1)).toBe(messages);
+    expect(narrowed(messages, tokens + 1)).not.toBe(messages);
+  };
+  fits(
+    { role: "assistant", content: [{ type: "toolCall", id: "long id", name: "n".repeat(40), args: {} }] },
+    11,
+  );
+  fits(
+    { role: "assistant", content: [{ type: "toolCall", id: "c", name: "ab", args: { a: "x".repeat(34) } }] },
+    11,
+  );
+  fits(answers("ж".repeat(20)), 10);
+  fits(answers("12345"), 2);
+});
+
+test("an old result that does not fit keeps both of its ends, the newest first to keep all of it", () => {
+  const result = (letter: string): ModelMessage => ({
+    role: "tool",
+    callId: letter,
+    name: "read",
+    content: [{ type: "text", text: `${letter}<${letter.repeat(2_000)}>${letter}` }],
+    isError: false,
+  });
+  const calls: ModelMessage = {
+    role: "assistant",
+    content: ["a", "b"].map((id) => ({ type: "toolCall" as const, id, name: "read", args: {} })),
+  };
+  const [, , first, second] = narrowed([says("go"), calls, result("a"), result("b")], 700);
+  expect(JSON.stringify(first?.content)).toMatch(
+    /"a<a{198}\\n\[\.\.\.left out: it does not fit\.\.\.\]\\na{198}>a"/,
+  );
+  expect(second).toEqual(result("b"));
+});
+
 test("the oldest exchanges go first, with their calls and results, and the model is told", () => {
   const messages = [1, 2, 3, 4].flatMap((nth) => exchange(nth, 4_000, nth % 2 === 0)).concat(says("last"));
   const kept = narrowed(messages, 2_500);

@@ -24,7 +24,8 @@ import {
 } from "../../src/index.ts";
 
 export interface Line {
-  readonly text?: string;
+  /** `asked`: how many requests there were, this one with them; so no two answers need be alike. */
+  readonly text?: string | ((asked: number) => string);
   readonly calls?: readonly { readonly name: string; readonly args?: JsonObject; readonly id?: string }[];
   readonly bad?: readonly { readonly name: string; readonly raw: string }[];
   readonly end?: Partial<Extract<ModelEvent, { type: "end" }>>;
@@ -48,13 +49,14 @@ export function scripted(lines: readonly Line[]): ScriptedModel {
       requests.push(request);
       const nth = request.messages.filter((message) => message.role === "assistant").length;
       const line = lines[nth] ?? { text: "done" };
+      const text = typeof line.text === "function" ? line.text(requests.length) : line.text;
       const calls = (line.calls ?? []).map(({ name, args = {}, id }, at) => ({
         type: "toolCall" as const,
         id: id ?? `c${nth}_${at}`,
         name,
         args,
       }));
-      if (line.text !== undefined) yield { type: "text", delta: line.text };
+      if (text !== undefined) yield { type: "text", delta: text };
       for (const call of calls) yield call;
       for (const [at, bad] of (line.bad ?? []).entries())
         yield {
@@ -64,7 +66,7 @@ export function scripted(lines: readonly Line[]): ScriptedModel {
           ...bad,
         };
       const content: AssistantContent[] = [
-        ...(line.text === undefined ? [] : [{ type: "text" as const, text: line.text }]),
+        ...(text === undefined ? [] : [{ type: "text" as const, text }]),
         ...calls,
       ];
       const busy = calls.length > 0 || line.bad !== undefined;

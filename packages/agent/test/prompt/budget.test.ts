@@ -28,6 +28,11 @@ const facts = promptFacts(
   surfaceFacts(),
 );
 
+test("of a window two fifths are for what stays and a tenth for what changes, rounded down", () => {
+  expect(promptBudget(200_000)).toEqual({ stableTokens: 80_000, volatileTokens: 20_000 });
+  expect(promptBudget(32_769)).toEqual({ stableTokens: 13_107, volatileTokens: 3_276 });
+});
+
 test("a large window cuts nothing", () => {
   expect(compile(promptSections, facts, promptBudget(200_000)).truncations).toEqual([]);
 });

@@ -128,3 +128,60 @@ test("text, zones and boundary agree", () => {
   expect(prompt.volatile).toContain("## Runtime");
   expect(prompt.stable).not.toContain("## Runtime");
 });
+
+test("an operator reads of every section why it is there and why it is not", () => {
+  const bare = promptFacts(stableInput({ tools: [], files: { files: [] } }), surfaceFacts());
+  const told = (section: Section): readonly string[] =>
+    [everything, bare].map((facts) =>
+      section.zone === "stable" ? section.why(facts.stable) : section.why(facts),
+    );
+  const reasons = promptSections.map(
+    (section) => `${section.id}: ${[...new Set(told(section))].join(" | ")}`,
+  );
+  expect(reasons.join("\n")).toMatchInlineSnapshot(`
+    "identity: always
+    provider_prefix: the provider adds a prefix | the provider adds no prefix
+    tooling: 18 tools after policy | 0 tools after policy
+    interaction_style: filled by the provider | no provider contribution fills it
+    execution_bias: replaced by the provider | always
+    tool_call_style: always
+    safety: always
+    cli_reference: the gateway tool is available | no gateway tool
+    skills: 1 eligible skills | no skill is eligible
+    memory_recall: memory tools are available | no memory tool
+    self_update: the gateway tool is available | no gateway tool
+    model_aliases: 1 aliases are configured | no aliases are configured
+    workspace: always; with sandbox paths | always
+    documentation: local docs | no tool to read the docs with
+    sandbox: sandboxed with docker | no sandbox
+    user_identity: 1 owner ids are known | no owner is known
+    time_zone: a time zone is configured
+    workspace_files: 1 workspace files are loaded | 0 workspace files are loaded
+    project_context: 1 of 1 workspace files are present | no workspace files for this session
+    reply_tags: telegram can quote
+    messaging: always; the message tool is available | always; no message tool
+    channel: the turn answers on telegram
+    voice: replies are spoken | replies are not spoken
+    reactions: guidance: minimal | reaction guidance is off
+    group_context: the conversation has text of its own | a private conversation without text of its own
+    subagent_context: the parent handed over a context | no context was handed over
+    silent_replies: where nothing need be said | whoever writes here is owed an answer
+    heartbeats: heartbeats are on | heartbeats are off or kept out of the prompt
+    reasoning_format: the model reasons in tags | the model needs no reasoning tags
+    provider_suffix: the provider adds a suffix | the provider adds no suffix
+    runtime: always"
+  `);
+});
+
+test("with one of two memory tools only that one is spoken of", () => {
+  const recall = promptSections.find(({ id }) => id === "memory_recall");
+  const withTools = (...names: string[]): string => {
+    const facts = promptFacts(stableInput({ tools: names.map((name) => ({ name })) }), surfaceFacts());
+    return (recall?.zone === "stable" ? recall.render(facts.stable) : recall?.render(facts)) ?? "";
+  };
+  expect(withTools("memory_search")).toContain("memory_search");
+  expect(withTools("memory_search")).not.toContain("memory_get");
+  expect(withTools("memory_get")).not.toContain("memory_search");
+  expect(withTools("memory_get", "memory_search")).toMatch(/memory_search.*then use .*memory_get/);
+  expect(withTools()).toBe("");
+});

@@ -287,6 +287,11 @@ test.each([
   ["So. <think>/<final>", "So. <think>/<final>"],
   ["So. <think>/x", "So."],
   ['So. <think>" xyz', 'So. <think>" xyz'],
+  // A wrapper is closed in the form in which it was opened, in the midst of words too.
+  ["So. [FINAL]Yes and [/FINAL] Done.", "So. Yes and  Done."],
+  ["So. <final>Yes and </final> Done.", "So. Yes and  Done."],
+  ["<|begin_of_solution|>Yes and <|end_of_solution|> Done.", "Yes and  Done."],
+  ["<final>Yes and [/FINAL] Done.</final>", "Yes and [/FINAL] Done."],
   // Only the same form closes what was opened, and only its own name closes a tool's block.
   ["So. [think] a </think> b [/think] Xyz", "So.  Xyz"],
   ["So. <tool_call>{ a </invoke> b </tool_call> Xyz", "So.  Xyz"],

@@ -76,6 +76,25 @@ describe("a secret in base64", () => {
     );
   });
 
+  test("is hidden with a line end between any two of its characters", () => {
+    const secret = "sk-canary-1234";
+    const text = Buffer.from(secret).toString("base64").replace(/=+$/, "");
+    for (let at = 1; at < text.length; at += 1)
+      for (const end of lineEnds) {
+        const [head, tail] = [text.slice(0, at), text.slice(at)];
+        expect([at, end, hideSecrets(`x ${head}${end}${tail} y`, [secret])]).toEqual([
+          at,
+          end,
+          "x [secret] y",
+        ]);
+      }
+  });
+
+  test("is one from six characters on", () => {
+    expect(hideSecrets("a-12345-b", ["12345"])).toBe("a-12345-b");
+    expect(hideSecrets("a-123456-b", ["123456"])).toBe("a-[secret]-b");
+  });
+
   test("leaves what stands around it", () => {
     const secret = "sk-canary-1234";
     const at = (before: string, after: string): string =>

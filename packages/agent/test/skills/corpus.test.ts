@@ -25,6 +25,61 @@ describe("a SKILL.md from anywhere", () => {
     if (sample.note !== undefined) expect(reading.notes.join("\n")).toMatch(sample.note);
   });
 
+  test("says all that was wrong with it and nothing else, in the order of the file", () => {
+    const notesOf = (front: string): readonly string[] | string => {
+      const reading = read(`---\n${front}\n---\nBody.\n`);
+      return reading.ok ? reading.notes : reading.reason;
+    };
+    const plain = "name: a\ndescription: b";
+    expect(notesOf(plain)).toEqual([]);
+    expect(notesOf(`name: a\ndescription: ${"d".repeat(1_024)}`)).toEqual([]);
+    expect(notesOf(`name: a\ndescription: ${"d".repeat(1_025)}`)).toEqual([
+      "its description is cut at 1024 characters",
+    ]);
+    const byKey = notesOf(`${plain}\nx: 1: 2\nversion: 1\ny: %s\nversion: 2\nx: %s\nz: 3\n# said`);
+    expect(byKey.slice(-4)).toEqual([
+      "x is left out: it is no YAML",
+      "y is left out: it is no YAML",
+      "version stands twice: the last one counts",
+      "x is left out: it is no YAML",
+    ]);
+    // Which of two descriptions it would be chosen by is not guessed.
+    expect(notesOf(`${plain}\nx: %s\ndescription: c`)).toMatch(/nique|twice|uplicate/);
+    expect(notesOf(`${plain}\nx: %s\nname: c`)).toMatch(/nique|twice|uplicate/);
+  });
+
+  test("has its fields by whatever name people give them, and none that could do harm", () => {
+    const given = (front: string): unknown => {
+      const reading = read(`---\nname: a\ndescription: b\n${front}\n---\n`);
+      return reading.ok ? reading.manifest : reading.reason;
+    };
+    expect(given("metadata: {parley: {os: [macOS, Mac, osx, Windows, win, Linux, freebsd]}}")).toMatchObject({
+      gates: { os: ["darwin", "darwin", "darwin", "win32", "win32", "linux", "freebsd"] },
+    });
+    for (const key of ["parley", "openclaw", "clawdbot"]) {
+      expect(given(`metadata: {${key}: {skillKey: k}}`)).toMatchObject({ key: "k" });
+      expect(given(`${key}: {skillKey: k}`)).toMatchObject({ key: "k" });
+    }
+    expect(given("metadata: {clawdbot: {skillKey: c}, openclaw: {skillKey: o}}")).toMatchObject({ key: "o" });
+    expect(given("openclaw: {skillKey: o}\nmetadata: {clawdbot: {skillKey: c}}")).toMatchObject({ key: "c" });
+    expect(given("metadata: {parley: {bins: [x, y], requires: {bins: [y, z]}}}")).toMatchObject({
+      gates: { bins: ["y", "z", "x"] },
+    });
+    const longest = `K${"X".repeat(127)}`;
+    expect(given(`metadata: {parley: {primaryEnv: ${longest}}}`)).toMatchObject({ primaryEnv: longest });
+    expect(given(`metadata: {parley: {primaryEnv: ${longest}X}}`)).not.toHaveProperty("primaryEnv");
+    for (const url of ["http://x.example/", "https://x.example/"])
+      expect(given(`homepage: ${url}`)).toMatchObject({ homepage: url });
+    expect(given("homepage: ftp://x.example/")).not.toHaveProperty("homepage");
+    const dispatch = (tool: string, more = ""): unknown =>
+      given(`command-dispatch: Tool\ncommand-tool: ${tool}${more}`);
+    expect(dispatch(`t${"x".repeat(63)}`)).toMatchObject({ dispatch: { tool: `t${"x".repeat(63)}` } });
+    expect(dispatch(`t${"x".repeat(64)}`)).not.toHaveProperty("dispatch");
+    expect(dispatch("look", "\ncommand-arg-mode: RAW")).toMatchObject({ dispatch: { tool: "look" } });
+    expect(dispatch("look", "\ncommand-arg-mode: json")).not.toHaveProperty("dispatch");
+    expect(given("")).toMatchObject({ userInvocable: true, modelInvocable: true, gates: { always: false } });
+  });
+
   test("runs nothing and leaves no trace in any prototype", () => {
     for (const { text } of samples) read(text);
     expect(globalThis).not.toHaveProperty("skillCodeRan");

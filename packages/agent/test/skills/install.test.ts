@@ -55,7 +55,11 @@ describe("a skill", () => {
     const from = join(around, "source");
     await skill(from, "plants", "name: water-plants\ndescription: Waters.");
     await put(join(from, "plants", "scripts", "run.sh"), "#!/bin/sh\ntouch /tmp/parley-skill-ran\n");
-    await put(join(from, "plants", ".git", "config"), "x");
+    for (const litter of [".git", "node_modules", "__MACOSX", "__pycache__"]) {
+      await put(join(from, "plants", litter, "config"), "x");
+      await put(join(from, "plants", "scripts", litter, "config"), "x");
+    }
+    await put(join(from, "plants", ".DS_Store"), "x");
     await symlink("SKILL.md", join(from, "plants", "README.md"));
     const done = await install(join(from, "plants"), join(around, "skills"));
     expect(done).toMatchObject({ folder: join(around, "skills", "water-plants"), files: 3, replaced: false });
@@ -249,6 +253,21 @@ describe("an archive is refused", () => {
     ["for too many files (zip)", zip([own, ...manyFiles]), /more than 1000 files/],
     ["for too many files (tar)", tgz([own, ...manyFiles]), /more than 1000 files/],
     [
+      "for a path of 13 parts",
+      tgz([own, { name: `${"d/".repeat(12)}x`, data: "x" }]),
+      /more than 12 folders deep/,
+    ],
+    [
+      "for a path of 241 characters",
+      zip([own, { name: `${"d".repeat(99)}/${"e".repeat(99)}/${"f".repeat(41)}`, data: "x" }]),
+      /more than 240 characters/,
+    ],
+    [
+      "for a folder where a file stands",
+      tgz([own, { name: "a/b", data: "1" }, { name: "A", data: "2" }]),
+      /there twice/,
+    ],
+    [
       "for a path that is too deep",
       tgz([own, { name: `${"d/".repeat(20)}x`, data: "x" }]),
       /more than 12 folders deep/,
@@ -298,6 +317,16 @@ describe("an archive is refused", () => {
     expect(await below(into)).toEqual([]);
     expect(await readdir(around)).toEqual(["downloads", "skills"]);
   });
+});
+
+test("what meets every limit exactly is installed: a thousand files, twelve parts, 240 characters", async () => {
+  const long = `${"d".repeat(99)}/${"e".repeat(99)}/${"f".repeat(40)}`;
+  const deep = `${"g/".repeat(11)}h`;
+  const few = Array.from({ length: 997 }, (_, n) => ({ name: `f${n}`, data: "" }));
+  const files = [own, { name: long, data: "x" }, { name: deep, data: "y" }, ...few];
+  const { file, into } = await packed(zip(files), "x.zip");
+  expect(await install(file, into)).toMatchObject({ files: 1_000 });
+  expect(await readFile(join(into, "water-plants", deep), "utf8")).toBe("y");
 });
 
 describe("a folder is refused", () => {

@@ -229,6 +229,17 @@ test("a text to a forum opens a post with its first line as title, and what foll
   expect(rig.fake.violations()).toEqual([]);
 });
 
+test.each([
+  ["t".repeat(100), "t".repeat(100)],
+  ["t".repeat(101), `${"t".repeat(99)}…`],
+  [" \n  The third line  \nmore", "The third line"],
+])("the post of %j has the title %j", async (words, title) => {
+  const forum = rig.fake.channel({ guild: rig.guild, kind: "forum" });
+  await rig.channel.send({ ...room(), peer: forum }, text(words), how());
+  expect(rig.fake.visible(forum)[0]).toMatchObject({ thread: { title } });
+  expect(rig.fake.violations()).toEqual([]);
+});
+
 test("a thread is its own place", async () => {
   const thread = rig.fake.as(alice).opensThread("Tea", { channel: rig.room });
   await rig.channel.send({ ...room(), thread }, text("in the thread"), how());

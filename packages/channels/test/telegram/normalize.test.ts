@@ -319,6 +319,24 @@ describe("what was quoted", () => {
       replyTo: { text: "two" },
     });
   });
+  test("a reply to a channel's post names the channel, and one to nobody nobody", () => {
+    const news = { id: -42, type: "channel", title: "News" };
+    const { from: _, ...unsigned } = quoted;
+    const told = (reply_to_message: object): unknown =>
+      (message({ text: "hm", reply_to_message }, room) as { readonly replyTo?: unknown }).replyTo;
+    expect(told({ ...unsigned, sender_chat: news })).toEqual({
+      messageId: "4",
+      text: "one two three",
+      sender: "News",
+      toBot: false,
+    });
+    expect(told({ ...quoted, from: user, sender_chat: news })).toMatchObject({
+      sender: "Ada Byron",
+      toBot: false,
+    });
+    expect(told(unsigned)).toEqual({ messageId: "4", text: "one two three", toBot: false });
+  });
+
   test("a reply to another chat's message has a marked id", () => {
     const external = {
       origin: { type: "channel", chat: { id: -1, type: "channel", title: "News" }, message_id: 3, date: 1 },

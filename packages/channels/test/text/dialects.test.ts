@@ -137,6 +137,14 @@ const cases: readonly Case[] = [
     html: `<p><a href="https://x.org/c.png" ${follow}>a cat</a> <a href="https://x.org/d.png" ${follow}>image</a></p>`,
   },
   {
+    name: "a heading over two lines is one line, the paragraph after it keeps its lines",
+    markdown: "One\ntwo\n===\na\nb",
+    plain: "One two\na\nb",
+    entities: ["bold=One two"],
+    discord: "# One two\na\nb",
+    html: "<h1>One two</h1><p>a<br>b</p>",
+  },
+  {
     name: "headings: Discord has three sizes",
     markdown: "# One\n#### Four **b**\n\ntext",
     plain: "One\nFour b\n\ntext",

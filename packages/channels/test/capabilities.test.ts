@@ -1,0 +1,70 @@
+// What each platform can, a second time and as a whole: a wrong default sends what the platform refuses, or holds back what it takes.
+import { expect, test } from "vitest";
+import { discordActions, discordCapabilities, telegramActions, telegramCapabilities } from "@parley/channels";
+import * as discordLimits from "../src/discord/capabilities.ts";
+import * as telegramLimits from "../src/telegram/capabilities.ts";
+
+const all = {
+  media: true,
+  albumFiles: 10,
+  polls: true,
+  voice: true,
+  threads: true,
+  typing: true,
+  reactions: true,
+  edits: true,
+  removals: true,
+  replyTags: true,
+  inlineButtons: true,
+};
+const actions = ["edit", "remove", "react", "pin", "createThread", "answerCallback", "setCommands"];
+
+test("Discord's capabilities and limits are those of its documentation", () => {
+  expect(discordCapabilities).toEqual({
+    ...all,
+    dialect: "discord",
+    textChars: 2_000,
+    captionChars: 2_000,
+    uploadBytes: 26_214_400,
+    downloadBytes: 26_214_400,
+    idempotentSends: true,
+  });
+  expect(discordActions).toEqual(actions);
+  const { discordCapabilities: _, discordActions: __, ...limits } = discordLimits;
+  expect(limits).toEqual({
+    uploadBytesByTier: [26_214_400, 26_214_400, 52_428_800, 104_857_600],
+    nonceChars: 25,
+    titleChars: 100,
+    buttonRows: 5,
+    buttonsPerRow: 5,
+    buttonLabelChars: 80,
+    customIdChars: 100,
+    menuChoices: 25,
+    pollAnswers: 10,
+    pollQuestionChars: 300,
+    pollAnswerChars: 55,
+    slashCommands: 100,
+  });
+});
+
+test("Telegram's capabilities and limits are those of the Bot API", () => {
+  expect(telegramCapabilities).toEqual({
+    ...all,
+    dialect: "telegram",
+    textChars: 4_096,
+    captionChars: 1_024,
+    textEntities: 100,
+    uploadBytes: 50_000_000,
+    downloadBytes: 20_000_000,
+    idempotentSends: false,
+  });
+  expect(telegramActions).toEqual(actions);
+  const { albumFiles, photoBytes, callbackBytes, reactionEmoji } = telegramLimits;
+  expect({ albumFiles, photoBytes, callbackBytes }).toEqual({
+    albumFiles: 10,
+    photoBytes: 10_000_000,
+    callbackBytes: 64,
+  });
+  expect(reactionEmoji.size).toBe(73);
+  expect(reactionEmoji.has("😡") && reactionEmoji.has("👍")).toBe(true);
+});
