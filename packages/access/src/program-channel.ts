@@ -14,12 +14,15 @@ const capabilities: Capabilities = {
   polls: false,
   voice: false,
   threads: false,
+  pins: false,
   typing: false,
   reactions: false,
   edits: false,
   removals: false,
   replyTags: false,
   inlineButtons: false,
+  menus: false,
+  forms: false,
   idempotentSends: true,
 };
 

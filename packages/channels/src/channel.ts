@@ -6,6 +6,7 @@ import type {
   Address,
   Capabilities,
   ChannelEvent,
+  CreateThread,
   Receipt,
   RenderedPart,
 } from "@parley/protocol";
@@ -62,13 +63,13 @@ export interface Channel {
    */
   send(to: Address, part: RenderedPart, options: SendOptions): Promise<Receipt>;
   /**
-   * Finds our own messages with exactly this content since `sinceMs`, oldest first, to learn whether a send
-   * of unknown outcome arrived. Null when the channel cannot know. Exists where a platform lets bots read
-   * their messages back. Throws Fault for failures that may pass.
+   * Finds our own messages with exactly this content, or our own threads with this title, since `sinceMs`,
+   * oldest first, to learn whether a send of unknown outcome arrived. Null when the channel cannot know.
+   * Exists where a platform lets bots read their messages back. Throws Fault for failures that may pass.
    */
   sentSince?(
     to: Address,
-    part: RenderedPart,
+    sent: RenderedPart | CreateThread,
     sinceMs: number,
     signal: AbortSignal,
   ): Promise<readonly Receipt[] | null>;

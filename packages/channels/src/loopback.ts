@@ -39,6 +39,7 @@ interface LoopbackMessage {
   readonly part: RenderedPart;
   readonly edited: boolean;
   readonly reactions: readonly string[];
+  readonly pinned: boolean;
 }
 
 export interface Loopback extends Channel {
@@ -54,6 +55,8 @@ export interface Loopback extends Channel {
   failsNext(fault: Fault): void;
   /** Peers that were shown typing, in order. */
   typed(): readonly string[];
+  /** Titles of the threads that the product opened, in order. */
+  threads(): readonly string[];
 }
 
 const capabilities: Capabilities = {
@@ -66,12 +69,15 @@ const capabilities: Capabilities = {
   polls: true,
   voice: true,
   threads: true,
+  pins: true,
   typing: true,
   reactions: true,
   edits: true,
   removals: true,
   replyTags: true,
   inlineButtons: true,
+  menus: true,
+  forms: true,
   idempotentSends: true,
 };
 
@@ -86,6 +92,7 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
   const files = new Map<string, Uint8Array>();
   const faults: Fault[] = [];
   const typed: string[] = [];
+  const threads: string[] = [];
   const ending = new AbortController();
   let receive: Receive | null = null;
   let pumping: Promise<void> | null = null;
@@ -122,7 +129,7 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
     if (message === undefined) throw new Fault("missing", `there is no message "${id}" on the loopback`);
     return message;
   };
-  const perform = (action: Action): Receipt | null => {
+  const perform = (action: Action, key: string): Receipt | null => {
     switch (action.kind) {
       case "edit": {
         const message = found(action.messageId);
@@ -141,6 +148,18 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
         messages.set(message.id, { ...message, reactions: action.emoji === null ? [] : [action.emoji] });
         return null;
       }
+      case "pin":
+        messages.set(action.messageId, { ...found(action.messageId), pinned: action.pinned });
+        return null;
+      case "createThread": {
+        const known = receipts.get(key);
+        if (known !== undefined) return known;
+        const thread = `thread-${++counter}`;
+        threads.push(action.title);
+        const receipt = { messageId: thread, extra: { thread } };
+        receipts.set(key, receipt);
+        return receipt;
+      }
       default:
         throw new Fault("unsupported", `the loopback has no ${action.kind}`);
     }
@@ -150,7 +169,7 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
     name,
     account,
     capabilities,
-    actions: ["edit", "remove", "react"],
+    actions: ["edit", "remove", "react", "pin", "createThread"],
     async start(to) {
       if (receive !== null || ending.signal.aborted)
         throw new Fault("invalid", "the loopback was started before: make a new one");
@@ -174,11 +193,11 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
       if (text.length > capabilities.textChars)
         throw new Fault("invalid", `${text.length} units of text are over ${capabilities.textChars}`);
       const id = `sent-${++counter}`;
-      messages.set(id, { id, to, part, edited: false, reactions: [] });
+      messages.set(id, { id, to, part, edited: false, reactions: [], pinned: false });
       receipts.set(idempotencyKey, { messageId: id });
       return { messageId: id };
     },
-    act: async (_to, action) => perform(action),
+    act: async (_to, action, { idempotencyKey }) => perform(action, idempotencyKey),
     async typing(to) {
       typed.push(to.peer);
     },
@@ -221,5 +240,6 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
     accepted: () => accepted,
     failsNext: (fault) => void faults.push(fault),
     typed: () => typed,
+    threads: () => threads,
   };
 }

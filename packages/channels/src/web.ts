@@ -76,12 +76,15 @@ export const webCapabilities: Capabilities = {
   polls: false,
   voice: false,
   threads: true,
+  pins: false,
   typing: false,
   reactions: false,
   edits: false,
   removals: false,
   replyTags: false,
   inlineButtons: false,
+  menus: false,
+  forms: false,
   idempotentSends: true,
 };
 

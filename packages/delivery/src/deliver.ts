@@ -4,6 +4,7 @@
 // is the last file of the core path.
 import {
   Fault,
+  parseContent,
   parseConversationKey,
   sleep,
   type Clock,
@@ -12,7 +13,7 @@ import {
   deadline,
 } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
-import type { Change, DeliveryView, Outbox, DeliveryBatch } from "@parley/store";
+import type { Change, DeliveryView, Outbox, DeliveryBatch, PartView } from "@parley/store";
 import { type LeaseHandle, type WorkEnd, untilStored } from "@parley/queue";
 import type { MigratedChats } from "@parley/access";
 import type { UnreachableChats } from "./unreachable-chats.ts";
@@ -26,7 +27,10 @@ import {
   type PartContext,
   type PartStep,
 } from "./send-part.ts";
-import { lateMs, plannedParts, splitPart, type RenderMeant } from "./render.ts";
+import { lateMs, type RenderMeant } from "./render.ts";
+import { plannedParts, splitPart } from "./plan.ts";
+import { opensThread, setsState } from "./repeatable.ts";
+import { inThread, placeOf, threadIn } from "./opened-thread.ts";
 import { readBack } from "./read-back.ts";
 import { editsEarlier, endedMeanwhile, isOvertaken } from "./stale-batch.ts";
 
@@ -101,13 +105,14 @@ export function deliverer(options: DeliverOptions): Deliver {
 
   /** Resolves with null when the delivery is done, else with how the lane is released. */
   async function deliverOne(lane: LaneContext, delivery: DeliveryView): Promise<WorkEnd | null> {
-    const { parts, split } = plannedParts(options.render, lane.channel, delivery, clock.now());
-    if (parts.length === 0) {
-      await record(lane, [
-        { delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" },
-      ]);
+    const planned = await plannedParts(options, lane.channel, delivery, clock.now());
+    if ("impossible" in planned || planned.parts.length === 0) {
+      const reason = "impossible" in planned ? planned.impossible : "there is nothing to see in it";
+      log.warn({ delivery: delivery.id, lane: delivery.lane, reason }, "there is nothing to send");
+      await record(lane, [{ delivery: delivery.id, part: 0, to: "failed", reason }]);
       return null;
     }
+    const { parts, split } = planned;
     const rows = await options.rowsOf(delivery.cause);
     const told = log.child({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, rows });
     const closed = await options.closed.reason(lane.to);
@@ -123,6 +128,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       );
     }
     let current = delivery;
+    let thread = threadIn(...parts.map((part) => part.receipt));
     /** The outcome of the part before, journaled in one commit with the next `sending`. */
     let owed: Change[] = [];
     for (let index = 0; index < parts.length; index += 1) {
@@ -135,16 +141,30 @@ export function deliverer(options: DeliverOptions): Deliver {
       )
         continue;
       const follows = owed[0]?.to === "sent" ? owed[0].receipt : (parts[index - 1]?.receipt ?? null);
-      const step = await deliverPart(lane, {
-        delivery: current,
-        part,
-        index,
-        owed,
-        split: index === 0 ? split : null,
-        rows,
-        follows,
-        log: told,
-      });
+      if (owed[0]?.to === "sent") thread = threadIn(owed[0].receipt) ?? thread;
+      if (index > 0 && thread === undefined && opensThread(parts[0]?.content ?? ""))
+        return failed.failRest(
+          lane,
+          current,
+          index,
+          parts.length,
+          { delivery: delivery.id, part: index, to: "failed", reason: "its thread is not known" },
+          told,
+        );
+      const step = await deliverPart(
+        { ...lane, to: placeOf(lane.to, thread) },
+        {
+          delivery: current,
+          part,
+          index,
+          owed,
+          split: index === 0 ? split : null,
+          rows,
+          follows,
+          thread,
+          log: told,
+        },
+      );
       owed = "change" in step && step.change !== undefined ? [step.change] : [];
       if ("release" in step) return step.release;
       if (owed[0]?.to === "failed") return failed.failRest(lane, current, index, parts.length, owed[0], told);
@@ -159,11 +179,11 @@ export function deliverer(options: DeliverOptions): Deliver {
     const { delivery, part, index } = at;
     const name = { delivery: delivery.id, part: index };
     const ageMs = clock.now() - delivery.createdAtMs;
-    const before =
-      part.state === "sending" && part.intoReceipt === null ? await arrived(lane, at) : "not there";
+    const before = part.state === "sending" && !setsState(part) ? await arrived(lane, at) : "not there";
     if (typeof before === "object") return before;
-    const isTrusted = before === "not there" || clock.now() - part.startedAtMs <= keyLivesMs;
-    const repeats = (lane.channel.capabilities.idempotentSends && isTrusted) || part.intoReceipt !== null;
+    const keyCounts = clock.now() - part.startedAtMs <= keyLivesMs && !opensThread(part.content);
+    const isTrusted = before === "not there" || keyCounts;
+    const repeats = (lane.channel.capabilities.idempotentSends && isTrusted) || setsState(part);
     if (part.state === "sending" && !repeats && (part.flagged || ageMs > ambiguousFenceMs)) {
       return failed.ambiguous(lane, at, part.reason ?? "the process ended while it was being sent", at.owed);
     }
@@ -181,8 +201,8 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
     if (waitMs > holdWaitMs) return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
     if (waitMs > 0) await sleep(clock, waitMs, lane.lease.signal);
-    if (part.intoReceipt !== null)
-      await options.beforeEdit?.((JSON.parse(part.intoReceipt) as Receipt).messageId);
+    const edited = editedMessage(part);
+    if (edited !== null) await options.beforeEdit?.(edited);
     await untilStored(lane.lease, clock, () => lane.lease.cover(sendTimeoutMs + 5_000));
     const begun: Change = {
       ...name,
@@ -210,7 +230,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       };
     }
     try {
-      const receipt = await sendPart(lane, at);
+      const receipt = inThread(await sendPart(lane, at), at.thread);
       at.log.info({ part: index, messageId: receipt.messageId }, "sent");
       options.onSent(delivery, index, receipt);
       return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(receipt) } };
@@ -226,12 +246,13 @@ export function deliverer(options: DeliverOptions): Deliver {
   async function arrived(lane: LaneContext, at: PartContext): Promise<PartStep | "not there" | "unknown"> {
     const { delivery, part, index } = at;
     if (at.owed.length > 0) await record(lane, at.owed);
-    const found = await readBack(options, { ...lane, signal: lane.lease.signal }, delivery, part);
-    if (typeof found === "string") return found;
-    if ("reason" in found)
+    const look = await readBack(options, { ...lane, signal: lane.lease.signal }, delivery, part);
+    if (typeof look === "string") return look;
+    if ("reason" in look)
       return {
-        release: { afterMs: found.againAfterMs ?? unknownRetryMs, reason: found.reason, refund: true },
+        release: { afterMs: look.againAfterMs ?? unknownRetryMs, reason: look.reason, refund: true },
       };
+    const found = inThread(look, at.thread);
     at.log.info({ part: index, messageId: found.messageId }, "had arrived");
     options.onSent(delivery, index, found);
     return {
@@ -266,4 +287,11 @@ export function deliverer(options: DeliverOptions): Deliver {
       timeout.cancel();
     }
   }
+}
+
+/** The message of ours that a part edits; null when it edits none. */
+function editedMessage({ intoReceipt, content }: PartView): string | null {
+  if (intoReceipt !== null) return (JSON.parse(intoReceipt) as Receipt).messageId;
+  const act = parseContent(content);
+  return act.kind === "act" && act.action.kind === "edit" ? act.action.messageId : null;
 }

@@ -1,6 +1,13 @@
 // Tells the owners, in their private chats with the same bot, that an answer did not arrive somewhere. The
 // notice's id limits this to one in a while per conversation, and a failed notice causes no other.
-import { accountKey, parseConversationKey, type Address, type Clock, type Log } from "@parley/protocol";
+import {
+  accountKey,
+  parseContent,
+  parseConversationKey,
+  type Address,
+  type Clock,
+  type Log,
+} from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import { textDelivery } from "./notice.ts";
 import { isPersonNotice } from "./person-notices.ts";
@@ -46,9 +53,15 @@ export function ownerNotices({
   }
 
   return (delivery, reason) => {
-    if (delivery.id.startsWith(idPrefix) || isPersonNotice(delivery)) return;
+    if (delivery.id.startsWith(idPrefix) || isPersonNotice(delivery) || isAction(delivery)) return;
     tell(delivery, reason).catch((error: unknown) =>
       log.warn({ delivery: delivery.id, error }, "the owners could not be told"),
     );
   };
+}
+
+/** An edit or a reaction that was refused is the agent's matter; the outbox shows it. */
+function isAction({ parts: [first] }: DeliveryView): boolean {
+  const kind = first === undefined ? null : parseContent(first.content).kind;
+  return kind === "action" || kind === "act";
 }

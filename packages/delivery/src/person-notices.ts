@@ -1,6 +1,6 @@
 // Tells a conversation that an answer to it failed for good, once per answer. It stays silent where nothing
 // can arrive, and about notices that fail themselves.
-import { parseConversationKey, type Log, parseContent } from "@parley/protocol";
+import { isAnswer, parseConversationKey, type Log, parseContent } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import type { UnreachableChats } from "./unreachable-chats.ts";
 import { textDelivery } from "./notice.ts";
@@ -20,10 +20,10 @@ export function isPersonNotice({ id }: Pick<DeliveryView, "id">): boolean {
   return id.startsWith(idPrefix);
 }
 
-/** Previews and their removals are not answers. */
-function isAnswer({ open, parts }: DeliveryView): boolean {
+/** Previews are no answers, nor are removals, edits or reactions. */
+function hasAnswer({ open, parts }: DeliveryView): boolean {
   const [first] = parts;
-  return !open && first !== undefined && parseContent(first.content).kind !== "remove";
+  return !open && first !== undefined && isAnswer(parseContent(first.content));
 }
 
 export function personNotices({
@@ -38,7 +38,7 @@ export function personNotices({
   }
 
   return (delivery) => {
-    if (isPersonNotice(delivery) || delivery.id.startsWith("trouble:") || !isAnswer(delivery)) return;
+    if (isPersonNotice(delivery) || delivery.id.startsWith("trouble:") || !hasAnswer(delivery)) return;
     tell(delivery).catch((error: unknown) =>
       log.warn({ delivery: delivery.id, error }, "the person could not be told of a failed answer"),
     );

@@ -1,6 +1,15 @@
-// Looks up a message of unknown outcome on platforms that let a bot read its own messages back (I5). If it
-// arrived, nothing is repeated.
-import { isFault, type Address, type Clock, type Receipt, deadline, parseContent } from "@parley/protocol";
+// Looks up a message or thread of unknown outcome on platforms that let a bot read its own messages back
+// (I5). If it arrived, nothing is repeated.
+import {
+  isFault,
+  type Address,
+  type Clock,
+  type CreateThread,
+  type Receipt,
+  type RenderedPart,
+  deadline,
+  parseContent,
+} from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { DeliveryView, Outbox, PartView } from "@parley/store";
 
@@ -30,12 +39,12 @@ export async function readBack(
   part: PartView,
 ): Promise<ReadBack> {
   if (channel.sentSince === undefined) return channel.capabilities.idempotentSends ? "not there" : "unknown";
-  const content = parseContent(part.content);
-  if (content.kind !== "rendered") return "not there";
+  const sent = madeBy(part);
+  if (sent === null) return "not there";
   const timeout = deadline(clock, lookTimeoutMs, "the look at what was sent");
   try {
     const until = AbortSignal.any([signal, timeout.signal]);
-    const found = await channel.sentSince(to, content.part, delivery.createdAtMs - clockSkewMs, until);
+    const found = await channel.sentSince(to, sent, delivery.createdAtMs - clockSkewMs, until);
     if (found === null) return "unknown";
     for (const receipt of found) {
       // Another delivery may have said the same words.
@@ -53,4 +62,11 @@ export async function readBack(
   } finally {
     timeout.cancel();
   }
+}
+
+/** The message or thread that a part makes; null for one that makes neither. */
+function madeBy({ content }: PartView): RenderedPart | CreateThread | null {
+  const known = parseContent(content);
+  if (known.kind === "rendered") return known.part;
+  return known.kind === "act" && known.action.kind === "createThread" ? known.action : null;
 }

@@ -1,6 +1,5 @@
-// Turns an answer's content into platform messages, by the capabilities of the channel it goes to. A delivery
-// is rendered and split once, when it is first sent: a repeat after a crash is the same messages with the
-// same keys (I4, I5). A reply that is late says so.
+// Turns an answer's content into platform messages, by the capabilities of the channel it goes to. A reply
+// that is late says so.
 import {
   healPartial,
   renderFinal,
@@ -9,46 +8,24 @@ import {
   type MarkdownOptions,
 } from "@parley/channels";
 import {
-  formatContent,
-  parseContent,
+  type Action,
+  type MediaFile,
   type Meant,
+  type OutboxAction,
   type Part,
   type RenderedPart,
   type RenderedText,
 } from "@parley/protocol";
-import type { DeliveryView, NewDelivery, PartView } from "@parley/store";
+import type { DeliveryView } from "@parley/store";
+import { degraded } from "./degrade.ts";
 
-export type RenderMeant = (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
+/** An answer whose quote is the platform's id. */
+type Answer = Exclude<Meant, { kind: "action" }> & { readonly replyTo?: string };
 
-export interface PlannedParts {
-  /** The parts as they will be sent. */
-  readonly parts: readonly PartView[];
-  /** The split to journal with the first `sending`; null when it is journaled already. */
-  readonly split: readonly RenderedPart[] | null;
-}
+export type RenderMeant = (content: Answer, channel: Channel, lateMs: number) => readonly RenderedPart[];
 
 /** A reply older than this says that it is late. */
 const lateAfterMs = 15 * 60_000;
-
-/** Renders and splits a delivery; one that has begun keeps its split. */
-export function plannedParts(
-  render: RenderMeant,
-  channel: Channel,
-  delivery: DeliveryView,
-  nowMs: number,
-): PlannedParts {
-  const [first] = delivery.parts;
-  if (delivery.split || first === undefined) return { parts: delivery.parts, split: null };
-  const content = parseContent(first.content);
-  if (content.kind !== "reply" && content.kind !== "preview") return { parts: delivery.parts, split: null };
-  const rendered = render(content, channel, lateMs(delivery, nowMs));
-  const parts = rendered.map((part, index) => ({
-    ...first,
-    ...(index === 0 ? {} : { intoReceipt: null }),
-    content: formatContent({ v: 1, kind: "rendered", part }),
-  }));
-  return { parts, split: rendered };
-}
 
 /** Returns 0 while the delivery is on time. */
 export function lateMs(delivery: DeliveryView, nowMs: number): number {
@@ -56,30 +33,19 @@ export function lateMs(delivery: DeliveryView, nowMs: number): number {
   return ageMs > lateAfterMs ? ageMs : 0;
 }
 
-/** Lets the first message take the place of the preview, if the delivery edits one. */
-export function splitPart(
-  delivery: DeliveryView,
-  part: RenderedPart,
-  index: number,
-): NewDelivery["parts"][number] {
-  const into = index === 0 ? delivery.parts[0]?.into : undefined;
-  return {
-    content: formatContent({ v: 1, kind: "rendered", part }),
-    ...(into === undefined ? {} : { into }),
-  };
-}
-
 /**
  * `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons.
  */
-export function channelRender(content: Meant, channel: Channel, lateMs: number): readonly RenderedPart[] {
+export function channelRender(content: Answer, channel: Channel, lateMs: number): readonly RenderedPart[] {
   if (content.kind === "preview") {
     const first = previewText(content.markdown, channel);
     const { replyTo } = content;
     return first === null ? [] : [{ kind: "text", ...first, ...(replyTo === undefined ? {} : { replyTo }) }];
   }
   const late = lateMs > 0 ? [{ kind: "text" as const, markdown: `_${delayedBy(lateMs)}_` }] : [];
-  const rendered = withLate(content.parts, late).flatMap((part) => renderPart(part, channel));
+  const rendered = withLate(degraded(content.parts, channel.capabilities), late).flatMap((part) =>
+    renderPart(part, channel),
+  );
   const { replyTo } = content;
   if (replyTo === undefined) return rendered;
   return rendered.map((part, index) => (index === 0 ? { ...part, replyTo } : part));
@@ -121,25 +87,63 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
     case "media": {
       const [caption, ...rest] =
         part.caption === undefined ? [] : text(part.caption, channel, channel.capabilities.captionChars);
-      const { albumFiles = part.files.length } = channel.capabilities;
-      const albums = Array.from(
-        { length: Math.ceil(part.files.length / albumFiles) },
-        (_, index): RenderedPart => {
-          const files = part.files.slice(index * albumFiles, (index + 1) * albumFiles);
-          return {
-            kind: "media",
-            media: part.media,
-            files,
-            ...(caption === undefined || index > 0 ? {} : { caption }),
-          };
-        },
-      );
+      const albums = albumsOf(part.files, channel).map((files, index): RenderedPart => ({
+        kind: "media",
+        media: part.media,
+        files,
+        ...(caption === undefined || index > 0 ? {} : { caption }),
+      }));
       return [...albums, ...rest.map((rendered): RenderedPart => ({ kind: "text", ...rendered }))];
     }
     case "voice":
     case "poll":
       return [part];
   }
+}
+
+/** Groups files in order, as few messages as the platform's count and bytes allow. */
+function albumsOf(files: readonly MediaFile[], { capabilities }: Channel): readonly (readonly MediaFile[])[] {
+  const { albumFiles = files.length, albumBytes = Number.POSITIVE_INFINITY } = capabilities;
+  const albums: MediaFile[][] = [];
+  let bytes = 0;
+  for (const file of files) {
+    const last = albums.at(-1);
+    bytes += file.bytes;
+    if (last !== undefined && last.length < albumFiles && bytes <= albumBytes) last.push(file);
+    else {
+      albums.push([file]);
+      bytes = file.bytes;
+    }
+  }
+  return albums;
+}
+
+const cutMark = "\n[… the rest was cut]";
+
+/**
+ * Renders the new text of one message, as a caption where it stands beside a file. Null when nothing in it is
+ * visible. An edit stays one message: what follows further down would be read as something new.
+ */
+export function editedText(
+  { markdown, buttons = [] }: Extract<OutboxAction, { kind: "edit" }>,
+  channel: Channel,
+  isCaption: boolean,
+): Pick<Extract<Action, { kind: "edit" }>, "text" | "buttons"> | null {
+  const { capabilities } = channel;
+  const limitChars = isCaption ? capabilities.captionChars : capabilities.textChars;
+  const [part] = degraded([{ kind: "text", markdown, buttons }], capabilities);
+  if (part?.kind !== "text") return null;
+  const [whole, more] = text(part.markdown, channel, limitChars);
+  if (whole === undefined) return null;
+  const shown = { buttons: part.buttons ?? [] };
+  if (more === undefined) return { text: whole, ...shown };
+  const [beginning = whole] = text(part.markdown, channel, limitChars - cutMark.length);
+  const cut = {
+    ...beginning,
+    text: beginning.text + cutMark,
+    plain: beginning.plain + cutMark,
+  };
+  return { text: cut, ...shown };
 }
 
 function text(

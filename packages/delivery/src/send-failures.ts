@@ -2,11 +2,12 @@
 // nobody can see a repeat (I5); otherwise it is recorded as failed or ambiguous and the owner is told. A part
 // that failed for good ends the parts behind it (I4).
 import { chatIsClosed, limitReach, migratedChatId } from "@parley/channels";
-import { isFault, type Clock, type Fault, type Log } from "@parley/protocol";
+import { isFault, parseContent, type Clock, type Fault, type Log } from "@parley/protocol";
 import type { Change, DeliveryView } from "@parley/store";
 import type { MigratedChats } from "@parley/access";
 import type { UnreachableChats } from "./unreachable-chats.ts";
 import type { RateLimit } from "./rate-limit.ts";
+import { setsState } from "./repeatable.ts";
 import {
   ambiguousFenceMs,
   unknownRetryMs,
@@ -91,7 +92,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "conflict":
           throw error;
         case "ambiguous": {
-          const repeats = lane.channel.capabilities.idempotentSends || part.intoReceipt !== null;
+          const repeats = lane.channel.capabilities.idempotentSends || setsState(part);
           const again = options.mayRepeat(error) && (repeats || part.state === "queued");
           // The part stays `sending`, which the next lease reads as "outcome unknown".
           if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
@@ -103,7 +104,8 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "unsupported":
         case "denied":
         case "missing":
-          if (chatIsClosed(error)) await closed.close(lane.to, error.message);
+          // A thread may be gone while its chat is not.
+          if (chatIsClosed(error) && goesToLane(at)) await closed.close(lane.to, error.message);
           // The platform refused this answer and not the chat, so others arrive there.
           if (error.code === "invalid" || error.code === "unsupported") options.onFailed(delivery);
           return { next: true, change: { ...name, to: "failed", reason: error.message } };
@@ -125,4 +127,10 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       return null;
     },
   };
+}
+
+/** False for a part in a thread that the delivery opened, or that what it changes is in. */
+function goesToLane({ part, thread }: PartContext): boolean {
+  const content = parseContent(part.content);
+  return thread === undefined && !(content.kind === "act" && content.thread !== undefined);
 }

@@ -1,10 +1,11 @@
-// Sends one part to the platform: a new message, an edit of an earlier one, or its removal. A refused edit
-// becomes a new message, which is then no longer safe to repeat (I5).
+// Makes one part's platform call: a new message, an edit of an earlier one, its removal, or another action. A
+// refused edit of a preview becomes a new message, which is then no longer safe to repeat (I5).
 import { chatIsClosed, type Channel, type SendOptions } from "@parley/channels";
 import {
   Fault,
   isFault,
   type Address,
+  type Content,
   type Log,
   type Receipt,
   type RenderedPart,
@@ -12,6 +13,8 @@ import {
 } from "@parley/protocol";
 import type { LeaseHandle, WorkEnd } from "@parley/queue";
 import type { Change, DeliveryBatch, DeliveryView, PartView } from "@parley/store";
+import { inThread, placeOf } from "./opened-thread.ts";
+import type { Planned } from "./plan.ts";
 import { markedLate } from "./render.ts";
 
 /** The lane under lease: its batch, its lease, its channel, and the address that its messages go to. */
@@ -27,10 +30,12 @@ export interface PartContext {
   readonly part: PartView;
   readonly index: number;
   readonly owed: readonly Change[];
-  readonly split: readonly RenderedPart[] | null;
+  readonly split: readonly Planned[] | null;
   readonly rows: readonly string[];
   /** Receipt of the previous part, as JSON text. */
   readonly follows: string | null;
+  /** The thread that an earlier part opened; the lane's address names it, too. */
+  readonly thread: string | undefined;
   /** Carries the ids of the delivery and its cause. */
   readonly log: Log;
 }
@@ -94,6 +99,9 @@ export function partSender(): PartSender {
         if (how.answers !== undefined) await channel.settle?.(how.answers);
         return into ?? { messageId: "" };
       }
+      if (content.kind === "act") return act(channel, placeOf(to, content.thread), content, how);
+      // The forum's post began with this message.
+      if (how.follows?.extra?.["opened"] === true) return { messageId: how.follows.messageId };
       if (content.kind !== "rendered") throw new Fault("invalid", "a part was sent before it was split");
       const part =
         lateMs > 0 && into === null
@@ -114,6 +122,26 @@ export function partSender(): PartSender {
       }
     },
   };
+}
+
+/** Only an edit and a new thread have a receipt: what is only marked or gone may not be a message of ours. */
+async function act(
+  channel: Channel,
+  to: Address,
+  { action, thread }: Extract<Content, { kind: "act" }>,
+  how: SendOptions,
+): Promise<Receipt> {
+  if (channel.act !== undefined) {
+    const receipt = await channel.act(to, action, how);
+    if (receipt === null || (action.kind !== "edit" && action.kind !== "createThread"))
+      return { messageId: "" };
+    return action.kind === "edit" ? inThread(receipt, thread) : receipt;
+  }
+  if (action.kind !== "edit")
+    throw new Fault("unsupported", `${channel.name} cannot do this: ${action.kind}`);
+  const { text, buttons, messageId } = action;
+  const part = { kind: "text", ...text, ...(buttons === undefined ? {} : { buttons }) } as const;
+  return channel.send(to, part, { ...how, replaces: messageId });
 }
 
 /** True when the platform changed nothing and would refuse again. */

@@ -4,6 +4,16 @@
 /** Markup that a surface takes. "markdown" passes the text on as the model wrote it, for programs. */
 export type Dialect = "telegram" | "discord" | "html" | "plain" | "markdown";
 
+/** Lengths in UTF-16 code units. */
+export interface PollLimits {
+  readonly questionChars: number;
+  readonly fewestOptions: number;
+  readonly mostOptions: number;
+  readonly optionChars: number;
+  /** False where everybody sees who voted for what. */
+  readonly anonymous: boolean;
+}
+
 export interface Capabilities {
   readonly dialect: Dialect;
   /** Longest text of one message, in UTF-16 code units as the platform counts them after rendering. */
@@ -14,14 +24,22 @@ export interface Capabilities {
   readonly textEntities?: number;
   /** Largest file that can be sent, in bytes. */
   readonly uploadBytes: number;
+  /** Largest file that some places take; absent where all are alike. */
+  readonly uploadBytesAtMost?: number;
   /** Largest file that can be fetched, in bytes. */
   readonly downloadBytes: number;
   readonly media: boolean;
   /** Most files in one message; absent means no limit. */
   readonly albumFiles?: number;
+  /** Most bytes in one message with several files; absent means no limit. */
+  readonly albumBytes?: number;
   readonly polls: boolean;
+  /** Absent means no limits. */
+  readonly pollLimits?: PollLimits;
   readonly voice: boolean;
+  /** A conversation may have threads. The action `createThread` opens one. */
   readonly threads: boolean;
+  readonly pins: boolean;
   readonly typing: boolean;
   readonly reactions: boolean;
   /** A sent message can be changed, which streaming by edits needs. */
@@ -29,6 +47,10 @@ export interface Capabilities {
   readonly removals: boolean;
   readonly replyTags: boolean;
   readonly inlineButtons: boolean;
+  /** A button may offer choices. */
+  readonly menus: boolean;
+  /** A button may ask for words in fields. */
+  readonly forms: boolean;
   /** The platform shows a send once, however often it is repeated under one idempotency key. */
   readonly idempotentSends: boolean;
 }

@@ -1,26 +1,35 @@
-// The content of a delivery's parts: the agent's parts before the first send, then one rendered platform
-// message each.
+// The content of a delivery's parts: the agent's parts or action before the first send, then one platform
+// call each.
 import { z } from "zod";
+import type { Action, OutboxAction } from "./action.ts";
 import { Fault } from "./fault.ts";
 import type { Part, RenderedPart } from "./part.ts";
+
+/** The message that an answer quotes: by the platform's id, or the first message of an earlier delivery. */
+export type Quoted = string | { readonly delivery: string };
 
 /**
  * Content that is not rendered yet; the deliverer renders it when its turn comes. A preview is always one
  * message, however long.
  */
 export type Meant =
-  | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: string }
-  | { readonly v: 1; readonly kind: "preview"; readonly markdown: string; readonly replyTo?: string };
+  | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: Quoted }
+  | { readonly v: 1; readonly kind: "preview"; readonly markdown: string; readonly replyTo?: string }
+  | { readonly v: 1; readonly kind: "action"; readonly action: OutboxAction };
 
 /**
- * `rendered` is one platform message. `remove` deletes a preview and ends the sign that an answer is coming.
+ * `rendered` is one platform message. `act` is one action on the platform, in `thread` where it names one.
+ * `remove` deletes a preview and ends the sign that an answer is coming.
  */
 export type Content =
   | Meant
   | { readonly v: 1; readonly kind: "rendered"; readonly part: RenderedPart }
+  | { readonly v: 1; readonly kind: "act"; readonly action: Action; readonly thread?: string }
   | { readonly v: 1; readonly kind: "remove" };
 
-const known = z.object({ v: z.literal(1), kind: z.enum(["reply", "preview", "rendered", "remove"]) }).loose();
+const known = z
+  .object({ v: z.literal(1), kind: z.enum(["reply", "preview", "action", "rendered", "act", "remove"]) })
+  .loose();
 
 export function formatContent(content: Content): string {
   return JSON.stringify(content);
@@ -36,4 +45,9 @@ export function parseContent(text: string): Content {
       cause,
     });
   }
+}
+
+/** False for what changes or removes messages: nobody waits for it as for an answer. */
+export function isAnswer(content: Content): boolean {
+  return content.kind === "reply" || content.kind === "preview" || content.kind === "rendered";
 }

@@ -5,6 +5,7 @@ import {
   conversationKey,
   parseConversationKey,
   type Address,
+  type Content,
   type Inbound,
   parseContent,
 } from "@parley/protocol";
@@ -63,9 +64,13 @@ export function reactions({ outbox, wanted }: ReactionsOptions): ReadReaction {
 function textOf({ parts }: DeliveryView, messageId: string): string {
   const part = parts.find(({ receipt }) => receipt?.includes(JSON.stringify(messageId)));
   const content = part === undefined ? null : parseContent(part.content);
-  if (content?.kind !== "rendered") return "";
-  const { part: shown } = content;
-  const text =
-    shown.kind === "text" ? shown.plain : shown.kind === "media" ? (shown.caption?.plain ?? "") : "";
+  const text = content === null ? "" : shownText(content);
   return text.length > quotedChars ? `${text.slice(0, quotedChars)}…` : text;
+}
+
+function shownText(content: Content): string {
+  if (content.kind === "act") return content.action.kind === "edit" ? content.action.text.plain : "";
+  if (content.kind !== "rendered") return "";
+  const { part } = content;
+  return part.kind === "text" ? part.plain : part.kind === "media" ? (part.caption?.plain ?? "") : "";
 }

@@ -3,6 +3,8 @@
 import {
   isFault,
   wordsOf,
+  type Action,
+  type OutboxAction,
   type DeliveryStory,
   type Inbound,
   type Part,
@@ -81,8 +83,29 @@ function textOf(content: Content | null): string {
       return content.markdown;
     case "rendered":
       return content.part.kind === "text" ? content.part.text : `[${content.part.kind}]`;
+    case "action":
+    case "act":
+      return actionText(content.action);
     case "remove":
       return "[takes a preview away]";
+  }
+}
+
+function actionText(action: OutboxAction | Action): string {
+  switch (action.kind) {
+    case "edit":
+      return `[edits] ${"markdown" in action ? action.markdown : action.text.plain}`;
+    case "remove":
+      return "[takes a message away]";
+    case "react":
+      return action.emoji === null ? "[takes its reaction back]" : `[reacts] ${action.emoji}`;
+    case "pin":
+      return action.pinned ? "[pins a message]" : "[takes a pin off]";
+    case "createThread":
+      return `[opens a thread] ${action.title}`;
+    case "answerCallback":
+    case "setCommands":
+      return `[${action.kind}]`;
   }
 }
 

@@ -19,12 +19,15 @@ export const plain: Capabilities = {
   polls: false,
   voice: false,
   threads: true,
+  pins: false,
   typing: false,
   reactions: false,
   edits: true,
   removals: true,
   replyTags: true,
   inlineButtons: false,
+  menus: false,
+  forms: false,
   idempotentSends: true,
 };
 

@@ -30,12 +30,15 @@ const anything: Capabilities = {
   polls: true,
   voice: true,
   threads: true,
+  pins: true,
   typing: true,
   reactions: true,
   edits: true,
   removals: true,
   replyTags: true,
   inlineButtons: true,
+  menus: false,
+  forms: false,
   idempotentSends: false,
 };
 

@@ -1,12 +1,13 @@
 // Discord actions other than sending. Repeating an edit is safe, because it sets the same content (I5).
 import { type Action, type Address, Fault, isFault, type Receipt } from "@parley/protocol";
 import { actionRows, type BodyOptions, content } from "./body.ts";
-import { slashCommands, titleChars } from "./capabilities.ts";
+import { slashCommands } from "./capabilities.ts";
 import type { Forms } from "./forms.ts";
 import type { Interactions } from "./interactions.ts";
 import { isForum, type Places } from "./places.ts";
 import { isRefusal } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
+import { titleCut } from "./send.ts";
 import { isSnowflake, snowflake } from "./snowflake.ts";
 import type { Self } from "./resume-state.ts";
 
@@ -89,7 +90,7 @@ async function createThread(
   action: CreateThread,
   signal: AbortSignal,
 ): Promise<Receipt> {
-  const name = action.title.slice(0, titleChars);
+  const name = titleCut(action.title);
   if (action.messageId === undefined && isForum((await places.look(channel)).type))
     throw new Fault(
       "unsupported",

@@ -19,12 +19,15 @@ export const discordCapabilities: Capabilities = {
   polls: true,
   voice: true,
   threads: true,
+  pins: true,
   typing: true,
   reactions: true,
   edits: true,
   removals: true,
   replyTags: true,
   inlineButtons: true,
+  menus: true,
+  forms: true,
   /** By nonce within some minutes; later our own messages are read back (`sentSince`). */
   idempotentSends: true,
 };

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import type { APIMessage } from "discord-api-types/v10";
 import {
   type Address,
+  type CreateThread,
   Fault,
   isFault,
   type MediaFile,
@@ -152,7 +153,11 @@ function titleOf(part: RenderedPart): string {
       .split("\n")
       .find((each) => each.trim() !== "")
       ?.trim() ?? "Post";
-  return line.length > titleChars ? `${line.slice(0, titleChars - 1)}…` : line;
+  return titleCut(line);
+}
+
+export function titleCut(title: string): string {
+  return title.length > titleChars ? `${title.slice(0, titleChars - 1)}…` : title;
 }
 
 function plainOf(part: RenderedPart): string {
@@ -184,7 +189,7 @@ async function uploadLimit(
 export async function sentSince(
   context: SendContext,
   to: Address,
-  part: RenderedPart,
+  sent: RenderedPart | CreateThread,
   sinceMs: number,
   signal: AbortSignal,
 ): Promise<readonly Receipt[] | null> {
@@ -193,8 +198,10 @@ export async function sentSince(
   const me = context.self()?.user;
   if (me === undefined) throw new Fault("unavailable", "who we are is not known yet");
   try {
+    if (sent.kind === "createThread")
+      return await threadsSince(rest, await places.look(channel), me, titleCut(sent.title), sinceMs, signal);
     if (place !== null && isForum(place.type))
-      return await postsSince(rest, place, me, titleOf(part), sinceMs, signal);
+      return await threadsSince(rest, place, me, titleOf(sent), sinceMs, signal);
     const found: APIMessage[] = [];
     for (let pages = 0; pages < mostPages; pages++) {
       const oldest = found.at(-1)?.id;
@@ -207,7 +214,7 @@ export async function sentSince(
       found.push(...page);
       if (page.length < pageMessages || page.some((each) => writtenAtMs(each) < sinceMs)) break;
     }
-    const message = said(part, context);
+    const message = said(sent, context);
     return found
       .filter((each) => each.author?.id === me && writtenAtMs(each) >= sinceMs && isSame(each, message))
       .toSorted((a, b) => byAge(a.id, b.id))
@@ -245,7 +252,8 @@ function isSame(message: APIMessage, { json, files }: Said): boolean {
   );
 }
 
-async function postsSince(
+/** A forum's posts are threads, too. */
+async function threadsSince(
   rest: DiscordRest,
   place: Place,
   me: string,

@@ -16,12 +16,15 @@ export const telegramCapabilities: Capabilities = {
   polls: true,
   voice: true,
   threads: true,
+  pins: true,
   typing: true,
   reactions: true,
   edits: true,
   removals: true,
   replyTags: true,
   inlineButtons: true,
+  menus: false,
+  forms: false,
   /** sendMessage has no idempotency key; docs/guarantees.md says what follows from it. */
   idempotentSends: false,
 };
