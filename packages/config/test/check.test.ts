@@ -404,6 +404,27 @@ test("whatever JSON stands in the file, it loads or names problems that have a l
   );
 });
 
+test("of two models with one alias the second is refused with the first's name, whatever the case, and so is every further one", async () => {
+  const models =
+    '"rehearsal/a": { alias: "quick" }, "rehearsal/b": {}, "rehearsal/c": { alias: "Quick" }, "rehearsal/d": { alias: "QUICK" }';
+  const found = await problemsOf(`{ agents: { defaults: { models: { ${models} } } } }`);
+  const twice = found.filter(({ message }) => message.includes("is the alias of"));
+  expect(twice.map(({ path, message }) => [path, message])).toEqual([
+    [`agents.defaults.models["rehearsal/c"].alias`, `"Quick" is the alias of "rehearsal/a" already`],
+    [`agents.defaults.models["rehearsal/d"].alias`, `"QUICK" is the alias of "rehearsal/a" already`],
+  ]);
+});
+
+test("a key that stands twice, or must not stand at all, is named where it stands", async () => {
+  const found = await problemsOf(
+    '{\n agents: { list: [{ id: "a" }, { id: "b",\n  id: "c", "__proto__": 1 }] } }',
+  );
+  expect(found.map(({ path, line, column }) => [path, line, column])).toEqual([
+    ["agents.list[1].id", 3, 3],
+    ["agents.list[1].__proto__", 3, 12],
+  ]);
+});
+
 test("what does not do what it seems to is told, and refused by nobody", async () => {
   const { warnings } = await loadText(`{
     agents: { defaults: { heartbeat: { every: "30m" } } },

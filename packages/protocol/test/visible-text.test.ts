@@ -110,3 +110,34 @@ describe("visibleText", () => {
     );
   });
 });
+
+test("every Latin letter beside a word of another script makes it one word of two, from the first letter of each range to the last", () => {
+  const letters = "AZazÀÖØöøİĲķĹľŁňŊžƠơƯưǍǜȘțḀẙẠỹ";
+  for (const letter of letters)
+    for (const other of ["Ждя", "Ωδ"]) {
+      expect(visibleText(letter)).toBe(letter);
+      expect(visibleText(`${letter}${other}`)).toMatch(/^.\\u\{/u);
+      expect(visibleText(`${other}${letter}`)).toMatch(/\}.$/u);
+      expect(visibleText(`${letter} ${other}`)).toBe(`${letter} ${other}`);
+    }
+});
+
+test.each([
+  ["Devanagari", "नमस्ते"],
+  ["Bengali", "নমস্কার"],
+  ["Gurmukhi", "ਸਤਿ"],
+  ["Gujarati", "નમસ્તે"],
+  ["Tamil", "வணக்கம்"],
+  ["Telugu", "నమస్తే"],
+  ["Kannada", "ನಮಸ್ತೆ"],
+  ["Malayalam", "നമസ്തേ"],
+  ["Sinhala", "ආයුබෝවන්"],
+  ["Thai", "สวัสดี"],
+  ["Lao", "ສະບາຍດີ"],
+  ["Khmer", "សួស្តី"],
+  ["Georgian", "გამარჯობა"],
+  ["Hangul", "안녕"],
+  ["Katakana", "カメラ"],
+])("a word in %s is shown as it is, beside Latin too", (_script, said) => {
+  expect(visibleText(`a ${said} 1 ${said}x`)).toBe(`a ${said} 1 ${said}x`);
+});

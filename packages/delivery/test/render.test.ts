@@ -1,0 +1,95 @@
+// What becomes of an answer on a channel: what says that it is late, what stands in the first message and what in the last, and how files are parted.
+import { loopback } from "@parley/channels";
+import { formatContent, type Content, type MediaFile, type Part } from "@parley/protocol";
+import type { DeliveryView } from "@parley/store";
+import { virtualClock } from "@parley/testkit";
+import { expect, test } from "vitest";
+import { channelRender, lateMs, plannedParts, previewText, splitPart } from "../src/render.ts";
+
+const whole = loopback({ account: "default", clock: virtualClock() });
+const channel = {
+  ...whole,
+  capabilities: { ...whole.capabilities, textChars: 40, captionChars: 20, albumFiles: 3 },
+};
+const reply = (...parts: readonly Part[]) => ({ v: 1, kind: "reply", parts, replyTo: "7" }) as const;
+const file = (name: string): MediaFile => ({ path: name, mediaType: "image/png", bytes: 1, name });
+const delivery = (content: Content, more: object = {}): DeliveryView =>
+  ({
+    createdAtMs: 1_000,
+    split: false,
+    parts: [{ content: formatContent(content), into: "m1", intoReceipt: "r1" }],
+    ...more,
+  }) as unknown as DeliveryView;
+
+test("an answer is late after a quarter of an hour, and says so before its first words", () => {
+  const asked = delivery(reply());
+  expect(lateMs(asked, 1_000 + 900_000)).toBe(0);
+  expect(lateMs(asked, 1_000 + 900_001)).toBe(900_001);
+  const [first] = channelRender(reply({ kind: "text", markdown: "hi" }), channel, 900_001);
+  expect(first).toMatchObject({ kind: "text", text: expect.stringMatching(/15 min[\s\S]*\n\nhi$/) });
+  const media = reply({ kind: "media", media: "image", files: [file("a")] });
+  expect(channelRender(media, channel, 900_001).map(({ kind }) => kind)).toEqual(["text", "media"]);
+  expect(channelRender(media, channel, 0).map(({ kind }) => kind)).toEqual(["media"]);
+});
+
+test("the first message quotes, the last one has the buttons, whatever stands between", () => {
+  const buttons = [[{ label: "Yes" }]];
+  const words = "One sentence stands here now. ".repeat(4).trim();
+  for (const part of [
+    { kind: "text", markdown: words, buttons },
+    { kind: "card", title: "Title", markdown: words, buttons },
+  ] as const) {
+    const rendered = channelRender(reply(part), channel, 0);
+    expect(rendered.length).toBeGreaterThan(2);
+    expect(rendered.map((each) => "replyTo" in each)).toEqual(rendered.map((_, at) => at === 0));
+    expect(rendered.map((each) => "buttons" in each)).toEqual(
+      rendered.map((_, at) => at === rendered.length - 1),
+    );
+  }
+});
+
+test("files go in albums of as many as the platform takes, the first with the caption, what is left of it after them", () => {
+  const names = "abcdefg".split("");
+  const rendered = channelRender(
+    reply({
+      kind: "media",
+      media: "image",
+      files: names.map(file),
+      caption: "A caption here, and then what is longer than one",
+    }),
+    channel,
+    0,
+  );
+  const albums = rendered.flatMap((part) => (part.kind === "media" ? [part] : []));
+  expect(albums.map(({ files }) => files.map(({ name }) => name).join(""))).toEqual(["abc", "def", "g"]);
+  expect(albums.map(({ caption }) => caption !== undefined)).toEqual([true, false, false]);
+  expect(rendered.map(({ kind }) => kind).slice(0, 4)).toEqual(["media", "media", "media", "text"]);
+});
+
+test("a delivery is split once: what is split already, and what is no answer, stays as it is", () => {
+  const content = reply({ kind: "text", markdown: "First words here. ".repeat(6) });
+  const planned = plannedParts(channelRender, channel, delivery(content), 2_000);
+  expect(planned.split?.length).toBeGreaterThan(2);
+  expect(planned.parts).toHaveLength(planned.split?.length ?? 0);
+  expect(planned.parts.map(({ intoReceipt }) => intoReceipt)).toEqual(
+    planned.parts.map((_, at) => (at === 0 ? "r1" : null)),
+  );
+  const split = delivery(content, { split: true });
+  expect(plannedParts(channelRender, channel, split, 2_000)).toEqual({ parts: split.parts, split: null });
+  const empty = delivery(content, { parts: [] });
+  expect(plannedParts(channelRender, channel, empty, 2_000)).toEqual({ parts: [], split: null });
+  const rendered = planned.split?.[0];
+  if (rendered === undefined) throw new Error("nothing was rendered");
+  expect(splitPart(delivery(content), rendered, 0).into).toBe("m1");
+  expect(splitPart(delivery(content), rendered, 1)).not.toHaveProperty("into");
+});
+
+test("a preview is the first message of what there is, without an end that is not there yet", () => {
+  expect(previewText("**bol", channel)?.text).toBe("bol");
+  expect(previewText("", channel)).toBeNull();
+  expect(previewText("word ".repeat(100), channel)?.text.length).toBeLessThanOrEqual(40);
+  const preview = { v: 1, kind: "preview", markdown: "hi", replyTo: "7" } as const;
+  expect(channelRender(preview, channel, 900_001)).toEqual([
+    expect.objectContaining({ text: "hi", replyTo: "7" }),
+  ]);
+});
