@@ -25,6 +25,7 @@ import {
 } from "@parley/agent";
 import { telegramCapabilities } from "@parley/channels";
 import { silentLog, systemClock } from "@parley/protocol";
+import { catalogue } from "@parley/tools";
 import { Bench } from "tinybench";
 
 const windowTokens = 200_000;
@@ -50,7 +51,10 @@ async function factsOf(mode: PromptMode, workspace: string): Promise<PromptFacts
       mode,
       audience: "private",
       modelFamily: "claude",
-      tools: (mode === "minimal" ? subagent : coding).split(" ").map((name) => ({ name })),
+      tools: (mode === "minimal" ? subagent : coding).split(" ").map((name) => ({
+        name,
+        summary: catalogue.find(({ id }) => id === name)?.summary ?? "",
+      })),
       skills: [],
       citations: "auto",
       modelAliases: [],

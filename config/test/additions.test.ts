@@ -90,14 +90,22 @@ if (!("nodes.moon" in storeHandlers({ configNow: anything, store: anything }))) 
 import { z } from "zod";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
+
+export const moonListing: ToolListing = {
+  name: "moon",
+  label: "Moon",
+  section: "web",
+  profiles: ["coding"],
+  effect: "reads",
+  summary: "Look at the moon",
+};
 
 export const moon = (): Tool =>
   defineTool({
-    name: "moon",
-    summary: "Look at the moon",
+    ...moonListing,
     description: "Looks at the moon.",
     args: z.object({}),
-    effect: "reads",
     run: async () => textResult("full"),
   });
 `,
@@ -105,18 +113,19 @@ export const moon = (): Tool =>
     lines: [
       {
         file: "packages/tools/src/catalogue.ts",
-        before: "import { process }",
-        add: 'import { moon } from "./tools/moon.ts";\n',
+        before: "import { process, ",
+        add: 'import { moon, moonListing } from "./tools/moon.ts";\n',
       },
       {
         file: "packages/tools/src/catalogue.ts",
-        before: '  entry("web_fetch"',
-        add: '  entry("moon", "Moon", "web", ["coding"], "reads", "Look at the moon", moon),\n',
+        before: '  planned("web_fetch"',
+        add: "  built(moonListing, moon),\n",
       },
     ],
     proof: `import { catalogue } from "./packages/tools/src/index.ts";
 const made = catalogue.find(({ id }) => id === "moon")?.make?.({});
-if (made?.name !== "moon") missing.push("the catalogue");`,
+if (made?.name !== "moon") missing.push("the catalogue");
+if (made?.summary !== "Look at the moon") missing.push("what the model is told");`,
   },
   {
     what: "a port to the session or the chat, for a tool",

@@ -1,7 +1,8 @@
 // Decides which tools a turn has, by a chain of steps that can each only remove tools; in each, deny wins
 // over allow. A pure function: it explains each removed tool by step and rule, and says why a result is empty
 // before a model is asked.
-import { catalogue, type CatalogueEntry, type ToolProfile } from "./catalogue.ts";
+import { catalogue, type CatalogueEntry } from "./catalogue.ts";
+import type { ToolProfile } from "./tool-listing.ts";
 
 /**
  * Names, groups ("group:fs") and patterns ("web_*"), in any case. `allow` absent: no limit; empty: nothing.

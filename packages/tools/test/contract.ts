@@ -2,7 +2,7 @@
 // anything happens, an abort that is heard, an answer that fits a transcript.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "@parley/protocol";
+import type { Json, JsonObject } from "@parley/protocol";
 import type { Tool, ToolScope } from "../src/index.ts";
 import { scopeOf } from "./stage.ts";
 
@@ -19,6 +19,37 @@ export interface ToolCase {
   readonly good: JsonObject;
   /** Does not parse. */
   readonly bad: JsonObject;
+}
+
+/** The least that a schema asks for. */
+export function asked(schema: JsonObject): JsonObject {
+  const properties = schema["properties"] as { readonly [name: string]: JsonObject };
+  const required = (schema["required"] ?? []) as readonly string[];
+  return Object.fromEntries(required.map((name) => [name, valueOf(properties[name] ?? {})]));
+}
+
+/** The same with the wrong type for the first property. */
+export function mistyped(schema: JsonObject): JsonObject {
+  const [first] = Object.entries(schema["properties"] as { readonly [name: string]: JsonObject });
+  if (first === undefined) throw new Error("a tool without arguments needs a sample of its own");
+  return { ...asked(schema), [first[0]]: first[1]["type"] === "string" ? 5 : "of another type" };
+}
+
+function valueOf(schema: JsonObject): Json {
+  const choices = schema["enum"] as readonly Json[] | undefined;
+  if (choices?.[0] !== undefined) return choices[0];
+  switch (schema["type"]) {
+    case "string":
+      return "a".repeat(Number(schema["minLength"] ?? 1));
+    case "array":
+      return [valueOf(schema["items"] as JsonObject)];
+    case "object":
+      return asked(schema);
+    case "boolean":
+      return true;
+    default:
+      return Number(schema["minimum"] ?? 1);
+  }
 }
 
 export function toolContract(name: string, { make, good, bad }: ToolCase): void {

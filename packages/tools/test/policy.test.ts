@@ -16,20 +16,22 @@ const left = (input: Partial<PolicyInput>): readonly string[] =>
   applyPolicy(all, policySteps({ ...none, ...input })).tools;
 
 describe("profiles", () => {
-  test("are the seeds' tables", () => {
-    expect(left({ global: { profile: "minimal" } })).toEqual(["session_status"]);
-    expect(left({ global: { profile: "messaging" } })).toEqual([
-      "sessions_list",
-      "sessions_history",
-      "sessions_send",
-      "session_status",
-      "message",
-    ]);
-    expect(left({ global: { profile: "coding" } })).toEqual(
-      "read write edit apply_patch exec process memory_search memory_get sessions_list sessions_history sessions_send sessions_spawn subagents session_status cron update_plan image".split(
+  test("are the seeds' tables, and what later tools say of themselves", () => {
+    const seeds = {
+      minimal: "session_status",
+      messaging: "sessions_list sessions_history sessions_send session_status message",
+      coding:
+        "read write edit apply_patch exec process memory_search memory_get sessions_list sessions_history sessions_send sessions_spawn subagents session_status cron update_plan image",
+    };
+    const known =
+      "read write edit apply_patch exec process web_search web_fetch memory_search memory_get sessions_list sessions_history sessions_send sessions_spawn subagents session_status browser canvas message cron gateway nodes agents_list update_plan image tts".split(
         " ",
-      ),
-    );
+      );
+    for (const profile of ["minimal", "messaging", "coding"] as const) {
+      const has = left({ global: { profile } });
+      expect(has.filter((id) => known.includes(id))).toEqual(seeds[profile].split(" "));
+      expect(has).toEqual(catalogue.filter(({ profiles }) => profiles.includes(profile)).map(({ id }) => id));
+    }
     expect(left({ global: { profile: "full" } })).toEqual(all);
     expect(left({})).toEqual(all);
   });

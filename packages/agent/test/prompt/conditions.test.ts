@@ -27,7 +27,7 @@ interface Condition {
 }
 
 const tools = (...names: readonly string[]): InstallationFacts => ({
-  stable: { tools: names.map((name) => ({ name })) },
+  stable: { tools: names.map((name) => ({ name, summary: "" })) },
 });
 const files = (names: readonly string[]): InstallationFacts => ({
   stable: {

@@ -15,6 +15,7 @@ import {
   type StableInput,
   type SurfaceFacts,
 } from "../../src/index.ts";
+import { catalogue } from "@parley/tools";
 
 export const templates = fileURLToPath(new URL("../../../../config/templates/", import.meta.url));
 export const home = "/home/ann/.parley/workspace";
@@ -77,17 +78,24 @@ export const web: ChannelFacts = {
   buttons: "unsupported",
 };
 
-export const codingTools = (
+/** Tools as the catalogue has them. */
+export function namedTools(names: string) {
+  return names.split(" ").map((name) => {
+    const entry = catalogue.find(({ id }) => id === name);
+    if (entry === undefined) throw new Error(`the catalogue has no ${name}`);
+    return { name, summary: entry.summary };
+  });
+}
+
+export const codingTools = namedTools(
   "read write edit apply_patch exec process memory_search memory_get sessions_list sessions_history sessions_send " +
-  "sessions_spawn subagents session_status cron image"
-)
-  .split(" ")
-  .map((name) => ({ name }));
+    "sessions_spawn subagents session_status cron image",
+);
 
 /** What policy leaves a subagent without children of its own. */
-export const subagentTools = "read write edit apply_patch exec process memory_search memory_get image"
-  .split(" ")
-  .map((name) => ({ name }));
+export const subagentTools = namedTools(
+  "read write edit apply_patch exec process memory_search memory_get image",
+);
 
 export const noFiles: BootstrapSnapshot = { files: [] };
 

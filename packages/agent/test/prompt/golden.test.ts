@@ -12,6 +12,7 @@ import {
 } from "../../src/index.ts";
 import {
   codingTools,
+  namedTools,
   discord,
   stableInput,
   subagentTools,
@@ -97,7 +98,7 @@ describe("golden prompts", () => {
     const stable = stableInput({
       mode: each.mode,
       audience,
-      tools: each.mode === "full" ? [...codingTools, { name: "message" }] : subagentTools,
+      tools: each.mode === "full" ? [...codingTools, ...namedTools("message")] : subagentTools,
       files: await workspaceOf(each.kind, each.mode, audience),
     });
     const prompt = compile(promptSections, promptFacts(stable, surface.facts), promptBudget(200_000));

@@ -10,7 +10,7 @@ import {
   promptSections,
   type Section,
 } from "../../src/index.ts";
-import { codingTools, stableInput, surfaceFacts } from "./fixtures.ts";
+import { codingTools, namedTools, stableInput, surfaceFacts } from "./fixtures.ts";
 
 /** The table of DESIGN section 6. */
 const inMinimal = (
@@ -20,7 +20,7 @@ const inMinimal = (
 
 const everything = promptFacts(
   stableInput({
-    tools: [...codingTools, { name: "message" }, { name: "gateway" }],
+    tools: [...codingTools, ...namedTools("message gateway")],
     skills: [{ name: "s", description: "d", location: "l" }],
     modelAliases: [{ alias: "fast", model: "a/b" }],
     owners: ["telegram:1"],

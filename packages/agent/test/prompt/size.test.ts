@@ -1,11 +1,18 @@
 // What the prompt costs. The estimator is chars/4; the leading system's default prompt is about 11,600 tokens.
 import { expect, test } from "vitest";
 import { compile, estimateTokens, promptBudget, promptFacts, promptSections } from "../../src/index.ts";
-import { codingTools, stableInput, subagentTools, surfaceFacts, workspaceOf } from "./fixtures.ts";
+import {
+  codingTools,
+  namedTools,
+  stableInput,
+  subagentTools,
+  surfaceFacts,
+  workspaceOf,
+} from "./fixtures.ts";
 
 test("a full prompt on Telegram with the coding profile and the default workspace stays under 3,500 tokens", async () => {
   const files = await workspaceOf("full", "full", "private");
-  const tools = [...codingTools, { name: "message" }, { name: "gateway" }];
+  const tools = [...codingTools, ...namedTools("message gateway")];
   const surface = surfaceFacts({ reactions: "extensive", heartbeatPrompt: "Read HEARTBEAT.md." });
   const prompt = compile(
     promptSections,

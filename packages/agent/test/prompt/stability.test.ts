@@ -11,7 +11,7 @@ import {
   type StableInput,
   type SurfaceFacts,
 } from "../../src/index.ts";
-import { codingTools, discord, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
+import { codingTools, namedTools, discord, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
 
 const text = fc.string({ maxLength: 40 });
 const surfaces: fc.Arbitrary<SurfaceFacts> = fc.record({
@@ -46,7 +46,7 @@ const stables: fc.Arbitrary<StableInput> = fc
     mode: fc.constantFrom("full" as const, "minimal" as const, "none" as const),
     audience: fc.constantFrom("private" as const, "shared" as const),
     citations: fc.constantFrom("off" as const, "on" as const, "auto" as const),
-    tools: fc.subarray([...codingTools, { name: "message" }, { name: "gateway" }]),
+    tools: fc.subarray([...codingTools, ...namedTools("message gateway")]),
     owners: fc.array(text, { maxLength: 3 }),
     timeZone: fc.constantFrom(undefined, "Europe/Berlin", "Asia/Tokyo"),
   })

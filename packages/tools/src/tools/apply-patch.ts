@@ -12,22 +12,30 @@ import { patchText } from "../files/patch-text.ts";
 import type { Rooted } from "../files/rooted.ts";
 import { decodeText, encodeText } from "../files/text.ts";
 import type { Tool } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 const args = z.object({ input: z.string().max(4_000_000).describe("The whole patch.") });
+
+export const applyPatchListing: ToolListing = {
+  name: "apply_patch",
+  label: "Apply patch",
+  section: "fs",
+  profiles: ["coding"],
+  effect: "writes",
+  summary: "Apply multi-file patches",
+};
 
 export function applyPatch(context: ToolContext): Tool | Unavailable {
   const { files } = context;
   if (files.readOnly) return { unavailable: readOnlyWorkspace };
   return defineTool({
-    name: "apply_patch",
-    summary: "Apply multi-file patches",
+    ...applyPatchListing,
     description:
       'Changes several files of the workspace at once, all or none. The patch: "*** Begin Patch", then for each file "*** Add File: path" ' +
       'with "+" lines, "*** Delete File: path", or "*** Update File: path" (then optionally "*** Move to: path") with hunks: "@@" or "@@ a line ' +
       'above it", lines that stay begin with a space, removed ones with "-", new ones with "+"; a hunk that ends at the file\'s end may close ' +
       'with "*** End of File". Last line: "*** End Patch". Give three lines of context around a change.',
     args,
-    effect: "writes",
     async run({ input }, scope) {
       const patches = parsePatch(input);
       const workspace = await files.writable(await turnRules(context, scope));

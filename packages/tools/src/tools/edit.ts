@@ -7,6 +7,7 @@ import { turnRules } from "../files/change-rules.ts";
 import { editText, type TextEdit } from "../files/edit-text.ts";
 import { decodeText, encodeText } from "../files/text.ts";
 import type { Tool } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 const passage = z.object({
   oldText: z.string().describe("The passage as it stands in the file, exactly once."),
@@ -27,17 +28,24 @@ const args = z
     },
   );
 
+export const editListing: ToolListing = {
+  name: "edit",
+  label: "Edit",
+  section: "fs",
+  profiles: ["coding"],
+  effect: "writes",
+  summary: "Make precise edits to files",
+};
+
 export function edit(context: ToolContext): Tool | Unavailable {
   const { files } = context;
   if (files.readOnly) return { unavailable: readOnlyWorkspace };
   return defineTool({
-    name: "edit",
-    summary: "Make precise edits to files",
+    ...editListing,
     description:
       "Replaces passages of a file of the workspace. Each oldText must match exactly, spaces included, and stand in the file once. " +
       "Several edits are all made or none, each against the file as it is now.",
     args,
-    effect: "writes",
     async run({ path, edits, oldText = "", newText = "" }, scope) {
       const workspace = await files.writable(await turnRules(context, scope));
       const wanted: readonly TextEdit[] = edits ?? [{ oldText, newText }];

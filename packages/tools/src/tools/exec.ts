@@ -24,6 +24,7 @@ import {
 } from "../sandbox/guard-watch.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 const word = z
   .string()
@@ -60,6 +61,15 @@ const args = z.object({
 });
 type Args = z.output<typeof args>;
 
+export const execListing: ToolListing = {
+  name: "exec",
+  label: "Exec",
+  section: "runtime",
+  profiles: ["coding"],
+  effect: "writes",
+  summary: "Run shell commands (pty for programs that need a terminal)",
+};
+
 export function exec(context: ToolContext): Tool | Unavailable {
   const { exec: ports, sandbox } = context;
   if (ports === undefined) return { unavailable: "commands cannot be run here" };
@@ -77,8 +87,7 @@ export function exec(context: ToolContext): Tool | Unavailable {
     asks,
   });
   return defineTool({
-    name: "exec",
-    summary: "Run shell commands (pty for programs that need a terminal)",
+    ...execListing,
     description:
       `Runs a command ${where}. ` +
       (ports.policy.mode === "full"
@@ -86,7 +95,6 @@ export function exec(context: ToolContext): Tool | Unavailable {
         : "Prefer a list of the program and its arguments: a shell's line, and what is not allowed already, waits for a person's approval. ") +
       "What takes longer than yieldMs goes on in the background: its end will be told to you, so do not poll for it. The process tool has its output.",
     args,
-    effect: "writes",
     action: (asked, scope) => workOut(requestOf(asked), placeFor(scope), async (action) => action),
     async run(asked, scope) {
       scope.signal.throwIfAborted();

@@ -6,6 +6,7 @@ import { defineTool, textResult } from "../define-tool.ts";
 import { freeSettings } from "../free-settings.ts";
 import { mergePatch, protectedChanges } from "../protected-settings.ts";
 import type { Tool, ToolResult } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 const block = z.record(z.string(), z.json());
 const args = z.object({
@@ -26,17 +27,24 @@ const args = z.object({
   reason: z.string().max(500).default("asked by the agent").describe("restart: why, for the log."),
 });
 
+export const gatewayListing: ToolListing = {
+  name: "gateway",
+  label: "Gateway",
+  section: "automation",
+  profiles: [],
+  effect: "writes",
+  summary: "Restart or configure Parley",
+};
+
 export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
   if (!owner) return { unavailable: "only owners may use it (commands.ownerAllowFrom)" };
   if (settings === undefined) return { unavailable: "the configuration cannot be reached from here" };
   return defineTool({
-    name: "gateway",
-    summary: "Restart or configure Parley",
+    ...gatewayListing,
     description:
       "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart. Only when the user asked. " +
       "Only a few settings can be changed (model, thinking, time zone, queue mode, resets, how answers look); all others are the operator's.",
     args,
-    effect: "writes",
     async run({ action, path, patch, config, baseHash, reason }, scope) {
       switch (action) {
         case "restart":

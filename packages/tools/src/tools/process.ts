@@ -9,6 +9,7 @@ import type { Commands } from "../exec/commands.ts";
 import { excerpt, since } from "../exec/output-file.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 const args = z.object({
   action: z.enum(["list", "poll", "log", "write", "kill", "remove"]),
@@ -22,6 +23,15 @@ const args = z.object({
   eof: z.boolean().default(false).describe("write: close the input afterwards."),
 });
 
+export const processListing: ToolListing = {
+  name: "process",
+  label: "Process",
+  section: "runtime",
+  profiles: ["coding"],
+  effect: "writes",
+  summary: "Manage background exec sessions",
+};
+
 export function process(context: ToolContext): Tool | Unavailable {
   const { exec: ports, clock, owner } = context;
   const room = resultRoom(context);
@@ -29,13 +39,11 @@ export function process(context: ToolContext): Tool | Unavailable {
   if (ports.policy.mode === "deny") return { unavailable: 'tools.exec.mode is "deny"' };
   const { commands } = ports;
   return defineTool({
-    name: "process",
-    summary: "Manage background exec sessions",
+    ...processListing,
     description:
       "Background commands of this session: list them, poll for new output, log for the beginning and end of all output, write to the input of one that " +
       "was started with background or pty, kill one, remove one that is over. What a restart of the gateway ended is listed as lost.",
     args,
-    effect: "writes",
     async run({ action, id, timeout, data, eof }, scope) {
       if (action === "list") return listed(await commands.list(scope.session), clock.now());
       const command = await found(commands, id, scope);

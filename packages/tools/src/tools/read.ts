@@ -8,6 +8,7 @@ import { headBytes, looksBinary, pictureType } from "../files/text.ts";
 import { readBytes, type OpenFile } from "../files/rooted.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 /** Anthropic takes pictures of up to 5 MB, the least of the providers. */
 const pictureBytes = 5 * 1024 * 1024;
@@ -23,18 +24,25 @@ const args = z.object({
   limit: z.number().int().min(1).optional().describe("Most lines."),
 });
 
+export const readListing: ToolListing = {
+  name: "read",
+  label: "Read",
+  section: "fs",
+  profiles: ["coding"],
+  effect: "reads",
+  summary: "Read file contents",
+};
+
 export function read(context: ToolContext): Tool | Unavailable {
   const { files, vision, pictures } = context;
   return defineTool({
-    name: "read",
-    summary: "Read file contents",
+    ...readListing,
     description:
       "Reads a file of the workspace. Text comes with line numbers, a page at a time: go on with offset. " +
       (vision
         ? "Pictures (PNG, JPEG, GIF, WebP) are shown to you."
         : "Pictures are only described: this model does not see them."),
     args,
-    effect: "reads",
     run: ({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { signal }) =>
       files.readable(path).withFile(path, async (file) => {
         const head = await readBytes(file.handle, 0, Math.min(headBytes, file.size));

@@ -4,20 +4,28 @@ import { z } from "zod";
 import type { ToolContext } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 const args = z.object({
   model: z.string().min(1).max(200).optional().describe("Only when the user asked to change it."),
 });
 
+export const sessionStatusListing: ToolListing = {
+  name: "session_status",
+  label: "Session status",
+  section: "sessions",
+  profiles: ["minimal", "coding", "messaging"],
+  effect: "writes",
+  summary: "Show time, usage and model; set the model",
+};
+
 export function sessionStatus({ status, clock, timeZone, halfDays = false }: ToolContext): Tool {
   return defineTool({
-    name: "session_status",
-    summary: "Show time, usage and model; set the model",
+    ...sessionStatusListing,
     description:
       "Tells the current date and time in the user's zone, and the session's model and usage. " +
       'With model it also sets this session\'s model ("PROVIDER/MODEL" or an alias); "default" goes back to the agent\'s own.',
     args,
-    effect: "writes",
     async run({ model }, scope) {
       const set =
         model === undefined

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { ToolContext } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
+import type { ToolListing } from "../tool-listing.ts";
 
 const step = z.object({
   step: z.string().min(1).max(500),
@@ -21,14 +22,21 @@ const args = z.object({
     }),
 });
 
+export const updatePlanListing: ToolListing = {
+  name: "update_plan",
+  label: "Plan",
+  section: "agents",
+  profiles: ["coding"],
+  effect: "writes",
+  summary: "Keep a plan for multi-step work",
+};
+
 export function updatePlan({ plans }: ToolContext): Tool {
   return defineTool({
-    name: "update_plan",
-    summary: "Keep a plan for multi-step work",
+    ...updatePlanListing,
     description:
       "Replaces the plan of the work at hand. Only for work of several steps; at most one step is in_progress, and the plan is not repeated in the answer.",
     args,
-    effect: "writes",
     async run({ explanation, plan }, scope) {
       await plans.save(scope, { steps: plan, ...(explanation === undefined ? {} : { explanation }) });
       const done = plan.filter(({ status }) => status === "completed").length;
