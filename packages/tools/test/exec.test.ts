@@ -360,6 +360,9 @@ describe("without leave", () => {
       "diff sub other",
       "diff f sub",
       "which /root/secret",
+      "cat link && cat f",
+      "cat f && cat link && cat f",
+      "touch ../made && touch free",
       // Longer with its folder than a path may be, and yet one that a program can open.
       `cat ${"./".repeat(2_000)}${"../".repeat(30)}${own.outside.slice(1)}/secret`,
     ];
@@ -395,6 +398,8 @@ describe("without leave", () => {
       "touch .vscode/tasks.json",
       "mkdir -p sub/.husky/_",
       `touch ${own.workspace}/HEARTBEAT.md`,
+      "touch AGENTS.md && touch free",
+      "touch free && mkdir MEMORY.md && touch free",
     ];
     for (const command of ways)
       expect(await refusedWith(stranger, { command }), command).toContain("out of the file tools' reach");
@@ -429,9 +434,12 @@ describe("without leave", () => {
       "reach",
     );
     execFileSync("git", ["init", "-q"], { cwd: join(own.workspace, "sub") });
-    expect(await said(exec(own.context), { command: "git status --short", workdir: "sub/deep" })).toContain(
-      "exit code 0",
-    );
+    // By a link the repository is the one around what the link leads to.
+    await symlink("sub/deep", join(own.workspace, "alias"));
+    for (const workdir of ["sub/deep", "alias"])
+      expect(await said(exec(own.context), { command: "git status --short", workdir })).toContain(
+        "exit code 0",
+      );
     await own.close();
   });
 
@@ -458,7 +466,7 @@ describe("in the background", () => {
     const text = await run({ command: "echo first; read line; echo got $line; exit 2", background: true });
     const id = idOf(text);
     await until(async () => (await manage({ action: "log", id })).includes("first"));
-    expect(await manage({ action: "list" })).toMatch(new RegExp(`^${id} runs, \\d+ s: echo first`));
+    expect(await manage({ action: "list" })).toMatch(new RegExp(`^${id} runs, \\d{1,3} s: echo first`));
     expect(await manage({ action: "write", id, data: "hello\n" })).toBe(`Sent to ${id}.`);
     await until(() => it.ended.length > 0);
     expect(it.ended).toMatchObject([{ id, state: "exited", code: 2, background: true }]);
