@@ -155,7 +155,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     skills: parts.skills,
     origins: parts.machinePorts?.origins,
     hooks: parts.hooks,
-    house: parts.house,
+    installation: parts.installation,
     prompts,
     stableMoves: kept.stableMoves,
     approvals,
@@ -226,7 +226,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const lane = runSession({ ...services, tools, prepareTurn: turnPreparer.forTurn }, commands.inLane);
 
   // Delivery: from the outbox to the platforms.
-  const pacerFor = accountRateLimits({ config, kept: kept.pacers, clock });
+  const rateLimitOf = accountRateLimits({ config, kept: kept.rateLimits, clock });
   const work: LaneWork = {
     concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
     runTurn: lane.run,
@@ -238,7 +238,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
         moved,
         closed,
         render: channelRender,
-        rateLimit: pacerFor(account),
+        rateLimit: rateLimitOf(account),
         beforeEdit: async (messageId) => parts.settleEdits?.(account, messageId),
         clock,
         log,

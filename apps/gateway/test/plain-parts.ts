@@ -23,7 +23,7 @@ export function plainParts(needed: Pick<MessagePathParts, Needed>): MessagePathP
     readMedia: async () => ({ kind: "described" }),
     mediaFolder: { keep: () => Promise.reject(new Fault("unavailable", "no files are kept here")) },
     redaction: noRedaction,
-    house: {},
+    installation: {},
     skills: noSkills,
     preparer: turnPreparer,
     refusals: noRefusals,

@@ -61,7 +61,7 @@ export interface AdmitOptions {
 
 interface Call {
   /** True for a command of ours, which calls the agent as a mention does. */
-  readonly isCommand: boolean;
+  readonly isSlashCommand: boolean;
   /** The session's /activation setting; read only when it decides. */
   readonly activation: () => Promise<Activation | null>;
 }
@@ -104,7 +104,7 @@ export function admission(options: AdmitOptions): Admit {
     if (!rules.enabled) return refused("place_off");
     if (rules.senders !== null && !isAmong(inbound.sender, rules.senders))
       return refused("sender_not_in_group");
-    if (inbound.addressed || call.isCommand) return turn(inbound);
+    if (inbound.addressed || call.isSlashCommand) return turn(inbound);
     const activation = await call.activation();
     if (rules.ignoresOthersMentions === true && inbound.mentions.length > 0) return { kind: "context" };
     const needsMention = activation === null ? rules.requireMention : activation === "mention";

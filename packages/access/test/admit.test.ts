@@ -12,7 +12,7 @@ interface World {
   readonly owners?: readonly string[];
   readonly paired?: readonly string[];
   readonly activation?: Activation;
-  readonly isCommand?: boolean;
+  readonly isSlashCommand?: boolean;
 }
 
 function decide(inbound: Inbound, world: World): Promise<Admission> {
@@ -37,7 +37,7 @@ function decide(inbound: Inbound, world: World): Promise<Admission> {
     botLoops: { passes: () => true },
   });
   return admit(inbound, {
-    isCommand: world.isCommand ?? false,
+    isSlashCommand: world.isSlashCommand ?? false,
     activation: async () => world.activation ?? null,
   });
 }
@@ -122,7 +122,7 @@ describe("in a group", () => {
   type Gate = readonly [
     requireMention: boolean,
     activation: Activation | undefined,
-    isCommand: boolean,
+    isSlashCommand: boolean,
     expected: "turn" | "context",
   ];
   const gates: readonly Gate[] = [
@@ -137,11 +137,11 @@ describe("in a group", () => {
   ];
   test.for(gates)(
     "uncalled, requireMention %s, activation %s, command %s: %s",
-    async ([requireMention, activation, isCommand, expected]) => {
+    async ([requireMention, activation, isSlashCommand, expected]) => {
       const world: World = {
         policy: {},
         rules: { requireMention },
-        isCommand,
+        isSlashCommand,
         ...(activation === undefined ? {} : { activation }),
       };
       expect(await kindOf(groupMessage(), world)).toBe(expected);

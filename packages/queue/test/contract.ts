@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import type { HintSource, WorkNotifier } from "../src/index.ts";
 
-export interface WakerSubject {
+export interface WorkNotifierSubject {
   readonly name: string;
-  /** A waker that runs the pools main and cron, fed from this source. */
-  open(source: HintSource): Promise<{ readonly waker: WorkNotifier; close(): Promise<void> }>;
+  /** A notifier that runs the pools main and cron, fed from this source. */
+  open(source: HintSource): Promise<{ readonly notifier: WorkNotifier; close(): Promise<void> }>;
 }
 
 /** A source whose hints the test gives. */
@@ -25,13 +25,13 @@ export function hints(): {
   };
 }
 
-export function workNotifierContract({ name, open }: WakerSubject): void {
+export function workNotifierContract({ name, open }: WorkNotifierSubject): void {
   test(`${name}: a hint of this process reaches every listener at once, with its pool`, async () => {
     const { source, give } = hints();
-    const { waker, close } = await open(source);
+    const { notifier, close } = await open(source);
     const heard: string[] = [];
-    waker.onReady((pool) => heard.push(`a ${pool}`) > 0);
-    const stop = waker.onReady((pool) => heard.push(`b ${pool}`) > 0);
+    notifier.onReady((pool) => heard.push(`a ${pool}`) > 0);
+    const stop = notifier.onReady((pool) => heard.push(`b ${pool}`) > 0);
     give("main", "lane", 1);
     expect(heard).toEqual(["a main", "b main"]);
     stop();
@@ -42,9 +42,9 @@ export function workNotifierContract({ name, open }: WakerSubject): void {
 
   test(`${name}: a hint for later is told at once too, so that a runner can set its timer`, async () => {
     const { source, give } = hints();
-    const { waker, close } = await open(source);
+    const { notifier, close } = await open(source);
     const heard: string[] = [];
-    waker.onReady((pool) => heard.push(pool) > 0);
+    notifier.onReady((pool) => heard.push(pool) > 0);
     give("main", "lane", Date.now() + 60_000);
     expect(heard).toEqual(["main"]);
     await close();
@@ -52,11 +52,11 @@ export function workNotifierContract({ name, open }: WakerSubject): void {
 
   test(`${name}: after its close it listens to nobody, and closing again is fine`, async () => {
     const { source, give, count } = hints();
-    const { waker, close } = await open(source);
+    const { notifier, close } = await open(source);
     const heard: string[] = [];
-    waker.onReady((pool) => heard.push(pool) > 0);
-    await waker.close();
-    await waker.close();
+    notifier.onReady((pool) => heard.push(pool) > 0);
+    await notifier.close();
+    await notifier.close();
     expect(count()).toBe(0);
     give("main");
     expect(heard).toEqual([]);

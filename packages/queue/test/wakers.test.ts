@@ -10,8 +10,8 @@ import { hints, workNotifierContract } from "./contract.ts";
 workNotifierContract({
   name: "local",
   async open(source) {
-    const waker = localNotifier(source);
-    return { waker, close: () => waker.close() };
+    const notifier = localNotifier(source);
+    return { notifier, close: () => notifier.close() };
   },
 });
 
@@ -34,8 +34,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   workNotifierContract({
     name: "bull",
     async open(source) {
-      const waker = await open(source, ours());
-      return { waker, close: () => waker.close() };
+      const notifier = await open(source, ours());
+      return { notifier, close: () => notifier.close() };
     },
   });
 
@@ -155,7 +155,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       log: silentLog,
       acceptDataLoss: true,
     });
-    const waker = await open(() => () => {}, keyPrefix);
+    const notifier = await open(() => () => {}, keyPrefix);
     const done: string[] = [];
     const runner = runLanes<Turn>({
       lanes: store.turns,
@@ -167,7 +167,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       clock: systemClock(),
       ids: seededIds(1),
       log: silentLog,
-      onReady: waker.onReady,
+      onReady: notifier.onReady,
       async work(turn) {
         await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
         done.push(turn.lane);
@@ -188,7 +188,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       timeout: 10_000,
     });
     await runner.drain(1000);
-    await waker.close();
+    await notifier.close();
     await store.close();
   });
 });

@@ -4,7 +4,7 @@
 import { runLoop, type LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { accountKey, Fault, parseConversationKey, formatContent } from "@parley/protocol";
-import { isCommandTurn, openingRows, showsWaiting } from "./turn-rows.ts";
+import { isChatCommandTurn, openingRows, showsWaiting } from "./turn-rows.ts";
 import { toolScope, type Services, type TurnWork } from "./turn-scope.ts";
 import { turnJournal } from "./turn-journal.ts";
 import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
@@ -44,7 +44,7 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
       {
         system: { stable: "", volatile: "" },
         history: [],
-        incoming: isCommandTurn(turn) ? [] : messages.opening,
+        incoming: isChatCommandTurn(turn) ? [] : messages.opening,
         thinking: "off",
         cacheKey: turn.lane,
       },
@@ -72,7 +72,7 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
     const spending = services.ledger.forTurn(turn);
     const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
     const said = services.running.left(turn.id) ?? (await shownBefore(journal, services.outbox));
-    const mark = isCommandTurn(turn) ? null : stoppedMark(turn.stop ?? "stopped");
+    const mark = isChatCommandTurn(turn) ? null : stoppedMark(turn.stop ?? "stopped");
     const entries = [
       ...(end?.entries ?? []),
       ...(mark === null ? [] : [stoppedEntry(said, mark, asked, clock.now())]),

@@ -69,7 +69,7 @@ export {
 export { interrupted } from "./stopped-answer.ts";
 export { noProgress, type ShowProgress } from "./streaming/progress.ts";
 export { keepTyping } from "./streaming/typing.ts";
-export { allCommandRecords, commandRecords } from "./tools/command-store.ts";
+export { allCommandRecords, commandRecords } from "./tools/process-store.ts";
 export { effectiveTools, type MachinePorts } from "./tools/effective-tools.ts";
 export { emergencyStop, type EmergencyStop } from "./tools/emergency-stop.ts";
 export { agentSettings, type Restarting } from "./tools/gateway-settings.ts";

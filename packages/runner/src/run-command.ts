@@ -24,7 +24,7 @@ export interface LaneCommandCall {
   readonly owner: boolean;
   readonly turn: Turn;
   /** Its signal ends long work, and a command that takes long must extend the lease through it. */
-  readonly held: LeaseHandle;
+  readonly lease: LeaseHandle;
   readonly log: Log;
 }
 
@@ -51,21 +51,21 @@ export function runCommand(
 ): TurnWork {
   const table = new Map(commands.map((command) => [command.name, command]));
 
-  return async (turn, held) => {
+  return async (turn, lease) => {
     const [row] = turn.rows;
     if (row === undefined) return { afterMs: 0, reason: "an empty turn" };
     const { command, inbound, owner } = parseRowPayload(row.payload);
     const found = table.get(command?.name ?? "");
     if (command === undefined) throw new Error("a row that is no command was run as one");
     // A command's own writes carry no fencing token, so the lease is renewed right before (I3).
-    await held.renew();
+    await lease.renew();
     const call = {
       key: turn.lane as SessionKey,
       ...command,
       inbound,
       owner,
       turn,
-      held,
+      lease,
       log: log.child(turnNames(turn)),
     };
     // A row may outlive the build that knew its command.
@@ -88,7 +88,7 @@ export function runCommand(
       ...(patch === undefined ? {} : { patch }),
       ...(cells === undefined ? {} : { cells }),
     };
-    await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
+    await untilStored(lease, clock, () => turns.commit(turn, turn.id, what));
     committed?.();
     return { settled: true };
   };

@@ -10,7 +10,7 @@ import { clearedAfterMs, isSuspect } from "./quarantine.ts";
 import { runCommand, type LaneCommand } from "./run-command.ts";
 import { runTurn } from "./run-turn.ts";
 import { buriedNotice } from "./turn-notes.ts";
-import { isCommandTurn } from "./turn-rows.ts";
+import { isChatCommandTurn } from "./turn-rows.ts";
 import type { Services, TurnWork } from "./turn-scope.ts";
 
 export interface SessionRunner {
@@ -40,7 +40,7 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
     log.error({ ...turnNames(turn), reason }, "turn buried");
   }
 
-  const work: TurnWork = (turn, lease) => (isCommandTurn(turn) ? command : talk)(turn, lease);
+  const work: TurnWork = (turn, lease) => (isChatCommandTurn(turn) ? command : talk)(turn, lease);
 
   /** Runs the turn and reports when the process survived a minute with it. */
   async function outlived(

@@ -106,7 +106,7 @@ export function openingContext(turn: Turn): readonly Row[] {
 }
 
 /** True when the only row is a command, which leaves no words for a model. */
-export function isCommandTurn(turn: Turn): boolean {
+export function isChatCommandTurn(turn: Turn): boolean {
   const [row] = turn.rows;
   return turn.rows.length === 1 && row !== undefined && parseRowPayload(row.payload).command !== undefined;
 }

@@ -72,7 +72,7 @@ export interface Services {
   readonly origins?: FileOrigins | undefined;
   readonly hooks: readonly BootstrapHook[];
   /** Facts that every prompt of this installation shares. */
-  readonly house: InstallationFacts;
+  readonly installation: InstallationFacts;
   readonly prompts: PromptHistory;
   /** Counts turns whose session's stable zone changed, by the section that changed. */
   readonly stableMoves: Map<string, number>;

@@ -19,7 +19,7 @@ import {
   readConfig,
   type Change,
   type Written,
-} from "../config-desk.ts";
+} from "../config-editor.ts";
 import { document, line, result, styled, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 

@@ -11,7 +11,7 @@ import {
   type LoadedConfig,
 } from "@parley/config";
 import { systemClock } from "@parley/protocol";
-import { localConfigEditor, checkConfig } from "../config-desk.ts";
+import { localConfigEditor, checkConfig } from "../config-editor.ts";
 import { document, line, styled, type Console, type Style } from "../console.ts";
 import { fileFindings } from "../doctor/files.ts";
 import { error, ok, warn, type Finding } from "../doctor/finding.ts";

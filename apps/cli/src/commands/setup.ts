@@ -3,7 +3,7 @@
 import { text as readAll } from "node:stream/consumers";
 import { ConfigFault, placesIn } from "@parley/config";
 import { isFault } from "@parley/protocol";
-import { changeConfig, readConfig, type Written } from "../config-desk.ts";
+import { changeConfig, readConfig, type Written } from "../config-editor.ts";
 import { document, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { statusNow } from "../gateway-process.ts";

@@ -1,6 +1,6 @@
 // From answers to changes of the config, with the secrets beside it in files of their own: so the config can
 // be shown and copied.
-import type { Change } from "../config-desk.ts";
+import type { Change } from "../config-editor.ts";
 import type { GivenSecret, SetupAnswers } from "./answers.ts";
 
 export interface SecretFile {

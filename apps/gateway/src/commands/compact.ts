@@ -26,12 +26,12 @@ export const compact: InLaneCommand = {
     const stopTyping = keepTyping(
       channel(accountKey(call.inbound)),
       call.inbound.address,
-      call.held,
+      call.lease,
       clock,
       call.log,
     );
     try {
-      return await compacted(call, ports, AbortSignal.any([call.held.signal, running.signal]));
+      return await compacted(call, ports, AbortSignal.any([call.lease.signal, running.signal]));
     } finally {
       stopTyping();
       running.end();
@@ -44,7 +44,7 @@ async function compacted(
   { store: { sessions }, turnPreparer, ledger, clock }: CommandPorts,
   signal: AbortSignal,
 ): Promise<LaneCommandEnd> {
-  const { key, inbound, turn, held, log } = call;
+  const { key, inbound, turn, lease, log } = call;
   const { address, guild, parent } = inbound;
   const session = await sessions.open(key);
   const agent = parseSessionKey(key).agent;
@@ -60,7 +60,7 @@ async function compacted(
   ]);
   const context = turnContext(
     { sessions, clock },
-    { turn, lease: held, session, agent, address, history, prepared, spending: account, log },
+    { turn, lease, session, agent, address, history, prepared, spending: account, log },
   );
   const verdict = await account.mayCall(noUsage);
   if (!verdict.ok) {
@@ -81,7 +81,7 @@ async function compacted(
     ...usageAfter(session, made.usage),
   };
   // Only this process has the summary: a short outage of the store must not cost a second summary.
-  const cells = await untilStored(held, clock, () =>
+  const cells = await untilStored(lease, clock, () =>
     account.note({ entries: [], usage: made.usage }, prepared.model),
   );
   const spent = { patch, cells, committed: account.committed };

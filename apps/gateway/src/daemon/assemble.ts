@@ -34,7 +34,7 @@ import { wireWorkNotifier } from "../wiring/store.ts";
 import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
 
-type MadeHere = "restarting" | "hub" | "wired" | "state" | "desk" | "pathNow" | "live" | "listNodes";
+type MadeHere = "restarting" | "hub" | "wired" | "state" | "editor" | "pathNow" | "live" | "listNodes";
 
 export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics">, OpenedStore {
   /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
@@ -50,7 +50,7 @@ export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics"
 }
 
 export interface Parts {
-  readonly core: MessagePath;
+  readonly path: MessagePath;
   /** Returns the current config. */
   readonly configNow: () => Config;
   readonly pathOf: (config: Config) => Promise<ConfiguredPath>;
@@ -109,18 +109,18 @@ export async function assemble(options: Assembly): Promise<Parts> {
     clock,
     log,
   });
-  let path: ConfiguredPath | null = null;
+  let configured: ConfiguredPath | null = null;
   const kept = processMemory(clock);
   const state = gatewayState(
     store,
     () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true),
     options.damage,
     () => reloading.state().problems,
-    () => [...(path?.core.quarantine.reasons() ?? []), ...kept.cooldowns.troubles().map(modelTrouble)],
+    () => [...(configured?.path.quarantine.reasons() ?? []), ...kept.cooldowns.troubles().map(modelTrouble)],
     outOfFiles,
-    () => troubleAround(path?.config.agents.list ?? [], clock),
+    () => troubleAround(configured?.config.agents.list ?? [], clock),
   );
-  const desk = configEditor({
+  const editor = configEditor({
     env,
     home: places.home,
     takeUp: async () => (await reloading.reload("the file was changed through the gateway")).problems,
@@ -134,7 +134,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
             reload: reloading.reload,
             begin: options.restart,
             started: config,
-            configNow: () => path?.config ?? config,
+            configNow: () => configured?.config ?? config,
             configPath: options.path,
             home: places.home,
             port: options.port,
@@ -143,7 +143,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
   const machinePorts = await wireMachinePorts(
-    { ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded },
+    { ...options, ...restart, home: places.home, mediaPath, editor, restartNeeded },
     store,
   );
   const pathOf = pathsByConfig({
@@ -170,10 +170,10 @@ export async function assemble(options: Assembly): Promise<Parts> {
     log,
   });
   const first = await pathOf(config);
-  path = first;
-  const pathNow = (): ConfiguredPath => path ?? first;
+  configured = first;
+  const pathNow = (): ConfiguredPath => configured ?? first;
   const live = livePath(pathNow);
-  const { core } = live;
+  const { path } = live;
   const control = await controlPlane({
     ...options,
     ...restart,
@@ -182,11 +182,11 @@ export async function assemble(options: Assembly): Promise<Parts> {
     state,
     pathNow,
     live,
-    desk,
+    editor,
     listNodes: () => nodeRegistry.list(),
   });
-  core.running.tellOthers((turn) => bus.tell("stop", turn));
-  bus.hear("stop", core.running.heard);
+  path.running.tellOthers((turn) => bus.tell("stop", turn));
+  bus.hear("stop", path.running.heard);
   const running: Parts["running"] = { pools: null };
   const startedAtMs = clock.now();
   const nodeRegistry = keepNodeRegistry({
@@ -212,17 +212,17 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const setMenu: Parts["setMenu"] = (channel, signal = ending.signal) =>
     keepMenu({
       channel,
-      menuNow: () => core.menu({ channel: channel.name, account: channel.account }),
+      menuNow: () => path.menu({ channel: channel.name, account: channel.account }),
       cells: store.cells,
       clock,
       log,
       signal: AbortSignal.any([signal, ending.signal]),
     });
   return {
-    core,
+    path,
     configNow: () => pathNow().config,
     pathOf,
-    use: (next) => void (path = next),
+    use: (next) => void (configured = next),
     wired,
     workNotifier,
     control,

@@ -10,7 +10,7 @@ import type { Parts } from "./assemble.ts";
 /** The daemon's parts that opening needs. */
 export type ChannelParts = Pick<
   Parts,
-  "core" | "wired" | "workNotifier" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "nodeRegistry"
+  "path" | "wired" | "workNotifier" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "nodeRegistry"
 >;
 
 /**
@@ -57,11 +57,11 @@ export function channelHand(parts: ChannelParts, log: Log): Pick<TakeUpOptions, 
 }
 
 async function startChannels(parts: ChannelParts, channels: readonly Channel[], log: Log): Promise<void> {
-  const { core, state, setMenu, cluster, workNotifier, running, nodeRegistry } = parts;
+  const { path, state, setMenu, cluster, workNotifier, running, nodeRegistry } = parts;
   const start = async (
     channel: Channel,
     signal?: AbortSignal,
-    receive: Receive = core.receive,
+    receive: Receive = path.receive,
   ): Promise<void> => {
     try {
       await channel.start(receive);
@@ -82,7 +82,7 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
   await cluster?.open(led, {
     pools: running.pools,
     workNotifier,
-    receive: core.receive,
+    receive: path.receive,
     startChannel: start,
     nodeRegistry,
   });

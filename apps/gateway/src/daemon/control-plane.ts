@@ -38,10 +38,10 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly wired: Wired;
   readonly state: GatewayState;
   /** The only editor of the config file in this process. */
-  readonly desk: ConfigEditor;
+  readonly editor: ConfigEditor;
   /** The current message path, and parts that always use the current one. */
   readonly pathNow: () => Pick<ConfiguredPath, "config">;
-  readonly live: Pick<ConfiguredPath, "core" | "models" | "skills">;
+  readonly live: Pick<ConfiguredPath, "path" | "models" | "skills">;
   readonly reloading: Pick<Reloader, "reload" | "state">;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
@@ -103,9 +103,9 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
   options.recentLog.follow((line) => hub.show(logStream, "log.line", { line }));
   const answers = handlers({
     configNow: () => pathNow().config,
-    ...live.core,
+    ...live.path,
     models: live.models,
-    modelCatalog: live.core.models,
+    modelCatalog: live.path.models,
     skills: live.skills,
     configPath: options.path,
     database: runningDatabase(store.file, options.jobs),
@@ -113,7 +113,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     store,
     wired,
     state,
-    editor: options.desk,
+    editor: options.editor,
     restartNeeded: (changed) =>
       reloading.state().restartNeeded.filter((key) => changed.some((place) => overlap(key, place))),
     reload: reloading.reload,
@@ -151,13 +151,13 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     events: store.events,
     hub,
     handlers: answers,
-    ownsSession: sessionOwnership((message) => live.core.route(message), webAccount),
+    ownsSession: sessionOwnership((message) => live.path.route(message), webAccount),
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     programs: apiRoutes({
       requests: apiRequests({
         ...store,
-        receive: (events) => live.core.receive(events),
+        receive: (events) => live.path.receive(events),
         isOpen: () => state.phase() === "running",
         hub,
         clock,

@@ -141,7 +141,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   const notify = systemdNotify(env, log);
   const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
-  const pools = parts.core.start(undefined, { turns: role !== "edge", accounts: alone });
+  const pools = parts.path.start(undefined, { turns: role !== "edge", accounts: alone });
   const loopReason = crashLoopReason(await store.bootHistory(), clock.now());
   parts.running.pools = pools;
   held = await openChannels(parts, loopReason, clock, log);
@@ -152,7 +152,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     state: parts.state,
     turnsRunning: pools.turnsRunning,
     deliveriesRunning: pools.deliveriesRunning,
-    stableMoves: parts.core.turnPreparer.stableMoves,
+    stableMoves: parts.path.turnPreparer.stableMoves,
     connections: parts.control.connections,
     reloads: configs.counts,
     configTrouble: () => configs.state().problems.length > 0,

@@ -22,7 +22,7 @@ export function startWork(options: StartWorkOptions, now: () => LaneWork, share:
   return startPools({
     ...options,
     concurrency: live(() => now().concurrency),
-    runTurn: (turn, held) => now().runTurn(turn, held),
+    runTurn: (turn, lease) => now().runTurn(turn, lease),
     buryTurn: (turn, error) => now().buryTurn(turn, error),
     runsTurns: share.turns,
     accounts: share.accounts,
@@ -36,12 +36,12 @@ function deliverNow(now: () => LaneWork): PoolsOptions["deliver"] {
   return (account) => {
     let madeBy = now();
     let deliver = madeBy.deliver(account);
-    return (parcel, held) => {
+    return (batch, lease) => {
       if (madeBy !== now()) {
         madeBy = now();
         deliver = madeBy.deliver(account);
       }
-      return deliver(parcel, held);
+      return deliver(batch, lease);
     };
   };
 }

@@ -47,7 +47,7 @@ export interface MessagePathParts {
   /** Removes secrets from answers. */
   readonly redaction: Redaction;
   /** Facts that are the same in every prompt. */
-  readonly house: InstallationFacts;
+  readonly installation: InstallationFacts;
   readonly skills: SkillRegistry;
   /** Makes the preparer, which collects the model, tools and prompt of a turn. */
   readonly preparer: (services: PreparerNeeds) => TurnPreparer;

@@ -25,7 +25,7 @@ import {
 
 export interface ConfiguredPath {
   readonly config: Config;
-  readonly core: MessagePath;
+  readonly path: MessagePath;
   readonly models: Models;
   readonly skills: SkillRegistry;
 }
@@ -42,7 +42,7 @@ type FromConfig =
   | "showProgress"
   | "redaction"
   | "skills"
-  | "house"
+  | "installation"
   | "preparer";
 
 export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig> {
@@ -90,7 +90,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     const toolNames = tools.map(({ name }) => name);
     await warnOfConfig(config, { models, skills, toolNames }, log);
     const media = wireMedia(config, mediaPath, clock);
-    const core = messagePath({
+    const path = messagePath({
       ...ports,
       config,
       models,
@@ -103,10 +103,10 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       showProgress: wireProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken]),
       skills,
-      house: await installationFacts(config, places.home, env["SHELL"], ids),
+      installation: await installationFacts(config, places.home, env["SHELL"], ids),
       preparer: turnPreparer,
     });
-    return { config, core, models, skills };
+    return { config, path, models, skills };
   };
 }
 
@@ -132,26 +132,26 @@ async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Pr
 }
 
 /** Stands for the current path, for parts that get it once: each call reaches the path in force. */
-export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "core" | "models" | "skills"> {
-  const core: MessagePath = {
-    receive: (events) => now().core.receive(events),
-    route: (inbound) => now().core.route(inbound),
-    menu: (account) => now().core.menu(account),
-    start: (work, ...how) => now().core.start(work ?? (() => now().core.work), ...how),
-    work: live(() => now().core.work),
-    models: live(() => now().core.models),
-    pairing: live(() => now().core.pairing),
-    owners: live(() => now().core.owners),
-    closed: live(() => now().core.closed),
-    turnPreparer: live(() => now().core.turnPreparer),
-    prompts: live(() => now().core.prompts),
-    usage: live(() => now().core.usage),
-    ledger: live(() => now().core.ledger),
-    quarantine: live(() => now().core.quarantine),
-    running: live(() => now().core.running),
-    approvals: live(() => now().core.approvals),
-    hold: live(() => now().core.hold),
-    stop: live(() => now().core.stop),
+export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path" | "models" | "skills"> {
+  const path: MessagePath = {
+    receive: (events) => now().path.receive(events),
+    route: (inbound) => now().path.route(inbound),
+    menu: (account) => now().path.menu(account),
+    start: (work, ...how) => now().path.start(work ?? (() => now().path.work), ...how),
+    work: live(() => now().path.work),
+    models: live(() => now().path.models),
+    pairing: live(() => now().path.pairing),
+    owners: live(() => now().path.owners),
+    closed: live(() => now().path.closed),
+    turnPreparer: live(() => now().path.turnPreparer),
+    prompts: live(() => now().path.prompts),
+    usage: live(() => now().path.usage),
+    ledger: live(() => now().path.ledger),
+    quarantine: live(() => now().path.quarantine),
+    running: live(() => now().path.running),
+    approvals: live(() => now().path.approvals),
+    hold: live(() => now().path.hold),
+    stop: live(() => now().path.stop),
   };
-  return { core, models: live(() => now().models), skills: live(() => now().skills) };
+  return { path, models: live(() => now().models), skills: live(() => now().skills) };
 }

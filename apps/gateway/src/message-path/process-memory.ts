@@ -14,7 +14,7 @@ export interface ProcessMemory {
   /** Counts turns whose stable prompt changed, by the section that changed. */
   readonly stableMoves: Map<string, number>;
   /** Keyed by account; a reload must not reset what the platform counted. */
-  readonly pacers: Map<string, RateLimit>;
+  readonly rateLimits: Map<string, RateLimit>;
   readonly bootAtMs: number;
 }
 
@@ -25,7 +25,7 @@ export function processMemory(clock: Clock): ProcessMemory {
     quarantine: quarantineMemory(),
     botLoops: botLoops(clock),
     stableMoves: new Map(),
-    pacers: new Map(),
+    rateLimits: new Map(),
     bootAtMs: clock.now(),
   };
 }

@@ -51,7 +51,7 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     readMedia: notRunning,
     mediaFolder: { keep: notRunning },
     redaction: noRedaction,
-    house: await installationFacts(config, places.home, env["SHELL"], ids),
+    installation: await installationFacts(config, places.home, env["SHELL"], ids),
     skills: wireSkills(config, places.home, env, machinePorts.origins),
     preparer: turnPreparer,
     refusals: noRefusals,

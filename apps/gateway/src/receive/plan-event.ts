@@ -129,7 +129,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
       ...asCalled,
     };
     try {
-      const admission = await options.admit(inbound, { isCommand: false, activation: async () => null });
+      const admission = await options.admit(inbound, { isSlashCommand: false, activation: async () => null });
       const say =
         admission.kind === "turn" ? notUnderstood : admission.kind === "refused" ? admission.say : undefined;
       return { row, notices: say === undefined ? [] : [noticeDelivery(inbound, say)] };
@@ -180,7 +180,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     const { agent } = route;
     const command = given === null ? null : withModel(given, (word) => options.modelNamed(agent, word));
     const admission = await options.admit(inbound, {
-      isCommand: (command !== null || skill !== null) && inbound.kind === "command",
+      isSlashCommand: (command !== null || skill !== null) && inbound.kind === "command",
       activation: async () => activationOf(await options.sessions.open(route.session)),
     });
     switch (admission.kind) {

@@ -30,7 +30,7 @@ export interface MachinePortsWiring {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  readonly desk: ConfigEditor;
+  readonly editor: ConfigEditor;
   /** Returns the changed keys that need a restart. */
   readonly restartNeeded: () => readonly string[];
   /** Absent: this process can only be stopped. */

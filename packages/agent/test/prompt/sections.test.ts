@@ -176,7 +176,10 @@ test("an operator reads of every section why it is there and why it is not", () 
 test("with one of two memory tools only that one is spoken of", () => {
   const recall = promptSections.find(({ id }) => id === "memory_recall");
   const withTools = (...names: string[]): string => {
-    const facts = promptFacts(stableInput({ tools: names.map((name) => ({ name })) }), surfaceFacts());
+    const facts = promptFacts(
+      stableInput({ tools: names.map((name) => ({ name, summary: "" })) }),
+      surfaceFacts(),
+    );
     return (recall?.zone === "stable" ? recall.render(facts.stable) : recall?.render(facts)) ?? "";
   };
   expect(withTools("memory_search")).toContain("memory_search");

@@ -59,7 +59,7 @@ interface Arrived {
   readonly id: string;
   readonly application: string;
   readonly token: string;
-  readonly isCommand: boolean;
+  readonly isSlashCommand: boolean;
   readonly isQuiet: boolean;
   readonly atMs: number;
   readonly timer: Timer;
@@ -98,7 +98,7 @@ export function interactions({
   };
   const defer = (to: Arrived): Promise<boolean> =>
     (to.deferred ??= respond(to, {
-      type: to.isCommand ? responses.deferredMessage : responses.deferredUpdate,
+      type: to.isSlashCommand ? responses.deferredMessage : responses.deferredUpdate,
       ...(to.isQuiet ? { data: { flags: ephemeral } } : {}),
     }).then(
       () => true,
@@ -130,7 +130,7 @@ export function interactions({
   };
 
   const isWaiting = (event: string, one: Arrived): boolean =>
-    one.isCommand && isFresh(one) && !open.some((known) => known.event === event);
+    one.isSlashCommand && isFresh(one) && !open.some((known) => known.event === event);
   /** Records commands whose answer may replace "is thinking" from now on, also after a restart. */
   const waitFor = (commands: readonly (readonly [event: string, one: Arrived])[]): Promise<void> => {
     const added = commands.map(([event, one]): OpenInteraction => {
@@ -172,10 +172,10 @@ export function interactions({
     if (to.deferred === null) {
       to.deferred = Promise.resolve(false);
       await respond(to, { type: responses.message, data });
-    } else if (to.isCommand) await editOriginal(to, { body: { content: words } });
+    } else if (to.isSlashCommand) await editOriginal(to, { body: { content: words } });
     else await followUp(to, { body: data });
   };
-  const refuse = async (to: Arrived): Promise<void> => (to.isCommand ? tell(to, refusal) : undefined);
+  const refuse = async (to: Arrived): Promise<void> => (to.isSlashCommand ? tell(to, refusal) : undefined);
 
   return {
     async load() {
@@ -189,10 +189,11 @@ export function interactions({
       const atMs = clock.now();
       for (const [key, one] of arrived) if (!isFresh(one)) arrived.delete(key);
       const timer = clock.after(deferAfterMs, () => void defer(one));
-      const isCommand = type === interactionTypes.command;
+      const isSlashCommand = type === interactionTypes.command;
       const { name } = (interaction.data ?? {}) as { readonly name?: unknown };
-      const isQuiet = isCommand && isSnowflake(interaction.guild_id) && quietCommands.includes(String(name));
-      const one: Arrived = { id, application, token, isCommand, isQuiet, atMs, timer, deferred: null };
+      const isQuiet =
+        isSlashCommand && isSnowflake(interaction.guild_id) && quietCommands.includes(String(name));
+      const one: Arrived = { id, application, token, isSlashCommand, isQuiet, atMs, timer, deferred: null };
       const atOnce = answerAtOnce(interaction, forms);
       if (atOnce !== null) {
         timer.cancel();
@@ -224,7 +225,7 @@ export function interactions({
         const one = arrived.get(event);
         if (one === undefined) continue;
         one.timer.cancel();
-        tell(one, one.isCommand ? noLongerUsed.command : noLongerUsed.button).catch((error: unknown) =>
+        tell(one, one.isSlashCommand ? noLongerUsed.command : noLongerUsed.button).catch((error: unknown) =>
           log.debug({ interaction: one.id, error }, "an interaction could not be answered"),
         );
       }

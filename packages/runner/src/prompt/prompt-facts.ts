@@ -43,7 +43,7 @@ export function docsRoots({ docs }: InstallationFacts): readonly string[] {
 
 interface StableSources {
   readonly config: Config;
-  readonly house: InstallationFacts;
+  readonly installation: InstallationFacts;
   readonly agent: AgentConfig;
   readonly mode: PromptMode;
   readonly model: Model;
@@ -89,7 +89,7 @@ export function needsReasoningTags({ model, thinking }: Pick<SurfaceSources, "mo
 
 function stableFacts({
   config,
-  house,
+  installation,
   agent,
   mode,
   model,
@@ -115,10 +115,10 @@ function stableFacts({
     workspace: agent.workspace,
     files,
     warnTruncation: config.agents.defaults.bootstrapPromptTruncationWarning === "always",
-    docs: house.docs,
+    docs: installation.docs,
     sandbox,
-    cli: house.cli,
-    owners: shownOwners(owners, config, house),
+    cli: installation.cli,
+    owners: shownOwners(owners, config, installation),
     timeZone: config.agents.defaults.userTimezone,
   };
 }
@@ -126,7 +126,7 @@ function stableFacts({
 function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
   const {
     config,
-    house,
+    installation,
     agent,
     model,
     tools,
@@ -156,7 +156,7 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     os: platform(),
     arch: arch(),
     node: process.version,
-    shell: house.shell,
+    shell: installation.shell,
     model: model.id,
     defaultModel: agent.model.primary,
   };

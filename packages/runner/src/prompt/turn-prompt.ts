@@ -33,7 +33,16 @@ import { needsReasoningTags, tellsHeartbeats, turnFacts } from "./prompt-facts.t
  */
 export type PromptNeeds = Pick<
   Services,
-  "config" | "tools" | "speakers" | "owners" | "rules" | "hooks" | "house" | "skills" | "origins" | "log"
+  | "config"
+  | "tools"
+  | "speakers"
+  | "owners"
+  | "rules"
+  | "hooks"
+  | "installation"
+  | "skills"
+  | "origins"
+  | "log"
 > & { readonly channel: (account: string) => Surface | null };
 
 export interface Asking {
@@ -71,7 +80,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
   const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
   const files = bootstrapFiles({
     caps,
-    templates: services.house.templates,
+    templates: services.installation.templates,
     hooks: services.hooks,
     log: services.log,
   });
@@ -118,7 +127,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
         const thinking = thinkingOf({ config, agent, session, model }, wanted());
         const facts = turnFacts({
           config,
-          house: services.house,
+          installation: services.installation,
           agent,
           mode,
           model,

@@ -14,7 +14,7 @@ const failuresUntilQuiet = 2;
 export function keepTyping(
   channel: Channel | null,
   to: Address,
-  held: Pick<LeaseHandle, "cover">,
+  lease: Pick<LeaseHandle, "cover">,
   clock: Clock,
   log: Log,
 ): () => void {
@@ -26,7 +26,7 @@ export function keepTyping(
 
   function show(): void {
     if (stopped || failures >= failuresUntilQuiet || typing === undefined) return;
-    held
+    lease
       .cover(shownWithinMs)
       .then(() => typing(to))
       .then(

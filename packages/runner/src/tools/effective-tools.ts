@@ -46,7 +46,7 @@ export interface MachinePorts extends HandedOnPorts {
 
 type EffectiveToolsNeeds = Pick<
   Services,
-  "config" | "approvals" | "toolHooks" | "moreTools" | "skills" | "house" | "clock" | "ids"
+  "config" | "approvals" | "toolHooks" | "moreTools" | "skills" | "installation" | "clock" | "ids"
 >;
 
 const noSearchPath = "";
@@ -57,9 +57,9 @@ export function effectiveTools(
   machine: MachinePorts | undefined,
   ports: SessionPorts,
 ): EffectiveTools {
-  const { config, approvals, toolHooks, moreTools, skills, house, clock, ids } = services;
+  const { config, approvals, toolHooks, moreTools, skills, installation, clock, ids } = services;
   const { tools: settings } = config;
-  const readRoots = [...skills.readRoots(), ...docsRoots(house), ...settings.fs.readRoots];
+  const readRoots = [...skills.readRoots(), ...docsRoots(installation), ...settings.fs.readRoots];
   const forbidden = machine === undefined ? [] : [machine.home];
   const filesAt = sharedFiles();
   const approved = isApproved(approvals.book);

@@ -24,7 +24,7 @@ export interface Restarting {
 }
 
 export interface AgentSettingsOptions {
-  readonly desk: ConfigEditor;
+  readonly editor: ConfigEditor;
   /** Changed keys that only the next start applies. */
   readonly restartNeeded: () => readonly string[];
   /** Absent where the daemon can only be stopped. */
@@ -54,7 +54,7 @@ const most = 1_000;
 const restartDelayMs = 200;
 
 export function agentSettings({
-  desk,
+  editor,
   restartNeeded,
   restarting,
   cells,
@@ -66,7 +66,7 @@ export function agentSettings({
   const prefix = `restart:${node}:`;
 
   async function reading(): Promise<{ readonly file: JsonObject; readonly hash: string }> {
-    const { file, hash } = await desk.read();
+    const { file, hash } = await editor.read();
     if (typeof file !== "object" || file === null || Array.isArray(file))
       throw new Fault(
         "invalid",
@@ -104,7 +104,7 @@ export function agentSettings({
           "denied",
           `only the operator may use variables of the environment (${fresh.join(", ")})`,
         );
-      const { changed } = await desk.apply(value, basedOn);
+      const { changed } = await editor.apply(value, basedOn);
       if (changed.length === 0) return { restart: false };
       log.info({ changed }, "an agent changed the config");
       return { restart: [...restartKeys(changed), ...restartNeeded()].length > 0 };

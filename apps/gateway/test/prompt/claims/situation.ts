@@ -91,7 +91,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       restart: async () => {},
     };
     const skills = wireSkills(config, home, env, machinePorts.origins);
-    const house = await installationFacts(config, home, "/bin/sh", ids);
+    const installation = await installationFacts(config, home, "/bin/sh", ids);
     const book = modelCatalog(config, models);
     const moved = migratedChats(store.cells);
     const policy = accessPolicy(config.channels, moved);
@@ -111,7 +111,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       channel: (account: string) => channels.get(account) ?? programSinks.get(account) ?? null,
       rules: (place: Place) => policy(place.address)?.rules(place) ?? null,
       hooks: [],
-      house,
+      installation,
       prompts: promptHistory(store.cells, clock),
       stableMoves: new Map<string, number>(),
       skills,
