@@ -4,7 +4,8 @@ import { formatContent, type Content, type MediaFile, type Part } from "@parley/
 import type { DeliveryView } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { channelRender, lateMs, plannedParts, previewText, splitPart } from "../src/render.ts";
+import { plannedParts, splitPart, type PlannedParts } from "../src/plan.ts";
+import { channelRender, lateMs, previewText } from "../src/render.ts";
 
 const whole = loopback({ account: "default", clock: virtualClock() });
 const channel = {
@@ -66,18 +67,29 @@ test("files go in albums of as many as the platform takes, the first with the ca
   expect(rendered.map(({ kind }) => kind).slice(0, 4)).toEqual(["media", "media", "media", "text"]);
 });
 
-test("a delivery is split once: what is split already, and what is no answer, stays as it is", () => {
+async function planOf(asked: DeliveryView): Promise<PlannedParts> {
+  const planned = await plannedParts(
+    { render: channelRender, outbox: { find: async () => [] } },
+    channel,
+    asked,
+    2_000,
+  );
+  if ("impossible" in planned) throw new Error(planned.impossible);
+  return planned;
+}
+
+test("a delivery is split once: what is split already, and what is no answer, stays as it is", async () => {
   const content = reply({ kind: "text", markdown: "First words here. ".repeat(6) });
-  const planned = plannedParts(channelRender, channel, delivery(content), 2_000);
+  const planned = await planOf(delivery(content));
   expect(planned.split?.length).toBeGreaterThan(2);
   expect(planned.parts).toHaveLength(planned.split?.length ?? 0);
   expect(planned.parts.map(({ intoReceipt }) => intoReceipt)).toEqual(
     planned.parts.map((_, at) => (at === 0 ? "r1" : null)),
   );
   const split = delivery(content, { split: true });
-  expect(plannedParts(channelRender, channel, split, 2_000)).toEqual({ parts: split.parts, split: null });
+  expect(await planOf(split)).toEqual({ parts: split.parts, split: null });
   const empty = delivery(content, { parts: [] });
-  expect(plannedParts(channelRender, channel, empty, 2_000)).toEqual({ parts: [], split: null });
+  expect(await planOf(empty)).toEqual({ parts: [], split: null });
   const rendered = planned.split?.[0];
   if (rendered === undefined) throw new Error("nothing was rendered");
   expect(splitPart(delivery(content), rendered, 0).into).toBe("m1");
