@@ -67,6 +67,19 @@ test("a trickle goes on for twenty-five seconds in all, and no longer", async ()
   expect((await expectFault("unavailable", file)).message).toContain("within 25000 ms");
 });
 
+test("a line that is closed ends what is under way in peace, and keeps no connection for later", async () => {
+  const { file } = await asked();
+  line.close();
+  answering.end("whole");
+  expect(Buffer.from((await file).bytes).toString()).toBe("whole");
+  await expect
+    .poll(() => new Promise((counted) => server.getConnections((_, count) => counted(count))))
+    .toBe(0);
+  const again = await asked();
+  answering.end("again");
+  expect(Buffer.from((await again.file).bytes).toString()).toBe("again");
+});
+
 test("a file of exactly the limit comes whole, and one byte more is refused", async () => {
   const exact = await asked(3);
   answering.end("abc");

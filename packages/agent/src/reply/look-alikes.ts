@@ -55,7 +55,7 @@ const drawnAlike: readonly (readonly [string, string])[] = [
   [">", "▷⟩〉〉›˃ᐳ❯❭⧽"],
   ["[", "【〔⟦"],
   ["]", "】〕⟧"],
-  ["|", "│∣┃❘ǀ"],
+  ["|", "│∣┃❘ǀ￨"],
   ["/", "⁄∕⧸"],
   // How tokenizers write a space inside a template token.
   ["_", "▁"],
@@ -67,7 +67,6 @@ const compatibility: readonly (readonly [number, number])[] = [
   [0x24b6, 0x24e9],
   [0xfe33, 0xfe6b],
   [0xff01, 0xff5e],
-  [0xffe8, 0xffe8],
   [0x1d400, 0x1d7ff],
   [0x1f130, 0x1f149],
 ];

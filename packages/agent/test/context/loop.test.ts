@@ -37,6 +37,19 @@ function summarises(atCall: number): LoopContext & { readonly prepared: number[]
   };
 }
 
+it("an answer may be as long as the turn and what is shown both allow", async () => {
+  for (const [ofTurn, least] of [
+    [200, 200],
+    [321, 321],
+    [900, 321],
+  ] as const) {
+    const context: LoopContext = { ...summarises(9), fit: (entries) => ({ entries, maxTokens: 321 }) };
+    const model = scripted([{ text: "done" }]);
+    await run(model, { context, input: { maxTokens: ofTurn } });
+    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([least]);
+  }
+});
+
 describe("a summary", () => {
   const lines = [{ calls: [{ name: "read" }] }, { text: "done" }];
   const shown = (entries: readonly Entry[]): readonly string[] => entries.map((entry) => entry.type);

@@ -173,6 +173,22 @@ test("an operator reads of every section why it is there and why it is not", () 
   `);
 });
 
+test("of quoting it is said whether the turn has a conversation, and whether that can quote", () => {
+  const quoting = promptSections.find(({ id }) => id === "reply_tags");
+  const told = (replyTags: boolean | null): string | undefined => {
+    const { channel, ...alone } = surfaceFacts();
+    if (channel === undefined) throw new Error("the fixture has a channel");
+    const with_ = { ...channel, capabilities: { ...channel.capabilities, replyTags: replyTags === true } };
+    const facts = promptFacts(stableInput(), replyTags === null ? alone : { ...alone, channel: with_ });
+    return quoting?.zone === "volatile" ? quoting.why(facts) : undefined;
+  };
+  expect([null, false, true].map(told)).toEqual([
+    "no conversation",
+    "telegram cannot quote",
+    "telegram can quote",
+  ]);
+});
+
 test("with one of two memory tools only that one is spoken of", () => {
   const recall = promptSections.find(({ id }) => id === "memory_recall");
   const withTools = (...names: string[]): string => {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, symlink, utimes } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, symlink, utimes } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { join } from "node:path";
 import { isFault } from "@parley/protocol";
@@ -72,6 +72,21 @@ describe("a skill", () => {
     ]);
     expect((await stat(join(done.folder, "README.md"))).isFile()).toBe(true);
     await expect(stat("/tmp/parley-skill-ran")).rejects.toThrow("ENOENT");
+  });
+
+  test("has its programs runnable where their owner could run them, and no other file", async () => {
+    const around = await home();
+    const from = join(around, "source");
+    await put(join(from, "SKILL.md"), text);
+    for (const mode of [0o644, 0o611, 0o744]) {
+      await put(join(from, String(mode)), "x");
+      await chmod(join(from, String(mode)), mode);
+    }
+    const { folder } = await install(from, join(around, "skills"));
+    const runnable = [0o644, 0o611, 0o744].map(
+      async (mode) => ((await stat(join(folder, String(mode)))).mode & 0o111) !== 0,
+    );
+    expect(await Promise.all(runnable)).toEqual([false, false, true]);
   });
 
   test.each([

@@ -55,6 +55,19 @@ describe("the list in the prompt", () => {
     );
   });
 
+  test("meets its budget to the character: whole, by names alone, and the last name that fits", () => {
+    const skills = many(60, 1_000);
+    const shownIn = (maxSkillsPromptChars: number): number =>
+      listSkills(skills, place, { ...limits, maxSkillsPromptChars }).facts.length;
+    const budgets = Array.from({ length: 400 }, (_, more) => 2_000 + more);
+    const steps = budgets.filter((budget) => shownIn(budget) > shownIn(budget - 1));
+    const [first = 0] = steps;
+    const each = (steps[1] ?? 0) - first;
+    expect(each).toBe((steps[2] ?? 0) - (steps[1] ?? 0));
+    // All cost the same, so that the first step is where a whole number of them fits exactly.
+    expect([first % each, shownIn(first) * each]).toEqual([0, first]);
+  });
+
   test("holds at most so many, those of the lowest precedence give way", () => {
     const listing = listSkills([...many(3, 10, "extra"), made("mine"), made("zzz", "x", "bundled")], place, {
       ...limits,
@@ -103,6 +116,7 @@ describe("a command's name", () => {
     expect(
       ["Git Helper", "water-plants", "Überprüfung", "a.b_c", "天气", "-x-", "x".repeat(60)].map(commandName),
     ).toEqual(["git_helper", "water_plants", "uberprufung", "a_b_c", "skill_1", "x", "x".repeat(32)]);
+    expect(commandName(`${"x".repeat(31)} y`)).toBe("x".repeat(31));
   });
 
   test("is numbered where it is taken, by another skill or by a command of Parley's", () => {

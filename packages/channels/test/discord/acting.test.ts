@@ -57,6 +57,9 @@ test("pins are set and taken back", async () => {
   expect(shown()[0]?.pinned).toBe(true);
   await act({ kind: "pin", messageId, pinned: false });
   expect(shown()[0]?.pinned).toBe(false);
+  await act({ kind: "remove", messageId });
+  await act({ kind: "pin", messageId, pinned: false });
+  await expectFault("missing", act({ kind: "pin", messageId, pinned: true }));
 });
 
 test("threads begin on a message or alone; in a forum a text is needed first, and that is said", async () => {

@@ -514,7 +514,9 @@ describe("buttons and reactions", () => {
       sender: { id: "42" },
       replyTo: { messageId: "5", toBot: false },
       addressed: false,
+      atMs: 100_000,
     });
+    expect(reaction([], ["👍"], { user, date: "never" })).toMatchObject({ atMs: 5_000 });
     expect(reaction([], ["👍"], { actor_chat: room })).toMatchObject({ sender: { id: "chat:-100123" } });
     expect(reaction(["👍"], ["👍"])).toBeNull();
     expect(reaction([], ["👍"], { user: us })).toBeNull();

@@ -210,7 +210,7 @@ const cases: readonly Case[] = [
   },
   {
     name: "a table, aligned by width",
-    markdown: "| Name | 数 |\n|:--|--:|\n| **日本** | 3 |\n| x<br>y | 👍🏽 |",
+    markdown: "| Name | 数 |\n|:--|--:|\n| **日本** | 3 |\n| x<BR >y | 👍🏽 |",
     plain: "Name | 数\n-----+---\n日本 |  3\nx y  | 👍🏽",
     entities: ["pre=Name | 数\n-----+---\n日本 |  3\nx y  | 👍🏽"],
     discord: "```\nName | 数\n-----+---\n日本 |  3\nx y  | 👍🏽\n```",
