@@ -32,6 +32,10 @@ const contractCases = [
   "actions are offered exactly when act exists, and each capability has its action",
   "an edit changes the message, and the same edit again succeeds",
   "a removed message is gone, and removing it again succeeds",
+  "a pin is set and taken back, and the same again succeeds",
+  "a reaction is set and taken back, and the same again succeeds",
+  "an action on what is gone is Fault missing",
+  "a poll at its limits is sent, and one beyond them is Fault invalid and not sent",
   "typing resolves",
   "an attachment is downloaded whole, and not beyond the limit",
 ] as const;
@@ -248,6 +252,8 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
         expect(actions.includes("edit")).toBe(channel.capabilities.edits);
         expect(actions.includes("remove")).toBe(channel.capabilities.removals);
         expect(actions.includes("react")).toBe(channel.capabilities.reactions);
+        expect(actions.includes("pin")).toBe(channel.capabilities.pins);
+        if (actions.includes("createThread")) expect(channel.capabilities.threads).toBe(true);
         expect(channel.typing !== undefined).toBe(channel.capabilities.typing);
       },
       async "an edit changes the message, and the same edit again succeeds"() {
@@ -268,6 +274,51 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
         await act(to, { kind: "remove", messageId }, options());
         await act(to, { kind: "remove", messageId }, options());
         expect(platform.shown()).toEqual([]);
+      },
+      async "a pin is set and taken back, and the same again succeeds"() {
+        const to = await privateChat();
+        const { messageId } = await send(to, text("keep"));
+        for (const pinned of [true, true, false, false])
+          await act(to, { kind: "pin", messageId, pinned }, options());
+        expect(platform.shown()).toEqual(["keep"]);
+      },
+      async "a reaction is set and taken back, and the same again succeeds"() {
+        const to = await privateChat();
+        const { messageId } = await send(to, text("well"));
+        for (const emoji of ["👍", "👍", null, null])
+          await act(to, { kind: "react", messageId, emoji }, options());
+        expect(platform.shown()).toEqual(["well"]);
+      },
+      async "an action on what is gone is Fault missing"() {
+        const to = await privateChat();
+        const { messageId } = await send(to, text("gone soon"));
+        await act(to, { kind: "remove", messageId }, options());
+        const words = { text: "x", entities: [], plain: "x" };
+        await expectFault("missing", act(to, { kind: "edit", messageId, text: words }, options()));
+        await expectFault("missing", act(to, { kind: "react", messageId, emoji: "👍" }, options()));
+        await expectFault("missing", act(to, { kind: "pin", messageId, pinned: true }, options()));
+      },
+      async "a poll at its limits is sent, and one beyond them is Fault invalid and not sent"() {
+        const to = await privateChat();
+        const limits = platform.channel.capabilities.pollLimits;
+        if (limits === undefined) throw new Error("skip this case or say the limits");
+        const { questionChars, fewestOptions, mostOptions, optionChars } = limits;
+        const options = (count: number): string[] =>
+          Array.from({ length: count }, (_, n) => String(n).padEnd(optionChars, "x"));
+        const poll = {
+          kind: "poll",
+          question: "?".repeat(questionChars),
+          options: options(mostOptions),
+          multiple: false,
+          anonymous: limits.anonymous,
+        } as const;
+        expect((await send(to, poll)).messageId).not.toBe("");
+        await send(to, { ...poll, options: options(fewestOptions) });
+        const before = platform.shown().length;
+        await expectFault("invalid", send(to, { ...poll, question: `${poll.question}?` }));
+        await expectFault("invalid", send(to, { ...poll, options: options(mostOptions + 1) }));
+        await expectFault("invalid", send(to, { ...poll, options: options(fewestOptions - 1) }));
+        expect(platform.shown()).toHaveLength(before);
       },
       async "typing resolves"() {
         const to = await privateChat();

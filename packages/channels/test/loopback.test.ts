@@ -34,6 +34,10 @@ channelContract({
       case: "a token that is refused rejects start with Fault denied",
       reason: "there is nobody to refuse it",
     },
+    {
+      case: "a poll at its limits is sent, and one beyond them is Fault invalid and not sent",
+      reason: "it has no limits",
+    },
   ],
 });
 

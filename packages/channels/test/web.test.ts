@@ -79,6 +79,19 @@ channelContract({
       reason: "an event that was shown is not taken back",
     },
     {
+      case: "a pin is set and taken back, and the same again succeeds",
+      reason: "a page has no pins",
+    },
+    {
+      case: "a reaction is set and taken back, and the same again succeeds",
+      reason: "a page has no reactions",
+    },
+    { case: "an action on what is gone is Fault missing", reason: "a page has no actions" },
+    {
+      case: "a poll at its limits is sent, and one beyond them is Fault invalid and not sent",
+      reason: "a page is shown polls as text",
+    },
+    {
       case: "an attachment is downloaded whole, and not beyond the limit",
       reason: "the web chat takes no files yet",
     },

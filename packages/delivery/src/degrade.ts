@@ -162,6 +162,6 @@ function cutTo(text: string, chars: number): string {
 }
 
 /** Plain text inside Markdown, on one line. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll(/[\\`*_[\]<>|~#&$]/g, "\\$&");
 }

@@ -17,7 +17,7 @@ import {
   type RenderedText,
 } from "@parley/protocol";
 import type { DeliveryView } from "@parley/store";
-import { degraded } from "./degrade.ts";
+import { degraded, escaped, tooLargeLine } from "./degrade.ts";
 
 /** An answer whose quote is the platform's id. */
 type Answer = Exclude<Meant, { kind: "action" }> & { readonly replyTo?: string };
@@ -116,6 +116,22 @@ function albumsOf(files: readonly MediaFile[], { capabilities }: Channel): reado
     }
   }
   return albums;
+}
+
+/**
+ * The words that take a file's place where only the platform knew that it is too large; null for a message
+ * without files.
+ */
+export function wordsFor(part: RenderedPart, channel: Channel): RenderedPart | null {
+  if (part.kind !== "media" && part.kind !== "voice") return null;
+  const files = part.kind === "media" ? part.files : [part.file];
+  const caption = part.kind === "media" ? (part.caption?.plain ?? "") : "";
+  const lines = files.map((file) => tooLargeLine(file, null)).join("\n\n");
+  const below = caption === "" ? "" : `\n\n${caption.split("\n").map(escaped).join("\n")}`;
+  const [words] = text(lines + below, channel);
+  return words === undefined
+    ? null
+    : { kind: "text", ...words, ...(part.replyTo === undefined ? {} : { replyTo: part.replyTo }) };
 }
 
 const cutMark = "\n[… the rest was cut]";

@@ -1,6 +1,6 @@
 // Makes one part's platform call: a new message, an edit of an earlier one, its removal, or another action. A
 // refused edit of a preview becomes a new message, which is then no longer safe to repeat (I5).
-import { chatIsClosed, type Channel, type SendOptions } from "@parley/channels";
+import { chatIsClosed, fileIsTooLarge, type Channel, type SendOptions } from "@parley/channels";
 import {
   Fault,
   isFault,
@@ -15,7 +15,7 @@ import type { LeaseHandle, WorkEnd } from "@parley/queue";
 import type { Change, DeliveryBatch, DeliveryView, PartView } from "@parley/store";
 import { inThread, placeOf } from "./opened-thread.ts";
 import type { Planned } from "./plan.ts";
-import { markedLate } from "./render.ts";
+import { markedLate, wordsFor } from "./render.ts";
 
 /** The lane under lease: its batch, its lease, its channel, and the address that its messages go to. */
 export interface LaneContext {
@@ -107,7 +107,12 @@ export function partSender(): PartSender {
         lateMs > 0 && into === null
           ? markedLate(content.part, lateMs, channel.capabilities.textChars)
           : content.part;
-      if (into === null || part.kind !== "text") return channel.send(to, part, how);
+      if (into === null || part.kind !== "text")
+        return channel.send(to, part, how).catch((error: unknown) => {
+          const words = fileIsTooLarge(error) ? wordsFor(part, channel) : null;
+          if (words === null) throw error;
+          return channel.send(to, words, how);
+        });
       if (channel.act === undefined) return channel.send(to, part, { ...how, replaces: into.messageId });
       const { text, entities, plain, buttons } = part;
       try {

@@ -23,3 +23,4 @@ export type { FakeDiscord, FakeDiscordBot } from "./discord/surface.ts";
 export type { DiscordVisible } from "./discord/visible.ts";
 export { answersWithTokens, innerMark, innerTags, proseWithTags, silences, wrappings } from "./inner-text.ts";
 export { directMessage, groupMessage } from "./messages.ts";
+export { oggOpusFile } from "./ogg-opus.ts";

@@ -1,19 +1,17 @@
 // Discord actions other than sending. Repeating an edit is safe, because it sets the same content (I5).
 import { type Action, type Address, Fault, isFault, type Receipt } from "@parley/protocol";
-import { actionRows, type BodyOptions, content } from "./body.ts";
+import { actionRows, content } from "./body.ts";
 import { slashCommands } from "./capabilities.ts";
+import { reactionEmoji } from "./emoji.ts";
 import type { Forms } from "./forms.ts";
 import type { Interactions } from "./interactions.ts";
-import { isForum, type Places } from "./places.ts";
 import { isRefusal } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
-import { titleCut } from "./send.ts";
 import { isSnowflake, snowflake } from "./snowflake.ts";
+import { createThread, type ThreadContext } from "./threads.ts";
 import type { Self } from "./resume-state.ts";
 
-export interface ActContext extends BodyOptions {
-  readonly rest: DiscordRest;
-  readonly places: Places;
+export interface ActContext extends ThreadContext {
   readonly interactions: Interactions;
   readonly forms: Forms;
   /** The bot's own ids; null before the first session. */
@@ -61,7 +59,7 @@ export async function performAction(
       else
         await rest.call({
           method: "PUT",
-          route: `${message(action.messageId)}/reactions/${encodeURIComponent(emojiName(action.emoji))}/@me`,
+          route: `${message(action.messageId)}/reactions/${encodeURIComponent(await reactionEmoji(context, channel, action.emoji, signal))}/@me`,
           signal,
         });
       return null;
@@ -76,44 +74,8 @@ export async function performAction(
       return null;
     }
     case "createThread":
-      return createThread(context, channel, action, signal);
+      return createThread(context, to, action, signal);
   }
-}
-
-type CreateThread = Extract<Action, { kind: "createThread" }>;
-
-const publicThread = 11;
-
-async function createThread(
-  { rest, places }: ActContext,
-  channel: string,
-  action: CreateThread,
-  signal: AbortSignal,
-): Promise<Receipt> {
-  const name = titleCut(action.title);
-  if (action.messageId === undefined && isForum((await places.look(channel)).type))
-    throw new Fault(
-      "unsupported",
-      "a post in a forum begins with a text: send one there, and its first line is the title",
-    );
-  const made =
-    action.messageId === undefined
-      ? rest.call({
-          method: "POST",
-          route: `/channels/${channel}/threads`,
-          body: { name, type: publicThread },
-          signal,
-        })
-      : rest.call({
-          method: "POST",
-          route: `/channels/${channel}/messages/${snowflake(action.messageId, "message")}/threads`,
-          body: { name },
-          signal,
-        });
-  const thread = (await made) as { readonly id?: unknown } | undefined;
-  if (!isSnowflake(thread?.id)) throw new Fault("ambiguous", "Discord made the thread without naming it");
-  places.learn(thread);
-  return { messageId: thread.id, extra: { thread: thread.id } };
 }
 
 /** Removes all reactions of the bot. */
@@ -135,11 +97,6 @@ async function unreact(
       rest.call({ method: "DELETE", route: `${message}/reactions/${encodeURIComponent(name)}/@me`, signal }),
     );
   }
-}
-
-/** Turns `<:name:id>`, as texts write it, into `name:id`, as the API wants it. */
-function emojiName(emoji: string): string {
-  return /^<a?:(\w+:\d+)>$/.exec(emoji)?.[1] ?? emoji;
 }
 
 /** Registers slash commands. Each takes one optional text for all arguments, so that it reads as if typed. */

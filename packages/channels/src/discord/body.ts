@@ -16,10 +16,9 @@ import {
   customIdChars,
   discordCapabilities,
   menuChoices,
-  pollAnswerChars,
-  pollAnswers,
-  pollQuestionChars,
 } from "./capabilities.ts";
+import { overLimit } from "../over-limit.ts";
+import { checkPoll } from "../poll-limits.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 const suppressEmbeds = 1 << 2;
@@ -64,7 +63,7 @@ export function said(part: RenderedPart, options: BodyOptions): Said {
       };
     }
     case "voice":
-      // Discord's own voice messages need a waveform; a plain file plays as well.
+      // A new message may say more of it (voice.ts); a plain file plays as well.
       return { json: quiet, files: [part.file] };
     case "poll":
       return { json: { ...quiet, poll: poll(part) }, files: [] };
@@ -85,12 +84,11 @@ export async function payloadOf(
   const blobs = await Promise.all(files.map((file) => blobOf(file, mediaFolder)));
   const bytes = blobs.reduce((sum, blob) => sum + blob.size, 0);
   if (bytes > limitBytes)
-    throw new Fault(
-      "invalid",
+    throw overLimit(
       `${files.map((file) => file.name).join(", ")}: ${bytes} bytes; Discord takes at most ${limitBytes} here`,
     );
   const form = new FormData();
-  const attachments = files.map(({ name }, id) => ({ id, filename: name }));
+  const attachments = json["attachments"] ?? files.map(({ name }, id) => ({ id, filename: name }));
   // In a new forum post the message stands one level deeper.
   const message = json["message"];
   const whole =
@@ -190,19 +188,8 @@ function cutTo(text: string, chars: number): string {
 }
 
 function poll(part: Extract<RenderedPart, { kind: "poll" }>): object {
-  if (part.anonymous)
-    throw new Fault("unsupported", "polls on Discord show who voted: set anonymous to false");
   const { question, options } = part;
-  const tooLong = options.find((option) => option.length > pollAnswerChars);
-  if (
-    question.length > pollQuestionChars ||
-    tooLong !== undefined ||
-    options.length < 1 ||
-    options.length > pollAnswers
-  ) {
-    const limits = `${pollQuestionChars} characters of question, ${pollAnswers} answers of ${pollAnswerChars}`;
-    throw new Fault("invalid", `a poll on Discord has at most ${limits}`);
-  }
+  checkPoll(part, discordCapabilities.pollLimits, "Discord");
   const answers = options.map((text) => ({ poll_media: { text } }));
   return { question: { text: question }, answers, duration: 24, allow_multiselect: part.multiple };
 }

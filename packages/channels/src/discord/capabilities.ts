@@ -12,11 +12,14 @@ export const discordCapabilities: Capabilities = {
    * servers allow more: `uploadBytesByTier`.
    */
   uploadBytes: 25 * mebibyte,
+  uploadBytesAtMost: 100 * mebibyte,
   /** Discord lets people send up to 500 MiB, but an incoming file is held in memory once. */
   downloadBytes: 25 * mebibyte,
   media: true,
   albumFiles: 10,
+  albumBytes: 25 * mebibyte,
   polls: true,
+  pollLimits: { questionChars: 300, fewestOptions: 1, mostOptions: 10, optionChars: 55, anonymous: false },
   voice: true,
   threads: true,
   pins: true,
@@ -59,8 +62,7 @@ export const buttonsPerRow = 5;
 export const buttonLabelChars = 80;
 export const customIdChars = 100;
 export const menuChoices = 25;
-export const pollAnswers = 10;
-export const pollQuestionChars = 300;
-export const pollAnswerChars = 55;
+/** Tags of one post in a forum. */
+export const postTags = 5;
 /** Slash commands of one application, worldwide. */
 export const slashCommands = 100;

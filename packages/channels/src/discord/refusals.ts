@@ -47,7 +47,13 @@ export const refusalCodes = {
   cannotWriteToUser: 50007,
   invalidWebhookToken: 50027,
   invalidForm: 50035,
+  tooLarge: 40005,
+  voiceWithContent: 50159,
+  voiceWithoutAudio: 50160,
+  voiceWithoutFacts: 50161,
+  voiceForbidden: 50173,
   replyWithoutHistory: 160002,
+  hasThread: 160004,
 } as const;
 
 /** Codes for which the HTTP status alone would mislead. */
@@ -113,4 +119,9 @@ export function isRefusal(error: unknown, ...names: readonly (keyof typeof refus
 /** True when a Fault says that the conversation is closed to us until something comes from it. */
 export function discordChatIsClosed(error: unknown): boolean {
   return isRefusal(error, "unknownChannel", "missingAccess", "cannotWriteToUser");
+}
+
+/** True when Discord, or a proxy in front of it, refused the size of what was uploaded. */
+export function isDiscordTooLarge(error: unknown): boolean {
+  return isRefusal(error, "tooLarge") || refusalStatus(error) === 413;
 }

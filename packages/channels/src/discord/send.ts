@@ -8,25 +8,23 @@ import {
   type CreateThread,
   Fault,
   isFault,
-  type MediaFile,
   type Receipt,
   type RenderedPart,
 } from "@parley/protocol";
 import type { SendOptions } from "../channel.ts";
 import { messagesOf, pageMessages } from "./backfill.ts";
-import { type BodyOptions, payloadOf, reference, said, type Said } from "./body.ts";
-import { discordCapabilities, nonceChars, titleChars, uploadBytesByTier } from "./capabilities.ts";
+import { payloadOf, reference, said, type Said } from "./body.ts";
+import { discordCapabilities, nonceChars } from "./capabilities.ts";
 import type { Forms } from "./forms.ts";
 import type { Interactions } from "./interactions.ts";
 import { isForum, type Place, type Places } from "./places.ts";
 import { isRefusal, refusalCode, refusalCodes } from "./refusals.ts";
-import type { DiscordRest } from "./rest.ts";
-import { idAt, isSnowflake, madeAtMs, namesTime } from "./snowflake.ts";
+import { isSnowflake, madeAtMs, namesTime } from "./snowflake.ts";
+import { openPost, type ThreadContext, threadsSince, titleCut, uploadLimit } from "./threads.ts";
+import { isVoiceRefused, voiceFields } from "./voice.ts";
 import type { Self } from "./resume-state.ts";
 
-export interface SendContext extends BodyOptions {
-  readonly rest: DiscordRest;
-  readonly places: Places;
+export interface SendContext extends ThreadContext {
   readonly interactions: Interactions;
   readonly forms: Forms;
   /** The bot's own ids; null before the first session. */
@@ -71,23 +69,37 @@ export async function sendPart(
     if (followed !== null) return { ...receipt(followed), extra: { quiet } };
   }
   const { place, channel } = await destination(places, to, options.follows, signal);
+  // A forum takes no bare messages, so the text opens a post and its first line is the title.
+  if (place !== null && isForum(place.type))
+    return openPost(context, place, { name: titleOf(part) }, message, signal);
   const limitBytes = await uploadLimit(places, place, message.files);
-  if (place !== null && isForum(place.type)) return post(context, place, message, part, limitBytes, signal);
-  const create = async (quote: object): Promise<Receipt> => {
-    const json = { ...message.json, ...quote, nonce: nonceOf(idempotencyKey), enforce_nonce: true };
+  const voice = part.kind === "voice" ? await voiceFields(part.file, context.mediaFolder) : null;
+  const create = async (more: object): Promise<Receipt> => {
+    const json = { ...message.json, ...more, nonce: nonceOf(idempotencyKey), enforce_nonce: true };
     const payload = await payloadOf(json, message.files, context.mediaFolder, limitBytes);
     return receipt(
       await rest.call({ method: "POST", route: `/channels/${channel}/messages`, ...payload, signal }),
     );
   };
   const quote = reference(part.replyTo);
+  // When a message cannot be quoted (another channel's, a system message), the answer is sent without it.
+  const plain = "message_reference" in quote ? [quote, {}] : [quote];
+  const attempts = voice === null ? plain : [...plain.map((form) => ({ ...form, ...voice })), ...plain];
+  return firstTaken(attempts, create);
+}
+
+/** Goes on to the next form while Discord refuses what is special about this one; nothing was sent then. */
+async function firstTaken(
+  [form = {}, ...others]: readonly object[],
+  create: (form: object) => Promise<Receipt>,
+): Promise<Receipt> {
   try {
-    return await create(quote);
+    return await create(form);
   } catch (error) {
-    // When a message cannot be quoted (another channel's, a system message), the answer is sent without the
-    // quote; nothing was sent yet.
-    if (!("message_reference" in quote) || !isAboutQuote(error)) throw error;
-    return create({});
+    const isSpecial =
+      ("flags" in form && isVoiceRefused(error)) || ("message_reference" in form && isAboutQuote(error));
+    if (!isSpecial || others.length === 0) throw error;
+    return firstTaken(others, create);
   }
 }
 
@@ -123,29 +135,6 @@ async function destination(
   return { channel, place: await places.look(channel) };
 }
 
-/** A forum takes no bare messages, so the text opens a post and its first line is the title. */
-async function post(
-  { rest, mediaFolder }: SendContext,
-  place: Place,
-  message: Said,
-  part: RenderedPart,
-  limitBytes: number,
-  signal: AbortSignal,
-): Promise<Receipt> {
-  const json = { name: titleOf(part), message: message.json };
-  const payload = await payloadOf(json, message.files, mediaFolder, limitBytes);
-  const opened = (await rest.call({
-    method: "POST",
-    route: `/channels/${place.id}/threads`,
-    ...payload,
-    signal,
-  })) as { readonly id?: unknown; readonly message?: { readonly id?: unknown } } | undefined;
-  if (!isSnowflake(opened?.id)) throw new Fault("ambiguous", "Discord opened the post without naming it");
-  // The first message of a post has the post's id.
-  const messageId = isSnowflake(opened.message?.id) ? opened.message.id : opened.id;
-  return { messageId, extra: { thread: opened.id } };
-}
-
 function titleOf(part: RenderedPart): string {
   const words = plainOf(part);
   const line =
@@ -154,10 +143,6 @@ function titleOf(part: RenderedPart): string {
       .find((each) => each.trim() !== "")
       ?.trim() ?? "Post";
   return titleCut(line);
-}
-
-export function titleCut(title: string): string {
-  return title.length > titleChars ? `${title.slice(0, titleChars - 1)}…` : title;
 }
 
 function plainOf(part: RenderedPart): string {
@@ -173,18 +158,6 @@ function plainOf(part: RenderedPart): string {
   }
 }
 
-/** Asked for only when a file needs it: boosted servers allow larger files. */
-async function uploadLimit(
-  places: Places,
-  place: Place | null,
-  files: readonly MediaFile[],
-): Promise<number> {
-  const usual = discordCapabilities.uploadBytes;
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  if (bytes <= usual || place?.guild === undefined) return usual;
-  return uploadBytesByTier[(await places.boostTier(place.guild)) ?? 0] ?? usual;
-}
-
 /** Our own messages with the same content since then; null where the bot may not read. */
 export async function sentSince(
   context: SendContext,
@@ -198,8 +171,7 @@ export async function sentSince(
   const me = context.self()?.user;
   if (me === undefined) throw new Fault("unavailable", "who we are is not known yet");
   try {
-    if (sent.kind === "createThread")
-      return await threadsSince(rest, await places.look(channel), me, titleCut(sent.title), sinceMs, signal);
+    if (sent.kind === "createThread") return await openedSince(context, channel, me, sent, sinceMs, signal);
     if (place !== null && isForum(place.type))
       return await threadsSince(rest, place, me, titleOf(sent), sinceMs, signal);
     const found: APIMessage[] = [];
@@ -223,6 +195,21 @@ export async function sentSince(
     if (isFault(error, "denied") || isFault(error, "missing")) return null;
     throw error;
   }
+}
+
+/** Threads as their opening's receipt names them: a forum's post took its first message along. */
+async function openedSince(
+  { rest, places }: SendContext,
+  channel: string,
+  me: string,
+  { title }: CreateThread,
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<readonly Receipt[] | null> {
+  const place = await places.look(channel);
+  const found = await threadsSince(rest, place, me, titleCut(title), sinceMs, signal);
+  if (found === null || !isForum(place.type)) return found;
+  return found.map((receipt) => ({ ...receipt, extra: { ...receipt.extra, opened: true } }));
 }
 
 const mostPages = 5;
@@ -250,35 +237,6 @@ function isSame(message: APIMessage, { json, files }: Said): boolean {
     sizes.length === files.length &&
     files.every((file, index) => file.bytes === sizes[index])
   );
-}
-
-/** A forum's posts are threads, too. */
-async function threadsSince(
-  rest: DiscordRest,
-  place: Place,
-  me: string,
-  title: string,
-  sinceMs: number,
-  signal: AbortSignal,
-): Promise<readonly Receipt[] | null> {
-  if (place.guild === undefined) return null;
-  const answer = (await rest.call({
-    method: "GET",
-    route: `/guilds/${place.guild}/threads/active`,
-    signal,
-  })) as { readonly threads?: unknown } | undefined;
-  const threads = (Array.isArray(answer?.threads) ? answer.threads : []) as readonly Readonly<
-    Record<string, unknown>
-  >[];
-  const since = BigInt(idAt(sinceMs));
-  return threads
-    .filter(
-      (thread) => thread["parent_id"] === place.id && thread["owner_id"] === me && thread["name"] === title,
-    )
-    .flatMap(({ id }) =>
-      isSnowflake(id) && BigInt(id) >= since ? [{ messageId: id, extra: { thread: id } }] : [],
-    )
-    .toSorted((a, b) => byAge(a.messageId, b.messageId));
 }
 
 function receipt(message: unknown): Receipt {

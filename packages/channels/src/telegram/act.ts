@@ -3,7 +3,7 @@
 import type { ReactionTypeEmoji } from "grammy/types";
 import { type Action, type Address, Fault, isFault, type Receipt } from "@parley/protocol";
 import { type BotApi, grammySignal } from "./bot-api.ts";
-import { reactionEmoji, telegramCapabilities } from "./capabilities.ts";
+import { reactionEmoji, telegramCapabilities, topicChars } from "./capabilities.ts";
 import { refusalWords } from "./refusals.ts";
 import { chatId, wholeNumber } from "./destination.ts";
 import { inlineKeyboard } from "./keyboard.ts";
@@ -46,7 +46,7 @@ export async function performAction(
         await unless(/message to unpin not found/, raw.unpinChatMessage(message(action.messageId), signal));
       return null;
     case "createThread": {
-      const topic = await raw.createForumTopic({ ...chat, name: action.title }, signal);
+      const topic = await raw.createForumTopic({ ...chat, name: topicName(action.title) }, signal);
       return {
         messageId: String(topic.message_thread_id),
         extra: { thread: String(topic.message_thread_id) },
@@ -118,4 +118,9 @@ function reaction(emoji: string): ReactionTypeEmoji {
       `Telegram does not take ${emoji} as a reaction: use one of ${[...reactionEmoji].slice(0, 12).join(" ")} ...`,
     );
   return { type: "emoji", emoji: plain as ReactionTypeEmoji["emoji"] };
+}
+
+/** A topic cannot hang on a message, so the title is all that Telegram takes. */
+function topicName(title: string): string {
+  return title.length > topicChars ? `${title.slice(0, topicChars - 1)}…` : title;
 }

@@ -14,6 +14,7 @@ export const telegramCapabilities: Capabilities = {
   media: true,
   albumFiles,
   polls: true,
+  pollLimits: { questionChars: 300, fewestOptions: 1, mostOptions: 12, optionChars: 100, anonymous: true },
   voice: true,
   threads: true,
   pins: true,
@@ -41,6 +42,8 @@ export const telegramActions: readonly ActionKind[] = [
 
 /** The Bot API takes photos up to 10 MB; larger images are sent as documents. */
 export const photoBytes = 10_000_000;
+/** Names of a forum's topics. */
+export const topicChars = 128;
 /** callback_data: 1 to 64 bytes of UTF-8. */
 export const callbackBytes = 64;
 

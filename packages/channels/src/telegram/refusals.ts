@@ -67,6 +67,13 @@ export function refusalWords(error: unknown): string {
   return error instanceof Fault && error.cause instanceof TelegramRefusal ? error.cause.description : "";
 }
 
+/** True when Telegram, or a proxy in front of it, refused the size of what was uploaded. */
+export function isTelegramTooLarge(error: unknown): boolean {
+  if (!(error instanceof Fault && error.cause instanceof TelegramRefusal)) return false;
+  const { errorCode, description } = error.cause;
+  return errorCode === 413 || /file is too big|request entity too large/i.test(description);
+}
+
 const table: readonly (readonly [RegExp, FaultCode])[] = [
   [/upgraded to a supergroup/, "missing"],
   [

@@ -21,6 +21,9 @@ import {
   type RenderedPart,
   type RenderedText,
 } from "@parley/protocol";
+import { voiceNoteIn } from "../ogg-opus.ts";
+import { overLimit } from "../over-limit.ts";
+import { checkPoll } from "../poll-limits.ts";
 import { type BotApi, grammySignal, type Upload } from "./bot-api.ts";
 import { albumFiles, photoBytes, telegramCapabilities } from "./capabilities.ts";
 import { destination } from "./destination.ts";
@@ -133,13 +136,9 @@ async function sendAsIs(
     }
     case "voice":
       await checkFile(mediaFolder, part.file);
-      return receipt(
-        await api.raw.sendVoice(
-          { ...target, voice: api.file(join(mediaFolder, part.file.path), part.file.name) },
-          signal,
-        ),
-      );
+      return receipt(await sendVoice(api, mediaFolder, target, part.file, signal));
     case "poll":
+      checkPoll(part, telegramCapabilities.pollLimits, "Telegram");
       return receipt(
         await api.raw.sendPoll(
           {
@@ -177,7 +176,7 @@ async function checkFile(mediaFolder: string, file: MediaFile): Promise<void> {
   );
   const limit = telegramCapabilities.uploadBytes;
   if (size > limit)
-    throw new Fault("invalid", `"${file.name}" has ${size} bytes; Telegram takes at most ${limit} from bots`);
+    throw overLimit(`"${file.name}" has ${size} bytes; Telegram takes at most ${limit} from bots`);
 }
 
 const photoTypes = new Set(["image/jpeg", "image/png", "image/webp"]);
@@ -218,6 +217,25 @@ function sendOne(
     case "document":
       return raw.sendDocument({ ...target, document: media, ...caption }, signal);
   }
+}
+
+/** Types that Telegram shows as a voice note beside Ogg Opus (Bot API, sendVoice). */
+const voiceTypes = new Set(["audio/mpeg", "audio/mp3", "audio/mp4", "audio/x-m4a", "audio/m4a"]);
+
+/** A recording that is no voice note to Telegram goes as audio, which plays as well. */
+async function sendVoice(
+  { raw, file: upload }: BotApi,
+  mediaFolder: string,
+  target: Target,
+  file: MediaFile,
+  signal: ReturnType<typeof grammySignal>,
+): Promise<Sent> {
+  const path = join(mediaFolder, file.path);
+  const note = await voiceNoteIn(path);
+  if (note === null && !voiceTypes.has(file.mediaType))
+    return raw.sendAudio({ ...target, audio: upload(path, file.name) }, signal);
+  const length = note === null ? {} : { duration: Math.max(1, Math.round(note.seconds)) };
+  return raw.sendVoice({ ...target, voice: upload(path, file.name), ...length }, signal);
 }
 
 /** An album's receipt is its first message; `extra.messageIds` names all. */

@@ -1,9 +1,17 @@
 // What is done to a conversation beside sending, and interactions: everything within Discord's three seconds and fifteen minutes.
-import type { Action, Button, ChannelEvent, Inbound, RenderedPart } from "@parley/protocol";
+import type {
+  Action,
+  Button,
+  ChannelEvent,
+  CreateThread,
+  Inbound,
+  Receipt,
+  RenderedPart,
+} from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Channel, Received } from "@parley/channels";
 import { expectFault, text } from "../contract.ts";
-import { alice, discordRig, type Rig } from "./rig.ts";
+import { alice, discordRig, dm, type Rig } from "./rig.ts";
 
 let rig: Rig;
 let events: Inbound[];
@@ -51,6 +59,24 @@ test("reactions are given and taken back, custom ones too", async () => {
   expect(seen()).toEqual([]);
 });
 
+test("a server's own emoji is found by its name; one that it does not have is refused with those that it has", async () => {
+  const { id: messageId } = rig.fake.as(alice).says("hello", { channel: rig.room });
+  const id = rig.fake.emoji(rig.guild, "tea_cup");
+  const seen = () => rig.fake.visible(rig.room)[0]?.reactions;
+  for (const emoji of [":tea_cup:", "Tea_Cup", `<:tea_cup:${id}>`, `tea_cup:${id}`]) {
+    await act({ kind: "react", messageId, emoji });
+    expect(seen()).toEqual(["tea_cup"]);
+    await act({ kind: "react", messageId, emoji: null });
+  }
+  const fault = await expectFault("unsupported", act({ kind: "react", messageId, emoji: ":coffee:" }));
+  expect(fault.message).toBe("there is no emoji :coffee: here; there are :tea_cup:");
+  await expectFault("unsupported", act({ kind: "react", messageId, emoji: "tea_cup:123" }));
+  rig.fake.as(alice);
+  const before = rig.fake.as(alice).says("hi");
+  const inDm = rig.channel.act?.(dm, { kind: "react", messageId: before.id, emoji: "tea_cup" }, how());
+  await expectFault("unsupported", inDm ?? Promise.resolve());
+});
+
 test("pins are set and taken back", async () => {
   const { messageId } = await say("keep");
   await act({ kind: "pin", messageId, pinned: true });
@@ -62,18 +88,57 @@ test("pins are set and taken back", async () => {
   await expectFault("missing", act({ kind: "pin", messageId, pinned: true }));
 });
 
-test("threads begin on a message or alone; in a forum a text is needed first, and that is said", async () => {
-  const { messageId } = await say("hang it here");
-  const hung = await act({ kind: "createThread", title: "Tea", messageId });
-  expect(shown()[0]?.thread).toEqual({ id: hung?.messageId, title: "Tea" });
-  const alone = await act({ kind: "createThread", title: "x".repeat(150) });
-  expect(alone?.extra?.["thread"]).toBe(alone?.messageId);
-  const forum = rig.fake.channel({ guild: rig.guild, kind: "forum" });
-  await expectFault(
-    "unsupported",
-    rig.channel.act?.({ ...room(), peer: forum }, { kind: "createThread", title: "Tea" }, how()) ??
-      Promise.resolve(),
-  );
+describe("a thread", () => {
+  const open = (action: Omit<CreateThread, "kind">, peer = rig.room): Promise<Receipt | null | undefined> =>
+    rig.channel.act?.({ ...room(), peer }, { kind: "createThread", ...action }, how()) ?? Promise.reject();
+
+  test("hangs on a message, once, or begins alone with a title that fits", async () => {
+    const { messageId } = await say("hang it here");
+    const hung = await open({ title: "Tea", messageId });
+    expect(shown()[0]?.thread).toEqual({ id: hung?.messageId, title: "Tea" });
+    expect(await open({ title: "Tea again", messageId })).toEqual(hung);
+    const alone = await open({ title: "x".repeat(150) });
+    expect(alone?.extra).toEqual({ thread: alone?.messageId });
+    await rig.channel.send({ ...room(), thread: alone?.messageId ?? "" }, text("inside"), how());
+    expect(shown(alone?.messageId).map(({ text: words }) => words)).toContain("inside");
+  });
+
+  test("of a forum is a post with its first message and its tags, and that is said", async () => {
+    const forum = rig.fake.channel({ guild: rig.guild, kind: "forum", tags: ["Green", "Black"] });
+    await expectFault("unsupported", open({ title: "Tea" }, forum));
+    const post = await open({ title: "Tea", first: text("Which?"), tags: ["green"] }, forum);
+    expect(post?.extra).toEqual({ thread: post?.messageId, opened: true });
+    expect(rig.fake.visible(forum)).toMatchObject([
+      { text: "Which?", thread: { id: post?.messageId, title: "Tea" } },
+    ]);
+    const [call] = rig.fake.calls("POST /channels/:channel/threads");
+    expect((call?.body as { readonly applied_tags?: unknown } | undefined)?.applied_tags).toHaveLength(1);
+    const fault = await expectFault("invalid", open({ title: "T", first: text("x"), tags: ["Red"] }, forum));
+    expect(fault.message).toBe('this forum has no tag "Red"; it has Green, Black');
+    const six = ["1", "2", "3", "4", "5", "6"];
+    await expectFault("invalid", open({ title: "T", first: text("x"), tags: six }, forum));
+  });
+
+  test("of unknown outcome is found again by its title, and not where there is none", async () => {
+    rig.fake.inject({ method: "POST /channels/:channel/threads", when: "after", trouble: { kind: "reset" } });
+    const action = { kind: "createThread", title: "Tea" } as const;
+    // The look asks who we are.
+    await rig.channel.start(receive);
+    await expect.poll(() => rig.channel.health().state).toBe("ok");
+    const sinceMs = Date.now() - 60_000;
+    const look = () => rig.channel.sentSince?.(room(), action, sinceMs, new AbortController().signal);
+    expect(await look()).toEqual([]);
+    await expectFault("ambiguous", open({ title: "Tea" }));
+    expect(await look()).toEqual([{ messageId: expect.any(String), extra: { thread: expect.any(String) } }]);
+  });
+
+  test("where the bot may open none is Fault denied, in a private chat unsupported", async () => {
+    rig.fake.at(rig.room).deny("threads");
+    await expectFault("denied", open({ title: "Tea" }));
+    rig.fake.as(alice).says("hi");
+    const inDm = rig.channel.act?.(dm, { kind: "createThread", title: "Tea" }, how());
+    await expectFault("unsupported", inDm ?? Promise.resolve());
+  });
 });
 
 test("typing shows in the channel", async () => {

@@ -22,7 +22,7 @@ channelContract({
       shown: () =>
         fake
           .visible(fake.as(alice).dm())
-          .filter((message) => message.byBot)
+          .filter((message) => message.byBot && message.kind === "text")
           .map((message) => message.text),
       advance: (byMs) => clock.advance(byMs),
       limitsNextSend(waitMs) {

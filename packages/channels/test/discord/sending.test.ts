@@ -1,5 +1,6 @@
 // What goes out, against the strict fake: each message in the form that Discord takes, once, and every refusal as the Fault that decides right.
-import { limitReach } from "@parley/channels";
+import { fileIsTooLarge, limitReach } from "@parley/channels";
+import { oggOpusFile } from "@parley/testkit";
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -158,13 +159,26 @@ describe("files", () => {
     expect(Buffer.from(got?.bytes ?? []).equals(Buffer.from(bytes))).toBe(true);
   });
 
-  test("a recording is a sound file", async () => {
-    await rig.channel.send(
-      room(),
-      { kind: "voice", file: await file("v.ogg", "audio/ogg", new Uint8Array([1])) },
-      how(),
-    );
-    expect(shown()[0]?.files).toEqual(["v.ogg"]);
+  describe("a recording", () => {
+    const spoken = () =>
+      file("v.ogg", "audio/ogg", oggOpusFile(Array.from({ length: 150 }, (_, n) => 20 + n)));
+
+    test("of Ogg Opus is a voice message with its length and its waveform, also as an answer", async () => {
+      const { id: replyTo } = rig.fake.as(alice).says("speak", { channel: rig.room });
+      await rig.channel.send(room(), { kind: "voice", file: await spoken(), replyTo }, how());
+      expect(shown()[0]).toMatchObject({ files: ["v.ogg"], voiceSeconds: 3, replyTo });
+      expect(rig.fake.violations()).toEqual([]);
+    });
+
+    test("of another kind, and where no voice messages may be sent, is a sound file", async () => {
+      const plain = await file("v.mp3", "audio/mpeg", new Uint8Array([1]));
+      await rig.channel.send(room(), { kind: "voice", file: plain }, how());
+      rig.fake.at(rig.room).deny("voice");
+      const receipt = await rig.channel.send(room(), { kind: "voice", file: await spoken() }, how());
+      expect(shown().map(({ files }) => files)).toEqual([["v.mp3"], ["v.ogg"]]);
+      expect(shown().map(({ voiceSeconds }) => voiceSeconds)).toEqual([undefined, undefined]);
+      expect(shown()[1]?.id).toBe(receipt.messageId);
+    });
   });
 
   test("one that cannot be read is Fault missing; eleven, or too many bytes, Fault invalid; Discord's own limit too", async () => {
@@ -183,15 +197,17 @@ describe("files", () => {
       ),
     );
     const large = await file("l.bin", "application/zip", new Uint8Array(11 * 2 ** 20));
-    await expectFault(
+    const refused = await expectFault(
       "invalid",
       rig.channel.send(room(), { kind: "media", media: "file", files: [large] }, how()),
     );
+    expect([refused, new Error("another")].map(fileIsTooLarge)).toEqual([true, false]);
     const huge = await file("h.bin", "application/zip", new Uint8Array(26 * 2 ** 20));
     const fault = await expectFault(
       "invalid",
       rig.channel.send(room(), { kind: "media", media: "file", files: [huge] }, how()),
     );
+    expect(fileIsTooLarge(fault)).toBe(true);
     expect(fault.message).toMatch(/h\.bin: \d+ bytes; Discord takes at most \d+ here/);
     expect(shown()).toEqual([]);
   });
@@ -207,7 +223,12 @@ test("a poll is Discord's own; an anonymous one is unsupported", async () => {
   } as const;
   await rig.channel.send(room(), poll, how());
   expect(rig.fake.violations()).toEqual([]);
+  expect(shown()[0]?.poll).toEqual({ question: "Tea?", answers: ["yes", "no"] });
   await expectFault("unsupported", rig.channel.send(room(), { ...poll, anonymous: true }, how()));
+  const eleven = Array.from({ length: 11 }, (_, n) => `option ${n}`);
+  await expectFault("invalid", rig.channel.send(room(), { ...poll, options: eleven }, how()));
+  await expectFault("invalid", rig.channel.send(room(), { ...poll, options: ["x".repeat(56)] }, how()));
+  expect(shown()).toHaveLength(1);
 });
 
 test("a text to a forum opens a post with its first line as title, and what follows goes into it", async () => {

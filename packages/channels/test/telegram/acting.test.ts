@@ -1,4 +1,5 @@
 // Actions, typing and downloads: idempotent where the platform lets them be, and honest where it does not.
+import { chatIsClosed } from "@parley/channels";
 import type { Action, Address, RenderedText } from "@parley/protocol";
 import { refusalBody } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -84,6 +85,23 @@ test("a reaction is set and taken back; emoji that Telegram does not take are Fa
   await expectFault("missing", act({ kind: "react", messageId: "999", emoji: "👍" }));
 });
 
+test("a reaction takes the place of the one before it; one that the chat does not allow is Fault unsupported", async () => {
+  await act({ kind: "react", messageId: "1", emoji: "👍" });
+  await act({ kind: "react", messageId: "1", emoji: "🔥" });
+  expect(message("1")?.reactions).toEqual(["🔥"]);
+  rig.fake.chat(alice.id).takenReactions = new Set(["👍"]);
+  await expectFault("unsupported", act({ kind: "react", messageId: "1", emoji: "🔥" }));
+});
+
+test("a pin without the right to it is Fault denied, and the chat is not closed by it", async () => {
+  const group: Address = { ...dm, kind: "group", peer: String(rig.fake.group()) };
+  const messageId = await send("important", group);
+  rig.fake.chat(Number(group.peer)).lacks.add("pin");
+  const fault = await expectFault("denied", act({ kind: "pin", messageId, pinned: true }, group));
+  expect(chatIsClosed(fault)).toBe(false);
+  await expectFault("denied", act({ kind: "pin", messageId, pinned: false }, group));
+});
+
 test("a message is pinned and unpinned, each as often as asked", async () => {
   const messageId = await send("important");
   await act({ kind: "pin", messageId, pinned: true });
@@ -100,6 +118,10 @@ test("a thread is a forum topic that can be written to; a chat without topics is
   expect(rig.fake.visible(Number(forum.peer), Number(receipt?.messageId)).map((shown) => shown.text)).toEqual(
     ["first"],
   );
+  await act({ kind: "createThread", title: "x".repeat(200), messageId: "7" }, forum);
+  expect(rig.fake.calls("createForumTopic").at(-1)?.params["name"]).toBe(`${"x".repeat(127)}…`);
+  rig.fake.chat(Number(forum.peer)).lacks.add("topics");
+  await expectFault("denied", act({ kind: "createThread", title: "Plans" }, forum));
   const plain: Address = { ...forum, peer: String(rig.fake.group()) };
   await expectFault("unsupported", act({ kind: "createThread", title: "Plans" }, plain));
 });

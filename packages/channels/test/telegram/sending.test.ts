@@ -5,7 +5,7 @@ import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Address, type Fault, type RenderedPart, silentLog } from "@parley/protocol";
-import { refusalBody, type Trouble } from "@parley/testkit";
+import { oggOpusFile, refusalBody, type Trouble } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { migratedChatId } from "@parley/channels";
 import { expectFault, text } from "../contract.ts";
@@ -453,27 +453,41 @@ describe("files", () => {
     expect(mine()[0]?.entities).toBeUndefined();
   });
 
-  test("voice notes and polls", async () => {
-    await send({ kind: "voice", file: await file("v.ogg", "audio/ogg") });
-    await send({
-      kind: "poll",
-      question: "Lunch?",
-      options: ["Soup", "Salad"],
-      multiple: true,
-      anonymous: false,
-    });
-    expect(mine().map((message) => [message.kind, message.text])).toEqual([
-      ["voice", ""],
-      ["poll", "Lunch?"],
-    ]);
+  test("a recording is a voice note with its length where Telegram takes it as one, else audio", async () => {
+    const spoken = await file("v.ogg", "audio/ogg");
+    await writeFile(join(mediaFolder, spoken.path), oggOpusFile(Array.from({ length: 100 }, () => 40)));
+    await send({ kind: "voice", file: spoken });
+    const mp3 = await file("v.mp3", "audio/mpeg");
+    await writeFile(join(mediaFolder, mp3.path), "ID3 and so on");
+    await send({ kind: "voice", file: mp3 });
+    await send({ kind: "voice", file: await file("v.wav", "audio/wav") });
+    expect(mine().map((message) => message.kind)).toEqual(["voice", "voice", "audio"]);
+    expect(rig.fake.calls("sendVoice").map(({ params }) => params["duration"])).toEqual([2, undefined]);
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
+  const poll = { kind: "poll", question: "Lunch?", multiple: true, anonymous: false } as const;
+  const options = (count: number, chars = 5): string[] =>
+    Array.from({ length: count }, (_, n) => String(n).padEnd(chars, "x"));
+
+  test("polls at every limit are sent, beyond one they are refused without a call", async () => {
+    await send({ ...poll, options: ["Soup", "Salad"] });
+    await send({ ...poll, options: options(12, 100), question: "?".repeat(300), anonymous: true });
+    await send({ ...poll, options: ["Yes"] });
+    expect(mine().map((message) => message.kind)).toEqual(["poll", "poll", "poll"]);
     expect(rig.fake.calls("sendPoll")[0]?.params).toMatchObject({
       is_anonymous: false,
       allows_multiple_answers: true,
     });
-    await expectFault(
-      "invalid",
-      send({ kind: "poll", question: "Alone?", options: ["Yes"], multiple: false, anonymous: true }),
-    );
+    for (const wrong of [
+      { options: [] },
+      { options: options(13) },
+      { options: options(2, 101) },
+      { options: ["a", ""] },
+      { options: options(2), question: "?".repeat(301) },
+    ])
+      await expectFault("invalid", send({ ...poll, ...wrong }));
+    expect(rig.fake.calls("sendPoll")).toHaveLength(3);
     expect(rig.fake.violations()).toEqual([]);
   });
 

@@ -122,6 +122,7 @@ export async function fakeDiscord(options: FakeDiscordOptions = {}): Promise<Fak
         ownerId: "1",
         tier,
         roles: new Map(),
+        emojis: new Map(),
         members: new Map(),
       };
       guild.roles.set(guild.id, role(guild.id, "@everyone", 0));
@@ -140,6 +141,11 @@ export async function fakeDiscord(options: FakeDiscordOptions = {}): Promise<Fak
       const made = role(state.nextId(), name, roles.size);
       roles.set(made.id, made);
       return made.id;
+    },
+    emoji(guildId, name) {
+      const id = state.nextId();
+      state.guild(guildId).emojis.set(id, name);
+      return id;
     },
     channel({ guild, id, name, topic, kind = "text", parent, tags = [] }) {
       const channel = state.addChannel({

@@ -14,7 +14,7 @@ import type { UploadedFile } from "../telegram/body.ts";
 
 export type Privileged = "messageContent" | "guildMembers" | "presence";
 /** A right that a test may take from the bot in a channel. */
-export type Right = "view" | "send" | "history" | "react" | "attach" | "threads" | "manage";
+export type Right = "view" | "send" | "history" | "react" | "attach" | "threads" | "manage" | "voice";
 
 export interface Bot {
   readonly token: string;
@@ -47,6 +47,8 @@ export interface Guild {
   readonly ownerId: string;
   readonly tier: 0 | 1 | 2 | 3;
   readonly roles: Map<string, APIRole>;
+  /** Names by id. */
+  readonly emojis: Map<string, string>;
   readonly members: Map<string, Member>;
 }
 

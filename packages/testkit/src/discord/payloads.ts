@@ -212,6 +212,18 @@ export function guildEvent(state: World, guild: Guild, bot: Bot): GatewayGuildCr
   } as unknown as GatewayGuildCreateDispatchData;
 }
 
+export function emojisJson({ emojis }: Guild): readonly unknown[] {
+  return [...emojis].map(([id, name]) => ({
+    id,
+    name,
+    roles: [],
+    require_colons: true,
+    managed: false,
+    animated: false,
+    available: true,
+  }));
+}
+
 export function guildJson(guild: Guild) {
   return {
     id: guild.id,
@@ -227,7 +239,7 @@ export function guildJson(guild: Guild) {
     default_message_notifications: 0,
     explicit_content_filter: 0,
     roles: [...guild.roles.values()],
-    emojis: [],
+    emojis: emojisJson(guild),
     stickers: [],
     features: [],
     mfa_level: 0,

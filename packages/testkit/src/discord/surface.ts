@@ -99,6 +99,8 @@ export interface FakeDiscord {
   guild(options?: GuildOptions): string;
   /** Makes a role; returns its id. */
   role(guild: string, name: string): string;
+  /** Adds an emoji of a server's own; returns its id. */
+  emoji(guild: string, name: string): string;
   /** Makes a channel; returns its id. */
   channel(options: ChannelOptions): string;
   /** Makes a thread or, in a forum, a post without a text; returns its id. */

@@ -30,6 +30,9 @@ export interface DiscordVisible {
   /** Names of files. */
   readonly files: readonly string[];
   readonly embeds: number;
+  readonly poll?: { readonly question: string; readonly answers: readonly string[] };
+  /** Length of a voice message. */
+  readonly voiceSeconds?: number;
   /** True when a link in the text would show a preview. */
   readonly hasPreview: boolean;
   /** Whom it notified: user ids, `&` and role ids, `everyone`. */
@@ -76,12 +79,26 @@ function visibleMessage(state: World, channel: Channel, message: APIMessage): Di
     reactions: kinds.flatMap(({ emoji, users }) => [...users].map(() => emoji.name ?? "")),
     files: message.attachments.map((attachment) => attachment.filename),
     embeds: message.embeds.length,
+    ...(message.poll === undefined ? {} : { poll: pollOf(message.poll) }),
+    ...((flags & MessageFlags.IsVoiceMessage) === 0
+      ? {}
+      : { voiceSeconds: message.attachments[0]?.duration_secs ?? 0 }),
     hasPreview: (flags & MessageFlags.SuppressEmbeds) === 0 && /(?<!<)https?:\/\/\S/.test(message.content),
     pings: [
       ...message.mentions.map((user) => user.id),
       ...message.mention_roles.map((id) => `&${id}`),
       ...(message.mention_everyone ? ["everyone"] : []),
     ],
+  };
+}
+
+function pollOf({ question, answers }: NonNullable<APIMessage["poll"]>): {
+  readonly question: string;
+  readonly answers: readonly string[];
+} {
+  return {
+    question: question.text ?? "",
+    answers: answers.map(({ poll_media: media }) => media.text ?? ""),
   };
 }
 

@@ -40,7 +40,7 @@ export interface FakeTelegram {
   /** Makes a topic in a forum; returns its thread id. */
   topic(chat: number, name: string): number;
   /** Changes a chat's rules: who may write, where it moved. */
-  chat(id: number): Pick<Chat, "barred" | "muted" | "upgradedTo" | "topics">;
+  chat(id: number): Pick<Chat, "barred" | "muted" | "lacks" | "takenReactions" | "upgradedTo" | "topics">;
   /** Moves a group to a new supergroup with both service messages; returns the new id. */
   upgrade(chat: number): number;
   as(

@@ -31,6 +31,9 @@ export interface Message {
   readonly [field: string]: unknown;
 }
 
+/** A right that a test may take from the bot in a chat. */
+export type ChatRight = "pin" | "topics";
+
 export interface Chat {
   readonly id: number;
   readonly type: "private" | "group" | "supergroup" | "channel";
@@ -45,6 +48,9 @@ export interface Chat {
   barred?: string;
   /** The bot is a member without the right to write. */
   muted?: boolean;
+  readonly lacks: Set<ChatRight>;
+  /** The only reactions that the chat's owner allows. */
+  takenReactions?: ReadonlySet<string>;
   /** The supergroup that this group became. */
   upgradedTo?: number;
   lastMessageId: number;
@@ -136,6 +142,7 @@ export function world(clock: Clock): World {
         messages: new Map(),
         reactions: new Map(),
         pinned: new Set(),
+        lacks: new Set(),
         // In a forum, message 1 made the General topic.
         lastMessageId: isForum ? 1 : 0,
       };

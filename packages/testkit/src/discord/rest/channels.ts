@@ -1,7 +1,14 @@
 // Implements places and people: the bot's own user, channels, guilds, members, typing, pins.
 import { type APIMessage, ChannelType, MessageType } from "discord-api-types/v10";
 import { tellChannel, tellMessage, tellPins, tellTyping } from "../events.ts";
-import { applicationFlags, channelJson, guildJson, memberJson, messageJson } from "../payloads.ts";
+import {
+  applicationFlags,
+  channelJson,
+  emojisJson,
+  guildJson,
+  memberJson,
+  messageJson,
+} from "../payloads.ts";
 import { olderFirst } from "../snowflake.ts";
 import { type Bot, type Channel, isThread } from "../model.ts";
 import { maySee } from "../world.ts";
@@ -131,6 +138,7 @@ export const channelRoutes: Routes = {
       return own.map((channel) => channelJson(channel, call.bot));
     },
   },
+  "GET /guilds/:guild/emojis": { run: (call) => emojisJson(reachGuild(call)) },
   "GET /guilds/:guild/roles": { run: (call) => [...reachGuild(call).roles.values()] },
   "GET /guilds/:guild/members/:user": {
     run(call) {

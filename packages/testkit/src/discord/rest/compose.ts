@@ -34,7 +34,13 @@ export interface MessageBody {
   readonly components?: readonly any[] | null;
   readonly flags?: number | null;
   readonly attachments?:
-    | readonly { readonly id: string | number; readonly filename?: string; readonly description?: string }[]
+    | readonly {
+        readonly id: string | number;
+        readonly filename?: string;
+        readonly description?: string;
+        readonly duration_secs?: number;
+        readonly waveform?: string;
+      }[]
     | null;
   readonly message_reference?: MessageReference | null;
   readonly nonce?: string | number | null;
@@ -63,6 +69,7 @@ export function composed(
   const flags = (body.flags ?? 0) & keptFlags;
   const content = contentOf(body, prefix);
   checkComponents(body.components ?? [], flags, prefix);
+  if ((flags & MessageFlags.IsVoiceMessage) !== 0) checkVoice(call, channel, body, content);
   const attachments = attached(call, channel, body, [], prefix);
   const fields: Shaped = {
     content,
@@ -103,6 +110,8 @@ export function recomposed(
       ? (message.flags ?? 0)
       : ((message.flags ?? 0) & ~MessageFlags.SuppressEmbeds) | (body.flags & keptFlags);
   if (body.components !== undefined) checkComponents(body.components ?? [], flags, []);
+  const isVoice = ((message.flags ?? 0) & MessageFlags.IsVoiceMessage) !== 0;
+  if (isVoice && (body.content ?? "") !== "") throw refuse("voiceEdited");
   const changed: Shaped = {
     flags,
     ...(body.content === undefined
@@ -131,6 +140,22 @@ export function recomposed(
     [after.embeds, after.components ?? [], after.attachments].every((list) => list.length === 0);
   if (isEmpty && after.poll === undefined) throw refuse("empty");
   return changed;
+}
+
+const mostWaveformPoints = 256;
+
+/** A voice message is one audio file with its length and waveform, and nothing else. */
+function checkVoice(call: RouteCall, channel: Channel, body: MessageBody, content: string): void {
+  if (channel.denied.has("voice")) throw refuse("voiceForbidden");
+  const others = [body.embeds, body.components, body.sticker_ids].some((list) => (list ?? []).length > 0);
+  if (content !== "" || others || (body.poll ?? null) !== null) throw refuse("voiceWithContent");
+  const [file, ...more] = call.files;
+  if (file === undefined || more.length > 0 || !file.file.mediaType.startsWith("audio/"))
+    throw refuse("voiceWithoutAudio");
+  const [facts] = body.attachments ?? [];
+  const points = Buffer.from(facts?.waveform ?? "", "base64").length;
+  if (typeof facts?.duration_secs !== "number" || points < 1 || points > mostWaveformPoints)
+    throw refuse("voiceWithoutFacts");
 }
 
 function contentOf(body: MessageBody, prefix: readonly string[]): string {
@@ -195,7 +220,11 @@ function attached(
     return state.addFile(
       channel,
       { ...file, name },
-      entry?.description === undefined ? {} : { description: entry.description },
+      {
+        ...(entry?.description === undefined ? {} : { description: entry.description }),
+        ...(entry?.duration_secs === undefined ? {} : { duration_secs: entry.duration_secs }),
+        ...(entry?.waveform === undefined ? {} : { waveform: entry.waveform }),
+      },
     );
   });
   return [...kept, ...uploaded];

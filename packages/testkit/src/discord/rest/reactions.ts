@@ -70,9 +70,11 @@ function emojiKey(emoji: APIEmoji): string {
 }
 
 /** Custom emoji are written `name:id`; anything else must contain a pictograph. */
-function emojiOf({ params }: RouteCall): APIEmoji {
+function emojiOf({ params, state }: RouteCall): APIEmoji {
   const emoji = parsedEmoji(params["emoji"] ?? "");
-  if (emoji === null) throw refuse("unknownEmoji");
+  const { id = null } = emoji ?? {};
+  const isKnown = id === null || [...state.guilds.values()].some(({ emojis }) => emojis.has(id));
+  if (emoji === null || !isKnown) throw refuse("unknownEmoji");
   return emoji;
 }
 

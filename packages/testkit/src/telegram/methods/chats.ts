@@ -1,7 +1,7 @@
 // Implements what a bot does to a chat beside writing: typing, reactions, pins, topics, callback answers, the
 // command menu.
 import { badRequest } from "../refusal.ts";
-import { chatFor } from "../world.ts";
+import { type Chat, chatFor, type ChatRight } from "../world.ts";
 import { messageFor, type Methods } from "./call.ts";
 
 export const chatMethods: Methods = {
@@ -19,6 +19,9 @@ export const chatMethods: Methods = {
     const reactions = (params["reaction"] as readonly unknown[] | undefined) ?? [];
     // Bot API: "bots can set up to one reaction per message" as non-premium users do.
     if (reactions.length > 1) throw badRequest("REACTIONS_TOO_MANY");
+    const emoji = (reactions[0] as { readonly emoji?: string } | undefined)?.emoji;
+    if (emoji !== undefined && chat.takenReactions?.has(emoji) === false)
+      throw badRequest("REACTION_INVALID");
     const byUser = chat.reactions.get(message.message_id) ?? new Map<number, readonly unknown[]>();
     byUser.set(bot.me.id, reactions);
     chat.reactions.set(message.message_id, byUser);
@@ -36,11 +39,13 @@ export const chatMethods: Methods = {
   },
   pinChatMessage({ state, bot, params }) {
     const chat = chatFor(state, bot, params["chat_id"]);
+    requireRight(chat, "pin", "not enough rights to manage pinned messages in the chat");
     chat.pinned.add(messageFor(chat, params["message_id"], "message to pin not found").message_id);
     return true;
   },
   unpinChatMessage({ state, bot, params }) {
     const chat = chatFor(state, bot, params["chat_id"]);
+    requireRight(chat, "pin", "not enough rights to manage pinned messages in the chat");
     const id = params["message_id"] === undefined ? [...chat.pinned].at(-1) : Number(params["message_id"]);
     if (id === undefined || !chat.pinned.delete(id)) throw badRequest("message to unpin not found");
     return true;
@@ -48,6 +53,7 @@ export const chatMethods: Methods = {
   createForumTopic({ state, bot, params }) {
     const chat = chatFor(state, bot, params["chat_id"]);
     if (!chat.isForum) throw badRequest("the chat is not a forum");
+    requireRight(chat, "topics", "not enough rights to create a topic");
     const name = String(params["name"]);
     if (name.length < 1 || name.length > 128) throw badRequest("TOPIC_TITLE_INVALID");
     const created = state.addMessage(chat, {
@@ -93,6 +99,10 @@ export const chatMethods: Methods = {
     return { id: chat.id, type: chat.type, title: chat.title };
   },
 };
+
+function requireRight(chat: Chat, right: ChatRight, refusal: string): void {
+  if (chat.lacks.has(right)) throw badRequest(refusal);
+}
 
 function topicOf({ state, bot, params }: Pick<Parameters<Methods[string]>[0], "state" | "bot" | "params">): {
   closed: boolean;
