@@ -14,14 +14,8 @@ import { warnOfConfig } from "./config-warnings.ts";
 import { live } from "./live.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import { bootstrapHooks, mediaReader, toolHooks, turnPreparer, type SkillRegistry } from "@parley/runner";
-import {
-  wireMedia,
-  wireModels,
-  wireProgress,
-  wireRedaction,
-  wireSkills,
-  wireTools,
-} from "../wiring/wiring.ts";
+import { pageProgress } from "../wiring/page-progress.ts";
+import { wireMedia, wireModels, wireRedaction, wireSkills, wireTools } from "../wiring/wiring.ts";
 
 export interface ConfiguredPath {
   readonly config: Config;
@@ -100,7 +94,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       hooks: bootstrapHooks(config, configPath, clock),
       toolHooks: toolHooks({ config, configPath, clock, log }),
       daemon: { report: state.report, restart: chatRestart.ask },
-      showProgress: wireProgress({ hub, clock }),
+      showProgress: pageProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken]),
       skills,
       installation: await installationFacts(config, places.home, env["SHELL"], ids),

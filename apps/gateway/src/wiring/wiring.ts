@@ -7,8 +7,6 @@ import {
   discord,
   discordActions,
   discordCapabilities,
-  healPartial,
-  renderHtml,
   telegram,
   telegramActions,
   telegramCapabilities,
@@ -28,24 +26,15 @@ import {
   type TelegramAccountConfig,
 } from "@parley/config";
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
-import {
-  accountKey,
-  Fault,
-  isFault,
-  parseConversationKey,
-  type Clock,
-  type Ids,
-  type Log,
-} from "@parley/protocol";
+import { accountKey, Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "@parley/control";
 import { knownCommands, tellingCommands } from "../receive/command.ts";
-import { firstBot, type MigratedChats, isProgram } from "@parley/access";
+import { firstBot, type MigratedChats } from "@parley/access";
 import {
   mediaFolder,
   type MediaHandling,
-  type ShowProgress,
   type FileOrigins,
   skillRegistry,
   type SkillRegistry,
@@ -305,54 +294,6 @@ export function wireSkills(
     reservedCommands: knownCommands(),
     origins,
   });
-}
-
-/** Limits how often a page gets a longer text; nobody reads faster than this. */
-const showEveryMs = 80;
-
-export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">): ShowProgress {
-  return (conversation) => {
-    let shownAtMs = -Infinity;
-    let latest: { turn: string; markdown: string } | null = null;
-    let timer: { cancel(): void } | null = null;
-
-    const show = (): void => {
-      timer = null;
-      if (latest === null || !hub.isFollowed(conversation)) return;
-      shownAtMs = clock.mono();
-      // A program assembles the text itself, so it gets the text as it grows.
-      const shown = isForProgram(conversation) ? { text: latest.markdown } : shownOnPage(latest.markdown);
-      hub.show(conversation, "chat.delta", { turn: latest.turn, ...shown });
-      latest = null;
-    };
-
-    return {
-      text(turn, markdown) {
-        latest = { turn, markdown };
-        timer ??= clock.after(Math.max(0, shownAtMs + showEveryMs - clock.mono()), show);
-      },
-      begin() {
-        hub.show(conversation, "chat.typing", { working: true });
-      },
-      end() {
-        timer?.cancel();
-        latest = null;
-        hub.show(conversation, "chat.typing", { working: false });
-      },
-    };
-  };
-}
-
-/** Limits the text that a growing answer shows, because each change renders all of it. */
-const shownChars = 30_000;
-
-function shownOnPage(markdown: string): { readonly text: string; readonly html: string } {
-  const healed = healPartial(markdown.slice(0, shownChars));
-  return { text: healed, html: renderHtml(healed) };
-}
-
-function isForProgram(conversation: string): boolean {
-  return isProgram(parseConversationKey(conversation));
 }
 
 /** Hides the state folder under every name that a model may have learnt for it. */
