@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { roomFindings } from "../src/doctor/files.ts";
 import { fakeGateway, parley, stateFolder } from "./fake-gateway.ts";
 
 interface Told {
@@ -86,6 +87,50 @@ describe("a state folder", () => {
     expect(statSync(home).mode & 0o777).toBe(0o700);
   });
 });
+
+test.each([
+  [512, []],
+  [511, ["warn Only 511 MB are free at /h"]],
+  [64, ["warn Only 64 MB are free at /h"]],
+  [63, ["error Only 63 MB are free at /h"]],
+  [0, ["error Only 0 MB are free at /h"]],
+])("with %d MB left on the disk it says %j", (megabytes, said) => {
+  const found = roomFindings("/h", megabytes * 1_048_576);
+  expect(found.map(({ level, message }) => `${level} ${message}`)).toEqual(said);
+});
+
+test.each([
+  [[], ["bwrap", "docker"]],
+  [["docker"], ["bwrap"]],
+  [["bwrap"], ["docker"]],
+  [["bwrap", "docker"], []],
+])(
+  "of the sandboxes' programs %j are there, so %j are missing, each with its own way out",
+  async (there, missing) => {
+    const home = stateFolder(`{
+    gateway: { port: 1 },
+    agents: { list: [
+      { id: "main", sandbox: { mode: "off", backend: "docker" } },
+      { id: "one", sandbox: { mode: "all", backend: "bubblewrap" } },
+      { id: "two", sandbox: { mode: "all", backend: "docker" } },
+      { id: "three", sandbox: { mode: "all", backend: "docker" } },
+    ] },
+  }`);
+    const programs = join(home, "bin");
+    mkdirSync(programs);
+    for (const name of there) writeFileSync(join(programs, name), "", { mode: 0o755 });
+    const { out } = await parley(home, ["doctor", "--json"], { env: { HOME: home, PATH: programs } });
+    const found = (JSON.parse(out) as Told).findings.filter(({ id }) => id === "sandbox.program");
+    expect(found.map(({ message }) => /the program (\w+)/.exec(message)?.[1]).toSorted()).toEqual(missing);
+    for (const { level, message, fix } of found)
+      expect([level, fix]).toEqual([
+        "error",
+        message.includes("docker")
+          ? expect.stringMatching(/Docker.*"bubblewrap"/)
+          : expect.stringMatching(/bubblewrap.*"off"/),
+      ]);
+  },
+);
 
 test("a broken config is told with its places, and the rest is looked at all the same: exit code 78", async () => {
   const home = stateFolder("{\n gateway: { prot: 1 },\n channels: { telegram: { dmPolicy: 'opne' } }\n}");

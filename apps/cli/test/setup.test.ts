@@ -98,6 +98,34 @@ describe("without a terminal", () => {
     expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining("says so already")]);
   });
 
+  test("with --json tells what was tried, changed and kept, and a refusal as one", async () => {
+    const root = await platforms();
+    const home = stateFolder(file);
+    const bot = (token: string): readonly string[] => [
+      "--telegram-token",
+      token,
+      "--telegram-api-root",
+      root,
+    ];
+    const setup = async (...flags: readonly string[]): Promise<unknown> =>
+      JSON.parse((await parley(home, ["setup", "--provider", "rehearsal", "--json", ...flags])).out);
+    expect(await setup(...bot("1:bad"))).toMatchObject({ ok: false, error: { code: "invalid" } });
+    const told = {
+      path: join(home, "parley.json5"),
+      checks: [{ what: "telegram", ok: true, words: expect.stringContaining("@good_bot") as string }],
+      running: false,
+      restartNeeded: [],
+    };
+    const first = await setup(...bot("1:good"));
+    expect(first).toEqual({
+      ...told,
+      changed: expect.arrayContaining(["channels"]) as string[],
+      backup: expect.stringContaining("parley.json5") as string,
+    });
+    expect(await setup(...bot("1:good"))).toEqual({ ...told, changed: [], backup: null });
+    expect(await setup()).toEqual({ ...told, checks: [], changed: [], backup: null });
+  });
+
   test("a token that the platform refuses is not written, and not shown", async () => {
     const root = await platforms();
     const home = stateFolder(file);

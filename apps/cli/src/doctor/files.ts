@@ -43,7 +43,7 @@ export async function fileFindings(places: Places, loaded: LoadedConfig | null):
     ...(await ownerFinding(home, folder.uid)),
     ...(await privateFindings(places, (folder.mode & 0o077) === 0)),
     ...(await keyFindings(places, loaded)),
-    ...(await roomFinding(home)),
+    ...(await statfs(home).then(({ bavail, bsize }) => roomFindings(home, bavail * bsize))),
     ...(await workspaceFindings(loaded?.config ?? null)),
   ];
 }
@@ -147,9 +147,7 @@ function modeFinding(
   ];
 }
 
-async function roomFinding(home: string): Promise<Finding[]> {
-  const { bavail, bsize } = await statfs(home);
-  const free = bavail * bsize;
+export function roomFindings(home: string, free: number): Finding[] {
   if (free >= fewBytes) return [];
   const fix = "Free space: when the disk is full, nothing is acknowledged until there is room again";
   return [
