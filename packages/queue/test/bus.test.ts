@@ -59,4 +59,22 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await Promise.all([one.close(), two.close(), stranger.close()]);
     one.tell("topic", "closed");
   });
+
+  test("one that begins while Redis is away hears once it is there, and one that never hears ends quietly", async () => {
+    await server.kill();
+    const [early, unlucky] = await Promise.all([open("bus"), open("bus")]);
+    const heard: string[] = [];
+    early.hear("topic", (body) => heard.push(body));
+    await unlucky.close();
+    await server.start();
+    const late = await open("bus");
+    await vi.waitFor(
+      () => {
+        late.tell("topic", "hello");
+        expect(heard).toContain("hello");
+      },
+      { timeout: 10_000 },
+    );
+    await Promise.all([early.close(), late.close()]);
+  });
 });

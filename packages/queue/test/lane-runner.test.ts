@@ -279,6 +279,91 @@ describe("the lane runner", () => {
     await store.close();
   });
 
+  test("draining waits for what a take under way brings, and aborts that after the budget too", async () => {
+    const { clock, store, row, run } = await fixture();
+    let answered = (): void => {};
+    const slow = {
+      ...store.turns,
+      take: async (want: Parameters<typeof store.turns.take>[0]) => {
+        const found = await store.turns.take(want);
+        if (!("idle" in found)) await new Promise<void>((resolve) => (answered = resolve));
+        return found;
+      },
+    };
+    const runner = run(
+      async (_turn, held) => {
+        await new Promise<void>((resolve) => held.signal.addEventListener("abort", () => resolve()));
+        throw held.signal.reason;
+      },
+      { lanes: slow },
+    );
+    await store.inbox.accept([row("a")]);
+    await settle();
+    let isDrained = false;
+    const drained = runner.drain(5_000).then(() => (isDrained = true));
+    await settle();
+    expect([runner.running(), isDrained]).toEqual([0, false]);
+    answered();
+    await settle();
+    expect([runner.running(), isDrained]).toEqual([1, false]);
+    await clock.advance(4_999);
+    await settle();
+    expect([runner.running(), isDrained]).toEqual([1, false]);
+    await clock.advance(1);
+    await drained;
+    expect(
+      await store.turns.take({ pool: "main", holder: "next", leaseMs: 1_000, maxRows: 1 }),
+    ).toMatchObject({
+      attempt: 1,
+    });
+    await store.close();
+  });
+
+  test("a lease that the store cannot renew is kept for its whole time, then given up; an answer in between keeps it", async () => {
+    const { clock, store, row, run } = await fixture();
+    let isAway = true;
+    const away = {
+      ...store.turns,
+      extend: (...args: Parameters<typeof store.turns.extend>) =>
+        isAway ? Promise.reject(new Fault("unavailable", "the store is away")) : store.turns.extend(...args),
+    };
+    const reasons: unknown[] = [];
+    const runner = run(
+      async (_turn, held) => {
+        await new Promise<void>((resolve) => held.signal.addEventListener("abort", () => resolve()));
+        reasons.push(held.signal.reason);
+        throw held.signal.reason;
+      },
+      { lanes: away },
+    );
+    await store.inbox.accept([row("a")]);
+    await settle();
+    const pass = async (ms: number): Promise<void> => {
+      await clock.advance(ms);
+      await settle();
+    };
+    await pass(10_000);
+    isAway = false;
+    await pass(10_000);
+    isAway = true;
+    // Renewed at the 20th second: the lease lasts until the 50th.
+    await pass(10_000);
+    await pass(10_000);
+    await pass(9_999);
+    expect([runner.running(), reasons]).toEqual([1, []]);
+    await pass(1);
+    expect(reasons).toMatchObject([
+      {
+        code: "conflict",
+        message: expect.stringContaining("ran out while the store did not answer") as string,
+      },
+    ]);
+    const drained = runner.drain(0);
+    await pass(1);
+    await drained;
+    await store.close();
+  });
+
   test("a lost hint costs seconds, never the message", async () => {
     const { clock, store, row, run, answer } = await fixture();
     const runner = run(answer, { onReady: () => () => {} });

@@ -1,0 +1,149 @@
+// The pools of a process: how much one lease brings, how long it lasts, how many run at once, and who delivers for whom.
+import { expect, onTestFinished, test } from "vitest";
+import { conversationKey, silentLog, type SessionKey } from "@parley/protocol";
+import { sqliteStore, type Lease } from "@parley/store";
+import { seededIds, virtualClock } from "@parley/testkit";
+import { startPools, turnPools, type PoolsOptions } from "../src/index.ts";
+
+const conversation = (peer: number, account = "one") =>
+  conversationKey({ channel: "loopback", account, kind: "dm", peer: String(peer) });
+
+interface Leased {
+  readonly lease: Lease;
+  /** Of rows or deliveries. */
+  readonly held: number;
+  readonly untilMs: number;
+}
+
+async function fixture(more: Partial<PoolsOptions> = {}) {
+  const clock = virtualClock();
+  const store = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "test",
+    onFatal: (error) => expect.unreachable(String(error)),
+  });
+  const work: Leased[] = [];
+  const rows = (count: number, pool: string, peer: number) =>
+    store.inbox.accept(
+      Array.from({ length: count }, (_, n) => ({
+        id: `${pool}-${peer}-${n}`,
+        pool,
+        lane: `agent:main:loopback:dm:${pool}-${peer}` as SessionKey,
+        conversation: conversation(peer),
+        authority: "owner",
+        as: { kind: "work" as const },
+        payload: "{}",
+      })),
+    );
+  const post = (count: number, peer: number, account = "one") =>
+    store.outbox.post(
+      Array.from({ length: count }, (_, n) => ({
+        id: `${account}-${peer}-${n}`,
+        pool: `loopback:${account}`,
+        lane: conversation(peer, account),
+        cause: "test",
+        parts: [{ content: "x" }],
+      })),
+    );
+  const start = () => {
+    const forever = async (
+      lease: Lease,
+      held: number,
+      list: typeof store.turns.list,
+      signal: AbortSignal,
+    ) => {
+      const [lane] = (await list(undefined, 1_000)).filter((each) => each.lane === lease.lane);
+      work.push({ lease, held, untilMs: (lane?.atMs ?? 0) - clock.now() });
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      throw signal.reason;
+    };
+    const pools = startPools({
+      store,
+      onReady: store.onReady,
+      holder: "test",
+      concurrency: { main: 3, cron: 2, subagent: 1, heartbeat: 1 },
+      runTurn: (turn, { signal }) => forever(turn, turn.rows.length, store.turns.list, signal),
+      buryTurn: async () => {},
+      accounts: ["loopback:one"],
+      deliver:
+        () =>
+        (batch, { signal }) =>
+          forever(batch, batch.deliveries.length, store.outbox.list, signal),
+      clock,
+      ids: seededIds(1),
+      log: silentLog,
+      ...more,
+    });
+    onTestFinished(async () => {
+      const drained = pools.drain({ turnsMs: 0, flushMs: 0 });
+      for (let round = 0; round < 3; round += 1) {
+        await settle();
+        await clock.advance(10_000);
+      }
+      await drained;
+      await store.close();
+    });
+    return pools;
+  };
+  return { clock, store, rows, post, work, start };
+}
+
+async function settle(): Promise<void> {
+  for (let round = 0; round < 60; round += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("a turn takes at most 200 messages, a delivery lease 20 answers; they last half a minute and a minute", async () => {
+  const { rows, post, work, start } = await fixture();
+  for (const pool of turnPools) await rows(201, pool, 1);
+  await post(21, 1);
+  start();
+  await settle();
+  const seen = work.map(({ lease, held, untilMs }) => `${lease.lane} ${held} ${untilMs}`);
+  expect(seen.toSorted()).toEqual(
+    [
+      ...turnPools.map((pool) => `agent:main:loopback:dm:${pool}-1 200 30000`),
+      `${conversation(1)} 20 60000`,
+    ].toSorted(),
+  );
+});
+
+test("each class of turns has its own number at once, and an account 32 conversations", async () => {
+  const { rows, post, start } = await fixture();
+  for (const pool of turnPools) for (let peer = 0; peer < 4; peer += 1) await rows(1, pool, peer);
+  for (let peer = 0; peer < 33; peer += 1) await post(1, peer);
+  const pools = start();
+  await settle();
+  expect([pools.turnsRunning(), pools.deliveriesRunning()]).toEqual([3 + 2 + 1 + 1, 32]);
+});
+
+test("a process that runs no turns delivers all the same", async () => {
+  const { rows, post, start } = await fixture({ runsTurns: false });
+  await rows(1, "main", 1);
+  await post(1, 1);
+  const pools = start();
+  await settle();
+  expect([pools.turnsRunning(), pools.deliveriesRunning()]).toEqual([0, 1]);
+});
+
+test("an account that the config drops is left once its sends end; what it always serves, and leads, stays", async () => {
+  const { clock, post, work, start } = await fixture({ always: ["loopback:always"] });
+  const pools = start();
+  const accounts = ["one", "two", "always", "led"];
+  const led = pools.lead("loopback:led", () => 7);
+  pools.serve(["loopback:two"]);
+  await settle();
+  await Promise.all(accounts.map((account) => post(1, 1, account)));
+  await settle();
+  const served = (): string[] => work.map(({ lease }) => lease.lane.split(":")[1] ?? "").toSorted();
+  expect(served()).toEqual(["always", "led", "two"]);
+  const ended = led.end();
+  await clock.advance(1);
+  await ended;
+  await post(1, 2, "led");
+  pools.serve(["loopback:one"]);
+  await clock.advance(2_000);
+  await settle();
+  expect(served()).toEqual(["always", "led", "one", "two"]);
+});
