@@ -42,6 +42,13 @@ test("a chat that moved is found by every id it had, also by the next process", 
   await store.close();
 });
 
+test("a chat that moved seven times is the same chat still", async () => {
+  const moved = migratedChats({ list: async () => [], put: async () => null });
+  for (let n = 1; n < 8; n += 1) await moved.learn(account, `-${n}`, `-${n + 1}`);
+  expect([moved.current(chat("-1")).peer, moved.first(chat("-8")).peer]).toEqual(["-8", "-1"]);
+  expect(moved.ids(chat("-1"))).toEqual(["-8", "-7", "-6", "-5", "-4", "-3", "-2", "-1"]);
+});
+
 test("what could not be kept is not believed", async () => {
   const moved = migratedChats({ list: async () => [], put: () => Promise.reject(new Error("disk full")) });
   await expect(moved.learn(account, "-1", "-2")).rejects.toThrow("disk full");

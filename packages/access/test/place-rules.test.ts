@@ -189,6 +189,35 @@ describe("on Discord", () => {
   });
 });
 
+test("a channel says more exactly than its server when it is heard and who answers, adds its text and narrows", async () => {
+  const block = `guilds: { "1": {
+      requireMention: false, agentId: "main", systemPrompt: "The server.", skills: ["a", "b"], tools: { allow: ["read", "write"] },
+      channels: {
+        "20": { requireMention: true, agentId: "helper", systemPrompt: "The channel.", skills: ["b", "c"], tools: { deny: ["write"] } },
+        "21": { enabled: false },
+        "*": {} } } }`;
+  const rules = (peer: string) =>
+    rulesOf(block, groupMessage({ guild: "1", address: { channel: "discord", kind: "channel", peer } }));
+  const server = {
+    enabled: true,
+    requireMention: false,
+    tools: [{ allow: ["read", "write"] }],
+    skills: ["a", "b"],
+    systemPrompt: "The server.",
+    agent: "main",
+  };
+  expect(await rules("20")).toMatchObject({
+    enabled: true,
+    requireMention: true,
+    tools: [{ allow: ["read", "write"] }, { deny: ["write"] }],
+    skills: ["b"],
+    systemPrompt: "The server.\n\nThe channel.",
+    agent: "helper",
+  });
+  expect(await rules("21")).toMatchObject({ ...server, enabled: false });
+  expect(await rules("22")).toMatchObject(server);
+});
+
 test("a channel says more exactly than its server whether mentions of others are ignored", async () => {
   const block =
     'guilds: { "1": { ignoreOtherMentions: true, channels: { "20": { ignoreOtherMentions: false }, "*": {} } } }';

@@ -84,6 +84,42 @@ describe("a platform that asks for a pause", () => {
   });
 });
 
+test.each([
+  [59_999, 4_000],
+  [60_000, 0],
+])(
+  "a second chat that is limited %d ms after the first pauses the account for %d ms",
+  async (ms, pauseMs) => {
+    const clock = virtualClock();
+    const own = rateLimit({ ...rates, clock });
+    own.limited("a", 1_000, null);
+    await clock.advance(ms);
+    own.limited("b", 4_000, null);
+    expect(own.reserve("c", false, patient)).toBe(pauseMs);
+  },
+);
+
+test("a pause is never cut short by a later, shorter one", () => {
+  for (const reach of ["chat", "account"] as const) {
+    const own = rateLimit({ ...rates, clock: virtualClock() });
+    for (const pauseMs of [9_000, 1_000, 0]) own.limited("a", pauseMs, reach);
+    expect([own.reserve("a", false, 0), own.reserve("b", false, 0)]).toEqual([
+      9_000,
+      reach === "chat" ? 0 : 9_000,
+    ]);
+  }
+});
+
+test("a full book of paused chats makes room for new ones only, the oldest first", () => {
+  const own = rateLimit({ ...rates, clock: virtualClock() });
+  for (let n = 0; n < 10_000; n += 1) own.limited(`chat-${n}`, 9_000, "chat");
+  for (let n = 0; n < 100; n += 1) own.reserve("chat-9999", false, 0);
+  expect(own.reserve("chat-0", false, 0)).toBe(9_000);
+  own.reserve("new", false, 0);
+  expect(["chat-1", "chat-9999"].map((lane) => own.reserve(lane, false, 0))).toEqual([9_000, 9_000]);
+  expect(own.reserve("chat-0", false, 0)).toBe(0);
+});
+
 test("quiet chats are forgotten, so that a flood of chats cannot grow it", async () => {
   const clock = virtualClock();
   const own = rateLimit({ ...rates, account: { burst: 100_000, everyMs: 0 }, clock });

@@ -100,6 +100,20 @@ export const outboxCases: readonly StoreCase[] = [
     },
   },
   {
+    title:
+      "the answer of a command follows the reply that stands first, also where that came later and took a preview's place",
+    async run({ store }) {
+      await store.outbox.post([
+        delivery("preview", { cause: "turn", open: true }),
+        delivery("next", { cause: "next" }),
+      ]);
+      await store.outbox.post([delivery("answer", { cause: "turn", closes: "preview" })]);
+      await store.outbox.post([delivery("status", { cause: "status", passes: true })]);
+      const parcel = await takeDeliveryBatch(store, { ...wantOut, maxRows: 9 });
+      expect(ids(parcel.deliveries)).toEqual(["answer", "status", "next"]);
+    },
+  },
+  {
     title: "only the head of a conversation may be sent, part after part",
     async run({ store }) {
       await store.outbox.post([
