@@ -3,7 +3,7 @@ import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { sqliteStore } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
-import { keepNodeRegistry, type NodeLine } from "../src/node-registry.ts";
+import { canLead, keepNodeRegistry, readNodeRegistry, type NodeLine } from "../src/node-registry.ts";
 
 const line: NodeLine = {
   node: "here",
@@ -49,7 +49,53 @@ test.each([
   expect(written).toBeLessThanOrEqual(writes);
   turns = 3;
   if (!alone) await clock.advance(3_000);
+  const before = written;
   expect(await roll.list()).toMatchObject([{ node: "here", turns: 3, up: true }]);
+  // Only who is alone writes because somebody looks: the others' lines are fresh.
+  expect(written - before).toBe(alone ? 1 : 0);
   await roll.leave();
   expect(await roll.list()).toMatchObject([{ node: "here", state: "gone", up: false }]);
+});
+
+test("a node is up for ten seconds after its line, stays in the list for a day, and the newest line tells the time", async () => {
+  const clock = virtualClock();
+  const lines = new Map<
+    string,
+    { readonly key: string; readonly value: string; expiresAtMs: number; readonly version: number }
+  >();
+  const write = (each: Partial<NodeLine>): void => {
+    const value = { ...line, ...each };
+    const key = `node:${value.node}`;
+    lines.set(key, {
+      key,
+      value: JSON.stringify(value),
+      expiresAtMs: clock.now() + 24 * 3_600_000,
+      version: 1,
+    });
+  };
+  const read = readNodeRegistry({ list: async () => [...lines.values()] }, clock);
+  const seen = async (): Promise<readonly string[]> =>
+    (await read()).map(({ node, up, silentMs }) => `${node} ${up ? "up" : "down"} ${silentMs}`);
+  write({ node: "a" });
+  write({ node: "gone", state: "gone" });
+  expect(await seen()).toEqual(["a up 0", "gone down 0"]);
+  await clock.advance(9_999);
+  expect(await seen()).toEqual(["a up 9999", "gone down 9999"]);
+  await clock.advance(1);
+  expect(await seen()).toEqual(["a down 10000", "gone down 10000"]);
+  // A clock that is behind the store's learns the time from the newest line.
+  write({ node: "b" });
+  clock.jumpWall(-3_600_000);
+  expect(await seen()).toEqual(["a down 10000", "gone down 10000", "b up 0"]);
+});
+
+test.each([
+  [{}, true],
+  [{ role: "edge" as const }, true],
+  [{ role: "worker" as const }, false],
+  [{ state: "draining" }, false],
+  [{ state: "safe-mode" }, false],
+  [{ up: false }, false],
+])("a node that is %j could lead an account: %j", (more, leads) => {
+  expect(canLead({ ...line, up: true, silentMs: 0, ...more })).toBe(leads);
 });

@@ -31,6 +31,14 @@ describe("directives in a message", () => {
     expect(directiveCommand(message)).toEqual(command);
   });
 
+  test.each([
+    ["/reasoning ON", { reasoning: "on" }],
+    ["/Reasoning:Off", { reasoning: "off" }],
+    ["/T HIGH", { thinking: "high" }],
+  ])("in any letters: %j", (message, wanted) => {
+    expect(wantedIn([message])).toEqual(wanted);
+  });
+
   test("of several messages the newest word on each counts", () => {
     expect(wantedIn(["/think low a", "b /reasoning on", "c /t high"])).toEqual({
       thinking: "high",

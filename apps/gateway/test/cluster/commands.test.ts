@@ -92,7 +92,8 @@ test("a command of one node is listed, polled, written to and killed from the ot
   ]);
   expect(await there.get("agent:main:telegram:dm:1" as SessionKey, echo.record.id)).toBeNull();
   const far = await there.get(session, echo.record.id);
-  far?.write("hello\n");
+  far?.write("hel");
+  far?.write("lo\n");
   await far?.spoke(10_000);
   const text = await far?.files.readWhole(far.record.log);
   expect(Buffer.from(text?.bytes ?? []).toString()).toBe("got hello\n");
