@@ -175,6 +175,13 @@ test("validate checks another file too, and tells every problem in JSON", async 
   expect(told.problems.every(({ line }) => line === 1)).toBe(true);
 });
 
+test("validate tells the warnings of a right config too", async () => {
+  const home = stateFolder("{ gateway: { port: 1 }, channels: { telegram: { botToken: 'odd' } } }");
+  const { exitCode, out, err } = await parley(home, ["config", "validate"]);
+  expect([exitCode, out]).toEqual([0, expect.stringContaining("valid")]);
+  expect(err).toContain("channels.telegram.botToken");
+});
+
 test("schema and file", async () => {
   const home = stateFolder(null);
   expect(JSON.parse((await parley(home, ["config", "schema"])).out)).toMatchObject({

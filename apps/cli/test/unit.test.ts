@@ -119,6 +119,24 @@ describe("service install", () => {
     expect(told).toMatchObject({ installed: false, enabled: true, running: true, pid: 77 });
   });
 
+  test.each([
+    ["active", "running", "enabled", 0],
+    ["active", "running", "disabled", 0],
+    ["reloading", "reload", "disabled", 0],
+    ["inactive", "dead", "enabled", 1],
+    ["activating", "auto-restart", "enabled", 1],
+    ["failed", "failed", "disabled", 1],
+  ])("a unit that is %s (%s) and %s ends status with %d", async (active, sub, file, exitCode) => {
+    const { run } = machine(
+      `printf "MainPID=0\\nActiveState=${active}\\nSubState=${sub}\\nUnitFileState=${file}\\n"`,
+    );
+    const said = await run("service", "status", "--manager", "systemd");
+    expect(said.exitCode).toBe(exitCode);
+    expect(said.out).toContain(
+      `Enabled   ${file === "enabled" ? "yes" : "no"}\nState     ${active} (${sub})\n`,
+    );
+  });
+
   test("refuses what cannot be: exit code 2", async () => {
     const { run } = machine();
     expect((await run("service", "install", "--manager", "upstart")).exitCode).toBe(2);

@@ -57,6 +57,21 @@ test("a minted device logs in with its own scopes and peer, and is listed withou
   expect(JSON.stringify(listed)).not.toContain(token);
 });
 
+test("devices are listed the newest first", async () => {
+  const clock = virtualClock();
+  const at = await control({ clock });
+  for (const name of ["b", "c", "a"]) {
+    await clock.advance(1_000);
+    await mint(at, ["read"], name);
+  }
+  const { payload } = await at.operator.request("devices.list");
+  expect((payload as { devices: { name: string }[] }).devices.map(({ name }) => name)).toEqual([
+    "a",
+    "c",
+    "b",
+  ]);
+});
+
 test("a login code counts once; the client that chose its token may ask again, when the answer was lost", async () => {
   const at = await control();
   const code = new URL(await at.server.loginUrl()).hash.slice(6);

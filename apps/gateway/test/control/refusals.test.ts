@@ -298,8 +298,17 @@ describe("a flood of refusals", () => {
       { reason: "wrong_token", source: "10.0.0.1", address: "10.0.0.1" },
       { reason: "wrong_token", source: "10.0.0.1", more: 999 },
     ]);
-    refusals.note("wrong_token", "10.0.0.1");
-    expect(lines).toHaveLength(3);
+    // Every later minute is told alike, and one in which nothing came is silent.
+    for (let minute = 1; minute < 4; minute += 1) {
+      lines.length = 0;
+      refusals.note("wrong_token", "10.0.0.1");
+      expect(lines).toHaveLength(1);
+      for (let nth = 0; nth < minute; nth += 1) refusals.note("wrong_token", "10.0.0.1");
+      await clock.advance(60_000);
+      expect(lines.slice(1)).toEqual([{ reason: "wrong_token", source: "10.0.0.1", more: minute }]);
+      await clock.advance(120_000);
+      expect(lines).toHaveLength(2);
+    }
   });
 
   test("from many sources is few lines too, hides no other reason, and is bounded in memory", async () => {

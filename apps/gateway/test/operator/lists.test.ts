@@ -2,6 +2,10 @@
 // open told from waiting.
 import { expect, test } from "vitest";
 import { gatewayMetrics, type GatewayMetrics } from "../../src/metrics/gateway-metrics.ts";
+import type { SessionKey } from "@parley/protocol";
+import { noneUsed, type UsageRow } from "@parley/runner";
+import { sessionMethods } from "../../src/operator/sessions.ts";
+import { usageMethods } from "../../src/operator/usage.ts";
 import { operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
 
 async function dead(at: OperateFixture, ...ids: readonly string[]): Promise<void> {
@@ -67,6 +71,67 @@ test("deliveries: trouble and what waits in one list, the newest first; the limi
   expect(await list({ limit: 3 })).toEqual(["g waiting", "f waiting", "e failed"]);
   expect(await list({ troubled: true })).toEqual(["e failed", "c ambiguous", "b failed"]);
   expect(await list({ troubled: true, limit: 2 })).toEqual(["e failed", "c ambiguous"]);
+});
+
+test("sessions of one agent are not those of another whose name begins alike, and the limit counts only these", async () => {
+  const at = await operateFixture();
+  for (const key of ["agent:a:main", "agent:ab:main", "agent:a:telegram:dm:7", "agent:ab:web:dm:1"]) {
+    await at.clock.advance(1_000);
+    await at.store.sessions.open(key as SessionKey);
+  }
+  const config = { agents: { list: [] } } as never;
+  const methods = sessionMethods({
+    config,
+    store: at.store,
+    modelCatalog: { find: () => Promise.reject(new Error("no model is looked up")) },
+    clock: at.clock,
+  });
+  const list = async (params: object): Promise<readonly string[]> =>
+    (await methods["sessions.list"](params)).sessions.map(({ key }) => key);
+  expect(await list({ agent: "a" })).toEqual(["agent:a:telegram:dm:7", "agent:a:main"]);
+  expect(await list({ agent: "a", limit: 2 })).toEqual(["agent:a:telegram:dm:7", "agent:a:main"]);
+  expect(await list({ agent: "a", prefix: "agent:a:t" })).toEqual(["agent:a:telegram:dm:7"]);
+  expect(await list({ agent: "a", prefix: "agent:ab:" })).toEqual([]);
+  expect(await list({ prefix: "agent:ab:", limit: 1 })).toEqual(["agent:ab:web:dm:1"]);
+  expect(await list({ sinceMs: at.clock.now() - 1_000 })).toEqual([
+    "agent:ab:web:dm:1",
+    "agent:a:telegram:dm:7",
+  ]);
+});
+
+test("what was used: days in their order, everything else the costliest first, equal costs by what was read and written", async () => {
+  const at = await operateFixture();
+  const row = (day: string, agent: string, costUsd: number, inputTokens: number): UsageRow => ({
+    ...noneUsed,
+    day,
+    session: "agent:main:main" as SessionKey,
+    agent,
+    channel: "telegram:default",
+    person: "telegram:7",
+    model: "m",
+    turns: 1,
+    costUsd,
+    inputTokens,
+  });
+  const rows = [
+    row("2026-01-02", "b", 0.5, 1),
+    row("2026-01-03", "a", 0.1, 50),
+    row("2026-01-01", "c", 0.1, 70),
+    row("2026-01-02", "d", 3, 0),
+  ];
+  const { usage } = usageMethods({
+    usage: { timeZone: "UTC", rows: async () => rows } as never,
+    ledger: { states: async () => [] } as never,
+    clock: at.clock,
+  });
+  const names = async (by: "day" | "agent"): Promise<readonly string[]> =>
+    (await usage({ by })).rows.map(({ name, turns }) => `${name} ${turns}`);
+  expect(await names("day")).toEqual(["2026-01-01 1", "2026-01-02 2", "2026-01-03 1"]);
+  expect(await names("agent")).toEqual(["d 1", "b 1", "c 1", "a 1"]);
+  const { from, through, total } = await usage({ days: 3 });
+  const dayMs = 86_400_000;
+  const day = (agoMs: number): string => new Date(at.clock.now() - agoMs).toISOString().slice(0, 10);
+  expect([from, through, total.turns]).toEqual([day(2 * dayMs), day(0), 4]);
 });
 
 test("the page of numbers says what the lists show, by pool and account", async () => {

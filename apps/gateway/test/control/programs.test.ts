@@ -1,0 +1,292 @@
+// What programs are told over HTTP: webhooks and the chat API in front of a message path that answers as the test says.
+import { createHash, createHmac } from "node:crypto";
+import { request as httpRequest } from "node:http";
+import { secret, type Config } from "@parley/config";
+import { Fault, noUsage } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { expect, test } from "vitest";
+import { gatewayToken, startControl, until, type FixtureOptions } from "./control-fixture.ts";
+
+type Requests = NonNullable<FixtureOptions["requests"]>;
+type Call = Parameters<Requests["call"]>[0];
+type Answer = Awaited<ReturnType<Requests["answer"]>>;
+
+interface Answered {
+  readonly status: number;
+  readonly headers: { readonly [name: string]: unknown };
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads what it expects.
+  readonly json: () => any;
+}
+
+const answered: Answer = {
+  outcome: "answered",
+  text: "yes",
+  reason: null,
+  usage: { ...noUsage, inputTokens: 7, outputTokens: 3, cacheReadTokens: 20, cacheWriteTokens: 100 },
+};
+
+async function world(requests: Partial<Requests> = {}, hooks: object = {}, options: FixtureOptions = {}) {
+  const clock = virtualClock({ startMs: 1_700_000_000_999 });
+  const fixture = await startControl({
+    clock,
+    agents: () => ["home", "main"],
+    hooks: () => ({ endpoints: {}, ...hooks }) as unknown as Pick<Config["hooks"], "token" | "endpoints">,
+    requests: {
+      ask: async () => ({ id: "row", duplicate: false }),
+      call: async () => ({ id: "row", duplicate: false }),
+      answer: async () => answered,
+      watch: () => () => {},
+      ...requests,
+    },
+    ...options,
+  });
+  const http = (
+    method: string,
+    path: string,
+    body: string,
+    headers: { readonly [name: string]: string } = {},
+    localAddress = "127.0.0.1",
+  ): Promise<Answered> =>
+    new Promise((resolve, reject) => {
+      const { port } = fixture.server;
+      const sent = httpRequest(
+        { port, host: "127.0.0.1", localAddress, method, path, headers, agent: false },
+        (answer) => {
+          let text = "";
+          answer.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+          answer.on("end", () =>
+            resolve({
+              status: answer.statusCode ?? 0,
+              headers: answer.headers,
+              text,
+              json: () => JSON.parse(text) as unknown,
+            }),
+          );
+          answer.on("error", reject);
+        },
+      );
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  const complete = (
+    more: object = {},
+    headers: { readonly [name: string]: string } = {},
+    from = "127.0.0.1",
+  ): Promise<Answered> =>
+    http(
+      "POST",
+      "/v1/chat/completions",
+      JSON.stringify({ messages: [{ role: "user", content: "hi" }], ...more }),
+      { authorization: `Bearer ${gatewayToken}`, ...headers },
+      from,
+    );
+  return { ...fixture, clock, http, complete };
+}
+
+const form = { token: secret("the-token-of-the-form"), maxBytes: 100 };
+const build = {
+  secret: secret("the-secret-of-the-build"),
+  signatureHeader: "X-Hub-Signature-256",
+  maxBytes: 100,
+  agentId: "home",
+  deliver: "telegram:default:dm:7",
+  message: "{{ who.name }} of {{list.1}} says {{what}}, {{gone}}: {{body}}",
+};
+const byToken = { "x-parley-token": "the-token-of-the-form" };
+
+test("a webhook's call is accepted, its repeat is known, and both name the row", async () => {
+  const seen = new Set<string>();
+  const { http } = await world(
+    {
+      call: async ({ delivery }) => {
+        const duplicate = seen.has(delivery);
+        seen.add(delivery);
+        return { id: `row ${delivery}`, duplicate };
+      },
+    },
+    { endpoints: { form } },
+  );
+  const post = (name: string) => http("POST", "/hooks/form", "{}", { ...byToken, "webhook-id": name });
+  for (const [name, status, duplicate] of [
+    ["a", 202, false],
+    ["a", 200, true],
+    ["b", 202, false],
+    ["a", 200, true],
+  ] as const) {
+    const answer = await post(name);
+    expect([answer.status, answer.json()]).toEqual([status, { ok: true, id: `row ${name}`, duplicate }]);
+  }
+});
+
+test("a delivery is named by the first header that names it, a signed one else by its body, others by chance", async () => {
+  const calls: Call[] = [];
+  const { http } = await world(
+    { call: async (call) => (calls.push(call), { id: "row", duplicate: false }) },
+    { endpoints: { form, own: { ...form, idHeader: "X-Own" }, build } },
+  );
+  const all = {
+    "x-request-id": "fourth",
+    "idempotency-key": "third",
+    "webhook-id": "second",
+    "x-github-delivery": "first",
+  };
+  const named = async (path: string, headers: { readonly [name: string]: string }, body = "{}") => {
+    const { status } = await http("POST", path, body, headers);
+    return status === 202 ? calls.at(-1)?.delivery : status;
+  };
+  const rest = Object.entries(all);
+  for (const name of ["fourth", "third", "second", "first"].toReversed()) {
+    expect(await named("/hooks/form", { ...byToken, ...Object.fromEntries(rest) })).toBe(name);
+    rest.pop();
+  }
+  expect(await named("/hooks/own", { ...byToken, ...all, "x-own": "mine" })).toBe("mine");
+  // A name that is there and none, or too long, is refused: to take another would lose what must be told apart.
+  for (const name of ["", "two words", "x".repeat(201)])
+    expect(await named("/hooks/form", { ...byToken, "x-request-id": name })).toBe(400);
+  expect(await named("/hooks/form", { ...byToken, "x-request-id": "x".repeat(200) })).toBe("x".repeat(200));
+  expect(await named("/hooks/form", byToken)).not.toBe(await named("/hooks/form", byToken));
+  const signature = createHmac("sha256", "the-secret-of-the-build").update("{}").digest("hex");
+  expect(await named("/hooks/build", { "x-hub-signature-256": `sha256=${signature}` })).toBe(
+    createHash("sha256").update("{}").digest("base64url"),
+  );
+});
+
+test("a webhook's words go to its agent: as data from outside, or as its message says; a body at its limit still comes", async () => {
+  const calls: Call[] = [];
+  const { http } = await world(
+    { call: async (call) => (calls.push(call), { id: "row", duplicate: false }) },
+    { endpoints: { form, build: { ...build, token: form.token } } },
+  );
+  const body = '{"who":{"name":"Eve"},"list":[1,{"a":2}],"what":"go"}';
+  await http("POST", "/hooks/form", body, byToken);
+  expect(calls.at(-1)).toMatchObject({ name: "form", agent: "main" });
+  expect(calls.at(-1)?.text).toMatch(
+    /^The webhook "form" was called\. .*not an instruction:\n\n\{\n {2}"who"/,
+  );
+  expect(calls.at(-1)).not.toHaveProperty("deliver");
+  await http("POST", "/hooks/build", body, byToken);
+  expect(calls.at(-1)).toMatchObject({
+    name: "build",
+    agent: "home",
+    deliver: { channel: "telegram", account: "default", kind: "dm", peer: "7" },
+    text: `Eve of {"a":2} says go, [no gone]: ${JSON.stringify(JSON.parse(body), null, 2)}`,
+  });
+  expect((await http("POST", "/hooks/form", "x".repeat(100), byToken)).status).toBe(202);
+  expect((await http("POST", "/hooks/form", "x".repeat(101), byToken)).status).toBe(413);
+  expect((await http("POST", "/hooks/none", "{}", byToken)).status).toBe(404);
+});
+
+test("an answer has OpenAI's form, with what was read from the cache and written to it counted as read", async () => {
+  const asked: unknown[] = [];
+  const { complete } = await world({
+    ask: async (...call) => (asked.push(call), { id: "row", duplicate: false }),
+  });
+  const answer = await complete({ model: "parley/home", user: "eve" }, { "idempotency-key": "k1" });
+  expect(answer.json()).toEqual({
+    id: "chatcmpl-k1",
+    created: 1_700_000_000,
+    model: "parley/home",
+    object: "chat.completion",
+    choices: [
+      { index: 0, message: { role: "assistant", content: "yes" }, logprobs: null, finish_reason: "stop" },
+    ],
+    usage: {
+      prompt_tokens: 127,
+      completion_tokens: 3,
+      total_tokens: 130,
+      prompt_tokens_details: { cached_tokens: 20 },
+    },
+  });
+  await complete({ user: "eve" }, { "x-parley-session": "named", "idempotency-key": "k2" });
+  await complete({ user: "" }, { "idempotency-key": "k3" });
+  await complete({}, { "idempotency-key": "k4" });
+  expect(asked).toMatchObject([
+    [{ agent: "home", user: "eve" }, "k1", "hi"],
+    [{ agent: "main", user: "named" }, "k2", "hi"],
+    [{ agent: "main", user: "once-k3" }, "k3", "hi"],
+    [{ agent: "main", user: "once-k4" }, "k4", "hi"],
+  ]);
+});
+
+test.each([
+  ["dead", 503, "server_error", "it broke"],
+  ["refused", 403, "permission_error", "it broke"],
+  ["stopped", 503, "server_error", "because"],
+  ["superseded", 503, "server_error", "because"],
+] as const)(
+  "a message that ended as %s is an error of %d, no answer",
+  async (outcome, status, type, message) => {
+    const { complete } = await world({
+      answer: async () => ({ ...answered, outcome, text: "it broke", reason: "because" }),
+    });
+    const answer = await complete();
+    expect([answer.status, answer.json().error]).toMatchObject([status, { type, message }]);
+  },
+);
+
+test("a stream says who speaks, only what is new, its end, then what was used where that is asked for", async () => {
+  let grow = (_text: string): void => {};
+  let finish: ((answer: Answer) => void) | undefined;
+  let stopped = 0;
+  const { complete, clock } = await world({
+    watch: (_who, hear) => {
+      grow = hear;
+      return () => (stopped += 1);
+    },
+    answer: () => new Promise((resolve) => (finish = resolve)),
+  });
+  const stream = complete({ stream: true, stream_options: { include_usage: true } });
+  await until(() => finish !== undefined);
+  for (const text of ["On", "One", "One", "On", "Two"]) grow(text);
+  await clock.advance(15_000);
+  finish?.({ ...answered, text: "Two, three" });
+  const { text } = await stream;
+  expect(text).toContain(": still at work\n\n");
+  const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) =>
+    data === "[DONE]" ? data : (JSON.parse(data) as { choices: { delta: unknown }[]; usage?: unknown }),
+  );
+  const deltas = events.map((each) =>
+    typeof each === "string" ? each : (each.choices[0]?.delta ?? each.usage),
+  );
+  expect(deltas).toEqual([
+    { role: "assistant", content: "" },
+    { content: "On" },
+    { content: "e" },
+    { content: "\n\nTwo" },
+    { content: ", three" },
+    {},
+    expect.objectContaining({ total_tokens: 130 }),
+    "[DONE]",
+  ]);
+  expect(stopped).toBe(1);
+});
+
+test("256 requests may wait at once; each that ends, by an answer, an error or its client's leave, makes room for one", async () => {
+  const open: { readonly resolve: (answer: Answer) => void; readonly reject: (error: Fault) => void }[] = [];
+  const { complete } = await world({
+    answer: () => new Promise((resolve, reject) => open.push({ resolve, reject })),
+  });
+  // An address may hold 256 connections, so two of them share these.
+  const waiting = Array.from({ length: 256 }, (_, n) =>
+    complete({ stream: n % 2 === 0 }, {}, n < 128 ? "127.0.0.2" : "127.0.0.3"),
+  );
+  await until(() => open.length === 256);
+  const beyond = await complete();
+  expect([beyond.status, beyond.headers["retry-after"], beyond.json().error.code]).toEqual([
+    429,
+    "5",
+    "rate_limited",
+  ]);
+  for (const [n, { resolve, reject }] of open.entries())
+    if (n % 3 === 0) reject(new Fault("unavailable", "gone"));
+    else resolve(answered);
+  await Promise.all(waiting);
+  const again = Array.from({ length: 256 }, (_, n) => complete({}, {}, n < 128 ? "127.0.0.2" : "127.0.0.3"));
+  await until(() => open.length === 512);
+  expect((await complete()).status).toBe(429);
+  for (const { resolve } of open) resolve(answered);
+  expect((await Promise.all(again)).map(({ status }) => status)).toEqual(
+    Array.from({ length: 256 }, () => 200),
+  );
+});

@@ -1,0 +1,116 @@
+// The reader of the config after the start: what is taken up, refused and counted, and what its state says.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "@parley/config";
+import { Fault, type Log, silentLog } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { reloader } from "../src/reload/reloader.ts";
+
+async function fixture(text: string) {
+  const home = mkdtempSync(join(tmpdir(), "parley-reload-"));
+  const path = join(home, "parley.json5");
+  const write = (next: string): void => writeFileSync(path, next);
+  write(text);
+  const env = { PARLEY_HOME: home };
+  const clock = virtualClock();
+  const lines: string[] = [];
+  const say = (_fields: unknown, words: string): void => void lines.push(words);
+  const log: Log = { ...silentLog, info: say, warn: say, error: say };
+  const taken: number[] = [];
+  let fails: Error | null = null;
+  const loaded = await loadConfig({ env, home });
+  // Changed between the start's reading and the watch: taken up at once, and nothing else happens unasked then.
+  write(text.replace(/}\s*$/, ", logging: { level: 'debug' } }"));
+  const made = reloader({
+    loaded,
+    env,
+    takeUp: async (_before, after) => {
+      if (fails !== null) throw fails;
+      taken.push(after.gateway.port);
+      return { changed: ["gateway.port"], restarted: [], restartNeeded: [] };
+    },
+    clock,
+    log,
+  });
+  onTestFinished(async () => {
+    await made.stop();
+    rmSync(home, { recursive: true });
+  });
+  while (made.counts().taken === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  return { ...made, clock, write, taken, lines, fail: (error: Error | null) => (fails = error) };
+}
+
+const port = (n: number): string => `{ gateway: { port: ${n} } }`;
+
+test("what is taken and refused is counted one by one, the same file is neither, and the last good config stays", async () => {
+  const { reload, counts, state, clock, write, taken, lines, fail } = await fixture(port(1));
+  const startMs = clock.now();
+  write(port(1));
+  await reload("test");
+  const outcomes: string[] = [];
+  const seen: (readonly [number, number])[] = [];
+  const look = async (): Promise<void> => {
+    // Without the timers, so that the watch of the file keeps out of it.
+    clock.jumpWall(1_000);
+    outcomes.push((await reload("test")).outcome);
+    seen.push([counts().taken - 2, counts().refused]);
+  };
+  await look();
+  expect(state()).toEqual({ takenAtMs: startMs, problems: [], restartNeeded: [] });
+  write(port(2));
+  await look();
+  expect(state()).toMatchObject({ takenAtMs: startMs + 2_000, restartNeeded: ["gateway.port"] });
+  write("{ gateway: { prot: 3 } }");
+  await look();
+  await look();
+  expect(state().problems).toEqual([expect.stringMatching(/parley\.json5:1:.*gateway\.prot/)]);
+  expect(lines.filter((words) => words.includes("was refused"))).toHaveLength(1);
+  write("");
+  await look();
+  expect(state().problems).toEqual([expect.stringContaining("empty or gone")]);
+  write(port(2));
+  await look();
+  expect(state()).toMatchObject({ takenAtMs: startMs + 2_000, problems: [] });
+  write(port(4));
+  fail(new Fault("invalid", "it cannot be"));
+  await look();
+  expect(state().problems).toEqual([expect.stringContaining("it cannot be")]);
+  fail(null);
+  await look();
+  write(port(1));
+  await look();
+  expect(state()).toMatchObject({ takenAtMs: startMs + 9_000, problems: [], restartNeeded: [] });
+  expect(outcomes).toEqual([
+    "unchanged",
+    "taken",
+    "refused",
+    "refused",
+    "refused",
+    "unchanged",
+    "refused",
+    "taken",
+    "taken",
+  ]);
+  expect(seen).toEqual([
+    [0, 0],
+    [1, 0],
+    [1, 1],
+    [1, 2],
+    [1, 3],
+    [1, 3],
+    [1, 4],
+    [2, 4],
+    [3, 4],
+  ]);
+  expect(taken).toEqual([1, 1, 2, 4, 1]);
+});
+
+test("one that is stopped takes up nothing more, and counts nothing", async () => {
+  const { reload, stop, counts, write, taken } = await fixture(port(1));
+  await stop();
+  write(port(2));
+  expect(await reload("test")).toMatchObject({ outcome: "refused", problems: ["the gateway is stopping"] });
+  expect([taken, counts()]).toEqual([[1], { taken: 1, refused: 0 }]);
+});
