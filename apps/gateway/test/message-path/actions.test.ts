@@ -82,11 +82,16 @@ test("of a long text: an edit takes its place as one message, a removal takes al
   await s.start();
   await say("a", long);
   await say("b", long);
+  await say("two", [
+    { kind: "text", markdown: long },
+    { kind: "text", markdown: "another" },
+  ]);
+  await act("one", { kind: "edit", target: of("two"), markdown: "short" });
   await act("c", { kind: "edit", target: of("a"), markdown: long });
   await act("d", { kind: "remove", target: of("b") });
   await done("d");
-  expect(shown()).toHaveLength(1);
-  const [only] = shown();
+  const [only, ...others] = shown();
+  expect(others).toEqual([{ text: "short" }, { text: "another" }]);
   expect(only?.text.length).toBeLessThanOrEqual(100);
   expect(only?.text).toMatch(/^word0 [\s\S]*\n\[… the rest was cut\]$/);
 });
@@ -149,6 +154,17 @@ describe("what cannot be done", () => {
     expect(await reasons("f")).toEqual([["failed", "delivery tool:c has no message: not enough rights"]]);
     expect(shown().map(({ text }) => text)).toEqual(["for bob", "still here"]);
     expect(s.telegram.sent("bob")).toHaveLength(1);
+  });
+
+  test("is told to the agent in the next turn of the conversation, once", async () => {
+    s.model.answers(({ text }) => text);
+    await act("b", { kind: "react", target: of("never"), emoji: "👍" });
+    await done("b");
+    const person = s.person("alice");
+    await person
+      .says("hi")
+      .gets("[Parley: your reaction was not carried out: there is no delivery tool:never]\n\nhi");
+    await person.says("again").gets("again");
   });
 
   test("a quote of what was never sent is left out, and the answer goes", async () => {
