@@ -41,8 +41,8 @@ export default defineConfig({
     maxWorkers: long ? 4 : 3,
     sequence: { sequencer: LongestFirst },
     // Ends what hangs; a busy machine must never fail a test that would have passed.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     exclude: [...configDefaults.exclude, ...(long ? [] : ["**/*.{ci,long}.test.ts"])],
     projects: [...folders, "config"]
       .filter((folder) => existsSync(`${folder}/package.json`))
