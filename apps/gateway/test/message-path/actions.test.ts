@@ -12,6 +12,7 @@ import {
 } from "@parley/protocol";
 import type { DeliveryView } from "@parley/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { outboxMethods } from "../../src/operator/outbox.ts";
 import { stage, type Stage } from "./stage.ts";
 
 let s: Stage;
@@ -126,6 +127,24 @@ test("a thread is opened, what belongs into it goes there, and later actions fin
     { text: "second", thread },
     { text: "outside" },
   ]);
+});
+
+test("what of a thread could not be sent is sent again into that thread, and opens no other", async () => {
+  const parts: Part[] = [
+    { kind: "text", markdown: "first" },
+    { kind: "text", markdown: "second" },
+  ];
+  s.telegram.harm(({ text }) => (text === "second" ? { refuse: new Fault("invalid", "no") } : null));
+  await act("a", { kind: "createThread", title: "Tea", parts });
+  await done("a");
+  s.telegram.harm(() => null);
+  const operator = outboxMethods(s.store().outbox, s.core().closed);
+  await operator.retry({ id: "tool:a" });
+  await done("a~2");
+  expect(s.telegram.threads()).toEqual(["Tea"]);
+  const [first, second] = shown();
+  expect(first).toEqual({ text: "first", thread: expect.stringMatching(/^thread-/) });
+  expect(second).toEqual({ text: "second", thread: first?.thread });
 });
 
 describe("what cannot be done", () => {
