@@ -10,6 +10,7 @@ const all = {
   polls: true,
   voice: true,
   threads: true,
+  pins: true,
   typing: true,
   reactions: true,
   edits: true,
@@ -26,7 +27,12 @@ test("Discord's capabilities and limits are those of its documentation", () => {
     textChars: 2_000,
     captionChars: 2_000,
     uploadBytes: 26_214_400,
+    uploadBytesAtMost: 104_857_600,
     downloadBytes: 26_214_400,
+    albumBytes: 26_214_400,
+    pollLimits: { questionChars: 300, fewestOptions: 1, mostOptions: 10, optionChars: 55, anonymous: false },
+    menus: true,
+    forms: true,
     idempotentSends: true,
   });
   expect(discordActions).toEqual(actions);
@@ -40,9 +46,7 @@ test("Discord's capabilities and limits are those of its documentation", () => {
     buttonLabelChars: 80,
     customIdChars: 100,
     menuChoices: 25,
-    pollAnswers: 10,
-    pollQuestionChars: 300,
-    pollAnswerChars: 55,
+    postTags: 5,
     slashCommands: 100,
   });
 });
@@ -56,12 +60,16 @@ test("Telegram's capabilities and limits are those of the Bot API", () => {
     textEntities: 100,
     uploadBytes: 50_000_000,
     downloadBytes: 20_000_000,
+    pollLimits: { questionChars: 300, fewestOptions: 1, mostOptions: 12, optionChars: 100, anonymous: true },
+    menus: false,
+    forms: false,
     idempotentSends: false,
   });
   expect(telegramActions).toEqual(actions);
-  const { albumFiles, photoBytes, callbackBytes, reactionEmoji } = telegramLimits;
-  expect({ albumFiles, photoBytes, callbackBytes }).toEqual({
+  const { albumFiles, topicChars, photoBytes, callbackBytes, reactionEmoji } = telegramLimits;
+  expect({ albumFiles, topicChars, photoBytes, callbackBytes }).toEqual({
     albumFiles: 10,
+    topicChars: 128,
     photoBytes: 10_000_000,
     callbackBytes: 64,
   });

@@ -76,7 +76,13 @@ test("the codes that are asked for by name are Discord's", () => {
     cannotWriteToUser: 50007,
     invalidWebhookToken: 50027,
     invalidForm: 50035,
+    tooLarge: 40005,
+    voiceWithContent: 50159,
+    voiceWithoutAudio: 50160,
+    voiceWithoutFacts: 50161,
+    voiceForbidden: 50173,
     replyWithoutHistory: 160002,
+    hasThread: 160004,
   });
   expect(isRefusal(refused(400, 50001), "unknownChannel", "missingAccess")).toBe(true);
   expect(isRefusal(refused(400, 50013), "unknownChannel", "missingAccess")).toBe(false);
