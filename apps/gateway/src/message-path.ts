@@ -27,6 +27,8 @@ import {
   createApprovals,
   effectiveTools,
   emergencyStop,
+  healChildren,
+  killBelow,
   modelCatalog,
   promptHistory,
   quarantine,
@@ -51,7 +53,7 @@ import { chatSkills } from "./commands/skill-commands.ts";
 import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
 import type { MessagePathParts } from "./message-path/parts.ts";
 import { pathAccess } from "./message-path/path-access.ts";
-import { endsWaiting } from "./receive/end-waiting.ts";
+import { pathStore } from "./message-path/path-store.ts";
 import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
 import { beginAnew } from "./receive/reset-policy.ts";
@@ -84,7 +86,7 @@ export interface MessagePath {
 }
 
 /** Limits the turns of background classes that run at once; the config limits those of people. */
-const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
+const backgroundConcurrency = { cron: 4, heartbeat: 2 } as const;
 
 export function messagePath(parts: MessagePathParts): MessagePath {
   const { config, channels, moved, kept, clock, ids, log, bootId } = parts;
@@ -92,7 +94,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const channel = (account: string): Channel | null =>
     channels.get(account) ?? programSinks.get(account) ?? null;
   const shows = (account: string): boolean => channel(account)?.settle !== undefined;
-  const store = { ...parts.store, inbox: endsWaiting({ ...parts.store, shows, log }) };
+  const { store, children } = pathStore(parts, shows);
   const { cells, inbox, outbox, sessions } = store;
 
   // Access: admission and routes to agents.
@@ -135,7 +137,12 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       const begun = (await commandsOfTools?.list(session)) ?? [];
       await commandsOfTools?.end(session);
       const ended = begun.filter(({ state }) => state === "running").length;
-      return ended + (await approvals.stop({ session }));
+      const below = await killBelow(
+        { ...store, children, running, clock },
+        session,
+        "stopped with its parent",
+      );
+      return ended + below + (await approvals.stop({ session }));
     },
     answers: dropAnswers(inbox, outbox),
   };
@@ -143,6 +150,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const suspects = quarantine(store, kept.quarantine, { bootId, bootAtMs }, clock, log);
   const services: ToolPortNeeds = {
     ...store,
+    children,
     config,
     channel,
     rules,
@@ -228,7 +236,11 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   // Delivery: from the outbox to the platforms.
   const rateLimitOf = accountRateLimits({ config, kept: kept.rateLimits, clock });
   const work: LaneWork = {
-    concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
+    concurrency: {
+      main: config.agents.defaults.maxConcurrent,
+      subagent: config.agents.defaults.subagents.maxConcurrent,
+      ...backgroundConcurrency,
+    },
     runTurn: lane.run,
     buryTurn: lane.bury,
     deliver: (account) =>
@@ -268,11 +280,10 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      approvals
-        .heal()
-        .catch((error: unknown) =>
-          log.warn({ error }, "decisions of before the start could not be looked through"),
-        );
+      Promise.all([approvals.heal(), healChildren({ ...store, children, running, clock })]).catch(
+        (error: unknown) =>
+          log.warn({ error }, "decisions and sub-agents of before the start could not be looked through"),
+      );
       return startWork({ store, onReady: parts.onReady, holder: bootId, clock, ids, log }, now, share);
     },
   };

@@ -29,7 +29,6 @@ const agent: Fixes = {
   promptMode: "Remove it: people get the full prompt, sub-agents the minimal one",
   skipBootstrap:
     "Remove it: files that are there are never overwritten; delete BOOTSTRAP.md to end the introduction",
-  subagents: later,
   systemPromptOverride:
     "Write it into AGENTS.md or SOUL.md, or change them with a hook (hooks.internal.handlers, agent:bootstrap)",
   thinkingLevel: "Use thinkingDefault",
@@ -138,7 +137,6 @@ const blocks: { readonly [block: string]: Fixes } = {
     watchDebounceMs: "Remove it: changes are seen with the next message",
   },
   tools: {
-    agentToAgent: later,
     bash: "Use tools.exec",
     elevated: "Use tools.exec.mode and approvals: there is no switch that leaves the sandbox",
     loopDetection: "Remove it: calls that repeat themselves are always stopped",

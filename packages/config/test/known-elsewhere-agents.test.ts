@@ -8,11 +8,7 @@ const provider = (block: string): string =>
 test.for([
   ['{ agent: { model: "a/b" } }', "agent", "Use agents.defaults"],
   ["{ cron: { enabled: true } }", "cron", "does not have it yet"],
-  [
-    "{ agents: { defaults: { subagents: { maxConcurrent: 4 } } } }",
-    "agents.defaults.subagents",
-    "does not have it yet",
-  ],
+  ["{ agents: { defaults: { imageModel: 4 } } }", "agents.defaults.imageModel", "does not have it yet"],
   [
     '{ agents: { list: [{ id: "main", identity: { name: "Sam" } }] } }',
     "agents.list[0].identity",

@@ -12,6 +12,8 @@ describe("tools keys", () => {
       fs: { readRoots: [] },
       sandbox: {},
       subagents: {},
+      sessions: { visibility: "tree" },
+      agentToAgent: { enabled: false, allow: ["*"] },
     });
     expect(agents.list[0]?.tools).toEqual({ byProvider: {}, exec: tools.exec });
     expect(agents.list[0]?.sandbox).toEqual({

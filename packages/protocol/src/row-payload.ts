@@ -4,6 +4,17 @@ import { z } from "zod";
 import { Fault } from "./fault.ts";
 import { inboundSchema, type Inbound } from "./inbound.ts";
 
+/** The form of `Asker`. */
+export const askerSchema = z.object({
+  session: z.string(),
+  pool: z.string(),
+  epoch: z.number(),
+  reply: z.enum(["wait", "push", "none"]),
+  hops: z.number(),
+});
+
+const internalKinds = ["approval", "command", "restart", "task", "child", "message", "answer"] as const;
+
 const payloadSchema = z.object({
   v: z.literal(1),
   inbound: inboundSchema,
@@ -17,18 +28,56 @@ const payloadSchema = z.object({
     .optional(),
   /** Set when Parley wrote the row itself. */
   internal: z
-    .object({ kind: z.enum(["approval", "command", "restart"]), id: z.string(), turn: z.string() })
+    .object({
+      kind: z.enum(internalKinds),
+      id: z.string(),
+      turn: z.string(),
+      asker: askerSchema.optional(),
+      run: z
+        .object({
+          label: z.string(),
+          model: z.string().optional(),
+          thinking: z.string().optional(),
+          timeoutSeconds: z.number().optional(),
+        })
+        .optional(),
+    })
     .optional(),
 });
 
 /**
- * A row that Parley wrote: the decision on an approval, or the end of a background command or of a restart.
- * `turn` is the turn that asked for it or began it.
+ * A row that Parley wrote: the decision on an approval, the end of a background command or of a restart, a
+ * sub-agent's task, the end of a sub-agent, another session's message, or the answer to one. `turn` is the
+ * turn that asked for it or began it.
  */
 export interface InternalRow {
-  readonly kind: "approval" | "command" | "restart";
+  readonly kind: (typeof internalKinds)[number];
   readonly id: string;
   readonly turn: string;
+  /** The session that the turn's answer goes to, instead of the conversation. */
+  readonly asker?: Asker | undefined;
+  /** How a sub-agent runs. */
+  readonly run?:
+    | {
+        readonly label: string;
+        readonly model?: string | undefined;
+        readonly thinking?: string | undefined;
+        /** Longest time of each of its turns. */
+        readonly timeoutSeconds?: number | undefined;
+      }
+    | undefined;
+}
+
+/** The session whose turn asked another one, and how it wants to be answered. */
+export interface Asker {
+  readonly session: string;
+  readonly pool: string;
+  /** Its epoch when it asked: after a reset it is told that it asked before. */
+  readonly epoch: number;
+  /** `wait`: its turn waits for the row as its ticket. `none`: no answer is handed back. */
+  readonly reply: "wait" | "push" | "none";
+  /** How many sessions asked one another in a row, this time included. */
+  readonly hops: number;
 }
 
 /** A skill that a person called as a command. */

@@ -57,6 +57,9 @@ export {
 export type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "./run-command.ts";
 export { runningTurns, type RunningTurns } from "./running-turns.ts";
 export { runSession } from "./run-session.ts";
+export { answeringStore } from "./sessions/answering-turns.ts";
+export { childRegistry, type Child, type ChildRegistry } from "./sessions/child-registry.ts";
+export { childLine, healChildren, killBelow, killChild } from "./sessions/children.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {
   noSkills,

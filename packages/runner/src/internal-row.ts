@@ -5,7 +5,7 @@ import { formatRowPayload, parseRowPayload, type InternalRow } from "@parley/pro
 
 /** `began`: a row of the turn that began it. */
 export function internalRow(
-  began: RowView,
+  began: Pick<RowView, "payload" | "pool" | "lane" | "conversation" | "authority">,
   id: string,
   text: string,
   internal: InternalRow,

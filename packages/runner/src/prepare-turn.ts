@@ -96,12 +96,21 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
   }
 
   return {
-    async forTurn({ agent: id, session, called = [], wanted = {}, by, log = services.log, ...place }) {
+    async forTurn({
+      agent: id,
+      session,
+      called = [],
+      wanted = {},
+      by,
+      unseen = false,
+      log = services.log,
+      ...place
+    }) {
       const agent = agentOf(id);
       const [primary, ...fallbacks] = await modelsOf(agent, session);
       /** Directives of the messages so far; messages that join may change them. */
       let wantedNow = wanted;
-      const situation = await situationOf({ agent, session, place, wanted: () => wantedNow, by });
+      const situation = await situationOf({ agent, session, place, wanted: () => wantedNow, by, unseen });
       const ready = await situation.for(primary);
       const { compiled, explanation, here, system } = ready;
       const { tools } = here;

@@ -16,11 +16,13 @@ import { turnMedia } from "./media/attachments.ts";
 import { startupFor } from "./memory/startup-memory.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
 import { overflow, type Overflow } from "./overflow.ts";
+import { runTimeoutMs } from "./sessions/asked-rows.ts";
 import { queueSettingsOf } from "./queue-settings.ts";
 import { skillCallsIn } from "./skills/skill-call.ts";
 import { listen } from "./streaming/listen.ts";
 import { liveAnswer } from "./streaming/live-answer.ts";
 import { answerReader, saysNothing, visibleOf } from "./streaming/read-answer.ts";
+import { noProgress } from "./streaming/progress.ts";
 import { keepTyping } from "./streaming/typing.ts";
 import { resultName } from "./tools/result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
@@ -68,6 +70,7 @@ async function prepare(services: Services, { historyOf, flood }: Readers, opened
       called: skillCallsIn(turn.rows),
       wanted: wantedBy(turn.rows),
       by: speakers,
+      unseen: opened.unseen,
       ...place,
     }),
   ]);
@@ -97,12 +100,12 @@ async function talk(
 
   // The scope: a signal that /stop or the deadline aborts.
   const running = services.running.begin(turn.id);
-  const timeout = deadline(clock, prepared.timeoutMs, "the turn");
+  const timeout = deadline(clock, Math.min(prepared.timeoutMs, runTimeoutMs(turn.rows)), "the turn");
   const queue = queueSettingsOf(session, services.config.messages.queue);
   const scope: TurnScope = {
     ...opened,
     ...known,
-    channel: services.channel(opened.account),
+    channel: opened.unseen ? null : services.channel(opened.account),
     queue,
     signal: AbortSignal.any([lease.signal, running.signal, timeout.signal]),
     timedOut: () => timeout.signal.aborted,
@@ -121,7 +124,7 @@ async function talk(
 
   // Shows people the turn's progress.
   const stopTyping = keepTyping(scope.channel, address, lease, clock, log);
-  const progress = services.showProgress(turn.conversation);
+  const progress = opened.unseen ? noProgress : services.showProgress(turn.conversation);
   progress.begin();
   const answer = liveAnswer(services, scope, journal, progress);
   const reader = answerReader(services, scope, journal);

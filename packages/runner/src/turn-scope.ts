@@ -28,12 +28,16 @@ import type { MediaFolder } from "./media/media-store.ts";
 import type { ReadMedia } from "./media/read-attachment.ts";
 import type { NotesPlace } from "./memory/notes-place.ts";
 import type { Wanted } from "./models/directives.ts";
+import { modelField } from "./models/model-catalog.ts";
+import { thinkingField } from "./models/thinking.ts";
 import type { FileOrigins } from "./file-origins.ts";
 import type { InstallationFacts } from "./prompt/prompt-facts.ts";
 import type { PromptHistory, PromptNote } from "./prompt/prompt-history.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { RunningTurns } from "./running-turns.ts";
+import type { ChildRegistry } from "./sessions/child-registry.ts";
+import { askedRow, isUnseen } from "./sessions/asked-rows.ts";
 import type { SkillRegistry } from "./skills/skill-registry.ts";
 import type { ShowProgress } from "./streaming/progress.ts";
 import type { EffectiveTools } from "./tools/tools-here.ts";
@@ -53,6 +57,8 @@ export interface Services {
   readonly cells: Cells;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
+  /** Sub-agents: who spawned them, and how they ended. */
+  readonly children: ChildRegistry;
   /** Finds a channel by `<channel>:<account>`; null for accounts that this process does not have. */
   readonly channel: (account: string) => Channel | null;
   /** Returns the config's rules for a shared place; null for accounts that it does not have. */
@@ -111,6 +117,8 @@ export interface OpenTurn {
   readonly account: string;
   /** The rows that the turn was opened with, without those absorbed later. */
   readonly opening: readonly Row[];
+  /** Other sessions asked for this turn: its answer goes to them, and no conversation sees it. */
+  readonly unseen: boolean;
   readonly log: Log;
 }
 
@@ -180,11 +188,29 @@ interface PrepareRequest extends Place {
   readonly log?: Log;
   /** Directives of the turn's messages. */
   readonly wanted?: Wanted;
+  /** No conversation sees the turn's answer. */
+  readonly unseen?: boolean;
   /** The messages' authors; absent means everyone who writes there. */
   readonly by?: Speakers;
 }
 
 export type PrepareTurn = (request: PrepareRequest) => Promise<PreparedTurn>;
+
+/** Sets the model and the thinking that a sub-agent was spawned with. */
+async function asAsked(
+  sessions: Pick<Sessions, "patch">,
+  session: Session,
+  { rows }: Turn,
+): Promise<Session> {
+  const run = rows.map((row) => askedRow(row)?.internal.run).find((each) => each !== undefined);
+  const { model, thinking } = run ?? {};
+  const fields = {
+    ...(model === undefined ? {} : { [modelField]: model }),
+    ...(thinking === undefined ? {} : { [thinkingField]: thinking }),
+  };
+  const differs = Object.entries(fields).some(([field, value]) => session.fields[field] !== value);
+  return differs ? sessions.patch(session.key as SessionKey, fields) : session;
+}
 
 /** Reads the turn's facts from its rows, lane and session. */
 export async function openTurn(
@@ -194,7 +220,11 @@ export async function openTurn(
 ): Promise<OpenTurn> {
   const log = services.log.child(turnNames(turn));
   log.info({ attempt: turn.attempt }, "turn begins");
-  const session = await services.sessions.open(turn.lane as SessionKey);
+  const session = await asAsked(
+    services.sessions,
+    await services.sessions.open(turn.lane as SessionKey),
+    turn,
+  );
   const address = parseConversationKey(turn.conversation);
   const account = accountKey(address);
   return {
@@ -207,6 +237,7 @@ export async function openTurn(
     speakers: speakersOf(turn.rows),
     account,
     opening: openingRows(turn),
+    unseen: isUnseen(turn.lane, turn.rows),
     log,
   };
 }

@@ -3,6 +3,7 @@
 import { isUnavailable, type ToolContext, type ToolFactory } from "./context.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolListing } from "./tool-listing.ts";
+import { agentsList, agentsListListing } from "./tools/agents-list.ts";
 import { applyPatch, applyPatchListing } from "./tools/apply-patch.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
@@ -10,6 +11,8 @@ import { gateway, gatewayListing } from "./tools/gateway.ts";
 import { process, processListing } from "./tools/process.ts";
 import { read, readListing } from "./tools/read.ts";
 import { sessionStatus, sessionStatusListing } from "./tools/session-status.ts";
+import { sessionsSpawn, sessionsSpawnListing } from "./tools/sessions-spawn.ts";
+import { subagents, subagentsListing } from "./tools/subagents.ts";
 import { updatePlan, updatePlanListing } from "./tools/update-plan.ts";
 import { write, writeListing } from "./tools/write.ts";
 
@@ -63,15 +66,8 @@ export const catalogue: readonly CatalogueEntry[] = [
     "sends",
     "Send a message to another session",
   ),
-  planned(
-    "sessions_spawn",
-    "Spawn",
-    "sessions",
-    ["coding"],
-    "writes",
-    "Spawn a sub-agent in its own session",
-  ),
-  planned("subagents", "Sub-agents", "sessions", ["coding"], "writes", "List, steer or kill your sub-agents"),
+  built(sessionsSpawnListing, sessionsSpawn),
+  built(subagentsListing, subagents),
   built(sessionStatusListing, sessionStatus),
   planned("browser", "Browser", "ui", [], "writes", "Control a web browser"),
   planned("canvas", "Canvas", "ui", [], "writes", "Present, evaluate or snapshot the canvas"),
@@ -79,7 +75,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   planned("cron", "Cron", "automation", ["coding"], "writes", "Manage reminders and scheduled jobs"),
   built(gatewayListing, gateway),
   planned("nodes", "Nodes", "nodes", [], "sends", "List, notify or use paired devices"),
-  planned("agents_list", "Agents", "agents", [], "reads", "List agents allowed for sessions_spawn"),
+  built(agentsListListing, agentsList),
   built(updatePlanListing, updatePlan),
   planned("image", "Image", "media", ["coding"], "reads", "Analyze an image"),
   planned("tts", "Speech", "media", [], "writes", "Turn text into speech"),

@@ -1,7 +1,7 @@
 // Defines what tool factories receive: stable facts of the agent and its place, and small ports to the rest
 // of Parley. Nothing here may change a schema or description from turn to turn (I12): what varies more often
 // reaches a tool by the scope of each call, which the tool hands to its ports.
-import type { Clock, JsonObject, Json } from "@parley/protocol";
+import type { Clock, JsonObject, Json, ThinkingLevel } from "@parley/protocol";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
 import type { ExecAction } from "./exec/exec-action.ts";
@@ -9,7 +9,7 @@ import type { ExecPolicy } from "./exec/exec-decision.ts";
 import type { Origins } from "./files/origins.ts";
 import type { WorkspaceFiles } from "./files/workspace-files.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
-import type { Tool, ToolScope } from "./tool.ts";
+import type { CallEffects, Tool, ToolScope } from "./tool.ts";
 
 export interface ToolContext extends MachinePorts, SessionPorts {
   /** True when all who may speak in this turn are owners. */
@@ -45,6 +45,7 @@ export interface MachinePorts {
 export interface SessionPorts {
   readonly status: SessionStatus;
   readonly plans: Plans;
+  readonly children: Children;
 }
 
 export interface ExecPorts {
@@ -118,4 +119,37 @@ export type ToolFactory = (context: ToolContext) => Tool | Unavailable;
 
 export function isUnavailable(made: Tool | Unavailable): made is Unavailable {
   return "unavailable" in made;
+}
+
+/** What a call did, in words for the model, and what it does outside its turn. */
+export interface Done {
+  readonly text: string;
+  readonly effects?: CallEffects;
+}
+
+export interface SpawnRequest {
+  readonly task: string;
+  readonly label?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly thinking?: ThinkingLevel | undefined;
+  readonly timeoutSeconds?: number | undefined;
+  /** `fork`: the child is told the conversation so far. */
+  readonly context: "isolated" | "fork";
+  /** Paths in the workspace. */
+  readonly attachments: readonly string[];
+  /** `session`: it may be given more work later. */
+  readonly mode: "run" | "session";
+}
+
+/** Sub-agents of the session that a call's scope names; `child` is an id or a label. Throws Fault. */
+export interface Children {
+  spawn(scope: ToolScope, request: SpawnRequest): Promise<Done>;
+  list(scope: ToolScope): Promise<string>;
+  log(scope: ToolScope, child: string, limit: number): Promise<string>;
+  steer(scope: ToolScope, child: string, message: string): Promise<Done>;
+  /** Ids of the agents that sub-agents may be here, the session's own first. */
+  agents(scope: ToolScope): readonly string[];
+  /** Ends it and its own sub-agents. `all`: every one of the session. */
+  kill(scope: ToolScope, child: string): Promise<string>;
 }

@@ -30,6 +30,7 @@ const samples: { readonly [tool: string]: readonly [good: JsonObject, bad: JsonO
     { path: "a.txt", oldText: "one" },
   ],
   apply_patch: [{ input: "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch" }, { input: 1 }],
+  agents_list: [{}, { of: "main" }],
   exec: [{ command: ["cat", "a.txt"] }, { command: 5 }],
 };
 

@@ -60,6 +60,14 @@ export const sessionPorts: SessionPorts = {
     setModel: async (_scope, model) => model ?? "the agent's own",
   },
   plans: { save: async () => undefined },
+  children: {
+    agents: () => ["main", "helper"],
+    spawn: async (_scope, { task }) => ({ text: `spawned for ${task}` }),
+    list: async () => "no sub-agents",
+    log: async (_scope, child) => `log of ${child}`,
+    steer: async (_scope, child) => ({ text: `told ${child}` }),
+    kill: async (_scope, child) => `killed ${child}`,
+  },
 };
 
 export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [], owner: true };

@@ -33,6 +33,8 @@ export interface StageOptions {
   readonly config?: { readonly [key: string]: unknown };
   readonly telegram?: object;
   readonly tools?: readonly Tool[];
+  /** The catalogue's tools, with files and without commands; absent: only `tools`. */
+  readonly catalogue?: boolean;
   readonly daemon?: MessagePathParts["daemon"];
   /** Absent: there are none. */
   readonly skills?: (config: Config) => SkillRegistry;
@@ -149,6 +151,9 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       }),
       hooks: options.hooks?.(byAccount) ?? [],
       tools: options.tools ?? [],
+      ...(options.catalogue === true
+        ? { machinePorts: { home: join(home, "state"), userHome: join(home, "person") } }
+        : {}),
       daemon: options.daemon ?? noDaemon,
       skills: options.skills?.(config) ?? noSkills,
       refusals: { note: (reason, source, fields) => void refused.push({ reason, source, ...fields }) },

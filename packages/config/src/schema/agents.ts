@@ -11,6 +11,7 @@ import { agentName } from "./fields.ts";
 import { modelsBlock, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
+import { allowAgents, subagentsSchema } from "./subagents.ts";
 import { agentToolsSchema, sandboxSchema } from "./tools.ts";
 
 const timeZone = z
@@ -82,6 +83,7 @@ const defaults = z
     compaction: compactionSchema,
     startupContext: startupContextSchema,
     contextLimits: contextLimitsSchema,
+    subagents: subagentsSchema,
     sandbox: sandboxSchema.exactOptional().describe("Where commands run and what they see there."),
   })
   .prefault({})
@@ -116,6 +118,10 @@ const agent = z.strictObject({
   reasoningDefault: reasoningField.describe("Default: agents.defaults.reasoningDefault."),
   spend: spendField.describe("Default: agents.defaults.spend, for each agent by itself."),
   contextLimits: agentContextLimitsSchema,
+  subagents: z
+    .strictObject({ allowAgents: allowAgents.exactOptional() })
+    .exactOptional()
+    .describe("Sub-agents of this agent."),
   tools: agentToolsSchema.exactOptional(),
   sandbox: sandboxSchema
     .exactOptional()

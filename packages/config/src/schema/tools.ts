@@ -128,6 +128,30 @@ export const toolsSchema = z
       })
       .prefault({})
       .describe("Sub-agents."),
+    sessions: z
+      .strictObject({
+        visibility: z
+          .enum(["self", "tree", "agent", "all"])
+          .default("tree")
+          .describe(
+            'Which sessions an owner\'s turn may see and write to: "self", "tree" (its own and its sub-agents), "agent" (all of the agent), "all". Others never reach beyond their tree.',
+          ),
+      })
+      .prefault({})
+      .describe("What tools reach of other sessions."),
+    agentToAgent: z
+      .strictObject({
+        enabled: z
+          .boolean()
+          .default(false)
+          .describe('Whether sessions of one agent may reach those of another, with visibility: "all".'),
+        allow: z
+          .array(z.string().min(1))
+          .default(["*"])
+          .describe('The agents that take part, by id; "*" is all.'),
+      })
+      .prefault({})
+      .describe("Messages between agents."),
   })
   .refine(noBoth, oneOfTwo)
   .prefault({})

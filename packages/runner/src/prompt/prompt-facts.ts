@@ -21,6 +21,8 @@ import type { Model } from "@parley/models";
 import { type Address, type ReasoningLevel, type ThinkingLevel, version } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { ExecPolicy, Tool } from "@parley/tools";
+import { announceSkip } from "../sessions/asked-rows.ts";
+import { depthOf } from "../sessions/child-registry.ts";
 import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
 
 /** Facts that every turn of this installation shares. */
@@ -142,8 +144,8 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     session: session.key,
     approvals: asksPeople(sources.execPolicy),
     channel: address === null || surface === null ? undefined : channelFacts(config, address, surface),
-    // A shared place's text is for those who talk there; nothing passes a subagent its purpose yet.
-    context: sources.mode === "full" ? placeText : undefined,
+    // A shared place's text is for those who talk there.
+    context: sources.mode === "full" ? placeText : subagentContext(session.key, tools),
     reactions: address === null ? "off" : reactionLevel(config, address, tools),
     silence: silenceAt(address, config),
     contextTellsSilence: placeText !== undefined && /\bNO_REPLY\b/iu.test(placeText),
@@ -199,4 +201,17 @@ function asksPeople({ mode, ask }: Pick<ExecPolicy, "mode" | "ask">): boolean {
 /** A model's id without its provider. */
 function familyOf({ id }: Model): string {
   return id.slice(id.indexOf("/") + 1);
+}
+
+/** Tells a sub-agent what it is; its task is its first message. */
+function subagentContext(session: string, tools: readonly Tool[]): string {
+  const has = (name: string): boolean => tools.some((tool) => tool.name === name);
+  return [
+    `You are a sub-agent, ${depthOf(session)} deep: another session gave you a task and waits for its result.`,
+    "Do that task and nothing else. Your last message is the result: it goes to that session by itself and to nobody else, so make it whole, short and true, and say what you could not do.",
+    `If nothing need be told, answer with ${announceSkip} alone.`,
+    ...(has("sessions_spawn")
+      ? ["You may spawn sub-agents of your own for parts of it; their results come to you by themselves."]
+      : []),
+  ].join("\n");
 }

@@ -53,6 +53,8 @@ export interface Asking {
   readonly wanted: () => Wanted;
   /** The messages' authors; absent means everyone who writes there. */
   readonly by?: Speakers | undefined;
+  /** No conversation sees the answer. */
+  readonly unseen?: boolean | undefined;
 }
 
 /** The part that is the same for every model. */
@@ -86,7 +88,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
   });
   const repoRootOf = repoRoots();
 
-  return async ({ agent, session, place, wanted, by }) => {
+  return async ({ agent, session, place, wanted, by, unseen = false }) => {
     const { kind } = parseSessionKey(session.key);
     const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
     const isShared = place === null ? kind === "group" || kind === "channel" : place.address.kind !== "dm";
@@ -140,7 +142,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
           execPolicy: here.execPolicy,
           session,
           address: place?.address ?? null,
-          surface: place === null ? null : services.channel(accountKey(place.address)),
+          surface: place === null || unseen ? null : services.channel(accountKey(place.address)),
           placeText: rules.systemPrompt,
           repo: defaults.repoRoot ?? repoRootOf(agent.workspace),
           thinking,

@@ -27,6 +27,7 @@ import {
   type WorkspaceFiles,
   type WorkspaceFilesOptions,
 } from "@parley/tools";
+import { depthOf } from "../sessions/child-registry.ts";
 import { senderRules } from "@parley/access";
 import { isApproved } from "../approvals/approval-gate.ts";
 import type { FileOrigins } from "../file-origins.ts";
@@ -156,7 +157,7 @@ export function effectiveTools(
           places: places.map((rules) => ({ name: "this place", rules })),
           senders,
           sandbox: sandbox.kind !== "none" || cannot !== null ? settings.sandbox.tools : undefined,
-          subagent: parseSessionKey(session).kind === "subagent" ? settings.subagents.tools : undefined,
+          subagent: childRules(session, config),
         });
       const theirs = by.owner ? there : without(there, ownersOnly);
       const decision = applyPolicy(
@@ -198,6 +199,17 @@ export function effectiveTools(
  * model sees.
  */
 const sharedKinds: readonly string[] = ["group", "channel"];
+
+/** What a child may never do: speak for its parent, change the gateway, or spawn below the last level. */
+const notForChildren = ["gateway", "cron", "message", "ask_user", "sessions_send", "session_status"];
+
+function childRules(session: SessionKey, { agents, tools }: Config): ToolRules | undefined {
+  if (parseSessionKey(session).kind !== "subagent") return undefined;
+  const { allow, deny = [] } = tools.subagents.tools ?? {};
+  const isLeaf = depthOf(session) >= agents.defaults.subagents.maxSpawnDepth;
+  const last = isLeaf ? ["sessions_spawn", "subagents"] : [];
+  return { ...(allow === undefined ? {} : { allow }), deny: [...deny, ...notForChildren, ...last] };
+}
 
 function without(tools: readonly Tool[], others: readonly Tool[]): readonly Tool[] {
   return tools.filter(({ name }) => !others.some((other) => other.name === name));

@@ -2,6 +2,7 @@
 // a config, since the prompt lists the tools before a turn has its scope; every call brings the scope along.
 import type { SessionPorts } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
+import { childrenPort } from "../sessions/children.ts";
 import { plansPort, statusPort } from "./session-tools.ts";
 
 /** All services but those that are made from the tools. A port picks what it uses. */
@@ -11,5 +12,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
   return {
     status: statusPort(services),
     plans: plansPort(services),
+    children: childrenPort(services),
   };
 }

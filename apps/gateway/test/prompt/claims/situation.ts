@@ -24,6 +24,7 @@ import {
   promptHistory,
   turnPreparer,
   effectiveTools,
+  childRegistry,
   toolPorts,
   type ToolPortNeeds,
 } from "@parley/runner";
@@ -100,6 +101,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     // Without what only a running turn uses.
     const services = {
       ...store,
+      children: childRegistry(store.cells),
       config,
       models,
       cooldowns: cooldowns(clock),

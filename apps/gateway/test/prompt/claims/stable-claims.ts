@@ -21,7 +21,8 @@ export function claimsOf(section: string, table: Table): Claim[] {
   return table.map(([id, line, says, holds]) => ({ id, section, line, says, holds }));
 }
 
-const schemaOf = (s: Situation, tool: string): string => JSON.stringify(s.tool(tool)?.parameters ?? null);
+export const schemaOf = (s: Situation, tool: string): string =>
+  JSON.stringify(s.tool(tool)?.parameters ?? null);
 export const hasTool = (s: Situation, ...names: readonly string[]): boolean =>
   names.every((name) => s.tool(name) !== undefined);
 
@@ -93,6 +94,18 @@ export const stableClaims: readonly Claim[] = [
       "process has these actions",
       (_, s) =>
         ["list", "log", "write", "kill"].every((action) => schemaOf(s, "process").includes(`"${action}"`)),
+    ],
+    [
+      "tools.spawn",
+      /^If a task is larger or takes long, prefer `sessions_spawn`\. Completion is push-based: it announces itself when done\.$/,
+      "the tool is there, and says itself that results come (children.test.ts shows it)",
+      (_, s) => /by itself/.test(s.tool("sessions_spawn")?.description ?? ""),
+    ],
+    [
+      "tools.subagents",
+      /^Do not poll `subagents` list in a loop; check status only on demand\.$/,
+      "the tool is there and lists",
+      async (_, s) => (await s.call("subagents", { action: "list" })).includes("sub-agents"),
     ],
     [
       "tools.plan",

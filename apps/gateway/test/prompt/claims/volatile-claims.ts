@@ -5,7 +5,7 @@ import { replyParser, userMessage } from "@parley/agent";
 import { discordCapabilities, telegramCapabilities, webCapabilities } from "@parley/channels";
 import type { Inbound } from "@parley/protocol";
 import { parseCommand } from "../../../src/receive/command.ts";
-import { claimsOf, hasTool, type Claim } from "./stable-claims.ts";
+import { claimsOf, hasTool, schemaOf, type Claim } from "./stable-claims.ts";
 import type { Situation } from "./situation.ts";
 
 const parsed = (text: string, options: Parameters<typeof replyParser>[0] = {}) => {
@@ -80,6 +80,12 @@ export const volatileClaims: readonly Claim[] = [
       /^- Nobody reads your reply in this session: it is kept, and sent nowhere\.$/,
       "it is a webhook",
       (_, s) => s.draw.address?.channel === "hook",
+    ],
+    [
+      "reply.subagents",
+      /^- Sub-agent orchestration → use `subagents`\(action=list\|steer\|kill\)\.$/,
+      "the tool has these actions",
+      (_, s) => ["list", "steer", "kill"].every((action) => schemaOf(s, "subagents").includes(`"${action}"`)),
     ],
     [
       "reply.exec",

@@ -1,0 +1,211 @@
+// Hands the end of a turn to the session that asked for it, in the transaction that ends the turn (I2). It
+// wraps the store, so that every way in which a turn or a waiting row can end is one: answered, failed,
+// stopped, buried, dropped. Nothing of a turn that only sessions asked for goes to a conversation (I6).
+import { parseContent, type Asker, type Clock, type Part, type SessionKey } from "@parley/protocol";
+import type { Commit, Inbox, Lease, Row, Sessions, Store, Turn, Turns } from "@parley/store";
+import { answerRow, askedRow, childRow, isUnseen } from "./asked-rows.ts";
+import { childIn, endedChild, type AskedEnd, type ChildRegistry } from "./child-registry.ts";
+
+interface AnswerNeeds {
+  readonly children: ChildRegistry;
+  readonly sessions: Pick<Sessions, "open">;
+  /** Ends the sub-agents of a run that ended without them; what it leaves, the next start ends. */
+  readonly endBelow: (session: SessionKey) => Promise<void>;
+  readonly clock: Clock;
+}
+
+interface AnsweringOptions extends AnswerNeeds {
+  readonly turns: Turns;
+  readonly inbox: Inbox;
+}
+
+/** More rows than one turn takes. */
+const mostRows = 1_000;
+
+/** The same store, whose turns and waiting rows answer the sessions that asked for them. */
+export function answeringStore<S extends Pick<Store, "turns" | "inbox" | "sessions">>(
+  store: S,
+  needs: Omit<AnswerNeeds, "sessions">,
+): S {
+  const own = { ...needs, sessions: store.sessions };
+  const inbox = answeringInbox({ inbox: store.inbox, ...own });
+  return { ...store, inbox, turns: answeringTurns({ turns: store.turns, inbox, ...own }) };
+}
+
+function answeringTurns({ turns, ...needs }: AnsweringOptions): Turns {
+  /** Turns of this process that took in another session's row on their way. */
+  const joined = new Set<string>();
+  const isAsked = (lease: Lease, id: string): boolean =>
+    joined.has(id) ||
+    childIn(lease.lane) !== null ||
+    ("rows" in lease && (isUnseen(lease.lane, (lease as Turn).rows) || holdsAsks((lease as Turn).rows)));
+
+  return {
+    ...turns,
+    async absorb(lease, at, maxRows) {
+      const rows = await turns.absorb(lease, at, maxRows);
+      if (holdsAsks(rows) && "id" in lease) joined.add((lease as Turn).id);
+      return rows;
+    },
+    async commit(lease, id, what) {
+      if (!isAsked(lease, id)) return turns.commit(lease, id, what);
+      const rows = await needs.inbox.find({ turn: id, limit: mostRows });
+      const handed = await handedOver(rows, what, lease.lane as SessionKey, needs);
+      const committed = await turns.commit(lease, id, { ...what, ...handed.commit });
+      joined.delete(id);
+      if (handed.ends === "badly") await needs.endBelow(lease.lane as SessionKey);
+      return committed;
+    },
+  };
+}
+
+function holdsAsks(rows: readonly Row[]): boolean {
+  return rows.some((row) => askedRow(row) !== null);
+}
+
+/** Rows that end without a turn, because they were stopped or dropped while they waited. */
+function answeringInbox({ inbox, ...needs }: Omit<AnsweringOptions, "turns">): Inbox {
+  return {
+    ...inbox,
+    async stop(lane, what) {
+      const stopped = await inbox.stop(lane, what);
+      const end: AskedEnd = { state: "stopped", text: "", reason: what.reason, tokens: 0 };
+      for (const id of stopped.rows) {
+        const [row] = await inbox.find({ id, limit: 1, dismissed: true });
+        const ask = row === undefined ? null : askedRow(row);
+        if (ask === null) continue;
+        if (ask.internal.kind === "task") await endChild(ask.internal.id, ask.row, end, { inbox, ...needs });
+        else {
+          const answer = answerRow(ask, lane, end, await handingTo(ask.internal.asker, needs));
+          if (answer !== null) await inbox.accept([answer]);
+        }
+      }
+      return stopped;
+    },
+  };
+}
+
+/** Ends a child where no commit does; it is safe to repeat. `row`: one of its own. */
+export async function endChild(
+  id: string,
+  row: Row,
+  end: AskedEnd,
+  needs: Omit<AnswerNeeds, "endBelow"> & { readonly inbox: Pick<Inbox, "accept"> },
+): Promise<void> {
+  const child = await needs.children.get(id);
+  if (child === null || child.end !== null) return;
+  const told = childRow(child, row, end, await handingTo(child.asker, needs));
+  if (told !== null) await needs.inbox.accept([told]);
+  await needs.children.end(id, end, needs.clock.now());
+}
+
+async function handingTo(
+  asker: Asker,
+  { children, sessions, clock }: Omit<AnswerNeeds, "endBelow">,
+): Promise<Parameters<typeof answerRow>[3]> {
+  const { epoch } = await sessions.open(asker.session as SessionKey);
+  const id = childIn(asker.session);
+  const above = id === null ? null : await children.get(id);
+  const over = above !== null && (above.killed || above.end !== null);
+  return {
+    nowMs: clock.now(),
+    forgotten: epoch !== asker.epoch,
+    over: over ? "the sub-agent that asked has ended" : null,
+  };
+}
+
+/** The rows and cells that the end of a turn writes for those who wait for it. */
+async function handedOver(
+  rows: readonly Row[],
+  what: Commit,
+  session: SessionKey,
+  needs: AnswerNeeds & { readonly inbox: Inbox },
+): Promise<{ readonly commit: Partial<Commit>; readonly ends: "badly" | "well" }> {
+  const end = endOf(what);
+  const asks = rows
+    .flatMap((row) => askedRow(row) ?? [])
+    .filter(({ internal }) => internal.kind === "message");
+  const answers = await Promise.all(
+    asks.map(async (ask) => answerRow(ask, session, end, await handingTo(ask.internal.asker, needs))),
+  );
+  const child = await endingChild(rows, end, session, needs);
+  return {
+    commit: {
+      rows: [...(what.rows ?? []), ...answers.filter((row) => row !== null), ...child.rows],
+      cells: [...(what.cells ?? []), ...child.cells],
+      ...(isUnseen(session, rows) ? { deliveries: [] } : {}),
+    },
+    ends: child.cells.length > 0 && !isWell(end) ? "badly" : "well",
+  };
+}
+
+/**
+ * A sub-agent's run is over when a turn of it ends well and nothing below it is under way: what it spawned
+ * itself reports to it first. A turn that fails or is stopped ends the run at once.
+ */
+async function endingChild(
+  rows: readonly Row[],
+  end: AskedEnd,
+  session: SessionKey,
+  needs: AnswerNeeds & { readonly inbox: Inbox },
+): Promise<Required<Pick<Commit, "rows" | "cells">>> {
+  const none = { rows: [], cells: [] };
+  const [row] = rows;
+  const id = childIn(session);
+  const child = id === null ? null : await needs.children.get(id);
+  if (child === null || child.end !== null || row === undefined) return none;
+  if (isWell(end) && !child.killed && (await isUnderWay(session, needs))) return none;
+  const handing = await handingTo(child.asker, needs);
+  const told = childRow(child, row, end, handing);
+  return { rows: told === null ? [] : [told], cells: [endedChild(child, end, handing.nowMs)] };
+}
+
+function isWell({ state }: AskedEnd): boolean {
+  return state === "answered" || state === "silent";
+}
+
+/** A child below ends and writes its row in one step, so this order of looking misses neither. */
+async function isUnderWay(
+  session: SessionKey,
+  { children, inbox }: Pick<AnswerNeeds, "children"> & { readonly inbox: Inbox },
+): Promise<boolean> {
+  const open = (await children.below(session)).some(({ parent, end }) => parent === session && end === null);
+  return open || (await inbox.find({ lane: session, state: "waiting", limit: 1 })).length > 0;
+}
+
+/** Takes the state from what the runtime did, never from the words. */
+function endOf({ outcome, reason = "", deliveries = [], patch = {} }: Commit): AskedEnd {
+  const words = deliveries.flatMap(({ parts }) => parts.flatMap(({ content }) => wordsIn(content)));
+  const used = patch["usage"] as
+    | { readonly inputTokens?: number; readonly outputTokens?: number }
+    | undefined;
+  const tokens = (used?.inputTokens ?? 0) + (used?.outputTokens ?? 0);
+  const text = words.join("\n\n");
+  if (outcome === "answered")
+    return { state: text === "" ? "silent" : "answered", text, reason: null, tokens };
+  if (outcome === "silent") return { state: "silent", text: "", reason: null, tokens };
+  if (outcome === "stopped") return { state: "stopped", text, reason, tokens };
+  return { state: "failed", text: "", reason, tokens };
+}
+
+function wordsIn(content: string): readonly string[] {
+  const meant = parseContent(content);
+  return meant.kind === "reply" ? meant.parts.map(partWords) : [];
+}
+
+function partWords(part: Part): string {
+  switch (part.kind) {
+    case "text":
+      return part.markdown;
+    case "card":
+      return `${part.title}\n${part.markdown}`;
+    case "poll":
+      return [part.question, ...part.options].join("\n");
+    case "voice":
+      return `[voice note: ${part.file.name}]`;
+    case "media":
+      return [`[files: ${part.files.map(({ name }) => name).join(", ")}]`, part.caption ?? ""]
+        .join(" ")
+        .trim();
+  }
+}

@@ -1,0 +1,147 @@
+// Keeps what is known of each sub-agent: who spawned it, for what, and how it ended. A child is one cell,
+// written in the transaction of the parent's step and again in that of its own end, so that the registry says
+// what the rows say. Depth stands in the child's id, so that no lookup is needed to know it.
+import { createHash } from "node:crypto";
+import { askerSchema, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
+import type { Cells, CellWrite } from "@parley/store";
+import { z } from "zod";
+
+/** How a turn ended, as its asker is told. */
+export interface AskedEnd {
+  readonly state: "answered" | "silent" | "failed" | "stopped" | "lost";
+  /** The turn's words; empty when it had none. */
+  readonly text: string;
+  /** Why it failed or was stopped. */
+  readonly reason: string | null;
+  /** Tokens that the answering session has used so far. */
+  readonly tokens: number;
+}
+
+const childSchema = z.object({
+  v: z.literal(1),
+  id: z.string(),
+  session: z.string(),
+  /** The session of the turn that spawned it. */
+  parent: z.string(),
+  turn: z.string(),
+  label: z.string(),
+  task: z.string(),
+  mode: z.enum(["run", "session"]),
+  model: z.string().nullable(),
+  startedAtMs: z.number(),
+  asker: askerSchema,
+  /** Set before it is ended from outside, so that nothing that ends with it wakes it again. */
+  killed: z.boolean(),
+  /** Null while it runs. A session that was asked again runs again. */
+  end: z
+    .object({
+      state: z.enum(["answered", "silent", "failed", "stopped", "lost"]),
+      reason: z.string().nullable(),
+      tokens: z.number(),
+      atMs: z.number(),
+    })
+    .nullable(),
+});
+
+export type Child = z.infer<typeof childSchema>;
+
+export interface ChildRegistry {
+  get(id: string): Promise<Child | null>;
+  /** Newest first. */
+  all(): Promise<readonly Child[]>;
+  /** Children of these sessions and their children, the nearest first. */
+  below(parent: string): Promise<readonly Child[]>;
+  /** Marks it before it is ended from outside. */
+  kill(child: Child): Promise<void>;
+  end(id: string, end: AskedEnd, nowMs: number): Promise<void>;
+}
+
+const prefix = "child:";
+const mostChildren = 1_000;
+/** How long an ended child is listed; its transcript stays as long as any. */
+const listedMs = 7 * 86_400_000;
+
+export function childRegistry(cells: Pick<Cells, "get" | "put" | "list">): ChildRegistry {
+  const all = async (): Promise<readonly Child[]> =>
+    (await cells.list(prefix, mostChildren))
+      .flatMap(({ value }) => readChild(value) ?? [])
+      .toSorted((a, b) => b.startedAtMs - a.startedAtMs);
+  const get = async (id: string): Promise<Child | null> => {
+    const cell = await cells.get(`${prefix}${id}`);
+    return cell === null ? null : readChild(cell.value);
+  };
+  return {
+    get,
+    all,
+    async below(parent) {
+      const known = await all();
+      const found: Child[] = [];
+      let parents = [parent];
+      while (parents.length > 0) {
+        const next = known.filter((child) => parents.includes(child.parent) && !found.includes(child));
+        found.push(...next);
+        parents = next.map(({ session }) => session);
+      }
+      return found;
+    },
+    async kill(child) {
+      await cells.put(`${prefix}${child.id}`, JSON.stringify({ ...child, killed: true }), {});
+    },
+    async end(id, end, nowMs) {
+      const child = await get(id);
+      if (child === null || child.end !== null) return;
+      const { key, value, ttlMs } = endedChild(child, end, nowMs);
+      await cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
+    },
+  };
+}
+
+/** Exact repeats of a call get the same child. */
+export function childOf(
+  turn: string,
+  callId: string,
+  depth: number,
+  agent: string,
+): { readonly id: string; readonly session: SessionKey } {
+  const hash = createHash("sha256")
+    .update(JSON.stringify([turn, callId]))
+    .digest("hex")
+    .slice(0, 12);
+  const id = `${hash}-${depth}`;
+  return { id, session: formatSessionKey({ kind: "subagent", agent, id }) };
+}
+
+/** 0 for a session that no other one spawned. */
+export function depthOf(session: string): number {
+  const key = parseSessionKey(session);
+  return key.kind === "subagent" ? Number(/-(\d+)$/.exec(key.id)?.[1] ?? 1) : 0;
+}
+
+/** The id of the child whose session this is; null for any other session. */
+export function childIn(session: string): string | null {
+  const key = parseSessionKey(session);
+  return key.kind === "subagent" ? key.id : null;
+}
+
+export function newChild(child: Child): CellWrite {
+  return { key: `${prefix}${child.id}`, value: JSON.stringify(child), expect: 0 };
+}
+
+/** A child of mode `session` that is given more work. */
+export function runsAgain(child: Child, asker: Child["asker"]): CellWrite {
+  return {
+    key: `${prefix}${child.id}`,
+    value: JSON.stringify({ ...child, asker, killed: false, end: null }),
+  };
+}
+
+export function endedChild(child: Child, { state, reason, tokens }: AskedEnd, nowMs: number): CellWrite {
+  const ended: Child = { ...child, end: { state, reason, tokens, atMs: nowMs } };
+  return { key: `${prefix}${child.id}`, value: JSON.stringify(ended), ttlMs: listedMs };
+}
+
+/** A cell of a form that this version does not know is left alone. */
+function readChild(value: string): Child | null {
+  const parsed = childSchema.safeParse(JSON.parse(value));
+  return parsed.success ? parsed.data : null;
+}

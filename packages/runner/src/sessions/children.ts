@@ -1,0 +1,311 @@
+// Spawns sub-agents and looks after them. A child is a session of its own whose first row is written with the
+// parent's step; its end is handed back by answering-turns.ts. What a child may do is what its parent's turn
+// may, and less: its row carries the same people, place and authority.
+import { isAbsolute } from "node:path";
+import type { Config } from "@parley/config";
+import { Fault, parseRowPayload, parseSessionKey, type Asker, type SessionKey } from "@parley/protocol";
+import type { Inbox, RowView } from "@parley/store";
+import type { Children, SpawnRequest, ToolScope } from "@parley/tools";
+import { internalRow } from "../internal-row.ts";
+import { modelCatalog } from "../models/model-catalog.ts";
+import { agentIn } from "../prepare-turn.ts";
+import type { Services } from "../turn-scope.ts";
+import { endChild } from "./answering-turns.ts";
+import {
+  childIn,
+  childOf,
+  depthOf,
+  newChild,
+  runsAgain,
+  type AskedEnd,
+  type Child,
+} from "./child-registry.ts";
+import { transcriptLines } from "./transcript-lines.ts";
+
+type ChildServices = Pick<
+  Services,
+  "config" | "models" | "sessions" | "inbox" | "children" | "running" | "redaction" | "clock"
+>;
+
+const taskChars = 200;
+const forkChars = 40_000;
+const forkEntries = 200;
+
+export function childrenPort(services: ChildServices): Children {
+  const { config, sessions, inbox, children, redaction, clock } = services;
+  const catalog = modelCatalog(config, services.models);
+  const agentOf = agentIn(config);
+
+  async function childNamed(scope: ToolScope, name: string): Promise<Child> {
+    const below = await children.below(scope.session);
+    const found = below.find(({ id }) => id === name) ?? below.find(({ label }) => label === name);
+    if (found !== undefined) return found;
+    const known = below.slice(0, 10).map(({ id, label }) => `${id} (${label})`);
+    throw new Fault(
+      "missing",
+      `no sub-agent of this session is called ${JSON.stringify(name.slice(0, 80))}; there ${known.length === 0 ? "is none" : `are ${known.join(", ")}`}`,
+    );
+  }
+
+  async function contextFor(
+    scope: ToolScope,
+    { context, attachments }: SpawnRequest,
+    agent: string,
+  ): Promise<string> {
+    const outside = attachments.find((path) => isAbsolute(path) || path.split(/[\\/]/).includes(".."));
+    if (outside !== undefined)
+      throw new Fault("invalid", `attachments are paths in the workspace, not ${JSON.stringify(outside)}`);
+    if (attachments.length > 0 && agent !== scope.agent)
+      throw new Fault(
+        "invalid",
+        "attachments go to sub-agents of the same agent: another one has its own workspace",
+      );
+    const files =
+      attachments.length === 0 ? [] : [`Files for it in the workspace: ${attachments.join(", ")}`];
+    if (context === "isolated") return files.map((line) => `\n\n${line}`).join("");
+    const session = await sessions.open(scope.session);
+    const stored = await sessions.transcript(scope.session, { newest: true, limit: forkEntries });
+    const told = transcriptLines(
+      stored.filter(({ epoch }) => epoch === session.epoch),
+      redaction,
+    ).join("\n");
+    const kept = told.length <= forkChars ? told : `…${told.slice(-forkChars)}`;
+    return [...files, `The conversation so far, for context only:\n${kept}`]
+      .map((part) => `\n\n${part}`)
+      .join("");
+  }
+
+  return {
+    agents: ({ agent }) => [agent, ...othersOf(config, agent)],
+    async spawn(scope, request) {
+      const depth = depthOf(scope.session) + 1;
+      const limits = config.agents.defaults.subagents;
+      if (depth > limits.maxSpawnDepth)
+        throw new Fault(
+          "denied",
+          `sub-agents go ${limits.maxSpawnDepth} deep at most (agents.defaults.subagents.maxSpawnDepth): do this work yourself`,
+        );
+      const agentId = request.agentId ?? scope.agent;
+      const allowed = [scope.agent, ...othersOf(config, scope.agent)];
+      if (!allowed.includes(agentId))
+        throw new Fault(
+          "denied",
+          `agent ${JSON.stringify(agentId)} is not one of those that sub-agents may be here: ${allowed.join(", ")} (agents.defaults.subagents.allowAgents)`,
+        );
+      const { id, session } = childOf(scope.turn, scope.callId, depth, agentId);
+      const wanted = request.model ?? limits.model;
+      const model = wanted === undefined ? null : await modelNamed(agentId, wanted);
+      const open = (await children.all()).filter(
+        (child) => child.parent === scope.session && child.end === null && child.id !== id,
+      );
+      if (open.length >= limits.maxChildrenPerAgent)
+        throw new Fault(
+          "denied",
+          `${open.length} sub-agents of this session run already, and ${limits.maxChildrenPerAgent} may (agents.defaults.subagents.maxChildrenPerAgent): wait until one of them ends`,
+        );
+      const began = await rowOf(inbox, scope.turn);
+      const asker = await askerOf(scope, began, "push");
+      const label = request.label ?? firstWords(request.task);
+      const text = `Task from session ${scope.session}: ${request.task}${await contextFor(scope, request, agentId)}`;
+      const timeoutSeconds = request.timeoutSeconds ?? (limits.runTimeoutSeconds || undefined);
+      const thinking = request.thinking ?? limits.thinking;
+      const row = {
+        ...internalRow(
+          { ...began, lane: session, pool: "subagent" },
+          `task:${id}`,
+          text,
+          {
+            kind: "task",
+            id,
+            turn: scope.turn,
+            asker,
+            run: {
+              label,
+              ...(model === null ? {} : { model }),
+              ...(thinking === undefined ? {} : { thinking }),
+              ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+            },
+          },
+          clock.now(),
+        ),
+      };
+      const child: Child = {
+        v: 1,
+        id,
+        session,
+        parent: scope.session,
+        turn: scope.turn,
+        label,
+        task: request.task.slice(0, taskChars),
+        mode: request.mode,
+        model,
+        startedAtMs: clock.now(),
+        asker,
+        killed: false,
+        end: null,
+      };
+      return {
+        text: `Sub-agent ${id} (${label}) has the task. Its result comes here by itself as a [System Message]; do not wait for it with other calls.`,
+        effects: { rows: [row], cells: [newChild(child)] },
+      };
+    },
+    async list({ session }) {
+      const below = await children.below(session);
+      if (below.length === 0) return "This session has no sub-agents.";
+      return below.map((child) => childLine(child, clock.now())).join("\n");
+    },
+    async log(scope, name, limit) {
+      const child = await childNamed(scope, name);
+      const stored = await sessions.transcript(child.session as SessionKey, { newest: true, limit });
+      const lines = transcriptLines(stored, redaction);
+      return [
+        childLine(child, clock.now()),
+        ...(lines.length === 0 ? ["Nothing is logged yet."] : lines),
+      ].join("\n");
+    },
+    async steer(scope, name, message) {
+      const child = await childNamed(scope, name);
+      const again = child.end !== null;
+      if (again && child.mode === "run")
+        throw new Fault(
+          "conflict",
+          `sub-agent ${child.id} has ended, and it was spawned for one run: spawn another`,
+        );
+      const began = await rowOf(inbox, scope.turn);
+      const id = `${child.id}/${scope.turn}/${scope.callId}`;
+      const lane = child.session as SessionKey;
+      const row = internalRow(
+        { ...began, lane, pool: "subagent" },
+        `steer:${id}`,
+        `From session ${scope.session}: ${message}`,
+        { kind: "message", id, turn: scope.turn },
+        clock.now(),
+      );
+      return {
+        text: again
+          ? `Sub-agent ${child.id} has more work; its result comes here by itself.`
+          : `Sub-agent ${child.id} reads this before its next step.`,
+        effects: { rows: [row], cells: again ? [runsAgain(child, await askerOf(scope, began, "push"))] : [] },
+      };
+    },
+    async kill(scope, name) {
+      const meant =
+        name === "all"
+          ? (await children.below(scope.session)).filter(({ parent }) => parent === scope.session)
+          : [await childNamed(scope, name)];
+      const ended = (
+        await Promise.all(meant.map((child) => killChild(services, child, "killed by its parent")))
+      ).flat();
+      return ended.length === 0
+        ? "No sub-agent was running."
+        : `Killed: ${ended.map(({ id, label }) => `${id} (${label})`).join(", ")}.`;
+    },
+  };
+
+  async function modelNamed(agentId: string, word: string): Promise<string> {
+    const found = await catalog.find(agentOf(agentId), word);
+    if ("ref" in found) return found.ref;
+    const near = found.nearest.length === 0 ? "" : `; near it: ${found.nearest.join(", ")}`;
+    throw new Fault("invalid", `there is no model ${JSON.stringify(word.slice(0, 80))}${near}`);
+  }
+
+  async function askerOf({ session }: ToolScope, began: RowView, reply: Asker["reply"]): Promise<Asker> {
+    const { epoch } = await sessions.open(session);
+    const hops = parseRowPayload(began.payload).internal?.asker?.hops ?? 0;
+    return { session, pool: began.pool, epoch, reply, hops };
+  }
+}
+
+/** A row of the turn: what the call writes inherits its people, place and authority. */
+export async function rowOf(inbox: Pick<Inbox, "find">, turn: string): Promise<RowView> {
+  const [row] = await inbox.find({ turn, limit: 1 });
+  if (row === undefined)
+    throw new Fault("missing", "the turn has no message any more that this could be done for");
+  return row;
+}
+
+type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "clock">;
+
+/** Ends a child and its own children, and returns those that were not over. */
+export async function killChild(needs: KillNeeds, child: Child, reason: string): Promise<readonly Child[]> {
+  const { inbox, children, running } = needs;
+  const line = [child, ...(await children.below(child.session))].filter(({ end }) => end === null);
+  // All are marked before the first ends, or its end would wake the next one.
+  for (const each of line) await children.kill(each);
+  for (const { id, session } of line) {
+    const what = { turn: "open", rows: "all", reason } as const;
+    const { turn } = await inbox.stop(session as SessionKey, what);
+    if (turn !== null) running.stop(turn);
+    else await endWithoutTurn(id, { state: "stopped", text: "", reason, tokens: 0 }, needs);
+  }
+  return line;
+}
+
+/** Ends a child that has no turn, because it waits for its own children or because a process died. */
+async function endWithoutTurn(
+  id: string,
+  end: AskedEnd,
+  needs: Pick<Services, "inbox" | "sessions" | "children" | "clock">,
+): Promise<void> {
+  const [task] = await needs.inbox.find({ id: `task:${id}`, limit: 1, dismissed: true });
+  if (task === undefined) await needs.children.end(id, end, needs.clock.now());
+  else await endChild(id, task, end, needs);
+}
+
+/** Ends all sub-agents below a session, and returns how many were not over. */
+export async function killBelow(needs: KillNeeds, session: string, reason: string): Promise<number> {
+  const own = (await needs.children.below(session)).filter(({ parent }) => parent === session);
+  const ended = await Promise.all(own.map((child) => killChild(needs, child, reason)));
+  return ended.flat().length;
+}
+
+/**
+ * Ends what a dead process left half ended: children with neither rows nor children nor an end, and children
+ * whose parent has ended without them.
+ */
+export async function healChildren(needs: KillNeeds): Promise<void> {
+  const { inbox, children } = needs;
+  const all = await children.all();
+  const isOpen = (session: string): boolean =>
+    all.some((child) => child.session === session && child.end === null);
+  for (const child of all) {
+    if (child.end !== null) continue;
+    if (child.killed || (childIn(child.parent) !== null && !isOpen(child.parent))) {
+      await killChild(needs, child, "its parent has ended");
+      continue;
+    }
+    const lane = child.session as SessionKey;
+    const rows = await Promise.all(
+      (["waiting", "claimed"] as const).map((state) => inbox.find({ lane, state, limit: 1 })),
+    );
+    const waits = all.some(({ parent, end }) => parent === child.session && end === null);
+    if (rows.flat().length > 0 || waits) continue;
+    const end: AskedEnd = { state: "lost", text: "", reason: "it ended without a word", tokens: 0 };
+    await endWithoutTurn(child.id, end, needs);
+  }
+}
+
+function othersOf({ agents }: Config, agent: string): readonly string[] {
+  const own = agents.list.find(({ id }) => id === agent)?.subagents?.allowAgents;
+  const allowed = own ?? agents.defaults.subagents.allowAgents;
+  const others = agents.list.map(({ id }) => id).filter((id) => id !== agent);
+  return allowed.includes("*") ? others : others.filter((id) => allowed.includes(id));
+}
+
+function firstWords(task: string): string {
+  const line = task.trim().split("\n")[0] ?? "";
+  return line.length <= 40 ? line : `${line.slice(0, 40).trimEnd()}…`;
+}
+
+export function childLine({ id, label, session, model, startedAtMs, end }: Child, nowMs: number): string {
+  const seconds = Math.max(0, Math.round(((end?.atMs ?? nowMs) - startedAtMs) / 1_000));
+  const state = end === null ? "running" : `${end.state}${end.reason === null ? "" : ` (${end.reason})`}`;
+  const { agent } = parseSessionKey(session);
+  const facts = [
+    `agent ${agent}`,
+    ...(model === null ? [] : [model]),
+    `${seconds} s`,
+    ...(end === null ? [] : [`${end.tokens} tokens`]),
+  ];
+  return `${"  ".repeat(depthOf(session) - 1)}${id} ${label}: ${state}, ${facts.join(", ")}`;
+}
