@@ -165,3 +165,162 @@ test("limits are told as the call's error: depth, number, other agents, unknown 
   expect(answers[3]).toContain("none/such");
   expect(await childSessions()).toHaveLength(1);
 });
+
+describe("the tool subagents", () => {
+  /** The parent makes these calls, one after the other; returns their results. */
+  async function calling(child: Child, calls: readonly { readonly name: string; readonly args: object }[]) {
+    const olga = await begin(child);
+    const results: string[] = [];
+    s.model.answers((asked) => {
+      if (isChild(asked)) return child(asked.text, asked);
+      const said = asked.messages.flatMap((message) =>
+        message.role === "tool" ? [JSON.stringify(message.content)] : [],
+      );
+      results.splice(0, results.length, ...said);
+      if (asked.text.includes("[System Message]")) return `told: ${asked.text}`;
+      const next = calls[said.length];
+      return next === undefined ? "ok" : { calls: { name: next.name, args: next.args as never } };
+    });
+    olga.says("go");
+    await s.until(() => results.length === calls.length && olga.sees().length > 0, "all calls");
+    return { olga, results };
+  }
+  const spawn = { name: "sessions_spawn", args: { task: "dig", label: "digger" } };
+  const act = (action: string, more: object = {}) => ({ name: "subagents", args: { action, ...more } });
+
+  test("lists what runs, shows what one did, and kills it: its end is told once", async () => {
+    const { olga, results } = await calling(
+      () => ({ afterMs: 900_000 }),
+      [spawn, act("list"), act("log", { target: "digger" }), act("kill", { target: "digger" }), act("list")],
+    );
+    expect(results[1]).toMatch(/\w{12}-1 digger: running, agent main/);
+    expect(results[2]).toContain("Nothing is logged yet");
+    expect(results[3]).toMatch(/Killed: \w{12}-1 \(digger\)/);
+    await s.until(async () => (await ends())[0] === "stopped", "the end", 60_000);
+    await s.pass(60_000);
+    expect(told(olga)).toHaveLength(1);
+    expect(told(olga)[0]).toContain("was stopped before it finished: killed by its parent");
+  });
+
+  test("steers a child that runs: it reads the words before its next step", async () => {
+    const read: string[] = [];
+    const { olga } = await calling(
+      (_task, asked) => {
+        read.push(asked.users.join("\n"));
+        if (asked.messages.at(-1)?.role === "tool") return "dug deeper";
+        return { afterMs: 5_000, calls: { name: "subagents", args: { action: "list" } } };
+      },
+      [spawn, act("steer", { target: "digger", message: "dig deeper" })],
+    );
+    await s.until(() => told(olga).some((text) => text.includes("dug deeper")), "the result");
+    expect(read[0]).not.toContain("dig deeper");
+    expect(read.at(-1)).toMatch(/\[System Message\] From session agent:main:telegram:dm:olga: dig deeper/);
+  });
+
+  test("gives a child of mode session more work, and one of mode run none", async () => {
+    const { olga, results } = await calling(
+      () => "dug",
+      [{ name: "sessions_spawn", args: { task: "dig", label: "stays", mode: "session" } }, spawn],
+    );
+    await s.until(
+      async () => (await ends()).filter((state) => state === "answered").length === 2,
+      "two ends",
+    );
+    await s.pass(60_000);
+    const before = told(olga).length;
+    const more: string[] = [];
+    s.model.answers((asked) => {
+      if (isChild(asked)) return `dug again: ${asked.text}`;
+      const said = asked.messages.slice(asked.messages.findLastIndex(({ role }) => role === "user"));
+      const answers = said.flatMap((message) =>
+        message.role === "tool" ? [JSON.stringify(message.content)] : [],
+      );
+      more.splice(0, more.length, ...answers);
+      if (asked.text.includes("[System Message]")) return `told: ${asked.text}`;
+      const target = ["digger", "stays"][answers.length];
+      return target === undefined
+        ? "ok"
+        : { calls: { name: "subagents", args: { action: "steer", target, message: "dig on" } } };
+    });
+    olga.says("more");
+    await s.until(() => more.length === 2, "both calls");
+    expect(more[0]).toContain("spawned for one run");
+    expect(more[1]).toContain("has more work");
+    await s.until(() => told(olga).length > before, "the second end");
+    expect(told(olga).at(-1)).toMatch(/Sub-agent "stays".*dug again/s);
+    expect(results).toHaveLength(2);
+  });
+
+  test("reaches no other session's children", async () => {
+    await calling(() => ({ afterMs: 900_000 }), [spawn]);
+    const eve = s.person("eve");
+    const results: string[] = [];
+    s.model.answers((asked) => {
+      if (isChild(asked)) return { afterMs: 900_000 };
+      const answers = asked.messages.flatMap((message) =>
+        message.role === "tool" ? [JSON.stringify(message.content)] : [],
+      );
+      results.splice(0, results.length, ...answers);
+      const [id = ""] = spawned;
+      const next = [
+        act("list"),
+        act("log", { target: "digger" }),
+        act("kill", { target: id }),
+        act("kill", { target: "all" }),
+      ][answers.length];
+      return next === undefined ? "ok" : { calls: { name: next.name, args: next.args as never } };
+    });
+    const spawned = (await childSessions()).map((key) => key.split(":").at(-1) ?? "");
+    await eve.says("go").gets("ok");
+    expect(results[0]).toContain("This session has no sub-agents");
+    expect(results[1]).toContain("no sub-agent of this session is called");
+    expect(results[2]).toContain("no sub-agent of this session is called");
+    expect(results[3]).toContain("No sub-agent was running");
+    expect(await ends()).toEqual([undefined]);
+  });
+});
+
+test("a run is over when what it spawned is over: the child hears first, then the person", async () => {
+  const olga = await begin(() => "");
+  s.model.answers((asked) => {
+    const { users, messages, text } = asked;
+    const task = /Task from session \S+: (\S+)/.exec(users[0] ?? "")?.[1];
+    if (task === "outer") {
+      if (text.includes("Sub-agent")) return "outer and inner are done";
+      return messages.at(-1)?.role === "tool"
+        ? "I wait for inner"
+        : { calls: { name: "sessions_spawn", args: { task: "inner", label: "inner" } } };
+    }
+    if (task === "inner") return { afterMs: 30_000, says: ["inner is done"] };
+    return script(() => "")(asked);
+  });
+  await olga.says("spawn outer").gets("spawned outer", /told: .*"outer".*outer and inner are done/s);
+  await s.pass(60_000);
+  expect(told(olga)).toHaveLength(1);
+  expect(await ends()).toEqual(["answered", "answered"]);
+});
+
+test("a child whose process dies for good between its rows is told as lost at the next start", async () => {
+  const olga = await begin(() => ({ afterMs: 3_000, says: ["done"] }));
+  olga.says("spawn a");
+  await s.until(async () => (await ends()).length === 1, "the spawn");
+  const [cell] = await s.store().cells.list("child:", 9);
+  const child = JSON.parse(cell?.value ?? "{}") as { readonly session: string };
+  // What no commit of this version writes: the rows end, and the child's cell does not.
+  await s.store().inbox.stop(child.session as never, { turn: "open", rows: "all", reason: "gone" });
+  await s.until(
+    async () => (await s.rows({ lane: child.session as never })).every(({ state }) => state === "ended"),
+    "the rows' end",
+  );
+  await s.store().cells.put(cell?.key ?? "", cell?.value ?? "", {});
+  await s.kill();
+  await s.start();
+  await s.until(async () => (await ends())[0] !== undefined, "the end");
+});
+
+test("a parent that began anew is told that it asked before", async () => {
+  const olga = await begin(() => ({ afterMs: 20_000, says: ["done"] }));
+  await olga.says("spawn a").gets("spawned a");
+  olga.says("/new");
+  await olga.gets(/.+/, /told: .*This was asked for before the present conversation began/s);
+});

@@ -64,13 +64,13 @@ export function answerRow(
 
 /** The end of a sub-agent, for the lane of the turn that spawned it; null when nothing need be told. */
 export function childRow(
-  child: Pick<Child, "id" | "turn" | "label" | "task" | "asker" | "startedAtMs">,
+  child: Pick<Child, "id" | "turn" | "label" | "task" | "asker" | "runs" | "startedAtMs">,
   row: Row,
   end: AskedEnd,
   handing: Handing,
 ): NewRow | null {
   if (end.text.trim() === announceSkip) return null;
-  const { id, turn, label, task, asker, startedAtMs } = child;
+  const { id, turn, label, task, asker, runs, startedAtMs } = child;
   const seconds = Math.max(0, Math.round((handing.nowMs - startedAtMs) / 1_000));
   const reason = end.reason === null ? "" : `: ${end.reason}`;
   const words = [
@@ -78,7 +78,14 @@ export function childRow(
     `Its task began: ${task}`,
     ...resultLines(end),
   ];
-  return handed(row, asker, answerId("child", id), words, { kind: "child", id, turn }, handing);
+  return handed(
+    row,
+    asker,
+    answerId("child", runs === 1 ? id : `${id}/${runs}`),
+    words,
+    { kind: "child", id, turn },
+    handing,
+  );
 }
 
 function handed(

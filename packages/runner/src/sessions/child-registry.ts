@@ -30,6 +30,8 @@ const childSchema = z.object({
   model: z.string().nullable(),
   startedAtMs: z.number(),
   asker: askerSchema,
+  /** 1, and one more for each time that it was given more work after its end. */
+  runs: z.number(),
   /** Set before it is ended from outside, so that nothing that ends with it wakes it again. */
   killed: z.boolean(),
   /** Null while it runs. A session that was asked again runs again. */
@@ -131,7 +133,7 @@ export function newChild(child: Child): CellWrite {
 export function runsAgain(child: Child, asker: Child["asker"]): CellWrite {
   return {
     key: `${prefix}${child.id}`,
-    value: JSON.stringify({ ...child, asker, killed: false, end: null }),
+    value: JSON.stringify({ ...child, asker, runs: child.runs + 1, killed: false, end: null }),
   };
 }
 

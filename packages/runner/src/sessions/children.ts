@@ -2,10 +2,17 @@
 // parent's step; its end is handed back by answering-turns.ts. What a child may do is what its parent's turn
 // may, and less: its row carries the same people, place and authority.
 import { isAbsolute } from "node:path";
-import type { Config } from "@parley/config";
-import { Fault, parseRowPayload, parseSessionKey, type Asker, type SessionKey } from "@parley/protocol";
+import type { AgentConfig, Config } from "@parley/config";
+import {
+  Fault,
+  formatSessionKey,
+  parseRowPayload,
+  parseSessionKey,
+  type Asker,
+  type SessionKey,
+} from "@parley/protocol";
 import type { Inbox, RowView } from "@parley/store";
-import type { Children, SpawnRequest, ToolScope } from "@parley/tools";
+import { isSandboxed, type Children, type SpawnRequest, type ToolScope } from "@parley/tools";
 import { internalRow } from "../internal-row.ts";
 import { modelCatalog } from "../models/model-catalog.ts";
 import { agentIn } from "../prepare-turn.ts";
@@ -92,6 +99,13 @@ export function childrenPort(services: ChildServices): Children {
           "denied",
           `agent ${JSON.stringify(agentId)} is not one of those that sub-agents may be here: ${allowed.join(", ")} (agents.defaults.subagents.allowAgents)`,
         );
+      const from = agentOf(scope.agent).sandbox.mode;
+      const to = agentOf(agentId).sandbox.mode;
+      if (agentId !== scope.agent && isBoxed(from, scope.session) && to === "off")
+        throw new Fault(
+          "denied",
+          `this session is sandboxed and agent "${agentId}" is not (its sandbox.mode): its sub-agent could do more than you`,
+        );
       const { id, session } = childOf(scope.turn, scope.callId, depth, agentId);
       const wanted = request.model ?? limits.model;
       const model = wanted === undefined ? null : await modelNamed(agentId, wanted);
@@ -141,6 +155,7 @@ export function childrenPort(services: ChildServices): Children {
         model,
         startedAtMs: clock.now(),
         asker,
+        runs: 1,
         killed: false,
         end: null,
       };
@@ -283,6 +298,11 @@ export async function healChildren(needs: KillNeeds): Promise<void> {
     const end: AskedEnd = { state: "lost", text: "", reason: "it ended without a word", tokens: 0 };
     await endWithoutTurn(child.id, end, needs);
   }
+}
+
+function isBoxed(mode: AgentConfig["sandbox"]["mode"], session: SessionKey): boolean {
+  const { agent } = parseSessionKey(session);
+  return isSandboxed(mode, session, [formatSessionKey({ kind: "main", agent })]);
 }
 
 function othersOf({ agents }: Config, agent: string): readonly string[] {

@@ -27,10 +27,9 @@ export const hasTool = (s: Situation, ...names: readonly string[]): boolean =>
   names.every((name) => s.tool(name) !== undefined);
 
 /** By the config alone. */
-const wantsSandbox = ({ config, draw }: Situation): boolean =>
-  isSandboxed(config.agents.list[0]?.sandbox.mode ?? "off", draw.session as SessionKey, [
-    "agent:main:main" as SessionKey,
-  ]);
+const sandboxed = ({ config }: Situation, session: SessionKey): boolean =>
+  isSandboxed(config.agents.list[0]?.sandbox.mode ?? "off", session, ["agent:main:main" as SessionKey]);
+const wantsSandbox = (s: Situation): boolean => sandboxed(s, s.draw.session as SessionKey);
 const onHost = (s: Situation): boolean => hasTool(s, "exec") && !wantsSandbox(s);
 const runs = (path: string): boolean => {
   try {
@@ -281,6 +280,12 @@ export const stableClaims: readonly Claim[] = [
           ] &&
         (host === undefined) === (s.access === "none") &&
         (host === undefined || host === s.workspace),
+    ],
+    [
+      "sandbox.children",
+      /^Sub-agents stay sandboxed: no elevated or host access\.$/,
+      "a sub-agent of this session is sandboxed by the same setting",
+      (_, s) => hasTool(s, "sessions_spawn") && sandboxed(s, "agent:main:subagent:1-1" as SessionKey),
     ],
     [
       "sandbox.guarded",

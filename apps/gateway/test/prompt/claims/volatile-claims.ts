@@ -160,7 +160,30 @@ export const volatileClaims: readonly Claim[] = [
     ],
   ]),
   ...claimsOf("Subagent Context", [
-    ["subagent", /^.*$/, "the session is a subagent with a task: there are none yet", () => false],
+    [
+      "subagent",
+      /^You are a sub-agent, (\d) deep: another session gave you a task and waits for its result\.$/,
+      "the session is a sub-agent's, of this depth (children.test.ts shows the rest)",
+      ([, depth], s) => new RegExp(`:subagent:[^:]*(?:-${depth})?$`).test(s.draw.session),
+    ],
+    [
+      "subagent.result",
+      /^Do that task and nothing else\. Your last message is the result: it goes to that session by itself and to nobody else.*$/,
+      "no channel is told, so there is nobody else",
+      (_, s) => !s.prompt.includes("Current channel:"),
+    ],
+    [
+      "subagent.silence",
+      /^If nothing need be told, answer with (\w+) alone\.$/,
+      "it is the word that the runner reads",
+      ([, word]) => word === "ANNOUNCE_SKIP",
+    ],
+    [
+      "subagent.deeper",
+      /^You may spawn sub-agents of your own for parts of it; their results come to you by themselves\.$/,
+      "sessions_spawn is there",
+      (_, s) => hasTool(s, "sessions_spawn"),
+    ],
   ]),
   ...claimsOf("Silent Replies", [
     [
