@@ -231,19 +231,14 @@ describe("the tool subagents", () => {
     const more: string[] = [];
     s.model.answers((asked) => {
       if (isChild(asked)) return `dug again: ${asked.text}`;
-      const said = asked.messages.slice(asked.messages.findLastIndex(({ role }) => role === "user"));
-      const answers = said.flatMap((message) =>
-        message.role === "tool" ? [JSON.stringify(message.content)] : [],
-      );
-      more.splice(0, more.length, ...answers);
+      const last = asked.messages.at(-1);
+      if (last?.role === "tool") more.push(JSON.stringify(last.content));
       if (asked.text.includes("[System Message]")) return `told: ${asked.text}`;
-      const target = ["digger", "stays"][answers.length];
-      return target === undefined
-        ? "ok"
-        : { calls: { name: "subagents", args: { action: "steer", target, message: "dig on" } } };
+      const target = ["digger", "stays"][more.length];
+      return target === undefined ? "ok" : { calls: act("steer", { target, message: "dig on" }) as never };
     });
     olga.says("more");
-    await s.until(() => more.length === 2, "both calls");
+    await s.until(() => more.length >= 2, "both calls");
     expect(more[0]).toContain("spawned for one run");
     expect(more[1]).toContain("has more work");
     await s.until(() => told(olga).length > before, "the second end");
