@@ -373,6 +373,9 @@ describe("chat on a terminal", () => {
     input.write("hi\n");
     const { exitCode, out } = await parley(gateway.home, ["chat"], { input, onOut });
     expect([exitCode, out]).toEqual([0, "Hello there\n"]);
+    expect(gateway.requests.filter(({ method }) => method === "chat.send")).toMatchObject([
+      { params: { text: "hi" } },
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import { Fault, silentLog, type Action } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { registerMenu } from "../src/commands/command-menu.ts";
+import { tellingCommands } from "../src/receive/command.ts";
 import { memoryStore } from "./receive/store.ts";
 
 const menu = [{ name: "stop", description: "stop what I am doing" }];
@@ -67,4 +68,17 @@ test("the end of the daemon ends the waiting", async () => {
   ending.abort();
   await done;
   expect([told, clock.armed()]).toEqual([[], 0]);
+});
+
+test("only commands that change nothing answer where nobody else sees it", () => {
+  expect(tellingCommands.toSorted()).toEqual([
+    "context",
+    "help",
+    "start",
+    "status",
+    "tools",
+    "usage",
+    "whoami",
+    "why",
+  ]);
 });

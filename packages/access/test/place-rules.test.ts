@@ -308,6 +308,24 @@ describe("taking something out of a list of the config", () => {
   });
 });
 
+test.each(["web", "api", "hook", "loopback"])(
+  "in a group of %s everybody is heard, but has to call the agent",
+  async (name) => {
+    const { channels } = await loaded("{}");
+    const policy = accessPolicy(channels, migratedChats({ list: async () => [], put: async () => null }));
+    const place = groupMessage({ address: { channel: name, account: "default" } });
+    const found = policy(place.address);
+    expect(found).toMatchObject({ dmPolicy: "open", allowFrom: ["*"], allowBots: false });
+    expect(found?.rules(place)).toEqual({
+      policy: "open",
+      served: true,
+      enabled: true,
+      senders: null,
+      requireMention: true,
+    });
+  },
+);
+
 test("an account that the config does not have has no rules at all", async () => {
   const { channels } = await loaded("{}");
   const policy = accessPolicy(channels, migratedChats({ list: async () => [], put: async () => null }));

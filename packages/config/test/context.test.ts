@@ -55,4 +55,18 @@ describe("context keys", () => {
       { toolResultMaxChars: 4_000, postCompactionMaxChars: 100 },
     ]);
   });
+
+  test("an agent's own spend and reasoning stand whole in place of the defaults, and of neither there is nothing", async () => {
+    const of = async (defaults: string): Promise<unknown> => {
+      const list = "[{ id: 'main' }, { id: 'ops', spend: { dayTokens: 5 }, reasoningDefault: 'on' }]";
+      const { config } = await loadText(`{ agents: { defaults: { ${defaults} }, list: ${list} } }`);
+      return config.agents.list.map(({ spend, reasoningDefault }) => [spend, reasoningDefault]);
+    };
+    const own = [{ dayTokens: 5 }, "on"];
+    expect(await of("spend: { dayUsd: 1, monthUsd: 9 }, reasoningDefault: 'stream'")).toEqual([
+      [{ dayUsd: 1, monthUsd: 9 }, "stream"],
+      own,
+    ]);
+    expect(await of("")).toEqual([[undefined, undefined], own]);
+  });
 });

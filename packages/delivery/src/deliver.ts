@@ -30,7 +30,7 @@ import {
 import { lateMs, type RenderMeant } from "./render.ts";
 import { plannedParts, splitPart } from "./plan.ts";
 import { opensThread, setsState } from "./repeatable.ts";
-import { inThread, placeOf, threadIn } from "./opened-thread.ts";
+import { inThread, placeOf, threadIn, threadOf } from "./opened-thread.ts";
 import { readBack } from "./read-back.ts";
 import { editsEarlier, endedMeanwhile, isOvertaken } from "./stale-batch.ts";
 
@@ -128,7 +128,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       );
     }
     let current = delivery;
-    let thread = threadIn(...parts.map((part) => part.receipt));
+    let thread = threadOf(parts);
     /** The outcome of the part before, journaled in one commit with the next `sending`. */
     let owed: Change[] = [];
     for (let index = 0; index < parts.length; index += 1) {

@@ -5,6 +5,7 @@ export { causeRows } from "./cause-rows.ts";
 export { deliverer } from "./deliver.ts";
 export { dropAnswers, type DropAnswers } from "./drop-answers.ts";
 export { noticeDelivery, textDelivery } from "./notice.ts";
+export { unsentParts } from "./opened-thread.ts";
 export { ownerNotices } from "./owner-notices.ts";
 export { personNotices } from "./person-notices.ts";
 export type { RateLimit } from "./rate-limit.ts";

@@ -91,9 +91,9 @@ async function plannedActions(
     case "edit": {
       const [first, ...rest] = found ?? [];
       if (first === undefined) return { impossible: "an edit names the message that it changes" };
-      const text = editedText(action, channel, first.kind === "media");
+      const text = editedText(action, channel, first.isFile);
       if (text === null) return { impossible: "there is nothing to see in it" };
-      const surplus = can("remove") ? rest.filter(({ kind }) => kind === "text") : [];
+      const surplus = can("remove") ? continuations(rest) : [];
       return [acting({ kind: "edit", messageId: first.messageId, ...text }, first), ...surplus.map(removal)];
     }
     case "remove":
@@ -131,4 +131,10 @@ function acting(action: Action, at?: SentMessage): Planned {
 
 function removal(message: SentMessage): Planned {
   return acting({ kind: "remove", messageId: message.messageId }, message);
+}
+
+/** The messages that go on with the text of the first; files of its album stand between them. */
+function continuations(rest: readonly SentMessage[]): readonly SentMessage[] {
+  const next = rest.findIndex(({ isFile, continues }) => !isFile && !continues);
+  return (next === -1 ? rest : rest.slice(0, next)).filter(({ continues }) => continues);
 }

@@ -77,6 +77,7 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
       return text(part.markdown, channel).map((rendered, index, all) => ({
         kind: "text",
         ...rendered,
+        ...(index === 0 ? {} : { continues: true as const }),
         ...(part.buttons === undefined || index < all.length - 1 ? {} : { buttons: part.buttons }),
       }));
     case "card":
@@ -93,7 +94,10 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
         files,
         ...(caption === undefined || index > 0 ? {} : { caption }),
       }));
-      return [...albums, ...rest.map((rendered): RenderedPart => ({ kind: "text", ...rendered }))];
+      return [
+        ...albums,
+        ...rest.map((rendered): RenderedPart => ({ kind: "text", ...rendered, continues: true })),
+      ];
     }
     case "voice":
     case "poll":

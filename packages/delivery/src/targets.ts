@@ -14,7 +14,10 @@ export interface SentMessage {
   readonly messageId: string;
   /** The thread that the message opened or went to, where that is not the lane's own. */
   readonly thread?: string;
-  readonly kind: "text" | "media" | "other";
+  /** True for a file, whose text is its caption. */
+  readonly isFile: boolean;
+  /** True for a message that goes on with the text of the one before it. */
+  readonly continues: boolean;
 }
 
 /** The messages of a target, in order, or why there are none. */
@@ -25,7 +28,7 @@ export async function messagesOf(
   lane: ConversationKey,
   target: MessageTarget,
 ): Promise<FoundMessages> {
-  if ("messageId" in target) return [{ messageId: target.messageId, kind: "other" }];
+  if ("messageId" in target) return [{ messageId: target.messageId, isFile: false, continues: false }];
   const [found] = await outbox.find({ id: target.delivery, limit: 1 });
   if (found === undefined) return { gone: `there is no delivery ${target.delivery}` };
   if (found.lane !== lane)
@@ -55,15 +58,14 @@ function messagesIn({ state, receipt, content }: PartView): readonly SentMessage
   if (sent.kind === "act" && sent.action.kind !== "edit") return [];
   const { messageId, extra = {} } = JSON.parse(receipt) as Receipt;
   if (messageId === "") return [];
-  const kind =
-    sent.kind !== "rendered"
-      ? "text"
-      : sent.part.kind === "text" || sent.part.kind === "media"
-        ? sent.part.kind
-        : "other";
+  const part = sent.kind === "rendered" ? sent.part : null;
+  const shown = {
+    isFile: part?.kind === "media",
+    continues: part?.kind === "text" && part.continues === true,
+  };
   const thread = typeof extra["thread"] === "string" ? { thread: extra["thread"] } : {};
   const ids = Array.isArray(extra["messageIds"]) ? extra["messageIds"].map(String) : [messageId];
-  return ids.map((id) => ({ messageId: id, kind, ...thread }));
+  return ids.map((id) => ({ messageId: id, ...shown, ...thread }));
 }
 
 function whyNone({ done, parts }: DeliveryView): string {

@@ -9,9 +9,9 @@ import type { Button, Part, RenderedPart, RenderedText } from "./part.ts";
 export type MessageTarget = { readonly messageId: string } | { readonly delivery: string };
 
 /**
- * What the outbox does besides sending. A target that names a delivery means its first message for a
- * reaction, a pin or a thread; a removal takes all its messages away, and an edit takes away those behind the
- * first, because the new text stands for all of them.
+ * What the outbox does besides sending. A target that names a delivery means its first message for an edit, a
+ * reaction, a pin or a thread. A removal takes all its messages away; an edit takes those away in which the
+ * first one's text went on.
  */
 export type OutboxAction =
   | {

@@ -18,12 +18,12 @@ export type Meant =
   | { readonly v: 1; readonly kind: "action"; readonly action: OutboxAction };
 
 /**
- * `rendered` is one platform message. `act` is one action on the platform, in `thread` where it names one.
+ * `rendered` is one platform message, `act` one action on the platform, each in `thread` where it names one.
  * `remove` deletes a preview and ends the sign that an answer is coming.
  */
 export type Content =
   | Meant
-  | { readonly v: 1; readonly kind: "rendered"; readonly part: RenderedPart }
+  | { readonly v: 1; readonly kind: "rendered"; readonly part: RenderedPart; readonly thread?: string }
   | { readonly v: 1; readonly kind: "act"; readonly action: Action; readonly thread?: string }
   | { readonly v: 1; readonly kind: "remove" };
 

@@ -79,6 +79,8 @@ export type RenderedPart =
   | ({
       readonly kind: "text";
       readonly replyTo?: string;
+      /** Goes on with the text of the message before it, which was too long for one. */
+      readonly continues?: true;
       readonly buttons?: readonly (readonly Button[])[];
     } & RenderedText)
   | {

@@ -12,9 +12,24 @@ type Schema = {
   readonly anyOf?: readonly Schema[];
   readonly default?: unknown;
   readonly enum?: readonly unknown[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
 };
 
-/** Names of the fields, `?` after those that may be absent, what is below them in braces. */
+/** As `1..128`: of a text its length, of a number itself; empty where nothing is bound. */
+function bounds({ minLength, maxLength, minimum = minLength, maximum = maxLength }: Schema): string {
+  const told = [minimum, maximum].map((bound = Infinity) =>
+    Math.abs(bound) < Number.MAX_SAFE_INTEGER ? String(bound) : "",
+  );
+  return told.join("") === "" ? "" : `<${told.join("..")}>`;
+}
+
+/**
+ * Names of the fields, `?` after those that may be absent, then bounds and defaults; what is below them in
+ * braces.
+ */
 function shape(schema: Schema): string {
   if (schema.properties !== undefined) {
     const fields = Object.entries(schema.properties).map(
@@ -25,7 +40,7 @@ function shape(schema: Schema): string {
   if (schema.items !== undefined) return `[]${shape(schema.items)}`;
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(shape))].join("");
   if (schema.enum !== undefined) return `(${schema.enum.join("|")})`;
-  return schema.default === undefined ? "" : `=${JSON.stringify(schema.default)}`;
+  return `${bounds(schema)}${schema.default === undefined ? "" : `=${JSON.stringify(schema.default)}`}`;
 }
 
 function line(name: string): string {

@@ -2,7 +2,13 @@
 // never arrived; they are read from the outbox, so that no crash can lose them, and the session remembers the
 // last one told. A person is told which message could not be answered for good.
 import { textDelivery } from "@parley/delivery";
-import { formatContent, isFault, parseConversationKey } from "@parley/protocol";
+import {
+  formatContent,
+  isFault,
+  parseContent,
+  parseConversationKey,
+  type OutboxAction,
+} from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Turn } from "@parley/store";
 import { previewOf } from "./streaming/edited-preview.ts";
 import { messageIdOf } from "./turn-rows.ts";
@@ -37,9 +43,30 @@ function noteOf(delivery: DeliveryView): string {
   const lost = delivery.parts.filter((part) => part.state !== "sent");
   const reason = lost.find((part) => part.reason !== null)?.reason ?? "unknown reason";
   const all = lost.length === delivery.parts.length;
+  const action = actionOf(delivery);
+  if (action !== null && all)
+    return lost.some((part) => part.state === "ambiguous")
+      ? `it is not known whether your ${action} was carried out (${reason})`
+      : `your ${action} was not carried out: ${reason}`;
   return lost.some((part) => part.state === "ambiguous")
     ? `it is not known whether an earlier answer of yours arrived (${reason})`
     : `${all ? "an earlier answer of yours" : `${lost.length} of ${delivery.parts.length} messages of an earlier answer`} did not arrive: ${reason}`;
+}
+
+const actionWords: Readonly<Record<OutboxAction["kind"], string>> = {
+  edit: "edit",
+  remove: "removal of a message",
+  react: "reaction",
+  pin: "pin",
+  createThread: "new thread",
+};
+
+/** Null for a delivery that says something. */
+function actionOf({ parts: [first] }: DeliveryView): string | null {
+  const content = first === undefined ? null : parseContent(first.content);
+  if (content?.kind !== "action" && content?.kind !== "act") return null;
+  const { kind } = content.action;
+  return kind in actionWords ? actionWords[kind as OutboxAction["kind"]] : kind;
 }
 
 /**

@@ -1,7 +1,7 @@
 // Serves deliveries to the operator: lists those that wait or fail, sends them again, or gives them up.
 import { Fault, parseConversationKey, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Outbox } from "@parley/store";
-import type { UnreachableChats } from "@parley/delivery";
+import { unsentParts, type UnreachableChats } from "@parley/delivery";
 import { shownDelivery } from "../trace/record-views.ts";
 
 export function outboxMethods(
@@ -34,7 +34,7 @@ export function outboxMethods(
     async retry({ id }: MethodParams<"outbox.retry">): Promise<MethodResult<"outbox.retry">> {
       const found = await named(id);
       if (!found.done) throw new Fault("conflict", `"${id}" is still being delivered; it needs no retry`);
-      const unsent = found.parts.filter((part) => part.state !== "sent");
+      const unsent = unsentParts(found);
       if (unsent.length === 0)
         throw new Fault("conflict", `"${id}" was sent whole; there is nothing to send again`);
       const copy: NewDelivery = {
@@ -42,7 +42,7 @@ export function outboxMethods(
         pool: found.pool,
         lane: found.lane,
         cause: found.cause,
-        parts: unsent.map(({ content, into }) => ({ content, ...(into === undefined ? {} : { into }) })),
+        parts: unsent,
       };
       // An operator who retries expects the chat to be reachable again.
       await closed.open([parseConversationKey(found.lane)]);

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -152,6 +154,22 @@ describe("strange hosts and pages of other sites", () => {
       client({ headers: { host: "attacker.test", "x-forwarded-host": "localhost" } }),
     ).rejects.toThrow("403");
     await expect(client({ origin: `http://127.0.0.1:${server.port}` })).resolves.toBeDefined();
+  });
+
+  test("one that is refused and cut off at that moment harms nobody", async () => {
+    const { server } = await startControl();
+    for (let nth = 0; nth < 20; nth += 1) {
+      const socket = connect(server.port, "127.0.0.1");
+      await once(socket, "connect");
+      socket.write(
+        "GET /ws HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        () => socket.resetAndDestroy(),
+      );
+      await once(socket, "close");
+    }
+    // What the cut does would end the process by now.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(200);
   });
 
   test("other upgrade paths do not exist", async () => {

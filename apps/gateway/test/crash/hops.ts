@@ -371,3 +371,12 @@ function childrenOf(pid: number): readonly string[] {
     .split(" ")
     .filter((child) => child !== "");
 }
+
+/** What the quick suite goes through: one hop of each kind. The longer tier takes the others. */
+export const spread: readonly string[] = [
+  "telegram: the platform acted and did not answer",
+  "discord: the platform answered, nothing recorded",
+  "web: the model has answered, nothing committed",
+];
+
+export const isInSpread = ({ medium, name }: Hop): boolean => spread.includes(`${medium}: ${name}`);

@@ -7,13 +7,41 @@ import {
   silentLog,
   systemClock,
   type Address,
+  type Content,
   type Part,
   formatContent,
 } from "@parley/protocol";
-import { sqliteStore } from "@parley/store";
+import { sqliteStore, type SqliteStore } from "@parley/store";
 import { withShortValues } from "@parley/delivery";
 
 export async function plant(home: string, to: Address, replies: readonly (readonly Part[])[]): Promise<void> {
+  await withStore(home, async (store) => {
+    for (const meant of replies) {
+      const id = `planted:${randomUUID()}`;
+      const { parts, cells } = withShortValues(meant, { id, to });
+      for (const { key, value } of cells) await store.cells.put(key, value ?? "", {});
+      await post(store, id, to, { v: 1, kind: "reply", parts });
+    }
+  });
+}
+
+/** Deliveries by their ids, so that one may name another. */
+export async function plantContents(
+  home: string,
+  to: Address,
+  contents: readonly (readonly [id: string, content: Content])[],
+): Promise<void> {
+  await withStore(home, async (store) => {
+    for (const [id, content] of contents) await post(store, id, to, content);
+  });
+}
+
+function post(store: SqliteStore, id: string, to: Address, content: Content): Promise<void> {
+  const parts = [{ content: formatContent(content) }];
+  return store.outbox.post([{ id, pool: accountKey(to), lane: conversationKey(to), cause: "test", parts }]);
+}
+
+async function withStore(home: string, work: (store: SqliteStore) => Promise<void>): Promise<void> {
   const store = await sqliteStore({
     path: join(home, "state.db"),
     clock: systemClock(),
@@ -24,14 +52,6 @@ export async function plant(home: string, to: Address, replies: readonly (readon
       throw error;
     },
   });
-  for (const meant of replies) {
-    const id = `planted:${randomUUID()}`;
-    const { parts, cells } = withShortValues(meant, { id, to });
-    for (const { key, value } of cells) await store.cells.put(key, value ?? "", {});
-    const content = formatContent({ v: 1, kind: "reply", parts });
-    await store.outbox.post([
-      { id, pool: accountKey(to), lane: conversationKey(to), cause: "test", parts: [{ content }] },
-    ]);
-  }
+  await work(store);
   await store.close();
 }

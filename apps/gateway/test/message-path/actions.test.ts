@@ -12,6 +12,7 @@ import {
 } from "@parley/protocol";
 import type { DeliveryView } from "@parley/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { outboxMethods } from "../../src/operator/outbox.ts";
 import { stage, type Stage } from "./stage.ts";
 
 let s: Stage;
@@ -82,11 +83,16 @@ test("of a long text: an edit takes its place as one message, a removal takes al
   await s.start();
   await say("a", long);
   await say("b", long);
+  await say("two", [
+    { kind: "text", markdown: long },
+    { kind: "text", markdown: "another" },
+  ]);
+  await act("one", { kind: "edit", target: of("two"), markdown: "short" });
   await act("c", { kind: "edit", target: of("a"), markdown: long });
   await act("d", { kind: "remove", target: of("b") });
   await done("d");
-  expect(shown()).toHaveLength(1);
-  const [only] = shown();
+  const [only, ...others] = shown();
+  expect(others).toEqual([{ text: "short" }, { text: "another" }]);
   expect(only?.text.length).toBeLessThanOrEqual(100);
   expect(only?.text).toMatch(/^word0 [\s\S]*\n\[… the rest was cut\]$/);
 });
@@ -123,6 +129,24 @@ test("a thread is opened, what belongs into it goes there, and later actions fin
   ]);
 });
 
+test("what of a thread could not be sent is sent again into that thread, and opens no other", async () => {
+  const parts: Part[] = [
+    { kind: "text", markdown: "first" },
+    { kind: "text", markdown: "second" },
+  ];
+  s.telegram.harm(({ text }) => (text === "second" ? { refuse: new Fault("invalid", "no") } : null));
+  await act("a", { kind: "createThread", title: "Tea", parts });
+  await done("a");
+  s.telegram.harm(() => null);
+  const operator = outboxMethods(s.store().outbox, s.core().closed);
+  await operator.retry({ id: "tool:a" });
+  await done("a~2");
+  expect(s.telegram.threads()).toEqual(["Tea"]);
+  const [first, second] = shown();
+  expect(first).toEqual({ text: "first", thread: expect.stringMatching(/^thread-/) });
+  expect(second).toEqual({ text: "second", thread: first?.thread });
+});
+
 describe("what cannot be done", () => {
   const bob: Address = { ...alice, peer: "bob" };
 
@@ -149,6 +173,17 @@ describe("what cannot be done", () => {
     expect(await reasons("f")).toEqual([["failed", "delivery tool:c has no message: not enough rights"]]);
     expect(shown().map(({ text }) => text)).toEqual(["for bob", "still here"]);
     expect(s.telegram.sent("bob")).toHaveLength(1);
+  });
+
+  test("is told to the agent in the next turn of the conversation, once", async () => {
+    s.model.answers(({ text }) => text);
+    await act("b", { kind: "react", target: of("never"), emoji: "👍" });
+    await done("b");
+    const person = s.person("alice");
+    await person
+      .says("hi")
+      .gets("[Parley: your reaction was not carried out: there is no delivery tool:never]\n\nhi");
+    await person.says("again").gets("again");
   });
 
   test("a quote of what was never sent is left out, and the answer goes", async () => {

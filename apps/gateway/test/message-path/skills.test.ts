@@ -129,6 +129,8 @@ describe("/skill", () => {
     const list = "Use one with /skill NAME and what you want:\n/one - Does one.";
     await alice.says("/skill").gets(list);
     await alice.says("/skill hidden").gets(`There is no skill hidden here.\n${list}`);
+    // What is quoted back stays in its quotes.
+    await alice.says("/skill hid`d``en").gets(`There is no skill hid d en here.\n${list}`);
     await alice.says("/hidden").gets("re: /hidden");
     await alice.says("/no_such_thing at all").gets("re: /no_such_thing at all");
   });

@@ -16,7 +16,7 @@ test("nodes have one history for one seed", async () => {
   }
 });
 
-test("nodes keep the laws together", { timeout: patienceMs }, () => holds(nodes, 1, 50));
+test("nodes keep the laws together", { timeout: patienceMs }, () => holds(nodes, 1, 20));
 
 test("a leader that could not begin, because the store was away just then, begins again", async () => {
   const plan = {

@@ -1,14 +1,16 @@
-// Goes on where simulate.test.ts ends: the next seeds of each kind of plan, judged by the same laws.
+// Goes on where simulate.test.ts and simulate-nodes.test.ts end: the next seeds of each kind of plan, judged by the same laws.
 import { describe, test } from "vitest";
 import { holds, patienceMs } from "./holds.ts";
-import { approvals, deaths, messages } from "./search.ts";
+import { approvals, deaths, messages, nodes } from "./search.ts";
 
 describe("the message path", () => {
-  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 121, 580));
+  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 51, 650));
 
   test("buries what kills the process and nothing else", { timeout: patienceMs }, () =>
-    holds(deaths, 41, 110),
+    holds(deaths, 21, 130),
   );
 
-  test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 81, 320));
+  test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 31, 370));
+
+  test("keeps its laws on several nodes", { timeout: patienceMs }, () => holds(nodes, 21, 30));
 });
