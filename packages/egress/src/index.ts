@@ -1,0 +1,3 @@
+// The way out to the open web: one dialler that judges the address it dials, and pages read as Markdown.
+export * from "./address-rules.ts";
+export * from "./dialler.ts";
