@@ -94,11 +94,12 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const channel = (account: string): Channel | null =>
     channels.get(account) ?? programSinks.get(account) ?? null;
   const shows = (account: string): boolean => channel(account)?.settle !== undefined;
-  const { store, children } = pathStore(parts, shows);
-  const { cells, inbox, outbox, sessions } = store;
 
   // Access: admission and routes to agents.
   const access = pathAccess(parts);
+  const { placeOf } = access;
+  const { store, children } = pathStore(parts, shows, placeOf);
+  const { cells, inbox, outbox, sessions } = store;
   const { rules, route } = access;
   const owners = access.owners.all;
 
@@ -138,7 +139,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       await commandsOfTools?.end(session);
       const ended = begun.filter(({ state }) => state === "running").length;
       const below = await killBelow(
-        { ...store, children, running, clock },
+        { ...store, children, running, placeOf, clock },
         session,
         "stopped with its parent",
       );
@@ -151,6 +152,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const services: ToolPortNeeds = {
     ...store,
     children,
+    placeOf,
     config,
     channel,
     rules,
@@ -201,6 +203,8 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       models: parts.models,
       modelCatalog: catalog,
       running,
+      handOvers: parts.handOvers,
+      accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
       beginAnew: (key) => beginAnew(sessions, key, clock.now()),
       daemon: parts.daemon,
       clock,
@@ -280,7 +284,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      Promise.all([approvals.heal(), healChildren({ ...store, children, running, clock })]).catch(
+      Promise.all([approvals.heal(), healChildren({ ...store, children, running, placeOf, clock })]).catch(
         (error: unknown) =>
           log.warn({ error }, "decisions and sub-agents of before the start could not be looked through"),
       );

@@ -1,5 +1,5 @@
 // The parts of a message path with nothing around it: no files, hooks, skills or daemon. A test lays over them what it is about.
-import { migratedChats, noRefusals } from "@parley/access";
+import { conversationBindings, migratedChats, noRefusals } from "@parley/access";
 import { noRedaction } from "@parley/agent";
 import { Fault } from "@parley/protocol";
 import { noProgress, noSkills, turnPreparer } from "@parley/runner";
@@ -15,6 +15,7 @@ export function plainParts(needed: Pick<MessagePathParts, Needed>): MessagePathP
     onReady: needed.store.onReady,
     // No chat of these tests moves, so there is nothing to load.
     moved: migratedChats(needed.store.cells),
+    handOvers: conversationBindings(needed.store.cells),
     tools: [],
     hooks: [],
     toolHooks: { before: async () => null, watched: (tool) => tool },

@@ -11,6 +11,12 @@ export {
 export { admission, type Activation, type Admit, type AdmitOptions } from "./admit.ts";
 export { authorityOf, senderId, senderRules, speakersAt, type Speakers } from "./authority.ts";
 export { botLoops, type BotLoops } from "./bot-loop-guard.ts";
+export {
+  conversationBindings,
+  linkedPeople,
+  type ConversationBindings,
+  type HandOver,
+} from "./conversation-bindings.ts";
 export { firstBot, migratedChats, type MigratedChats } from "./migrated-chats.ts";
 export { sessionOwnership, webAddress, webSender, type OwnsSession, type WebCaller } from "./own-session.ts";
 export { owners, type Owners } from "./owners.ts";

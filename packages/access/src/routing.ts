@@ -2,7 +2,15 @@
 // policy (I14). Bindings choose an agent, the most specific first; they never let anybody in.
 import { guestRole } from "@parley/channels";
 import type { BindingConfig } from "@parley/config";
-import { Fault, sessionKeyOf, type DmScope, type Inbound, type SessionKey } from "@parley/protocol";
+import {
+  Fault,
+  parseSessionKey,
+  sessionKeyOf,
+  type Address,
+  type DmScope,
+  type Inbound,
+  type SessionKey,
+} from "@parley/protocol";
 import { programRoute } from "./program-address.ts";
 import type { MigratedChats } from "./migrated-chats.ts";
 import type { Place, PlaceRules } from "./place-rules.ts";
@@ -21,6 +29,8 @@ export interface RouteOptions {
   /** The rules of a shared place; their agent comes before every binding. */
   readonly rules: (place: Place) => Pick<PlaceRules, "agent"> | null;
   readonly moved: Pick<MigratedChats, "first" | "ids">;
+  /** The session that a private conversation was handed over to; null for its own. */
+  readonly handedOver: (address: Address) => SessionKey | null;
 }
 
 /** The parts of a message that routing looks at. Without a sender no role matches. */
@@ -36,6 +46,9 @@ export function router(options: RouteOptions): RouteInbound {
     const { address } = message;
     const program = programRoute(message);
     if (program !== null) return known(program, agents);
+    const handed = address.kind === "dm" ? options.handedOver(address) : null;
+    const over = handed === null ? null : { agent: parseSessionKey(handed).agent, session: handed };
+    if (over !== null && agents.includes(over.agent)) return over;
     const binding = closest(bindings, message, moved.ids(address));
     const agent =
       (address.kind === "dm" ? undefined : options.rules(message)?.agent) ?? binding?.agentId ?? fallback;

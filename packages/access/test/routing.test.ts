@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { SessionKey } from "@parley/protocol";
 import type { BindingConfig } from "@parley/config";
 import { describe, expect, test } from "vitest";
 import { migratedChats } from "../src/migrated-chats.ts";
@@ -21,6 +22,7 @@ function agentFor(
     identityLinks: {},
     rules: () => null,
     moved: nothingMoved,
+    handedOver: () => null,
     ...more,
   });
   return route(message).agent;
@@ -131,6 +133,25 @@ describe("threads and topics", () => {
   });
 });
 
+describe("a conversation that was handed over", () => {
+  const handedOver = () => "agent:main:telegram:dm:1" as SessionKey;
+  const base = {
+    agents: ["main"],
+    bindings: [],
+    dmScope: "per-peer",
+    identityLinks: {},
+    rules: () => null,
+    moved: nothingMoved,
+  } as const;
+  test("goes to the session that it was handed over from, when that agent is still there", () => {
+    expect(router({ ...base, handedOver })(directMessage()).session).toBe("agent:main:telegram:dm:1");
+    expect(router({ ...base, agents: ["solo"], handedOver })(directMessage()).agent).toBe("solo");
+  });
+  test("is a private one: a group keeps its own session", () => {
+    expect(router({ ...base, handedOver })(groupMessage()).session).toContain(":group:");
+  });
+});
+
 describe("where nothing matches", () => {
   const bare = {
     bindings: [],
@@ -138,6 +159,7 @@ describe("where nothing matches", () => {
     identityLinks: {},
     rules: () => null,
     moved: nothingMoved,
+    handedOver: () => null,
   } as const;
   test("one agent alone answers, whatever its name", () => {
     expect(router({ ...bare, agents: ["solo"] })(directMessage()).agent).toBe("solo");
@@ -162,6 +184,7 @@ describe("the session", () => {
       identityLinks: {},
       rules: () => null,
       moved: nothingMoved,
+      handedOver: () => null,
       ...more,
     })(message).session;
 

@@ -1,6 +1,6 @@
 // Runs several processes over one store: leadership of accounts, the registry of nodes, and messages between
 // nodes.
-export { clusterMigratedChats } from "./cluster-chats.ts";
+export { clusterHandOvers, clusterMigratedChats } from "./cluster-chats.ts";
 export { hubOfNodes } from "./cluster-events.ts";
 export { cluster, isWeb, type Cluster } from "./cluster.ts";
 export { freeLeaders, leaderCell } from "./leader-election.ts";

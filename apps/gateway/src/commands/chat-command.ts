@@ -3,9 +3,9 @@
 import type { Models } from "@parley/models";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
-import type { Clock, Inbound, SessionKey, SkillCall } from "@parley/protocol";
+import type { Address, Clock, Inbound, SessionKey, SkillCall } from "@parley/protocol";
 import type { Session, Store } from "@parley/store";
-import type { PairingDecisions, Route } from "@parley/access";
+import type { ConversationBindings, PairingDecisions, Route } from "@parley/access";
 import type { DropAnswers } from "@parley/delivery";
 import type {
   Approvals,
@@ -93,6 +93,9 @@ export interface CommandPorts {
   readonly models: Pick<Models, "get">;
   readonly modelCatalog: ModelCatalog;
   readonly running: RunningTurns;
+  readonly handOvers: Pick<ConversationBindings, "handOver" | "takeBack" | "of">;
+  /** Accounts that can send. */
+  readonly accounts: () => readonly Pick<Address, "channel" | "account">[];
   /** Starts a new epoch of the session. */
   readonly beginAnew: (key: SessionKey) => Promise<Session>;
   readonly daemon: DaemonForChats;

@@ -6,6 +6,7 @@ import type { ChatCommand } from "./chat-command.ts";
 import { compact } from "./compact.ts";
 import { context } from "./context.ts";
 import { estop } from "./estop.ts";
+import { handoff } from "./handoff.ts";
 import { helpOn } from "./help.ts";
 import { model } from "./model.ts";
 import { newConversation, reset } from "./new.ts";
@@ -34,6 +35,7 @@ export const chatCommands: readonly ChatCommand[] = [
   context,
   tools,
   pair,
+  handoff,
   skill,
   status,
   restart,

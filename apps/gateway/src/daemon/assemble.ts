@@ -16,6 +16,7 @@ import {
   isWeb,
   type Cluster,
   hubOfNodes,
+  clusterHandOvers,
   clusterMigratedChats,
   type NodePlace,
   type Role,
@@ -96,6 +97,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   } = options;
   const hub = hubOfNodes(eventHub(), bus, clock);
   const moved = await clusterMigratedChats(store, bus, log);
+  const handOvers = await clusterHandOvers(store, bus, log);
   const mediaPath = join(places.home, "media");
   const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
   const nodes = bus.shared
@@ -154,6 +156,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     machinePorts,
     chatRestart: machinePorts.chatRestart,
     moved,
+    handOvers,
     places,
     configPath: options.path,
     env,

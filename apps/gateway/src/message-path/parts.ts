@@ -1,5 +1,5 @@
 // Defines the parts of the message path that differ between the daemon, the simulator and a test fixture.
-import type { MigratedChats, Refusals } from "@parley/access";
+import type { ConversationBindings, MigratedChats, Refusals } from "@parley/access";
 import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
@@ -31,6 +31,8 @@ export interface MessagePathParts {
   readonly channels: ReadonlyMap<string, Channel>;
   /** Already loaded from the store. */
   readonly moved: MigratedChats;
+  /** Sessions that people handed over to another channel. */
+  readonly handOvers: ConversationBindings;
   readonly models: Models;
   /** Tools outside the catalogue. */
   readonly tools: readonly Tool[];

@@ -1,16 +1,19 @@
 // Builds access under one config: owners, pairing, the policy of each account, and the routes to agents.
 import {
   accessPolicy,
+  linkedPeople,
   owners,
   pairingDecisions,
   pairingStore,
   router,
+  type HandOver,
   type Owners,
   type PairingDecisions,
   type Place,
   type PlaceRules,
   type RouteInbound,
 } from "@parley/access";
+import type { Address } from "@parley/protocol";
 import type { MessagePathParts } from "./parts.ts";
 
 export interface PathAccess {
@@ -21,20 +24,26 @@ export interface PathAccess {
   /** Returns the config's rules for a shared place; null for an account that it does not name. */
   readonly rules: (place: Place) => PlaceRules | null;
   readonly route: RouteInbound;
+  /** Returns where a session goes on that was handed over; null where its rows say. */
+  readonly placeOf: (session: string) => Address | null;
 }
 
 export function pathAccess({
   config,
   store,
   moved,
+  handOvers,
   clock,
   ids,
-}: Pick<MessagePathParts, "config" | "store" | "moved" | "clock" | "ids">): PathAccess {
+}: Pick<MessagePathParts, "config" | "store" | "moved" | "handOvers" | "clock" | "ids">): PathAccess {
   const requests = pairingStore(store.cells, clock, ids);
   const known = owners(config.commands.ownerAllowFrom, store.cells);
   const policy = accessPolicy(config.channels, moved);
   const rules = (place: Place): PlaceRules | null => policy(place.address)?.rules(place) ?? null;
   const { dmScope, identityLinks } = config.session;
+  const linked = linkedPeople(identityLinks);
+  const inForce = (found: HandOver | null): HandOver | null =>
+    found !== null && linked(found.from, found.to) ? found : null;
   return {
     owners: known,
     pairingStore: requests,
@@ -48,6 +57,8 @@ export function pathAccess({
       identityLinks,
       rules,
       moved,
+      handedOver: (address) => inForce(handOvers.at(address))?.session ?? null,
     }),
+    placeOf: (session) => inForce(handOvers.of(session))?.to ?? null,
   };
 }

@@ -1,6 +1,6 @@
 // Wraps the store for one message path, so that rows and turns that end tell those who wait for them: the
 // platform that shows an answer is coming, and the session that asked.
-import type { SessionKey } from "@parley/protocol";
+import type { Address, SessionKey } from "@parley/protocol";
 import { answeringStore, childRegistry, killBelow, type ChildRegistry } from "@parley/runner";
 import type { Store } from "@parley/store";
 import { endsWaiting } from "../receive/end-waiting.ts";
@@ -15,17 +15,18 @@ export interface PathStore {
 export function pathStore(
   parts: Pick<MessagePathParts, "store" | "kept" | "clock" | "log">,
   shows: (account: string) => boolean,
+  placeOf: (session: string) => Address | null,
 ): PathStore {
   const { clock, log } = parts;
   const { running } = parts.kept;
   const children = childRegistry(parts.store.cells);
   const inner = { ...parts.store, inbox: endsWaiting({ ...parts.store, shows, log }) };
   const endBelow = async (session: SessionKey): Promise<void> => {
-    await killBelow({ ...store, children, running, clock }, session, "its parent failed").catch(
+    await killBelow({ ...store, children, running, placeOf, clock }, session, "its parent failed").catch(
       (error: unknown) =>
         log.warn({ session, error }, "sub-agents could not be ended now: the next start ends them"),
     );
   };
-  const store: Store = answeringStore(inner, { children, endBelow, clock });
+  const store: Store = answeringStore(inner, { children, placeOf, endBelow, clock });
   return { store, children };
 }

@@ -4,7 +4,7 @@
 import { noRedaction } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
-import { migratedChats, noRefusals } from "@parley/access";
+import { conversationBindings, migratedChats, noRefusals } from "@parley/access";
 import { bootstrapHooks, noProgress, toolHooks, turnPreparer } from "@parley/runner";
 import type { Store } from "@parley/store";
 import type { Models } from "@parley/models";
@@ -30,7 +30,8 @@ export interface StoppedPathOptions {
 export async function stoppedPath(options: StoppedPathOptions): Promise<MessagePath> {
   const { config, configPath, places, env, models, store, bootId, clock, ids, log } = options;
   const moved = migratedChats(store.cells);
-  await moved.load();
+  const handOvers = conversationBindings(store.cells);
+  await Promise.all([moved.load(), handOvers.load()]);
   const machinePorts = idleMachinePorts(
     { home: places.home, mediaPath: places.home, env, clock, ids, log },
     store,
@@ -41,6 +42,7 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     onReady: store.onReady,
     channels: unopenedChannels(config),
     moved,
+    handOvers,
     models,
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
     machinePorts,

@@ -33,7 +33,15 @@ import { router, type RouteInbound, noRefusals, sessionOwnership } from "@parley
 /** One agent, nothing bound. */
 export function routeOf(dmScope: DmScope): RouteInbound {
   const moved = { first: (address: Address) => address, ids: ({ peer }: Address) => [peer] };
-  return router({ agents: ["main"], bindings: [], dmScope, identityLinks: {}, rules: () => null, moved });
+  return router({
+    agents: ["main"],
+    bindings: [],
+    dmScope,
+    identityLinks: {},
+    rules: () => null,
+    moved,
+    handedOver: () => null,
+  });
 }
 
 export const gatewayToken = "the-gateway-token-of-this-test";

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { conversationBindings } from "@parley/access";
 import type { Channel } from "@parley/channels";
 import { loadConfig, type Config } from "@parley/config";
 import {
@@ -32,6 +33,8 @@ export interface StageOptions {
   /** More of the config file, laid over one in which everybody may write and nothing is paced or streamed. */
   readonly config?: { readonly [key: string]: unknown };
   readonly telegram?: object;
+  /** The name of the second platform; default "loopback", which no config knows. */
+  readonly second?: string;
   readonly tools?: readonly Tool[];
   /** The catalogue's tools, with files and without commands; absent: only `tools`. */
   readonly catalogue?: boolean;
@@ -108,7 +111,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const clock = virtualClock({ settle: () => atRest(() => now?.life.underWay() ?? 0) });
   const model = scriptedModel(options.contextWindow);
   const telegram = platform("telegram", clock);
-  const loopback = platform("loopback", clock);
+  const loopback = platform(options.second ?? "loopback", clock);
   const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : silentLog;
 
   function running(): NonNullable<typeof now> {
@@ -138,6 +141,8 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         own.mortal(channel),
       ]),
     );
+    const handOvers = conversationBindings(store.cells);
+    await handOvers.load();
     const core = messagePath({
       ...plainParts({
         config,
@@ -149,6 +154,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         ids: seededIds(boots),
         log,
       }),
+      handOvers,
       hooks: options.hooks?.(byAccount) ?? [],
       tools: options.tools ?? [],
       ...(options.catalogue === true

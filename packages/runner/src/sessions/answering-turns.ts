@@ -1,7 +1,14 @@
 // Hands the end of a turn to the session that asked for it, in the transaction that ends the turn (I2). It
 // wraps the store, so that every way in which a turn or a waiting row can end is one: answered, failed,
 // stopped, buried, dropped. Nothing of a turn that only sessions asked for goes to a conversation (I6).
-import { parseContent, type Asker, type Clock, type Part, type SessionKey } from "@parley/protocol";
+import {
+  parseContent,
+  type Address,
+  type Asker,
+  type Clock,
+  type Part,
+  type SessionKey,
+} from "@parley/protocol";
 import type { Commit, Inbox, Lease, Row, Sessions, Store, Turn, Turns } from "@parley/store";
 import { answerRow, askedRow, childRow, isUnseen } from "./asked-rows.ts";
 import { childIn, endedChild, type AskedEnd, type ChildRegistry } from "./child-registry.ts";
@@ -9,6 +16,8 @@ import { childIn, endedChild, type AskedEnd, type ChildRegistry } from "./child-
 interface AnswerNeeds {
   readonly children: ChildRegistry;
   readonly sessions: Pick<Sessions, "open">;
+  /** Returns where a session goes on that a person handed over; null where its rows say. */
+  readonly placeOf: (session: string) => Address | null;
   /** Ends the sub-agents of a run that ended without them; what it leaves, the next start ends. */
   readonly endBelow: (session: SessionKey) => Promise<void>;
   readonly clock: Clock;
@@ -101,7 +110,7 @@ export async function endChild(
 
 async function handingTo(
   asker: Asker,
-  { children, sessions, clock }: Omit<AnswerNeeds, "endBelow">,
+  { children, sessions, placeOf, clock }: Omit<AnswerNeeds, "endBelow">,
 ): Promise<Parameters<typeof answerRow>[3]> {
   const { epoch } = await sessions.open(asker.session as SessionKey);
   const id = childIn(asker.session);
@@ -110,6 +119,7 @@ async function handingTo(
   return {
     nowMs: clock.now(),
     forgotten: epoch !== asker.epoch,
+    place: placeOf(asker.session),
     over: over ? "the sub-agent that asked has ended" : null,
   };
 }

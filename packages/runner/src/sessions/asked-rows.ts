@@ -1,9 +1,15 @@
 // Reads which session waits for the answer of a row, and builds the row that hands it over. A sub-agent's end
 // and the answer to another session's message are the same: one row in the lane of the turn that asked, with
 // an id made from what was asked, so that it is there once whatever happens.
-import { parseRowPayload, type Asker, type InternalRow, type SessionKey } from "@parley/protocol";
+import {
+  parseRowPayload,
+  type Address,
+  type Asker,
+  type InternalRow,
+  type SessionKey,
+} from "@parley/protocol";
 import type { NewRow, Row } from "@parley/store";
-import { internalRow } from "../internal-row.ts";
+import { internalRow, movedTo } from "../internal-row.ts";
 import { childIn, type AskedEnd, type Child } from "./child-registry.ts";
 
 /** A row that another session's turn wrote for this one to answer. */
@@ -38,6 +44,8 @@ interface Handing {
   readonly nowMs: number;
   /** The asker has begun a new conversation since. */
   readonly forgotten: boolean;
+  /** Where the asker goes on, when a person handed it over to another channel. */
+  readonly place: Address | null;
   /** Why nobody is there any more whom a turn could tell; null: the asker lives. */
   readonly over: string | null;
 }
@@ -94,11 +102,11 @@ function handed(
   id: string,
   words: readonly string[],
   internal: InternalRow,
-  { nowMs, forgotten, over }: Handing,
+  { nowMs, forgotten, place, over }: Handing,
 ): NewRow {
   const began = { ...row, lane: asker.session as SessionKey, pool: asker.pool };
   const text = [...words, ...(forgotten ? [askedBefore] : [])].join("\n");
-  const built = internalRow(began, id, text, internal, nowMs);
+  const built = movedTo(internalRow(began, id, text, internal, nowMs), place);
   return over === null ? built : { ...built, as: { kind: "closed", outcome: "stopped", reason: over } };
 }
 

@@ -31,7 +31,7 @@ import { transcriptLines } from "./transcript-lines.ts";
 
 type ChildServices = Pick<
   Services,
-  "config" | "models" | "sessions" | "inbox" | "children" | "running" | "redaction" | "clock"
+  "config" | "models" | "sessions" | "inbox" | "children" | "running" | "redaction" | "placeOf" | "clock"
 >;
 
 const taskChars = 200;
@@ -239,7 +239,7 @@ export async function rowOf(inbox: Pick<Inbox, "find">, turn: string): Promise<R
   return row;
 }
 
-type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "clock">;
+type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "placeOf" | "clock">;
 
 /** Ends a child and its own children, and returns those that were not over. */
 export async function killChild(needs: KillNeeds, child: Child, reason: string): Promise<readonly Child[]> {
@@ -257,11 +257,7 @@ export async function killChild(needs: KillNeeds, child: Child, reason: string):
 }
 
 /** Ends a child that has no turn, because it waits for its own children or because a process died. */
-async function endWithoutTurn(
-  id: string,
-  end: AskedEnd,
-  needs: Pick<Services, "inbox" | "sessions" | "children" | "clock">,
-): Promise<void> {
+async function endWithoutTurn(id: string, end: AskedEnd, needs: Omit<KillNeeds, "running">): Promise<void> {
   const [task] = await needs.inbox.find({ id: `task:${id}`, limit: 1, dismissed: true });
   if (task === undefined) await needs.children.end(id, end, needs.clock.now());
   else await endChild(id, task, end, needs);

@@ -1,0 +1,97 @@
+// A conversation that a person takes along to another channel: what is under way is answered where it was asked, what comes next is there.
+import { afterEach, expect, test } from "vitest";
+import { stage, type Person, type Stage } from "./stage.ts";
+
+let s: Stage;
+afterEach(() => s.close());
+
+const open = { dmPolicy: "open", allowFrom: ["*"] };
+
+async function begin(links: readonly string[] = ["telegram:42", "discord:77"]): Promise<[Person, Person]> {
+  s = await stage({
+    catalogue: true,
+    second: "discord",
+    config: {
+      channels: {
+        telegram: { botToken: "1:x", ...open, pacing: "off", streaming: "off" },
+        discord: { token: "x", ...open, pacing: "off", streaming: "off" },
+      },
+      session: { identityLinks: links.length === 0 ? {} : { olga: links } },
+    },
+  });
+  return [s.person("42"), s.person("77", { on: s.loopback })];
+}
+
+const lanesOf = async (text: string): Promise<readonly string[]> =>
+  (await s.rows({ text })).map(({ lane }) => lane);
+
+test("what comes next is there, in the same session, and what was under way is answered where it was asked", async () => {
+  const [here, there] = await begin();
+  s.model.answers(({ text }) => ({ afterMs: text.includes("slow") ? 60_000 : 0, says: [`re: ${text}`] }));
+  await here.says("one").gets("re: one");
+  here.says("slow");
+  await s.pass(1_000);
+  here.says("/handoff discord");
+  await here.gets(/What comes next is on discord/);
+  await there.gets(/We go on here/);
+  there.says("two");
+  await there.gets("re: two");
+  await here.gets("re: slow");
+  expect(new Set([...(await lanesOf("one")), ...(await lanesOf("two"))]).size).toBe(1);
+  // The model read all of it as one conversation.
+  expect(s.model.asked.at(-1)?.users.join("\n")).toMatch(/one[\s\S]*slow[\s\S]*two/);
+  // Here it is still the same conversation, answered here.
+  await here.says("three").gets("re: three");
+});
+
+test("a sub-agent's result comes to where the conversation goes on now", async () => {
+  const [here, there] = await begin();
+  s.model.answers(({ users, text, messages }) => {
+    if (users[0]?.includes("Task from session") === true) return { afterMs: 60_000, says: ["dug"] };
+    if (text.includes("[System Message]")) return "it is dug";
+    if (messages.at(-1)?.role === "tool") return "spawned";
+    return { calls: { name: "sessions_spawn", args: { task: "dig" } } };
+  });
+  await here.says("dig").gets("spawned");
+  here.says("/handoff discord");
+  await there.gets(/We go on here/, "it is dug");
+});
+
+test("it is kept over a death, and taken back: each place has its own session again", async () => {
+  const [here, there] = await begin();
+  await here.says("one").gets("re: one");
+  here.says("/handoff discord");
+  await there.gets(/We go on here/);
+  await s.kill();
+  await s.start();
+  await there.says("two").gets("re: two");
+  expect(new Set([...(await lanesOf("one")), ...(await lanesOf("two"))]).size).toBe(1);
+  there.says("/handoff off");
+  await there.gets(/It goes on on telegram again|It goes on .* again/);
+  await there.says("three").gets("re: three");
+  expect(new Set([...(await lanesOf("one")), ...(await lanesOf("three"))]).size).toBe(2);
+});
+
+test("a person whom the config knows on no other channel is told so, and a stranger's place is never bound", async () => {
+  const [here] = await begin([]);
+  await here.says("/handoff discord").gets(/I know you on no other channel/);
+  await here.says("/handoff off").gets("This conversation was not handed over.");
+});
+
+test("a group is not handed over", async () => {
+  await begin();
+  const member = s.person("42", { chat: "42" });
+  member.says("/handoff discord", {
+    address: { channel: "telegram", account: "default", kind: "group", peer: "-5" },
+  });
+  await s.pass(5_000);
+  expect(await s.store().cells.list("handed-over:", 9)).toEqual([]);
+});
+
+test("without an argument it says where the conversation goes on", async () => {
+  const [here] = await begin();
+  await here.says("/handoff").gets(/goes on here\. Hand it over with \/handoff discord/);
+  here.says("/handoff discord");
+  await here.gets(/What comes next/);
+  await here.says("/handoff").gets(/goes on on discord/);
+});

@@ -1,0 +1,66 @@
+// Hand-overs as cells and memory keep them.
+import { expect, test } from "vitest";
+import type { Address, SessionKey } from "@parley/protocol";
+import type { Cell } from "@parley/store";
+import { conversationBindings, linkedPeople, type ConversationBindings } from "../src/index.ts";
+
+const at = (channel: string, peer: string, account = "default"): Address => ({
+  channel,
+  account,
+  kind: "dm",
+  peer,
+});
+const session = "agent:main:telegram:dm:1" as SessionKey;
+
+function book(kept = new Map<string, string>()): { readonly open: () => ConversationBindings } {
+  const cell = (key: string): Cell => ({ key, value: kept.get(key) ?? "", version: 1, expiresAtMs: null });
+  return {
+    open: () =>
+      conversationBindings({
+        list: async (prefix) => [...kept.keys()].filter((key) => key.startsWith(prefix)).map(cell),
+        async put(key, value) {
+          kept.set(key, value);
+          return cell(key);
+        },
+        remove: async (key) => kept.delete(key),
+      }),
+  };
+}
+
+test("a hand-over is found by its place and by its session, also by the next process", async () => {
+  const { open } = book();
+  const first = open();
+  await first.handOver(session, at("telegram", "1"), at("discord", "2"));
+  const next = open();
+  expect(next.at(at("discord", "2"))).toBeNull();
+  await next.load();
+  for (const each of [first, next]) {
+    expect(each.at(at("discord", "2"))?.session).toBe(session);
+    expect(each.of(session)?.to).toEqual(at("discord", "2"));
+    for (const other of [at("discord", "3"), at("discord", "2", "work"), at("telegram", "1")])
+      expect(each.at(other)).toBeNull();
+  }
+});
+
+test("a second hand-over of a session ends the first, and taking back ends both ways of finding it", async () => {
+  const { open } = book();
+  const known = open();
+  await known.handOver(session, at("telegram", "1"), at("discord", "2"));
+  await known.handOver(session, at("telegram", "1"), at("web", "3"));
+  expect([known.at(at("discord", "2")), known.at(at("web", "3"))?.session]).toEqual([null, session]);
+  expect(await known.takeBack(session)).toBe(true);
+  expect([known.at(at("web", "3")), known.of(session)]).toEqual([null, null]);
+  expect(await known.takeBack(session)).toBe(false);
+  // Another process removed it meanwhile.
+  await known.handOver(session, at("telegram", "1"), at("web", "3"));
+  await open().takeBack(session);
+  await known.load();
+  expect(known.of(session)).toBeNull();
+});
+
+test("two places are one person's only when one link names both", () => {
+  const linked = linkedPeople({ olga: ["telegram:1", "discord:2"], eve: ["telegram:3"] });
+  expect(linked(at("telegram", "1"), at("discord", "2"))).toBe(true);
+  expect(linked(at("telegram", "3"), at("discord", "2"))).toBe(false);
+  expect(linkedPeople({})(at("telegram", "1"), at("discord", "2"))).toBe(false);
+});
