@@ -6,7 +6,7 @@ const atShell = "At the shell:";
 const groups: { readonly [heading: string]: readonly string[] } = {
   "Set up and run:": ["setup", "start", "stop", "restart", "reload", "service", "config"],
   "See how it is:": ["status", "doctor", "logs", "nodes", "usage", "resume"],
-  "Talk, and let people in:": ["chat", "send", "pair", "devices", "approvals"],
+  "Talk, and let people in:": ["chat", "send", "pair", "devices", "approvals", "questions"],
   "What became of a message:": ["why", "sessions", "lanes", "outbox", "dead"],
   "What the agent has:": ["models", "tools", "skills", "prompt"],
   "Keep and move its data:": ["backup", "restore", "migrate"],

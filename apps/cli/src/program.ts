@@ -201,6 +201,13 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(approvals, "revoke <id>", "take back what was allowed for good").action(async (id: string) => {
     exitCode = await (await import("./commands/approvals.ts")).approvalsRevoke(await terminal(), id);
   });
+  command(program, "questions", "show the questions that agents asked and that wait for an answer")
+    .option("--all", "also those that have ended")
+    .action(async ({ all }: { all?: boolean }) => {
+      exitCode = await (
+        await import("./commands/questions.ts")
+      ).questionsList(await terminal(), all === true);
+    });
   const tools = program.command("tools").description("what the agent can do");
   const toolsCommand = (name: string, description: string): Command =>
     command(tools, name, description).option(

@@ -12,6 +12,8 @@ test.for([
   [["pair", "revoke", "p1"], "pairing.revoke", { id: "p1" }],
   [["approvals", "list"], "approvals.list", { all: false }],
   [["approvals"], "approvals.list", { all: false }],
+  [["questions"], "questions.list", { all: false }],
+  [["questions", "--all"], "questions.list", { all: true }],
   [["approvals", "list", "--all"], "approvals.list", { all: true }],
   ...(["once", "always", "deny"] as const).map(
     (decision) =>

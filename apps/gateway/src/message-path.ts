@@ -24,7 +24,6 @@ import type { SessionKey } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
 import {
   agentIn,
-  createApprovals,
   effectiveTools,
   emergencyStop,
   healChildren,
@@ -40,6 +39,7 @@ import {
   type EmergencyStop,
   type ModelCatalog,
   type PromptHistory,
+  type Questions,
   type Quarantine,
   type RunningTurns,
   type SpendLimits,
@@ -53,6 +53,7 @@ import { chatSkills } from "./commands/skill-commands.ts";
 import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
 import type { MessagePathParts } from "./message-path/parts.ts";
 import { pathAccess } from "./message-path/path-access.ts";
+import { pathAsks } from "./message-path/path-asks.ts";
 import { pathStore } from "./message-path/path-store.ts";
 import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
@@ -70,6 +71,7 @@ export interface MessagePath {
   readonly usage: UsageLog;
   readonly ledger: SpendLimits;
   readonly approvals: Approvals;
+  readonly questions: Questions;
   readonly hold: EmergencyStop;
   /** Ends turns for /stop and the page's button. */
   readonly stop: Stoppable;
@@ -110,21 +112,9 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const skills = chatSkills({ config, book: parts.skills, rules });
   const catalog = modelCatalog(config, parts.models);
 
-  // Tools, and the approvals that they need.
-  const { approvers, target } = config.approvals.exec;
-  const approvals = createApprovals({
-    cells,
-    inbox,
-    outbox,
-    sessions,
-    approvers: approvers ?? null,
-    target,
-    owners,
-    accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
-    refusals: parts.refusals,
-    clock,
-    log,
-  });
+  // Tools, and what they ask people.
+  const asks = pathAsks(parts, store, access.owners, channel);
+  const { approvals, questions } = asks;
   const commandsOfTools = parts.machinePorts?.exec?.commands;
   const hold = emergencyStop({
     ...store,
@@ -143,7 +133,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
         session,
         "stopped with its parent",
       );
-      return ended + below + (await approvals.stop({ session }));
+      return ended + below + (await asks.endAsks(session));
     },
     answers: dropAnswers(inbox, outbox),
   };
@@ -169,6 +159,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     prompts,
     stableMoves: kept.stableMoves,
     approvals,
+    questions,
     hold,
     quarantine: suspects,
     running,
@@ -194,6 +185,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       stop,
       hold,
       approvals,
+      questions,
       pairing: access.pairing,
       skills,
       turnPreparer,
@@ -225,6 +217,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     route,
     runPastLane: commands.runPastLane,
     skillCalled: skills.called,
+    questionHere: questions.numbered,
     modelNamed: (agent, word) => catalog.named(agentIn(config)(agent), word),
     stopTurn: running.stop,
     closed,
@@ -280,13 +273,13 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     running,
     quarantine: suspects,
     approvals,
+    questions,
     hold,
     stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      Promise.all([approvals.heal(), healChildren({ ...store, children, running, placeOf, clock })]).catch(
-        (error: unknown) =>
-          log.warn({ error }, "decisions and sub-agents of before the start could not be looked through"),
+      Promise.all([asks.healAsks(), healChildren({ ...store, children, running, placeOf, clock })]).catch(
+        (error: unknown) => log.warn({ error }, "what waited before the start could not be looked through"),
       );
       return startWork({ store, onReady: parts.onReady, holder: bootId, clock, ids, log }, now, share);
     },

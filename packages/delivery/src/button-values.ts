@@ -21,10 +21,12 @@ const meantSchema = z.object({
    * looks like.
    */
   commands: z.literal(true).optional(),
+  /** True for a button that opens a form: the lines that a press adds are its command's arguments. */
+  form: z.literal(true).optional(),
 });
 
 /** The meaning of a pressed button: its value, who may press it and until when. */
-export type Pressed = z.infer<typeof meantSchema>;
+export type Pressed = Omit<z.infer<typeof meantSchema>, "form">;
 
 export interface ButtonPlace {
   /** The delivery's id: it makes the names of two messages differ. */
@@ -40,8 +42,12 @@ export function withShortValues(
   { id, to, commands }: ButtonPlace,
 ): { readonly parts: readonly Part[]; readonly cells: readonly CellWrite[] } {
   const cells = new Map<string, CellWrite>();
-  const shorten = (value: string, { allowed, untilMs }: Pick<Button, "allowed" | "untilMs">): string => {
-    const meant = JSON.stringify({ value, chat: chatOf(to), allowed, untilMs, commands });
+  const shorten = (
+    value: string,
+    { allowed, untilMs, form }: Pick<Button, "allowed" | "untilMs" | "form">,
+  ): string => {
+    const opens = form === undefined ? undefined : true;
+    const meant = JSON.stringify({ value, chat: chatOf(to), allowed, untilMs, commands, form: opens });
     const name = `~${createHash("sha256")
       .update(JSON.stringify([id, meant]))
       .digest("base64url")
@@ -67,7 +73,8 @@ export function withShortValues(
 
 /**
  * Looks up what a button pressed in this chat means. "gone": its cell has expired. "foreign": it is no button
- * of Parley's here. Lines under the name were added by a form: they turn a command into words.
+ * of Parley's here. Lines under the name were added by a form: they turn the command of a button that opens
+ * none into words.
  */
 export async function pressedValue(
   cells: Pick<Cells, "get">,
@@ -78,9 +85,12 @@ export async function pressedValue(
   if (!shortName.test(name)) return "foreign";
   const cell = await cells.get(cellOf(name));
   if (cell === null) return "gone";
-  const { commands, ...meant } = meantSchema.parse(JSON.parse(cell.value));
+  const { commands, form, ...meant } = meantSchema.parse(JSON.parse(cell.value));
   if (meant.chat !== undefined && meant.chat !== chatOf(at)) return "foreign";
-  if (added.length > 0) return { ...meant, value: [meant.value, ...added].join("\n") };
+  if (added.length > 0) {
+    const value = [meant.value, ...added].join("\n");
+    return commands === undefined || form === undefined ? { ...meant, value } : { ...meant, value, commands };
+  }
   return commands === undefined ? meant : { ...meant, commands };
 }
 

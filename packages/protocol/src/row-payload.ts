@@ -13,7 +13,16 @@ export const askerSchema = z.object({
   hops: z.number(),
 });
 
-const internalKinds = ["approval", "command", "restart", "task", "child", "message", "answer"] as const;
+const internalKinds = [
+  "approval",
+  "command",
+  "restart",
+  "task",
+  "child",
+  "message",
+  "answer",
+  "question",
+] as const;
 
 const payloadSchema = z.object({
   v: z.literal(1),
@@ -47,7 +56,8 @@ const payloadSchema = z.object({
 
 /**
  * A row that Parley wrote: the decision on an approval, the end of a background command or of a restart, a
- * sub-agent's task, the end of a sub-agent, another session's message, or the answer to one. `turn` is the
+ * sub-agent's task, the end of a sub-agent, another session's message, the answer to one, or a person's
+ * answer to a question of `ask_user`. `turn` is the
  * turn that asked for it or began it.
  */
 export interface InternalRow {

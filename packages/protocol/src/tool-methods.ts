@@ -30,6 +30,21 @@ const grant = z.object({
   atMs: z.number(),
 });
 
+const question = z.object({
+  id: z.string(),
+  /** `written`: somebody wrote a message instead. */
+  state: z.enum(["open", "answered", "expired", "stopped", "written"]),
+  session: z.string(),
+  conversation: z.string(),
+  question: z.string(),
+  options: z.array(z.string()),
+  /** `<channel>:<id>` of those who may answer. */
+  people: z.array(z.string()),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+  answer: z.object({ text: z.string(), by: z.string(), name: z.string() }).nullable(),
+});
+
 const id = z.string().min(1).max(128);
 
 const entry = z.object({
@@ -68,6 +83,14 @@ export const toolMethods = {
     needs: "config and store",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
+  },
+  /** Lists the questions of `ask_user`, newest first. With `all` also those that have ended. */
+  "questions.list": {
+    scope: "read",
+    sessions: "all",
+    needs: "config and store",
+    params: z.object({ all: z.boolean().default(false) }),
+    result: z.object({ questions: z.array(question) }),
   },
   /**
    * Emergency stop (/estop): no tool of any session starts until `tools.resume`. `held` is false when it was

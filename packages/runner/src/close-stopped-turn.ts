@@ -20,6 +20,7 @@ type CloseServices = Pick<
   | "bootAtMs"
   | "ledger"
   | "approvals"
+  | "questions"
   | "channel"
   | "clock"
   | "log"
@@ -62,8 +63,9 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
     )) {
       if (event.type === "end") end = event;
     }
-    // Approvers must not decide about requests of a stopped turn.
+    // Nobody may decide about requests of a stopped turn, or answer its questions.
     await services.approvals.stop({ turn: turn.id });
+    await services.questions.stop({ turn: turn.id });
     const preview = journal.previews.at(-1);
     const waits = journal
       .rows()

@@ -5,6 +5,8 @@ export type { Approval, Verdict } from "./approvals/approval.ts";
 export { createApprovals, type Approvals, type Decider } from "./approvals/approvals.ts";
 export { askedByLines } from "./approvals/asked-by.ts";
 export { tooManyOpen } from "./approvals/open-limits.ts";
+export type { Question } from "./questions/question.ts";
+export { createQuestions, type Questions } from "./questions/questions.ts";
 export { backlogQuietMs, isBacklog } from "./backlog.ts";
 export { usageAfter } from "./commit-turn.ts";
 export { turnContext } from "./context.ts";

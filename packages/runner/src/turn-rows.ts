@@ -79,7 +79,7 @@ export function isCommand({ payload }: Pick<Row, "payload">): boolean {
 /** True when it answers what this very turn waited for, so that it wakes the turn and adds no words. */
 export function isWake({ payload }: Row, turn: string): boolean {
   const { internal } = parseRowPayload(payload);
-  return internal?.kind === "approval" && internal.turn === turn;
+  return (internal?.kind === "approval" || internal?.kind === "question") && internal.turn === turn;
 }
 
 /** True when the platform shows the person that this row's answer is awaited. */

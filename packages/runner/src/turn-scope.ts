@@ -32,6 +32,7 @@ import { modelField } from "./models/model-catalog.ts";
 import { thinkingField } from "./models/thinking.ts";
 import type { FileOrigins } from "./file-origins.ts";
 import type { InstallationFacts } from "./prompt/prompt-facts.ts";
+import type { Questions } from "./questions/questions.ts";
 import type { PromptHistory, PromptNote } from "./prompt/prompt-history.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { QueueSettings } from "./queue-settings.ts";
@@ -86,6 +87,7 @@ export interface Services {
   readonly stableMoves: Map<string, number>;
   readonly prepareTurn: PrepareTurn;
   readonly approvals: Approvals;
+  readonly questions: Questions;
   readonly hold: Pick<EmergencyStop, "now">;
   readonly quarantine: Pick<Quarantine, "rule">;
   readonly running: RunningTurns;

@@ -5,6 +5,7 @@ import type { Tool } from "./tool.ts";
 import type { ToolListing } from "./tool-listing.ts";
 import { agentsList, agentsListListing } from "./tools/agents-list.ts";
 import { applyPatch, applyPatchListing } from "./tools/apply-patch.ts";
+import { askUser, askUserListing } from "./tools/ask-user.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
 import { gateway, gatewayListing } from "./tools/gateway.ts";
@@ -72,6 +73,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   planned("browser", "Browser", "ui", [], "writes", "Control a web browser"),
   planned("canvas", "Canvas", "ui", [], "writes", "Present, evaluate or snapshot the canvas"),
   planned("message", "Message", "messaging", ["messaging"], "sends", "Send messages and channel actions"),
+  built(askUserListing, askUser),
   planned("cron", "Cron", "automation", ["coding"], "writes", "Manage reminders and scheduled jobs"),
   built(gatewayListing, gateway),
   planned("nodes", "Nodes", "nodes", [], "sends", "List, notify or use paired devices"),

@@ -46,6 +46,7 @@ export interface SessionPorts {
   readonly status: SessionStatus;
   readonly plans: Plans;
   readonly children: Children;
+  readonly questions: AskUser;
 }
 
 export interface ExecPorts {
@@ -125,6 +126,27 @@ export function isUnavailable(made: Tool | Unavailable): made is Unavailable {
 export interface Done {
   readonly text: string;
   readonly effects?: CallEffects;
+}
+
+export interface UserQuestion {
+  readonly question: string;
+  readonly options: readonly string[];
+  /** A form's fields. */
+  readonly fields: readonly { readonly label: string; readonly long: boolean }[];
+  readonly minutes: number;
+}
+
+/** Questions to the people of a turn. */
+export interface AskUser {
+  /**
+   * The first run of a call shows the question and waits; a later one returns the answer, or that nobody
+   * answered. While it waits, `text` and `effects` are for the case that somebody writes instead. Throws
+   * Fault where nobody could answer.
+   */
+  ask(
+    scope: ToolScope,
+    request: UserQuestion,
+  ): Promise<Done & { readonly waitsFor?: { readonly ticket: string; readonly untilMs: number } }>;
 }
 
 export interface SpawnRequest {

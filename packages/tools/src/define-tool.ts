@@ -12,18 +12,20 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly args: S;
   readonly effect: ToolEffect;
   readonly keyed?: boolean;
+  readonly endsPreview?: boolean;
   action?(args: z.output<S>, scope: ToolScope): Promise<ExecAction>;
   run(args: z.output<S>, scope: ToolScope): Promise<ToolResult>;
 }
 
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
-  const { name, summary, description, effect, keyed = false, args, action } = definition;
+  const { name, summary, description, effect, keyed = false, endsPreview = false, args, action } = definition;
   return {
     name,
     summary,
     description,
     effect,
     keyed,
+    endsPreview,
     parameters: parametersOf(args),
     parse(sent) {
       const parsed = args.safeParse(sent);

@@ -72,6 +72,11 @@ export interface Tool {
    * After a crash it runs again under the same call id, and nothing happens twice.
    */
   readonly keyed?: boolean;
+  /**
+   * True for a tool that shows something in the turn's conversation and waits there: the growing answer ends
+   * above it before the call runs.
+   */
+  readonly endsPreview?: boolean;
   /** Parses what the model sent. */
   parse(
     args: JsonObject,

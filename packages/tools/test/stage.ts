@@ -68,6 +68,7 @@ export const sessionPorts: SessionPorts = {
     steer: async (_scope, child) => ({ text: `told ${child}` }),
     kill: async (_scope, child) => `killed ${child}`,
   },
+  questions: { ask: async (_scope, { question }) => ({ text: `asked ${question}` }) },
 };
 
 export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [], owner: true };

@@ -14,6 +14,7 @@ import type {
   LaneCommandCall,
   ModelCatalog,
   PromptHistory,
+  Questions,
   RunningTurns,
   SpendLimits,
   TurnPreparer,
@@ -84,6 +85,7 @@ export interface CommandPorts {
   readonly stop: Stoppable;
   readonly hold: EmergencyStop;
   readonly approvals: Approvals;
+  readonly questions: Questions;
   readonly pairing: PairingDecisions;
   readonly skills: ChatSkills;
   readonly turnPreparer: Pick<TurnPreparer, "prompt" | "forTurn">;
@@ -113,8 +115,8 @@ export interface Stoppable {
   /** Ends the turn now and not at its next write. */
   readonly turn: (turn: string) => void;
   /**
-   * Ends what runs beside the turns of a session: background commands, requests for approval. Returns how
-   * many it ended.
+   * Ends what runs beside the turns of a session: background commands, requests for approval, questions.
+   * Returns how many it ended.
    */
   readonly beside: (session: SessionKey) => Promise<number>;
   /** Drops the session's unsent answers to a conversation. Returns how many messages it dropped. */

@@ -2,6 +2,7 @@
 // and name it here.
 import { activation } from "./activation.ts";
 import { approve, deny } from "./approve.ts";
+import { answer } from "./answer.ts";
 import type { ChatCommand } from "./chat-command.ts";
 import { compact } from "./compact.ts";
 import { context } from "./context.ts";
@@ -29,6 +30,7 @@ export const chatCommands: readonly ChatCommand[] = [
   estop,
   approve,
   deny,
+  answer,
   queue,
   whoami,
   usage,

@@ -144,6 +144,7 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
     quarantine: live(() => now().path.quarantine),
     running: live(() => now().path.running),
     approvals: live(() => now().path.approvals),
+    questions: live(() => now().path.questions),
     hold: live(() => now().path.hold),
     stop: live(() => now().path.stop),
   };

@@ -30,7 +30,7 @@ export type DatabaseHandlers = Pick<Handlers, MethodsNeeding<"database">>;
 
 type PathParts = Pick<
   MessagePath,
-  "closed" | "pairing" | "usage" | "ledger" | "prompts" | "turnPreparer" | "approvals" | "hold"
+  "closed" | "pairing" | "usage" | "ledger" | "prompts" | "turnPreparer" | "approvals" | "questions" | "hold"
 >;
 
 export interface StorePorts extends PathParts {

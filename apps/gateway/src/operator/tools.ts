@@ -1,7 +1,7 @@
-// Serves tools and approvals over the control plane: lists the tools that a session may use and why not the
-// rest, lists the waiting approvals, and decides one.
+// Serves tools, approvals and questions over the control plane: lists the tools that a session may use and
+// why not the rest, lists the waiting approvals and questions, and decides an approval.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import { type Approval, askedByLines, listedTools } from "@parley/runner";
+import { type Approval, askedByLines, listedTools, type Question } from "@parley/runner";
 import type { StorePorts } from "./ports.ts";
 import { promptNow, type PromptPorts } from "./prompt.ts";
 
@@ -9,8 +9,8 @@ export interface DecisionCaller {
   readonly peer: string;
 }
 
-export function toolMethods(ports: PromptPorts & Pick<StorePorts, "approvals" | "hold">) {
-  const { approvals, hold } = ports;
+export function toolMethods(ports: PromptPorts & Pick<StorePorts, "approvals" | "questions" | "hold">) {
+  const { approvals, questions, hold } = ports;
   const { sessionOf, ofSession } = promptNow(ports);
   return {
     async "approvals.list"({
@@ -38,6 +38,12 @@ export function toolMethods(ports: PromptPorts & Pick<StorePorts, "approvals" | 
         "missing",
         `nothing was allowed for good under ${JSON.stringify(id)}; \`parley approvals list\` shows what was`,
       );
+    },
+    async "questions.list"({
+      all = false,
+    }: MethodParams<"questions.list">): Promise<MethodResult<"questions.list">> {
+      const found = (await questions.list()).filter(({ state }) => all || state === "open");
+      return { questions: found.map(shownQuestion) };
     },
     async "tools.hold"(
       _params: MethodParams<"tools.hold">,
@@ -96,5 +102,22 @@ function shown(approval: Approval): MethodResult<"approvals.list">["approvals"][
     createdAtMs,
     expiresAtMs,
     log,
+  };
+}
+
+function shownQuestion(each: Question): MethodResult<"questions.list">["questions"][number] {
+  const { id, state, session, conversation, question, options, people } = each;
+  const { createdAtMs, expiresAtMs, answer = null } = each;
+  return {
+    id,
+    state,
+    session,
+    conversation,
+    question,
+    options,
+    people,
+    createdAtMs,
+    expiresAtMs,
+    answer,
   };
 }

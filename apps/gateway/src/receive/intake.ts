@@ -18,7 +18,14 @@ export interface IntakeOptions
     Omit<AdmitOptions, "authority">,
     Pick<
       ReceiveOptions,
-      "route" | "runPastLane" | "skillCalled" | "modelNamed" | "refusals" | "bootAtMs" | "log"
+      | "route"
+      | "runPastLane"
+      | "skillCalled"
+      | "questionHere"
+      | "modelNamed"
+      | "refusals"
+      | "bootAtMs"
+      | "log"
     > {
   readonly config: Config;
   readonly store: Pick<Store, "inbox" | "outbox" | "sessions" | "cells">;
@@ -46,6 +53,7 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     route: options.route,
     runPastLane: options.runPastLane,
     skillCalled: options.skillCalled,
+    questionHere: options.questionHere,
     modelNamed: options.modelNamed,
     buttonPresses: buttonPresses({ cells, channel, clock, log }),
     readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),

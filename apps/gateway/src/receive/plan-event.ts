@@ -40,6 +40,8 @@ export interface PlanEventOptions {
   readonly route: RouteInbound;
   /** Finds the skill that a message calls by command. */
   readonly skillCalled: (inbound: Inbound, route: Route) => Promise<SkillCall | null>;
+  /** Finds the open question that a bare number answers. */
+  readonly questionHere: (inbound: Inbound) => Promise<string | null>;
   /** Finds the agent's model that a word after /new names. */
   readonly modelNamed: (agent: string, word: string) => string | null;
   readonly buttonPresses: ButtonPresses;
@@ -148,6 +150,12 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     return "unwanted" in inbound ? inbound : { ...pressed, inbound };
   }
 
+  /** A number below a question whose options are shown as numbered lines is the answer to it. */
+  async function numberedAnswer(inbound: Inbound): Promise<Command | null> {
+    const id = await options.questionHere(inbound);
+    return id === null ? null : parseCommand(`/answer ${id} ${inbound.text.trim()}`);
+  }
+
   async function plan(
     event: Inbound,
   ): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }> {
@@ -178,7 +186,12 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     const skill = inbound.channel === "hook" ? null : await options.skillCalled(inbound, route);
     const given = inbound.kind === "edit" || skill !== null || !commands ? null : commandOf(inbound);
     const { agent } = route;
-    const command = given === null ? null : withModel(given, (word) => options.modelNamed(agent, word));
+    const command =
+      given === null
+        ? skill === null
+          ? await numberedAnswer(inbound)
+          : null
+        : withModel(given, (word) => options.modelNamed(agent, word));
     const admission = await options.admit(inbound, {
       isSlashCommand: (command !== null || skill !== null) && inbound.kind === "command",
       activation: async () => activationOf(await options.sessions.open(route.session)),

@@ -1,17 +1,16 @@
 // Renders a request for approval in a chat: the whole action, never cut, with a button for each answer. The
 // decision later replaces the buttons.
 import {
-  accountKey,
   conversationKey,
   parseConversationKey,
   visibleText,
   type Address,
   type Button,
   type Part,
-  formatContent,
 } from "@parley/protocol";
 import type { CellWrite, NewDelivery } from "@parley/store";
-import { withShortValues, textDelivery } from "@parley/delivery";
+import { textDelivery } from "@parley/delivery";
+import { cardDelivery, cardParts, outcomeInCard, type CardPlace } from "../shown-card.ts";
 import type { Approval } from "./approval.ts";
 import { askedByLines } from "./asked-by.ts";
 
@@ -58,26 +57,12 @@ export function cardDeliveries(
     ],
   ];
   const meant: readonly Part[] = [{ kind: "text", markdown, buttons }];
-  // The web page has no callback buttons, so each of its buttons sends its label as a message.
-  const isSaid = address.channel === "web";
-  const { parts, cells } = isSaid
-    ? { parts: meant, cells: [] }
-    : withShortValues(meant, { id: cardId(id, address), to: address, commands: true });
-  const place = { pool: accountKey(address), lane: conversationKey(address), cause: approval.turn };
+  const place = cardPlace(approval, address);
+  const { parts, cells } = cardParts(meant, place);
   const closing = closes === null ? {} : { closes };
-  const words = formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: block }] });
-  const card: NewDelivery = {
-    id: cardId(id, address),
-    ...place,
-    ...(isLong ? {} : closing),
-    parts: [{ content: formatContent({ v: 1, kind: "reply", parts }) }],
-  };
-  const above: NewDelivery = {
-    id: `${cardId(id, address)}/words`,
-    ...place,
-    ...closing,
-    parts: [{ content: words }],
-  };
+  const card: NewDelivery = { ...cardDelivery(parts, place), ...(isLong ? {} : closing) };
+  const words: readonly Part[] = [{ kind: "text", markdown: block }];
+  const above: NewDelivery = { ...cardDelivery(words, { ...place, id: `${place.id}/words` }), ...closing };
   return { deliveries: isLong ? [above, card] : [card], cells };
 }
 
@@ -93,22 +78,11 @@ export function toldElsewhere({ id, turn, conversation }: Approval, closes: stri
 export function settledCard(approval: Approval, address: Address, words: string): NewDelivery {
   const { id, shown } = approval;
   const markdown = `${words}\n\n${shown.length > shortChars ? `Approval \`${id}\`` : fenced(shown)}`;
-  return {
-    id: `${cardId(id, address)}/settled`,
-    pool: accountKey(address),
-    lane: conversationKey(address),
-    cause: approval.turn,
-    parts: [
-      {
-        content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown, buttons: [] }] }),
-        into: `${cardId(id, address)}/0`,
-      },
-    ],
-  };
+  return outcomeInCard(markdown, cardPlace(approval, address));
 }
 
-function cardId(id: string, address: Address): string {
-  return `approval:${id}:${conversationKey(address)}`;
+function cardPlace({ id, turn }: Approval, address: Address): CardPlace {
+  return { id: `approval:${id}:${conversationKey(address)}`, address, cause: turn };
 }
 
 /** Uses a fence longer than any inside, so that the content cannot close it. */

@@ -43,7 +43,9 @@ export function turnGate(
     const held = await services.hold.now();
     if (held !== null) return refuse(heldText(held));
     const hooked = await services.toolHooks.before(call, tool, toolScope(turn, prepared));
-    return hooked === null ? approval(call, tool) : refuse(hooked);
+    if (hooked !== null) return refuse(hooked);
+    if (tool.endsPreview === true) await closePreview();
+    return approval(call, tool);
   };
 }
 

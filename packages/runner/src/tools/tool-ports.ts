@@ -13,5 +13,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     status: statusPort(services),
     plans: plansPort(services),
     children: childrenPort(services),
+    questions: services.questions,
   };
 }

@@ -1,0 +1,46 @@
+// Makes what asks people and waits for them: approvals of tool calls, and questions. Both end together with
+// the turn or the session that asked.
+import type { Owners } from "@parley/access";
+import type { Channel } from "@parley/channels";
+import type { SessionKey } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import { createApprovals, createQuestions, type Approvals, type Questions } from "@parley/runner";
+import type { MessagePathParts } from "./parts.ts";
+
+interface PathAsks {
+  readonly approvals: Approvals;
+  readonly questions: Questions;
+  /** Ends what a session's people have not answered yet, and returns how much it was. */
+  endAsks(session: SessionKey): Promise<number>;
+  /** Finishes what a process left undone when it died after an answer. */
+  healAsks(): Promise<unknown>;
+}
+
+export function pathAsks(
+  { config, channels, refusals, redaction, clock, log }: MessagePathParts,
+  store: Pick<Store, "cells" | "inbox" | "outbox" | "turns" | "sessions">,
+  { all: owners }: Pick<Owners, "all">,
+  channel: (account: string) => Channel | null,
+): PathAsks {
+  const { approvers, target } = config.approvals.exec;
+  const approvals = createApprovals({
+    ...store,
+    approvers: approvers ?? null,
+    target,
+    owners,
+    accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
+    refusals,
+    clock,
+    log,
+  });
+  const { identityLinks } = config.session;
+  const questions = createQuestions({ ...store, channel, owners, identityLinks, redaction, clock, log });
+  return {
+    approvals,
+    questions,
+    async endAsks(session) {
+      return (await approvals.stop({ session })) + (await questions.stop({ session }));
+    },
+    healAsks: () => Promise.all([approvals.heal(), questions.heal()]),
+  };
+}

@@ -1,0 +1,72 @@
+// Stores each question in a cell. Every change of state is a compare-and-set, so that of two people who
+// answer at once one is first and the other is told so. Entries are bounded by time (I9).
+import type { Clock } from "@parley/protocol";
+import type { Cells, CellWrite } from "@parley/store";
+import { formatQuestion, parseQuestion, type Question } from "./question.ts";
+
+export interface KeptQuestion {
+  readonly question: Question;
+  readonly version: number;
+}
+
+export interface QuestionStore {
+  get(id: string): Promise<KeptQuestion | null>;
+  /** The write that stores a new question, as part of a call's effects. */
+  asking(question: Question): CellWrite;
+  /** The same for the end of a question, which the store refuses when it has ended meanwhile. */
+  ending(kept: KeptQuestion, end: QuestionEnd): CellWrite;
+  /** Returns null when the question has ended meanwhile. */
+  end(kept: KeptQuestion, end: QuestionEnd): Promise<KeptQuestion | null>;
+  /** Newest first. */
+  list(): Promise<readonly KeptQuestion[]>;
+}
+
+export interface QuestionEnd {
+  readonly state: Exclude<Question["state"], "open">;
+  readonly answer?: Question["answer"];
+}
+
+const prefix = "question:";
+/** Operators may ask this long afterwards who answered what. */
+const lifeMs = 7 * 86_400_000;
+const mostListed = 1_000;
+
+export function questionStore(cells: Pick<Cells, "get" | "put" | "list">, clock: Clock): QuestionStore {
+  const read = (cell: { readonly value: string; readonly version: number }): KeptQuestion => ({
+    question: parseQuestion(cell.value),
+    version: cell.version,
+  });
+  const ended = ({ question }: KeptQuestion, end: QuestionEnd): Question => ({
+    ...question,
+    ...end,
+    endedAtMs: clock.now(),
+  });
+
+  return {
+    async get(id) {
+      const cell = await cells.get(prefix + id);
+      return cell === null ? null : read(cell);
+    },
+    asking: (question) => ({
+      key: prefix + question.id,
+      value: formatQuestion(question),
+      ttlMs: lifeMs,
+      expect: 0,
+    }),
+    ending: (kept, end) => ({
+      key: prefix + kept.question.id,
+      value: formatQuestion(ended(kept, end)),
+      ttlMs: lifeMs,
+      expect: kept.version,
+    }),
+    async end(kept, end) {
+      const value = formatQuestion(ended(kept, end));
+      const cell = await cells.put(prefix + kept.question.id, value, { expect: kept.version, ttlMs: lifeMs });
+      return cell === null ? null : read(cell);
+    },
+    async list() {
+      const found = (await cells.list(prefix, mostListed)).map(read);
+      return found.toSorted((a, b) => b.question.createdAtMs - a.question.createdAtMs);
+    },
+  };
+}

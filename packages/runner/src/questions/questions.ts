@@ -1,0 +1,292 @@
+// Asks the people of a turn and takes their answer. The question is written with its call's first step; an
+// answer is durable before anybody is told, counts once, and wakes the parked turn by a row under the
+// question's ticket. However the turn ends, its questions end with it.
+import { isProgram, type Speakers } from "@parley/access";
+import { sanitizeOutbound, type Redaction } from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import {
+  accountKey,
+  Fault,
+  parseConversationKey,
+  type Clock,
+  type Inbound,
+  type Log,
+} from "@parley/protocol";
+import type { Cells, Inbox, NewRow, Outbox, Sessions, Turns } from "@parley/store";
+import type { AskUser } from "@parley/tools";
+import { internalRow } from "../internal-row.ts";
+import { isUnseen } from "../sessions/asked-rows.ts";
+import { answerer, endedCard, questionCard } from "./question-card.ts";
+import { questionStore, type KeptQuestion, type QuestionEnd } from "./question-store.ts";
+import { chosenAnswer, questionId, type Question } from "./question.ts";
+
+/** Who answers: `<channel>:<id>`, the name that is shown, and whether it is an owner now. */
+export interface Answerer {
+  readonly person: string;
+  readonly name: string;
+  readonly owner: boolean;
+}
+
+export interface Questions extends AskUser {
+  /**
+   * Stores the answer and wakes the turn. Returns the words for whoever answered. Throws Fault: "missing",
+   * "denied", "invalid" for an empty one, or "conflict" when the question has ended before.
+   */
+  answer(id: string, text: string, by: Answerer): Promise<string>;
+  /**
+   * The id of the open question that a bare number from this person answers here; null when there is none.
+   */
+  numbered(inbound: Inbound): Promise<string | null>;
+  /** Ends the open questions of one turn or of a whole session. */
+  stop(of: { readonly turn: string } | { readonly session: string }): Promise<number>;
+  /** Newest first. */
+  list(): Promise<readonly Question[]>;
+  /** Finishes what a process left undone when it died between an answer and its row. */
+  heal(): Promise<void>;
+}
+
+export interface QuestionsOptions {
+  readonly cells: Pick<Cells, "get" | "put" | "list">;
+  readonly inbox: Pick<Inbox, "accept" | "find">;
+  readonly outbox: Pick<Outbox, "post">;
+  readonly turns: Pick<Turns, "find">;
+  readonly sessions: Pick<Sessions, "open">;
+  readonly channel: (account: string) => Pick<Channel, "capabilities"> | null;
+  readonly owners: () => Promise<readonly string[]>;
+  /** Ids of one person on several platforms. */
+  readonly identityLinks: { readonly [person: string]: readonly string[] };
+  readonly redaction: Redaction;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The store keeps rows longer than this, so it still recognizes a repeated row. */
+const healWithinMs = 86_400_000;
+const mostAnswerChars = 8_000;
+
+export function createQuestions(options: QuestionsOptions): Questions {
+  const { inbox, outbox, turns, sessions, clock, log } = options;
+  const book = questionStore(options.cells, clock);
+
+  /** Everyone who may answer: those whose words the turn follows, on every platform where they are known. */
+  async function peopleFor({ owner, senders }: Speakers): Promise<readonly string[]> {
+    const own = senders.filter((person) => !isProgram({ channel: person.slice(0, person.indexOf(":")) }));
+    const meant = owner ? [...own, ...(await options.owners())] : own;
+    const linked = Object.values(options.identityLinks).filter((ids) => ids.some((id) => meant.includes(id)));
+    return [...new Set([...meant, ...linked.flat()])];
+  }
+
+  const mayAnswer = ({ people, owner }: Question, by: Answerer): boolean =>
+    people.includes(by.person) || (owner && by.owner);
+
+  async function end(kept: KeptQuestion, how: QuestionEnd): Promise<KeptQuestion | null> {
+    const ended = await book.end(kept, how);
+    if (ended !== null) await outbox.post([endedCard(ended.question)]);
+    return ended;
+  }
+
+  /** Marks an open question whose time is over as expired. */
+  async function current(kept: KeptQuestion): Promise<KeptQuestion> {
+    const { question } = kept;
+    if (question.state !== "open" || clock.now() < question.expiresAtMs) return kept;
+    return (await end(kept, { state: "expired" })) ?? (await book.get(question.id)) ?? kept;
+  }
+
+  /** Ends a question whose turn is over, or whose conversation has begun anew. */
+  async function stillMeant(kept: KeptQuestion): Promise<KeptQuestion> {
+    const { question } = kept;
+    if (question.state !== "open") return kept;
+    const [turn, session] = await Promise.all([turns.find(question.turn), sessions.open(question.session)]);
+    const waits = turn !== null && turn.state !== "done" && turn.stop === null;
+    if (waits && session.epoch === question.epoch) return kept;
+    return (await end(kept, { state: "stopped" })) ?? (await book.get(question.id)) ?? kept;
+  }
+
+  async function finish(question: Question): Promise<void> {
+    const row = await wakingRow(question);
+    if (row !== null) await inbox.accept([row]);
+    await outbox.post([endedCard(question)]);
+  }
+
+  async function wakingRow(question: Question): Promise<NewRow | null> {
+    const { id, turn, answer } = question;
+    const [began] = await inbox.find({ turn, limit: 1 });
+    if (began === undefined || answer === undefined) return null;
+    const text = `The question ${JSON.stringify(question.question)} was answered by ${answerer(answer)}: ${answer.text}`;
+    const row = internalRow(began, `question:${id}`, text, { kind: "question", id, turn }, clock.now());
+    return { ...row, subject: `ticket:${id}`, as: { kind: "work", ticket: id } };
+  }
+
+  return {
+    async ask(scope, request) {
+      const id = questionId(scope.turn, scope.callId);
+      const ticket = { ticket: id, untilMs: clock.now() + request.minutes * 60_000 };
+      const found = await book.get(id);
+      if (found === null) {
+        const question = await newQuestion();
+        const asked = await shown(question);
+        return { text: written(question), effects: asked, waitsFor: ticket };
+      }
+      const kept = await current(found);
+      const { question } = kept;
+      const { state, answer } = question;
+      if (state === "answered" && answer !== undefined)
+        return { text: `Answered by ${answerer(answer)}: ${answer.text}` };
+      if (state === "expired") return { text: "Nobody answered in time. Go on without the answer, or end." };
+      if (state !== "open") return { text: "The question was withdrawn before anybody answered." };
+      return {
+        text: written(question),
+        effects: {
+          cells: [book.ending(kept, { state: "written" })],
+          deliveries: [endedCard({ ...question, state: "written" })],
+        },
+        waitsFor: { ...ticket, untilMs: question.expiresAtMs },
+      };
+
+      async function newQuestion(): Promise<Question> {
+        const address = parseConversationKey(scope.conversation);
+        const channel = options.channel(accountKey(address));
+        const rows = await inbox.find({ turn: scope.turn, limit: 100 });
+        if (channel === null || isProgram(address) || isUnseen(scope.session, rows))
+          throw new Fault("denied", "nobody reads this turn's conversation, so nobody could answer");
+        const people = await peopleFor(scope.by);
+        if (people.length === 0)
+          throw new Fault("denied", "no person's words began this turn, so there is nobody to ask");
+        if (request.options.length > 0 && request.fields.length > 0)
+          throw new Fault("invalid", "a question has options or fields, not both");
+        const clean = (text: string): string => sanitizeOutbound(text, options.redaction).trim();
+        const question = clean(request.question);
+        if (question === "") throw new Fault("invalid", "nothing of this question can be shown");
+        const { capabilities } = channel;
+        return {
+          v: 1,
+          id,
+          session: scope.session,
+          epoch: (await sessions.open(scope.session)).epoch,
+          turn: scope.turn,
+          callId: scope.callId,
+          conversation: scope.conversation,
+          question,
+          options: request.options.map(clean).filter((option) => option !== ""),
+          fields: request.fields.map(({ label, long }) => ({ label: clean(label), long })),
+          numbered: !capabilities.inlineButtons && address.channel !== "web",
+          people: [...people],
+          owner: scope.by.owner,
+          createdAtMs: clock.now(),
+          expiresAtMs: ticket.untilMs,
+          state: "open",
+        };
+      }
+
+      async function shown(question: Question) {
+        const address = parseConversationKey(question.conversation);
+        const channel = options.channel(accountKey(address));
+        const { delivery, cells } = questionCard(
+          question,
+          { forms: channel?.capabilities.forms === true },
+          await previewIn(scope.turn),
+        );
+        return { deliveries: [delivery], cells: [book.asking(question), ...cells] };
+      }
+    },
+    async answer(id, text, by) {
+      const found = await book.get(id.trim().toLowerCase());
+      if (found === null)
+        throw new Fault("missing", `there is no question ${JSON.stringify(id.slice(0, 40))}`);
+      if (!mayAnswer(found.question, by)) {
+        log.info({ question: found.question.id, by: by.person }, "somebody answered a question for others");
+        throw new Fault("denied", "this question is not for you");
+      }
+      const kept = await stillMeant(await current(found));
+      const { question } = kept;
+      const said = chosenAnswer(question, text);
+      if (question.state !== "open") {
+        // A platform repeats a press when our answer may have been lost, so the follow-up is done again.
+        if (question.answer?.by !== by.person || question.answer.text !== said)
+          throw new Fault("conflict", endedWords(question));
+        await finish(question);
+        return "Thank you, noted.";
+      }
+      if (said === "") throw new Fault("invalid", `write the answer behind the id: /answer ${question.id} …`);
+      if (said.length > mostAnswerChars)
+        throw new Fault("invalid", `an answer has at most ${mostAnswerChars} characters`);
+      const answer = { text: said, by: by.person, name: by.name };
+      const ended = await book.end(kept, { state: "answered", answer });
+      if (ended === null)
+        throw new Fault("conflict", endedWords((await book.get(question.id))?.question ?? question));
+      log.info({ question: question.id, session: question.session, by: by.person }, "question answered");
+      await finish(ended.question);
+      return "Thank you, noted.";
+    },
+    async numbered({ kind, text, channel, sender, address }) {
+      if (kind !== "message" || !/^\s*\d{1,2}\s*$/.test(text)) return null;
+      if (options.channel(accountKey(address))?.capabilities.inlineButtons !== false) return null;
+      const person = `${channel}:${sender.id}`;
+      const here = JSON.stringify([address.channel, address.account, address.peer, address.thread]);
+      const found = (await book.list()).find(({ question }) => {
+        const at = parseConversationKey(question.conversation);
+        return (
+          question.state === "open" &&
+          question.numbered &&
+          Number(text) >= 1 &&
+          Number(text) <= question.options.length &&
+          question.people.includes(person) &&
+          JSON.stringify([at.channel, at.account, at.peer, at.thread]) === here
+        );
+      });
+      return found?.question.id ?? null;
+    },
+    async stop(of) {
+      let stopped = 0;
+      for (const kept of await book.list()) {
+        const { question } = kept;
+        const isMeant = "turn" in of ? question.turn === of.turn : question.session === of.session;
+        if (question.state !== "open" || !isMeant) continue;
+        if ((await end(kept, { state: "stopped" })) !== null) stopped += 1;
+      }
+      return stopped;
+    },
+    async list() {
+      return (await Promise.all((await book.list()).map(current))).map(({ question }) => question);
+    },
+    async heal() {
+      for (const kept of await book.list()) {
+        const { question } = await stillMeant(await current(kept));
+        const isFresh = clock.now() - (question.endedAtMs ?? 0) < healWithinMs;
+        if (!isFresh || question.state === "open") continue;
+        if (question.state === "answered") await finish(question);
+        else await outbox.post([endedCard(question)]);
+      }
+    },
+  };
+
+  /** The delivery of the turn's growing answer, whose place the question takes; null when there is none. */
+  async function previewIn(turn: string): Promise<string | null> {
+    const view = await turns.find(turn);
+    const marks = (view?.log ?? []).flatMap((step) =>
+      step.kind === "preview"
+        ? [JSON.parse(step.body) as { readonly delivery: string; readonly said?: string }]
+        : [],
+    );
+    return marks.findLast(({ said }) => said === undefined)?.delivery ?? null;
+  }
+}
+
+/** What the model is told when somebody writes to the conversation while the question is open. */
+function written({ options }: Question): string {
+  const numbers = options.map((option, index) => `${index + 1}. ${option}`).join("; ");
+  return `Nobody chose, and somebody wrote a message, which follows: read it as the answer if it is one. The question is closed.${numbers === "" ? "" : ` The options were: ${numbers}.`}`;
+}
+
+function endedWords({ state, answer }: Question): string {
+  if (state === "answered" && answer !== undefined)
+    return `this was answered before by ${answerer(answer)}: ${answer.text}`;
+  const words = {
+    open: "it is being answered by somebody else just now",
+    answered: "it was answered before",
+    expired: "the time to answer is over",
+    stopped: "what asked this has ended",
+    written: "this was answered by a message",
+  } as const;
+  return words[state];
+}
