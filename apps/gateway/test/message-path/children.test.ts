@@ -319,3 +319,26 @@ test("a parent that began anew is told that it asked before", async () => {
   olga.says("/new");
   await olga.gets(/.+/, /told: .*This was asked for before the present conversation began/s);
 });
+
+test("what a child of another agent spends counts for the agent that spawned it", async () => {
+  const olga = await begin(() => "done", {
+    agents: {
+      defaults: { subagents: { allowAgents: ["helper"] } },
+      list: [
+        { id: "main", spend: { dayTokens: 10_000 } },
+        { id: "helper", spend: { dayTokens: 5 } },
+      ],
+    },
+  });
+  s.model.answers((asked) => {
+    if (isChild(asked)) return { says: ["done"], promptTokens: 20_000 };
+    if (asked.text.includes("[System Message]")) return "told: it is done";
+    if (asked.messages.at(-1)?.role === "tool") return "spawned";
+    return { calls: { name: "sessions_spawn", args: { task: "dig", agentId: "helper" } } };
+  });
+  await olga.says("dig").gets("spawned");
+  // Its own agent could spend five tokens, its payer ten thousand; now the payer has none left.
+  await olga.gets(/spending limit/);
+  expect(await childSessions()).toEqual([expect.stringMatching(/^agent:helper:subagent:\w{12}-1-main$/)]);
+  expect(await ends()).toEqual(["answered"]);
+});

@@ -98,25 +98,35 @@ export function childRegistry(cells: Pick<Cells, "get" | "put" | "list">): Child
   };
 }
 
-/** Exact repeats of a call get the same child. */
+/**
+ * Names the child of a call: exact repeats of the call get the same one. Its depth stands in the id, and the
+ * agent whose caps its spending counts for, where that is another one than its own.
+ */
 export function childOf(
-  turn: string,
-  callId: string,
-  depth: number,
+  call: { readonly turn: string; readonly callId: string; readonly session: string },
   agent: string,
 ): { readonly id: string; readonly session: SessionKey } {
   const hash = createHash("sha256")
-    .update(JSON.stringify([turn, callId]))
+    .update(JSON.stringify([call.turn, call.callId]))
     .digest("hex")
     .slice(0, 12);
-  const id = `${hash}-${depth}`;
+  const payer = payerOf(call.session);
+  const id = `${hash}-${depthOf(call.session) + 1}${payer === agent ? "" : `-${payer}`}`;
   return { id, session: formatSessionKey({ kind: "subagent", agent, id }) };
 }
+
+const childId = /^[0-9a-f]{12}-(\d)(?:-(.+))?$/;
 
 /** 0 for a session that no other one spawned. */
 export function depthOf(session: string): number {
   const key = parseSessionKey(session);
-  return key.kind === "subagent" ? Number(/-(\d+)$/.exec(key.id)?.[1] ?? 1) : 0;
+  return key.kind === "subagent" ? Number(childId.exec(key.id)?.[1] ?? 1) : 0;
+}
+
+/** The agent whose caps a session's spending counts for: that of the first session of its tree. */
+export function payerOf(session: string): string {
+  const key = parseSessionKey(session);
+  return (key.kind === "subagent" ? childId.exec(key.id)?.[2] : undefined) ?? key.agent;
 }
 
 /** The id of the child whose session this is; null for any other session. */

@@ -106,7 +106,7 @@ export function childrenPort(services: ChildServices): Children {
           "denied",
           `this session is sandboxed and agent "${agentId}" is not (its sandbox.mode): its sub-agent could do more than you`,
         );
-      const { id, session } = childOf(scope.turn, scope.callId, depth, agentId);
+      const { id, session } = childOf(scope, agentId);
       const wanted = request.model ?? limits.model;
       const model = wanted === undefined ? null : await modelNamed(agentId, wanted);
       const open = (await children.all()).filter(

@@ -9,7 +9,6 @@ import {
   accountKey,
   noUsage,
   parseConversationKey,
-  parseSessionKey,
   type Clock,
   type Log,
   type SessionKey,
@@ -19,6 +18,7 @@ import {
   recentDays,
 } from "@parley/protocol";
 import type { CellWrite, Turn } from "@parley/store";
+import { payerOf } from "../sessions/child-registry.ts";
 import { addUsed, noneUsed, sumOf, tokensOf, usedBy, type UsageLog, type Used } from "./usage-log.ts";
 
 type Verdict = Awaited<ReturnType<Ledger["mayCall"]>>;
@@ -94,7 +94,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
     // A commit that came meanwhile may be missing from what was read, so the cached sums stay.
     if (commits !== before && sums.has(today)) return;
     for (const day of missing) sums.set(day, new Map());
-    for (const row of rows) add(row.day, row.agent, row);
+    for (const row of rows) add(row.day, payerOf(row.session), row);
     for (const day of sums.keys()) if (!days.includes(day)) sums.delete(day);
     readAtMs = clock.mono();
   }
@@ -132,7 +132,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
 
   return {
     forTurn(turn) {
-      const { agent } = parseSessionKey(turn.lane);
+      const agent = payerOf(turn.lane);
       const isCapped = Object.keys(capsOf(agent)).length > 0;
       /** Counts each side call against the turn until the loop's next usage figure, which includes it. */
       async function* checked(
