@@ -104,6 +104,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const { cells, inbox, outbox, sessions } = store;
   const { rules, route } = access;
   const owners = access.owners.all;
+  const closed = unreachableChats(cells);
 
   // Prompts, spending, skills and models.
   const prompts = promptHistory(cells, clock);
@@ -146,6 +147,8 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     config,
     channel,
     rules,
+    reach: async (place) =>
+      (await access.reach(place)) ?? (await closed.reason(moved.current(place.address))),
     speakers: speakersAt(access.owners),
     owners,
     models: parts.models,
@@ -205,7 +208,6 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   );
 
   // Receive: from an event to durable rows.
-  const closed = unreachableChats(cells);
   const receive = intake({
     config,
     store,

@@ -24,5 +24,6 @@ export { pairingDecisions, pairingStore, type PairingDecisions } from "./pairing
 export type { Place, PlaceRules } from "./place-rules.ts";
 export { apiAddress, hookAddress, isProgram, programAccount, type ApiUser } from "./program-address.ts";
 export { programSinks } from "./program-channel.ts";
+export { mayReach, type MayReach } from "./reach.ts";
 export { noRefusals, refusalLog, type RefusalReason, type Refusals } from "./refusal-log.ts";
 export { router, type Route, type RouteInbound } from "./routing.ts";

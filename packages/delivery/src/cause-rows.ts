@@ -1,7 +1,13 @@
 // Finds the rows behind a delivery's cause: the rows of the turn that said it, or the one row that it answers
 // at once.
-import type { Log } from "@parley/protocol";
+import type { ConversationKey, Log } from "@parley/protocol";
 import type { Inbox } from "@parley/store";
+
+export interface CauseRow {
+  readonly id: string;
+  /** Where its answer goes; null when the row is not there any more. */
+  readonly conversation: ConversationKey | null;
+}
 
 const mostRows = 200;
 
@@ -9,15 +15,17 @@ const mostRows = 200;
 export function causeRows(
   inbox: Pick<Inbox, "find">,
   log: Log,
-): (cause: string) => Promise<readonly string[]> {
+): (cause: string) => Promise<readonly CauseRow[]> {
   return async (cause) => {
     try {
       const rows = await inbox.find({ turn: cause, dismissed: true, limit: mostRows });
-      if (rows.length === 0) return [cause];
-      return rows.flatMap(({ id, outcome }) => (outcome === "context" ? [] : [id])).toReversed();
+      if (rows.length === 0) return [{ id: cause, conversation: null }];
+      return rows
+        .flatMap(({ id, outcome, conversation }) => (outcome === "context" ? [] : [{ id, conversation }]))
+        .toReversed();
     } catch (error) {
       log.debug({ cause, error }, "could not look up the rows of a delivery");
-      return [cause];
+      return [{ id: cause, conversation: null }];
     }
   };
 }

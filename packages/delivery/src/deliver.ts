@@ -16,6 +16,7 @@ import type { Channel } from "@parley/channels";
 import type { Change, DeliveryView, Outbox, DeliveryBatch, PartView } from "@parley/store";
 import { type LeaseHandle, type WorkEnd, untilStored } from "@parley/queue";
 import type { MigratedChats } from "@parley/access";
+import type { CauseRow } from "./cause-rows.ts";
 import type { UnreachableChats } from "./unreachable-chats.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { failedSends } from "./send-failures.ts";
@@ -51,7 +52,7 @@ export interface DeliverOptions {
    * Ids of the rows behind a cause, so that the log can be followed from one id to the receipt. Never
    * rejects.
    */
-  readonly rowsOf: (cause: string) => Promise<readonly string[]>;
+  readonly rowsOf: (cause: string) => Promise<readonly CauseRow[]>;
   /** Called for each delivery that ended in trouble, after that is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
   /** Called for an answer that will certainly never arrive where another one may. */
@@ -113,7 +114,12 @@ export function deliverer(options: DeliverOptions): Deliver {
       return null;
     }
     const { parts, split } = planned;
-    const rows = await options.rowsOf(delivery.cause);
+    const behind = await options.rowsOf(delivery.cause);
+    const rows = behind.map(({ id }) => id);
+    // What a turn sends elsewhere answers nothing there: a platform would put it where it was asked.
+    const answers = behind
+      .filter(({ conversation }) => conversation === null || conversation === delivery.lane)
+      .map(({ id }) => id);
     const told = log.child({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, rows });
     const closed = await options.closed.reason(lane.to);
     const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
@@ -159,7 +165,7 @@ export function deliverer(options: DeliverOptions): Deliver {
           index,
           owed,
           split: index === 0 ? split : null,
-          rows,
+          answers,
           follows,
           thread,
           log: told,
@@ -280,7 +286,7 @@ export function deliverer(options: DeliverOptions): Deliver {
         beforeAnew: () => risked(lane, at),
         idempotencyKey: `${at.delivery.id}/${at.index}`,
         signal,
-        ...(at.index === 0 ? { answers: at.rows } : {}),
+        ...(at.index === 0 && at.answers.length > 0 ? { answers: at.answers } : {}),
         ...(at.follows === null ? {} : { follows: JSON.parse(at.follows) as Receipt }),
       });
     } finally {

@@ -31,7 +31,8 @@ export interface PartContext {
   readonly index: number;
   readonly owed: readonly Change[];
   readonly split: readonly Planned[] | null;
-  readonly rows: readonly string[];
+  /** Rows of this conversation that the delivery answers. */
+  readonly answers: readonly string[];
   /** Receipt of the previous part, as JSON text. */
   readonly follows: string | null;
   /** The thread that an earlier part opened; the lane's address names it, too. */

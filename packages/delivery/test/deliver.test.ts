@@ -56,7 +56,10 @@ async function fixture(send: (text: string, signal: AbortSignal) => Promise<Rece
     rateLimit: { reserve: () => waits.shift() ?? 0, limited() {} },
     clock,
     log: silentLog,
-    rowsOf: async (cause) => [`row of ${cause}`],
+    rowsOf: async (cause) => [
+      { id: `row of ${cause}`, conversation: conversationKey(to) },
+      { id: `another of ${cause}`, conversation: conversationKey({ ...to, peer: "elsewhere" }) },
+    ],
     onTrouble: () => {},
     onFailed: () => {},
     onSent: () => {},

@@ -20,6 +20,7 @@ import {
 } from "@parley/protocol";
 import { untilStored, type WorkEnd } from "@parley/queue";
 import type { CellWrite, Commit, NewDelivery, Outcome as RowOutcome, Session, Turn } from "@parley/store";
+import { unrepeated } from "./messages/said-here.ts";
 import type { Previewed } from "./streaming/edited-preview.ts";
 import { thoughtsOf } from "./streaming/live-answer.ts";
 import { withinLimit } from "./streaming/long-answer.ts";
@@ -99,14 +100,15 @@ function outcomeOf(
   { end, journal, previewed, answer }: EndedTurn,
 ): Promise<Outcome> {
   const { turn, address, channel, log } = scope;
+  const sent = journal.saidHere();
   const whole = turnOutcome({
     end,
     timedOut: scope.timedOut(),
-    replyOwed: isOwed(scope),
-    refusesSilence: refusesSilence(scope, journal.rows()),
+    replyOwed: isOwed(scope) && sent.length === 0,
+    refusesSilence: refusesSilence(scope, journal.rows()) && sent.length === 0,
     said: answer.outcome,
   });
-  return withinLimit(unsaid(whole, previewed.said), {
+  return withinLimit(unrepeated(unsaid(whole, previewed.said), sent), {
     maxChars: isProgram(address) ? Infinity : config.messages.answerMaxChars,
     session: turn.lane,
     capabilities: channel?.capabilities ?? null,

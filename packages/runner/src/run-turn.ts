@@ -22,6 +22,7 @@ import { skillCallsIn } from "./skills/skill-call.ts";
 import { listen } from "./streaming/listen.ts";
 import { liveAnswer } from "./streaming/live-answer.ts";
 import { answerReader, saysNothing, visibleOf } from "./streaming/read-answer.ts";
+import { makingWay } from "./streaming/make-way.ts";
 import { noProgress } from "./streaming/progress.ts";
 import { keepTyping } from "./streaming/typing.ts";
 import { resultName } from "./tools/result-files.ts";
@@ -146,13 +147,16 @@ async function talk(
         thinking: prepared.thinking,
         cacheKey: turn.lane,
         finalPass: isOwed(scope),
-        saysNothing: (text) => saysNothing(reader.read(text), refusesSilence(scope, journal.rows())),
+        saysNothing: (text) =>
+          journal.saidHere().length > 0
+            ? null
+            : saysNothing(reader.read(text), refusesSilence(scope, journal.rows())),
       },
       {
         model: askedModel(services, turn, prepared, journal),
         tools: prepared.tools,
         scope: toolScope(turn, prepared),
-        journal,
+        journal: makingWay(journal, turn, answer),
         ledger: spending,
         context,
         secrets: redaction.secrets,

@@ -3,15 +3,25 @@
 import type { Journal, JournalStep } from "@parley/agent";
 import { isFault, type Fault, type UserEntry } from "@parley/protocol";
 import type { CellWrite, NewDelivery, NewRow, Row, Step, Turn, Turns } from "@parley/store";
+import { saidHere } from "./messages/said-here.ts";
 import { isWake } from "./turn-rows.ts";
 
-export interface TurnJournal extends Journal {
+export interface TurnJournal extends Omit<Journal, "checkpoint"> {
+  /** As `Journal.checkpoint`. `closes`: the preview that the effects' deliveries take out of the way. */
+  checkpoint(
+    steps: readonly JournalStep[],
+    how?: Parameters<Journal["checkpoint"]>[1] & { readonly closes?: string },
+  ): Promise<void>;
   /** Rows claimed so far, the absorbed ones last. */
   rows(): readonly Row[];
   /** Queues deliveries in one step with a mark in the log. */
   post(mark: PreviewMark | BlockMark, deliveries: readonly NewDelivery[]): Promise<void>;
-  /** Previews that earlier holders of this turn or this one opened. */
+  /** Previews that earlier holders of this turn or this one opened, without those that a call closed. */
   readonly previews: readonly PreviewMark[];
+  /** How many previews were opened, also those that are closed: each has an id of its own. */
+  readonly opened: number;
+  /** Texts that the turn's calls sent to its own conversation. */
+  saidHere(): readonly string[];
   /** Pieces of the answer that earlier holders of this turn or this one sent for good. */
   readonly blocks: readonly BlockMark[];
 }
@@ -19,6 +29,8 @@ export interface TurnJournal extends Journal {
 /** Marks an opened preview, so that a holder that resumes the turn reuses its delivery. */
 interface PreviewMark {
   readonly delivery: string;
+  /** A call of the turn sent something, so the preview was taken away. */
+  readonly closed?: true;
 }
 
 /** Marks a piece of the answer that went out. */
@@ -48,8 +60,9 @@ export function turnJournal(
   const byId = new Map(rows.map((row) => [row.id, row]));
   let at = turn.log.length;
   let steps: readonly JournalStep[] | null = null;
-  const marks = turn.log.flatMap((step) =>
-    step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark | BlockMark] : [],
+  const marks = [...marksIn(turn.log)];
+  const logged = turn.log.flatMap((step) =>
+    step.kind === "model" || step.kind === "result" ? [JSON.parse(step.body) as JournalStep] : [],
   );
 
   // After a write whose answer was lost the next position is unknown, and the store would take the next write
@@ -94,25 +107,34 @@ export function turnJournal(
       return (steps ??= turn.log.flatMap((step) => journalStep(step, byId, told)));
     },
     get previews() {
-      return marks.filter((mark) => !isBlock(mark));
+      return openMarks(marks);
     },
     get blocks() {
       return marks.filter(isBlock);
     },
+    get opened() {
+      return marks.filter((mark) => !isBlock(mark) && mark.closed !== true).length;
+    },
+    saidHere: () => saidHere(turn.id, logged),
     rows: () => rows,
-    checkpoint: (steps, { isLast = false, uses = [], effects = [] } = {}) =>
+    checkpoint: (steps, { isLast = false, uses = [], effects = [], closes } = {}) =>
       inOrder(async () => {
         // The commit follows within milliseconds and syncs too, so a last step is not written by itself,
         // except where part of the answer is shown: showing the end may take longer, and a resumed turn must
         // not give another answer there.
         if (isLast && marks.length === 0) return;
-        const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
+        const closed: PreviewMark[] = closes === undefined ? [] : [{ delivery: closes, closed: true }];
         await append(
-          logged,
+          [
+            ...steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) })),
+            ...closed.map((mark) => ({ kind: "preview" as const, body: JSON.stringify(mark) })),
+          ],
           effects.flatMap(({ deliveries = [] }) => deliveries),
           [...uses, ...effects.flatMap(({ cells = [] }) => cells)],
           effects.flatMap(({ rows: given = [] }) => given),
         );
+        logged.push(...steps);
+        marks.push(...closed);
       }),
     absorb: () =>
       inOrder(async () => {
@@ -130,6 +152,22 @@ export function turnJournal(
         marks.push(mark);
       }),
   };
+}
+
+/** The preview that stands in the conversation after these steps; null when there is none. */
+export function openPreview(log: readonly Step[]): string | null {
+  return openMarks(marksIn(log)).at(-1)?.delivery ?? null;
+}
+
+function marksIn(log: readonly Step[]): readonly (PreviewMark | BlockMark)[] {
+  return log.flatMap((step) =>
+    step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark | BlockMark] : [],
+  );
+}
+
+function openMarks(marks: readonly (PreviewMark | BlockMark)[]): readonly PreviewMark[] {
+  const closed = marks.flatMap((mark) => (mark.closed === true ? [mark.delivery] : []));
+  return marks.filter((mark) => !isBlock(mark) && !closed.includes(mark.delivery));
 }
 
 function isBlock(mark: PreviewMark | BlockMark): mark is BlockMark {

@@ -10,7 +10,7 @@ import {
   type OutboxAction,
 } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Turn } from "@parley/store";
-import { previewOf } from "./streaming/edited-preview.ts";
+import { openPreview } from "./turn-journal.ts";
 import { messageIdOf } from "./turn-rows.ts";
 import type { OpenTurn, Services } from "./turn-scope.ts";
 
@@ -75,14 +75,16 @@ function actionOf({ parts: [first] }: DeliveryView): string | null {
  */
 export function buriedNotice(turn: Turn): NewDelivery {
   const notice = textDelivery(`${turn.id}/buried`, parseConversationKey(turn.conversation), "", turn.id);
-  const preview = previewOf(turn.id);
+  const preview = openPreview(turn.log);
   const content = formatContent({
     v: 1,
     kind: "reply",
     parts: [{ kind: "text", markdown: wordsFor(turn) }],
     ...quoted(turn),
   });
-  return { ...notice, closes: preview, parts: [{ content, into: `${preview}/0` }] };
+  return preview === null
+    ? { ...notice, parts: [{ content }] }
+    : { ...notice, closes: preview, parts: [{ content, into: `${preview}/0` }] };
 }
 
 function wordsFor({ rows }: Turn): string {

@@ -1,7 +1,7 @@
 // Lists what the runner's units work with: `Services` holds what the process has under one config,
 // `TurnScope` what is known of one turn. A unit names the members it uses, as in `Pick<Services, "outbox" |
 // "clock">`, so that its signature shows what it depends on.
-import type { Place, PlaceRules, Speakers } from "@parley/access";
+import type { MayReach, Place, PlaceRules, Speakers } from "@parley/access";
 import type { BootstrapHook, Placed, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
@@ -66,6 +66,8 @@ export interface Services {
   readonly channel: (account: string) => Channel | null;
   /** Returns the config's rules for a shared place; null for accounts that it does not have. */
   readonly rules: (place: Place) => PlaceRules | null;
+  /** Says why a tool may not write to a place, by access rules or because the chat is closed. */
+  readonly reach: MayReach;
   /** Returns the speakers of a place before its next message is written. */
   readonly speakers: (place: Place) => Promise<Speakers>;
   /** Owners that the config names or that paired, as `<channel>:<sender>`. */

@@ -9,6 +9,7 @@ import { askUser, askUserListing } from "./tools/ask-user.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
 import { gateway, gatewayListing } from "./tools/gateway.ts";
+import { message, messageListing } from "./tools/message.ts";
 import { process, processListing } from "./tools/process.ts";
 import { read, readListing } from "./tools/read.ts";
 import { sessionStatus, sessionStatusListing } from "./tools/session-status.ts";
@@ -72,7 +73,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(sessionStatusListing, sessionStatus),
   planned("browser", "Browser", "ui", [], "writes", "Control a web browser"),
   planned("canvas", "Canvas", "ui", [], "writes", "Present, evaluate or snapshot the canvas"),
-  planned("message", "Message", "messaging", ["messaging"], "sends", "Send messages and channel actions"),
+  built(messageListing, message),
   built(askUserListing, askUser),
   planned("cron", "Cron", "automation", ["coding"], "writes", "Manage reminders and scheduled jobs"),
   built(gatewayListing, gateway),

@@ -1,7 +1,7 @@
 // Defines what tool factories receive: stable facts of the agent and its place, and small ports to the rest
 // of Parley. Nothing here may change a schema or description from turn to turn (I12): what varies more often
 // reaches a tool by the scope of each call, which the tool hands to its ports.
-import type { Clock, JsonObject, Json, ThinkingLevel } from "@parley/protocol";
+import type { Button, Clock, JsonObject, Json, MediaFile, ThinkingLevel } from "@parley/protocol";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
 import type { ExecAction } from "./exec/exec-action.ts";
@@ -47,6 +47,7 @@ export interface SessionPorts {
   readonly plans: Plans;
   readonly children: Children;
   readonly questions: AskUser;
+  readonly messages: Messages;
 }
 
 export interface ExecPorts {
@@ -174,4 +175,52 @@ export interface Children {
   agents(scope: ToolScope): readonly string[];
   /** Ends it and its own sub-agents. `all`: every one of the session. */
   kill(scope: ToolScope, child: string): Promise<string>;
+}
+
+export const messageActions = [
+  "send",
+  "reply",
+  "edit",
+  "delete",
+  "react",
+  "pin",
+  "unpin",
+  "poll",
+  "thread",
+] as const;
+export type MessageAction = (typeof messageActions)[number];
+
+/** One schema for all channels (I12); what each action needs is checked by the port. */
+export interface MessageRequest {
+  readonly action: MessageAction;
+  /** A conversation or a person; absent: where the turn answers to. */
+  readonly to?: string | undefined;
+  readonly text?: string | undefined;
+  readonly files: readonly MediaFile[];
+  /** The one file is a recording that is shown as a voice note. */
+  readonly voice: boolean;
+  readonly buttons?: readonly (readonly Button[])[] | undefined;
+  readonly poll?: MessagePoll | undefined;
+  /** The platform's id of a message there. */
+  readonly messageId?: string | undefined;
+  /** What an earlier call returned for its message. */
+  readonly handle?: string | undefined;
+  readonly emoji?: string | undefined;
+  readonly title?: string | undefined;
+  readonly tags: readonly string[];
+}
+
+interface MessagePoll {
+  readonly question: string;
+  readonly options: readonly string[];
+  readonly multiple: boolean;
+  readonly anonymous: boolean;
+}
+
+/** What people see beside the turn's answer. Throws Fault for what cannot be done or may not. */
+export interface Messages {
+  /** Stores a file for sending. `name`: as people see it. */
+  keep(bytes: Uint8Array, name: string): Promise<MediaFile>;
+  /** Changes nothing by itself: what is to be done stands in the effects. */
+  act(scope: ToolScope, request: MessageRequest): Promise<Done>;
 }

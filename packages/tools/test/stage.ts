@@ -69,6 +69,12 @@ export const sessionPorts: SessionPorts = {
     kill: async (_scope, child) => `killed ${child}`,
   },
   questions: { ask: async (_scope, { question }) => ({ text: `asked ${question}` }) },
+  messages: {
+    keep: async (bytes, name) => ({ path: name, mediaType: "text/plain", bytes: bytes.length, name }),
+    act: async (_scope, { action, files }) => ({
+      text: [action, ...files.map(({ name, bytes }) => `${name} (${bytes})`)].join(" "),
+    }),
+  },
 };
 
 export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [], owner: true };

@@ -2,11 +2,13 @@
 import {
   accessPolicy,
   linkedPeople,
+  mayReach,
   owners,
   pairingDecisions,
   pairingStore,
   router,
   type HandOver,
+  type MayReach,
   type Owners,
   type PairingDecisions,
   type Place,
@@ -23,6 +25,8 @@ export interface PathAccess {
   readonly policy: ReturnType<typeof accessPolicy>;
   /** Returns the config's rules for a shared place; null for an account that it does not name. */
   readonly rules: (place: Place) => PlaceRules | null;
+  /** Says why nothing may be sent to a place by a tool. */
+  readonly reach: MayReach;
   readonly route: RouteInbound;
   /** Returns where a session goes on that was handed over; null where its rows say. */
   readonly placeOf: (session: string) => Address | null;
@@ -50,6 +54,7 @@ export function pathAccess({
     pairing: pairingDecisions(requests, known),
     policy,
     rules,
+    reach: mayReach({ policy, isOwner: known.isOwner, pairing: requests }),
     route: router({
       agents: config.agents.list.map((agent) => agent.id),
       bindings: config.bindings,

@@ -23,7 +23,7 @@ import { messagePath, type MessagePath } from "../../src/message-path.ts";
 import type { MessagePathParts } from "../../src/message-path/parts.ts";
 import { noDaemon } from "../no-daemon.ts";
 import type { Pools } from "@parley/queue";
-import { noSkills, settleTrial, type SkillRegistry } from "@parley/runner";
+import { mediaFolder, noSkills, settleTrial, type SkillRegistry } from "@parley/runner";
 import { atRest, life, type Life } from "./life.ts";
 import { plainParts } from "../plain-parts.ts";
 import { platform, type Platform } from "./platform.ts";
@@ -158,7 +158,10 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       hooks: options.hooks?.(byAccount) ?? [],
       tools: options.tools ?? [],
       ...(options.catalogue === true
-        ? { machinePorts: { home: join(home, "state"), userHome: join(home, "person") } }
+        ? {
+            machinePorts: { home: join(home, "state"), userHome: join(home, "person") },
+            mediaFolder: mediaFolder(join(home, "media")),
+          }
         : {}),
       daemon: options.daemon ?? noDaemon,
       skills: options.skills?.(config) ?? noSkills,

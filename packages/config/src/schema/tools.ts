@@ -139,6 +139,17 @@ export const toolsSchema = z
       })
       .prefault({})
       .describe("What tools reach of other sessions."),
+    message: z
+      .strictObject({
+        crossContext: z
+          .enum(["off", "owner", "all"])
+          .default("owner")
+          .describe(
+            'Where the message tool may write beside the turn\'s own conversation: "off" (nowhere), "owner" (in owners\' turns, to people and places that wrote to the agent), "all" (in every turn, to every place that the access rules serve).',
+          ),
+      })
+      .prefault({})
+      .describe("The message tool."),
     agentToAgent: z
       .strictObject({
         enabled: z

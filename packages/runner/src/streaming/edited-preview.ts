@@ -35,9 +35,9 @@ const editTimeoutMs = 15_000;
  */
 const doubtMs = 2_000;
 
-/** Returns the id of a turn's preview, whether or not one was sent. */
-export function previewOf(turn: string): string {
-  return `${turn}/preview`;
+/** A turn's preview is the first of it unless a call sent something in between. */
+function previewOf(turn: string, before: number): string {
+  return before === 0 ? `${turn}/preview` : `${turn}/preview/${before}`;
 }
 
 export function editedPreview(
@@ -72,7 +72,7 @@ export function editedPreview(
   async function open(): Promise<void> {
     await sleep(clock, openAfterMs, closing.signal);
     if (closed || over.aborted) return;
-    const id = previewOf(turn);
+    const id = previewOf(turn, journal.opened);
     const delivery: NewDelivery = {
       id,
       pool: accountKey(address),

@@ -7,12 +7,15 @@ import { sanitizeOutbound, type Redaction } from "@parley/agent";
 import type { Streaming } from "@parley/config";
 import type { Entry } from "@parley/protocol";
 import { blockStream } from "./block-stream.ts";
-import { editedPreview, noPreview, type Preview } from "./edited-preview.ts";
+import { editedPreview, noPreview, type Preview, type Previewed } from "./edited-preview.ts";
 import type { Progress } from "./progress.ts";
 import type { TurnJournal } from "../turn-journal.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
 
 export interface LiveAnswer extends Preview {
+  /** Takes what is shown back, and shows nothing until `resume`, because a message goes out in between. */
+  rest(): Promise<Previewed>;
+  resume(): void;
   /** All thoughts so far. */
   showThoughts(visible: string): void;
 }
@@ -29,7 +32,9 @@ export function liveAnswer(
   const { reasoning } = scope.prepared;
   const how = streamingOf(services.config, scope.account);
   // Blocks sent now would stand before the thoughts that led to them.
-  const preview = previewBy(how === "block" && reasoning === "on" ? "off" : how, services, scope, journal);
+  const begin = (): Preview =>
+    previewBy(how === "block" && reasoning === "on" ? "off" : how, services, scope, journal);
+  let preview = begin();
   let thoughts: string | null = null;
   return {
     show(text, replyTo) {
@@ -42,6 +47,10 @@ export function liveAnswer(
       if (thoughts === null) return;
       progress.text(turn, thoughts);
       if (how !== "block") preview.show(thoughts);
+    },
+    rest: () => preview.close(),
+    resume() {
+      preview = begin();
     },
     close: () => preview.close(),
   };

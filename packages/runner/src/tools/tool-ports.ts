@@ -3,6 +3,7 @@
 import type { SessionPorts } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
 import { childrenPort } from "../sessions/children.ts";
+import { messagesPort } from "../messages/post.ts";
 import { plansPort, statusPort } from "./session-tools.ts";
 
 /** All services but those that are made from the tools. A port picks what it uses. */
@@ -14,5 +15,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     plans: plansPort(services),
     children: childrenPort(services),
     questions: services.questions,
+    messages: messagesPort(services),
   };
 }

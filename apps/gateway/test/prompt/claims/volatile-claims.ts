@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { replyParser, userMessage } from "@parley/agent";
 import { discordCapabilities, telegramCapabilities, webCapabilities } from "@parley/channels";
-import type { Inbound } from "@parley/protocol";
+import type { Capabilities, Inbound } from "@parley/protocol";
 import { parseCommand } from "../../../src/receive/command.ts";
 import { claimsOf, hasTool, schemaOf, type Claim } from "./stable-claims.ts";
 import type { Situation } from "./situation.ts";
@@ -87,6 +87,41 @@ export const volatileClaims: readonly Claim[] = [
       "the tool has these actions",
       (_, s) => ["list", "steer", "kill"].every((action) => schemaOf(s, "subagents").includes(`"${action}"`)),
     ],
+    ["message", /^### message tool$/, "the tool is there", (_, s) => hasTool(s, "message")],
+    [
+      "message.actions",
+      /^- Use `message` for proactive sends and channel actions \(polls, reactions, edits\)\. Without `to` it is this conversation\.$/,
+      "the tool has these actions, and needs no `to`",
+      (_, s) =>
+        ["send", "poll", "react", "edit"].every((action) => schemaOf(s, "message").includes(`"${action}"`)) &&
+        schemaOf(s, "message").includes("Absent: here."),
+    ],
+    [
+      "message.once",
+      /^- If you delivered your user-visible reply with `message`\(action=send\), answer with ONLY NO_REPLY, so that it is not sent twice\.$/,
+      "the token is silence, and after a message here it is taken for an answer",
+      (_, s) => hasTool(s, "message") && parsed("NO_REPLY").kind === "silent",
+    ],
+    [
+      "message.buttons",
+      /^- Inline buttons supported: action=send with buttons=\[\[\{label, value, style\?\}\]\]; a press comes back as a message with its value\.$/,
+      "the surface has buttons, and the tool takes them so",
+      (_, s) =>
+        capabilitiesAt(s)?.inlineButtons === true &&
+        ["buttons", "label", "value", "style"].every((field) => schemaOf(s, "message").includes(`"${field}"`)),
+    ],
+    [
+      "message.no_buttons",
+      /^- Inline buttons are not supported on (\w+)\.$/,
+      "the surface has none",
+      ([, name], s) => name === s.draw.address?.channel && capabilitiesAt(s)?.inlineButtons !== true,
+    ],
+    [
+      "message.buttons_off",
+      /^- Inline buttons are not enabled for (\w+)\. If you need them, ask for (\S+) to be set\.$/,
+      "the surface has them, and the config switched them off",
+      ([, name], s) => name === s.draw.address?.channel && capabilitiesAt(s)?.inlineButtons === true,
+    ],
     [
       "reply.exec",
       /^- Never use `exec`\/curl for provider messaging;.*$/,
@@ -114,8 +149,12 @@ export const volatileClaims: readonly Claim[] = [
     [
       "channel.supports",
       /^Current channel supports: .*$/,
-      "the message tool is there",
-      (_, s) => hasTool(s, "message"),
+      "the message tool is there, and it is what the driver can do",
+      ([words = ""], s) => {
+        const can = capabilitiesAt(s);
+        const names = words.replace(/^.*: |\.$/g, "").split(", ");
+        return hasTool(s, "message") && names.every((name) => name === "send" || can?.[means[name] ?? "voice"] === true);
+      },
     ],
     [
       "channel.thread",
@@ -270,6 +309,18 @@ export const volatileClaims: readonly Claim[] = [
   ]),
 ];
 
+/** The capability behind each word of "Current channel supports". */
+const means: { readonly [word: string]: keyof Capabilities } = {
+  media: "media",
+  "voice notes": "voice",
+  polls: "polls",
+  threads: "threads",
+  reactions: "reactions",
+  edits: "edits",
+  deletes: "removals",
+  pins: "pins",
+};
+
 /** Lines that ask for something and claim nothing. */
 export const advice: readonly RegExp[] = [
   /^You are a personal assistant running inside Parley\.$/,
@@ -289,6 +340,10 @@ export const advice: readonly RegExp[] = [
   /^Need something from outside\? Ask first\.$/,
   /^(?:To request a native reply\/quote|- \[\[reply_to:<id>\]\] only when)/,
   /^- If a \[System Message\] reports completed work/,
+  // Of the reactions.
+  /^- (?:Acknowledge (?:important|messages)|Express (?:genuine|sentiment)|Avoid reacting|React to interesting)/,
+  /^Guideline: (?:at most 1 reaction|react whenever)/,
+  /^- Never send half-baked replies to messaging surfaces\.$/,
   /^(?:You are a participant, not the voice|Answer when addressed)/,
   /^(?:Rules:|- It must be your ENTIRE|- Never append it|- Never wrap it|Wrong: |Right: NO_REPLY)/,
   /^If something needs attention, do NOT include/,

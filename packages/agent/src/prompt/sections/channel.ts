@@ -38,7 +38,7 @@ function text(facts: PromptFacts, surface: ChannelFacts): string {
   ].join("\n");
 }
 
-function supported({ capabilities, actions }: ChannelFacts): string[] {
+function supported({ capabilities }: ChannelFacts): string[] {
   const flags: readonly (readonly [keyof Capabilities, string])[] = [
     ["media", "media"],
     ["voice", "voice notes"],
@@ -47,9 +47,10 @@ function supported({ capabilities, actions }: ChannelFacts): string[] {
     ["reactions", "reactions"],
     ["edits", "edits"],
     ["removals", "deletes"],
+    ["pins", "pins"],
   ];
   const able = flags.filter(([flag]) => capabilities[flag] === true).map(([, word]) => word);
-  return ["send", ...able, ...(actions.includes("pin") ? ["pins"] : [])];
+  return ["send", ...able];
 }
 
 function approvals({ stable: { tools }, surface }: PromptFacts): string[] {

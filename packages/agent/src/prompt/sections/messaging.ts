@@ -39,13 +39,13 @@ function replies(channel: ChannelFacts | undefined): string[] {
   return [`- Reply in current session → automatically routes to the source channel (${channel.name}).`];
 }
 
-function messageTool({ stable: { tools }, surface: { channel, silence } }: PromptFacts): string[] {
+function messageTool({ stable: { tools }, surface: { channel } }: PromptFacts): string[] {
   if (!tools.has("message")) return [];
   const message = `\`${tools.name("message")}\``;
   return [
     `### ${tools.name("message")} tool`,
-    `- Use ${message} for proactive sends and channel actions (polls, reactions, edits); for action=send give \`to\` and the text.`,
-    `- If you delivered your user-visible reply with ${message}(action=send), ${silence === "none" ? "do not repeat it: close with one short line" : `answer with ONLY ${silentToken}, so that it is not sent twice`}.`,
+    `- Use ${message} for proactive sends and channel actions (polls, reactions, edits). Without \`to\` it is this conversation.`,
+    `- If you delivered your user-visible reply with ${message}(action=send), answer with ONLY ${silentToken}, so that it is not sent twice.`,
     "- Never send half-baked replies to messaging surfaces.",
     ...(channel === undefined ? [] : [buttons(channel)]),
   ];

@@ -1,0 +1,279 @@
+// The message tool on the message path: what it sends goes out once, in order, where it may, and is not said again.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Button, JsonObject } from "@parley/protocol";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Answer, Asked } from "./scripted-model.ts";
+import { stage, type Person, type Stage, type StageOptions } from "./stage.ts";
+
+let s: Stage;
+afterEach(() => s.close());
+
+const calls = (args: JsonObject): Answer => ({ calls: { name: "message", args } });
+const results = ({ messages }: Asked): readonly string[] =>
+  messages.flatMap((message) =>
+    message.role === "tool"
+      ? [message.content.map((part) => ("text" in part ? part.text : "")).join("")]
+      : [],
+  );
+const handleIn = (result = ""): string => /Handle: (\S+)/.exec(result)?.[1] ?? "none";
+
+/** Makes one call for each word of "do a, b", as `steps` says, then answers. */
+function script(
+  steps: (asked: Asked, nth: number) => JsonObject | null,
+  answer: (asked: Asked) => Answer = () => "NO_REPLY",
+): (asked: Asked) => Answer {
+  return (asked) => {
+    const since = asked.messages.findLastIndex(({ role }) => role === "user");
+    const done = asked.messages.slice(since).filter(({ role }) => role === "tool").length;
+    const next = steps(asked, done);
+    return next === null ? answer(asked) : calls(next);
+  };
+}
+
+const once = (args: JsonObject, answer?: (asked: Asked) => Answer) =>
+  script((_asked, nth) => (nth === 0 ? args : null), answer);
+
+async function begin(
+  model: (asked: Asked) => Answer,
+  options: Pick<StageOptions, "telegram" | "config"> = {},
+): Promise<Person> {
+  s = await stage({
+    catalogue: true,
+    ...options,
+    config: { commands: { ownerAllowFrom: ["telegram:olga"] }, ...options.config },
+  });
+  s.model.answers(model);
+  return s.person("olga");
+}
+
+test("sends here, and NO_REPLY after it is no missing answer", async () => {
+  const olga = await begin(once({ action: "send", text: "The **news** are in." }));
+  await olga.says("news?").gets("The news are in.");
+  await s.pass(60_000);
+  expect(olga.sees()).toHaveLength(1);
+  const [row] = await s.rows();
+  expect(row?.outcome).toBe("silent");
+});
+
+test.each([
+  ["the same words", "The **news** are in."],
+  ["the same words without markup", "the news are in."],
+])("an answer of %s is not sent again", async (_what, answer) => {
+  const olga = await begin(once({ action: "send", text: "The **news** are in." }, () => answer));
+  await olga.says("news?").gets("The news are in.");
+  await s.pass(60_000);
+  expect(olga.sees()).toHaveLength(1);
+});
+
+test("an answer with words of its own is sent, and an empty one needs no apology", async () => {
+  const olga = await begin(
+    once({ action: "send", text: "Done." }, ({ users }) => (users.length > 1 ? "" : "Anything else?")),
+  );
+  await olga.says("do").gets("Done.", "Anything else?");
+  await olga.says("again").gets("Done.");
+  await s.pass(60_000);
+  expect(olga.sees()).toHaveLength(3);
+});
+
+test("a call that failed said nothing, so silence is told", async () => {
+  const olga = await begin(once({ action: "send", text: "NO_REPLY" }));
+  await olga.says("do").gets(/I have no answer to that/);
+});
+
+test("killed at any moment, it is sent once", async () => {
+  const olga = await begin(
+    script(
+      (_asked, nth) => (nth < 3 ? { action: "send", text: `message ${nth + 1}` } : null),
+      () => ({ afterMs: 900, says: ["That was all."] }),
+    ),
+  );
+  const inner = s.telegram;
+  olga.says("three please");
+  for (let life = 0; life < 14; life += 1) {
+    await s.pass(90 + life * 61);
+    await s.kill();
+    await s.start();
+  }
+  await s.until(() => inner.shown("olga").includes("That was all."), "the answer");
+  await s.pass(60_000);
+  expect([...new Set(olga.sees())]).toEqual(["message 1", "message 2", "message 3", "That was all."]);
+  const sent = (await s.deliveries()).filter(({ id }) => id.endsWith("/message"));
+  expect(sent).toHaveLength(3);
+});
+
+test("/stop drops what waits here, and not what goes elsewhere", async () => {
+  const olga = await begin(
+    script(
+      (_asked, nth) =>
+        nth === 0
+          ? { action: "send", text: "for bert", to: "telegram:77" }
+          : nth === 1
+            ? { action: "send", text: "for olga" }
+            : null,
+      () => ({ afterMs: 600_000 }),
+    ),
+  );
+  await s.person("77").says("hello").gets(/./);
+  s.telegram.harm(() => "hang");
+  olga.says("tell us");
+  await s.pass(5_000);
+  olga.says("/stop");
+  await s.pass(5_000);
+  const states = (await s.deliveries())
+    .filter(({ id }) => id.includes("message"))
+    .map(({ id, parts }) => [id.startsWith("message:"), parts[0]?.state]);
+  expect(states).toContainEqual([true, "sending"]);
+});
+
+describe("a growing answer", () => {
+  const growing = { telegram: { streaming: "edit" } };
+  const talkative =
+    (args: JsonObject) =>
+    ({ messages }: Asked): Answer =>
+      messages.some(({ role }) => role === "tool")
+        ? { says: ["And now ", "the end."], pauseMs: 2_000 }
+        : { says: ["Let me ", "think about", " it."], pauseMs: 2_000, calls: { name: "message", args } };
+
+  test("makes way for a message of its turn, and comes again below it", async () => {
+    const olga = await begin(talkative({ action: "send", text: "First this." }), growing);
+    olga.says("go");
+    await s.until(() => olga.sees().some((text) => text.startsWith("Let me")), "the preview");
+    await s.until(() => olga.sees().includes("First this."), "the message", 10_000);
+    expect(olga.sees()).toEqual(["First this."]);
+    await s.until(() => olga.sees().length === 2, "the second preview");
+    await s.until(() => olga.sees()[1] === "And now the end.", "the answer");
+    await s.pass(60_000);
+    expect(olga.sees()).toEqual(["First this.", "And now the end."]);
+    const ids = (await s.deliveries()).map(({ id }) => id.replace(/^[^#]*#\d+/, ""));
+    expect(ids.toReversed()).toEqual(["/preview", "/preview/removed", "/call-1/message", "/preview/1", "/0"]);
+  });
+
+  test("stays where it is for a message that goes elsewhere", async () => {
+    const olga = await begin(talkative({ action: "send", text: "First this.", to: "telegram:77" }), growing);
+    s.model.answers((asked) =>
+      asked.text.includes("go") || asked.messages.some(({ role }) => role === "tool")
+        ? talkative({ action: "send", text: "First this.", to: "telegram:77" })(asked)
+        : "hi",
+    );
+    const bert = s.person("77");
+    await bert.says("hello").gets("hi");
+    olga.says("go");
+    await bert.gets("First this.");
+    await s.until(() => olga.sees()[0] === "And now the end.", "the answer");
+    expect((await s.deliveries()).some(({ id }) => id.endsWith("/removed"))).toBe(false);
+  });
+
+  test("killed at any moment, people end with the message once and the answer once", async () => {
+    const olga = await begin(talkative({ action: "send", text: "First this." }), growing);
+    olga.says("go");
+    for (let life = 0; life < 12; life += 1) {
+      await s.pass(800 + life * 211);
+      await s.kill();
+      await s.start();
+    }
+    await s.until(() => olga.sees().includes("And now the end."), "the answer");
+    await s.pass(120_000);
+    expect([...new Set(olga.sees())]).toEqual(["First this.", "And now the end."]);
+    expect((await s.deliveries()).every(({ open, done }) => !open || done)).toBe(true);
+  });
+});
+
+describe("later calls", () => {
+  test("edit, react, pin and delete what an earlier one sent, by its handle", async () => {
+    const olga = await begin(
+      script((asked, nth) => {
+        const handle = handleIn(
+          results(asked).findLast((each) => each.includes("Handle: ") && each.startsWith("send")),
+        );
+        return (
+          [
+            { action: "send", text: "draft" },
+            { action: "edit", handle, text: "final" },
+            { action: "react", handle, emoji: "👍" },
+            { action: "pin", handle },
+            { action: "reply", handle, text: "see above" },
+          ][nth] ?? null
+        );
+      }),
+    );
+    olga.says("go");
+    await s.until(() => olga.sees().includes("see above"), "the reply");
+    const [first, second] = s.telegram.sent("olga");
+    expect(first).toMatchObject({ part: { text: "final" }, edited: true, reactions: ["👍"], pinned: true });
+    expect(second?.part).toMatchObject({ text: "see above", replyTo: first?.id });
+  });
+
+  test("a reaction without a message is to the one that is answered", async () => {
+    const olga = await begin(once({ action: "react", emoji: "🎉" }, () => "Great!"));
+    const said = olga.says("we won");
+    await said.gets("Great!");
+    const reaction = (await s.deliveries()).find(({ id }) => id.endsWith("/message"));
+    expect(reaction?.parts[0]?.content).toContain(JSON.stringify(said.event.messageId));
+  });
+
+  test("change no request for approval and no answer of a command", async () => {
+    const olga = await begin(() => "hi");
+    await olga.says("/status").gets(/./);
+    const [card] = s.telegram.sent("olga");
+    s.model.answers(
+      once({ action: "edit", messageId: card?.id ?? "", text: "All is well." }, (asked) =>
+        results(asked).join(""),
+      ),
+    );
+    await olga.says("go").gets(/that message is Parley's own, and stays as it is/);
+  });
+});
+
+test("buttons come back as what they mean, also after a restart", async () => {
+  const buttons = [
+    [
+      { label: "Yes", value: "the answer is yes" },
+      { label: "No", value: "no" },
+    ],
+  ];
+  const olga = await begin(once({ action: "send", text: "Sure?", buttons }));
+  await olga.says("ask me").gets("Sure?");
+  const [shown] = s.telegram.sent("olga");
+  const rows = (shown?.part as { buttons?: readonly (readonly Button[])[] } | undefined)?.buttons;
+  expect(rows?.[0]?.map(({ label }) => label)).toEqual(["Yes", "No"]);
+  await s.kill();
+  await s.start();
+  s.model.answers(({ text }) => `heard: ${text}`);
+  const value = rows?.[0]?.[0]?.value ?? "";
+  await olga
+    .says("", { kind: "callback", callback: { id: "1", value }, text: value })
+    .gets(/heard: .*the answer is yes/s);
+});
+
+test("media of the workspace are an album with a caption; a poll and a recording go, too", async () => {
+  const olga = await begin(
+    script(
+      (_asked, nth) =>
+        [
+          { action: "send", media: ["a.png", "b.png"], text: "Two pictures" },
+          { action: "poll", poll: { question: "Tea?", options: ["Yes", "No"] } },
+          { action: "send", media: ["note.ogg"], voice: true },
+          { action: "send", media: ["../state.db"] },
+        ][nth] ?? null,
+      (asked) => results(asked).at(-1) ?? "",
+    ),
+  );
+  const workspace = join(s.home, "workspace");
+  await mkdir(workspace, { recursive: true });
+  const png = Buffer.from("89504e470d0a1a0a00", "hex");
+  await writeFile(join(workspace, "a.png"), png);
+  await writeFile(join(workspace, "b.png"), Buffer.concat([png, png]));
+  await writeFile(join(workspace, "note.ogg"), "OggS");
+  olga.says("go");
+  await s.until(() => s.telegram.sent("olga").length === 4, "all of it");
+  const [album, poll, voice, answer] = s.telegram.sent("olga").map(({ part }) => part);
+  expect(album).toMatchObject({ kind: "media", media: "image", caption: { text: "Two pictures" } });
+  expect((album as { files: readonly { name: string }[] }).files.map(({ name }) => name)).toEqual([
+    "a.png",
+    "b.png",
+  ]);
+  expect(poll).toMatchObject({ kind: "poll", question: "Tea?", options: ["Yes", "No"] });
+  expect(voice).toMatchObject({ kind: "voice", file: { name: "note.ogg", mediaType: "audio/ogg" } });
+  expect(answer).toMatchObject({ text: expect.stringContaining("state.db") });
+});
