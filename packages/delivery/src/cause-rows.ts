@@ -29,3 +29,11 @@ export function causeRows(
     }
   };
 }
+
+/**
+ * The rows that a delivery answers. What a turn sends elsewhere answers nothing there, and a platform would
+ * put it where it was asked.
+ */
+export function answeredIn(rows: readonly CauseRow[], lane: ConversationKey): readonly string[] {
+  return rows.flatMap(({ id, conversation }) => (conversation === null || conversation === lane ? [id] : []));
+}

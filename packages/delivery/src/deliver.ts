@@ -16,7 +16,7 @@ import type { Channel } from "@parley/channels";
 import type { Change, DeliveryView, Outbox, DeliveryBatch, PartView } from "@parley/store";
 import { type LeaseHandle, type WorkEnd, untilStored } from "@parley/queue";
 import type { MigratedChats } from "@parley/access";
-import type { CauseRow } from "./cause-rows.ts";
+import { answeredIn, type CauseRow } from "./cause-rows.ts";
 import type { UnreachableChats } from "./unreachable-chats.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { failedSends } from "./send-failures.ts";
@@ -116,10 +116,6 @@ export function deliverer(options: DeliverOptions): Deliver {
     const { parts, split } = planned;
     const behind = await options.rowsOf(delivery.cause);
     const rows = behind.map(({ id }) => id);
-    // What a turn sends elsewhere answers nothing there: a platform would put it where it was asked.
-    const answers = behind
-      .filter(({ conversation }) => conversation === null || conversation === delivery.lane)
-      .map(({ id }) => id);
     const told = log.child({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, rows });
     const closed = await options.closed.reason(lane.to);
     const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
@@ -165,7 +161,7 @@ export function deliverer(options: DeliverOptions): Deliver {
           index,
           owed,
           split: index === 0 ? split : null,
-          answers,
+          answers: answeredIn(behind, delivery.lane),
           follows,
           thread,
           log: told,

@@ -108,7 +108,9 @@ export const volatileClaims: readonly Claim[] = [
       "the surface has buttons, and the tool takes them so",
       (_, s) =>
         capabilitiesAt(s)?.inlineButtons === true &&
-        ["buttons", "label", "value", "style"].every((field) => schemaOf(s, "message").includes(`"${field}"`)),
+        ["buttons", "label", "value", "style"].every((field) =>
+          schemaOf(s, "message").includes(`"${field}"`),
+        ),
     ],
     [
       "message.no_buttons",
@@ -153,7 +155,10 @@ export const volatileClaims: readonly Claim[] = [
       ([words = ""], s) => {
         const can = capabilitiesAt(s);
         const names = words.replace(/^.*: |\.$/g, "").split(", ");
-        return hasTool(s, "message") && names.every((name) => name === "send" || can?.[means[name] ?? "voice"] === true);
+        return (
+          hasTool(s, "message") &&
+          names.every((name) => name === "send" || can?.[means[name] ?? "voice"] === true)
+        );
       },
     ],
     [
