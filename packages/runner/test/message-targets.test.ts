@@ -1,0 +1,240 @@
+// Who reaches what with which spelling: a stranger's turn its own conversation only, an owner's what the agent knows.
+import type { Place } from "@parley/access";
+import {
+  accountKey,
+  conversationKey,
+  formatRowPayload,
+  sessionKeyOf,
+  type Address,
+  type SessionKey,
+} from "@parley/protocol";
+import type { NewRow, SqliteStore } from "@parley/store";
+import { virtualClock } from "@parley/testkit";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { knownPlaces } from "../src/messages/known-places.ts";
+import { targetOf } from "../src/messages/targets.ts";
+import { memoryStore } from "./store.ts";
+
+const telegram = (kind: Address["kind"], peer: string, thread?: string): Address => ({
+  channel: "telegram",
+  account: "default",
+  kind,
+  peer,
+  ...(thread === undefined ? {} : { thread }),
+});
+const discord = (kind: Address["kind"], peer: string, thread?: string): Address => ({
+  ...telegram(kind, peer, thread),
+  channel: "discord",
+});
+
+const places = {
+  olga: telegram("dm", "1"),
+  stranger: telegram("dm", "9"),
+  group: telegram("group", "-100"),
+  topic: telegram("group", "-100", "7"),
+  general: discord("channel", "500"),
+  thread: discord("channel", "500", "501"),
+  olgaThere: discord("dm", "11"),
+} as const;
+const names: { readonly [place: string]: string } = {
+  olga: "Olga",
+  stranger: "Eve",
+  olgaThere: "Olga",
+  general: "Bert",
+};
+
+const sessionOf = (address: Address, agent = "main"): SessionKey =>
+  sessionKeyOf(address, { agent, dmScope: "per-channel-peer", identityLinks: {} });
+
+let store: SqliteStore;
+let rows = 0;
+
+async function writes(
+  address: Address,
+  name: string,
+  more: Partial<NewRow> = {},
+  agent = "main",
+): Promise<void> {
+  rows += 1;
+  const id = `row-${rows}`;
+  const lane = sessionOf(address, agent);
+  await store.sessions.open(lane);
+  const inbound = {
+    id,
+    channel: address.channel,
+    account: address.account,
+    address,
+    sender: { id: address.peer, name, isBot: false },
+    messageId: id,
+    kind: "message" as const,
+    text: "hi",
+    attachments: [],
+    mentions: [],
+    addressed: true,
+    ...(address.channel === "discord" && address.kind !== "dm" ? { guild: "77" } : {}),
+    atMs: 0,
+  };
+  const row: NewRow = {
+    id,
+    pool: "main",
+    lane,
+    conversation: conversationKey(address),
+    authority: "owner",
+    as: { kind: "work" },
+    payload: formatRowPayload({ v: 1, inbound, owner: true }),
+    ...more,
+  };
+  await store.inbox.accept([row]);
+}
+
+beforeEach(async () => {
+  rows = 0;
+  store = await memoryStore(virtualClock());
+  for (const [place, address] of Object.entries(places)) await writes(address, names[place] ?? "");
+  // Refused, of another agent, and not written by a person: none of them is known.
+  await writes(telegram("dm", "66"), "Mallory", {
+    as: { kind: "closed", outcome: "refused", reason: "not listed" },
+  });
+  await writes(telegram("dm", "88"), "Otto", {}, "other");
+});
+afterEach(() => store.close());
+
+type CrossContext = Parameters<typeof targetOf>[2]["crossContext"];
+
+const reach = (
+  to: string | undefined,
+  from: Address,
+  owner: boolean,
+  crossContext: CrossContext = "owner",
+  refusing: (place: Place) => string | null = () => null,
+): Promise<string> =>
+  targetOf(
+    to,
+    {
+      session: sessionOf(from),
+      agent: "main",
+      conversation: conversationKey(from),
+      by: { owner, senders: [] },
+    },
+    { crossContext, known: () => knownPlaces(store, "main"), reach: async (place) => refusing(place) },
+  ).then(
+    ({ conversation, here, address }) => {
+      expect(here).toBe(conversation === conversationKey(from));
+      expect(accountKey(address)).toBe(`${address.channel}:default`);
+      return conversation;
+    },
+    (error: unknown) => `refused: ${(error as Error).message}`,
+  );
+
+/** Every way to name a place, and the place. */
+const spellings: readonly (readonly [to: string, place: keyof typeof places])[] = [
+  ["telegram:1", "olga"],
+  ["Telegram:1", "olga"],
+  [" telegram:1 ", "olga"],
+  ["telegram:default:dm:1", "olga"],
+  ["agent:main:telegram:dm:1", "olga"],
+  ["agent:main:telegram:direct:1", "olga"],
+  ["telegram:-100", "group"],
+  ["telegram:default:group:-100", "group"],
+  ["agent:main:telegram:group:-100", "group"],
+  ["telegram:-100:topic:7", "topic"],
+  ["agent:main:telegram:group:-100:topic:7", "topic"],
+  ["discord:channel:500", "general"],
+  ["discord:channel:501", "thread"],
+  ["discord:thread:501", "thread"],
+  ["discord:default:channel:500:501", "thread"],
+  ["discord:user:11", "olgaThere"],
+  ["agent:main:discord:channel:500", "general"],
+  ["Eve", "stranger"],
+  ["eve", "stranger"],
+];
+
+describe("an owner's turn", () => {
+  test.each(spellings)("reaches %j as %s", async (to, place) => {
+    expect(await reach(to, places.olga, true)).toBe(conversationKey(places[place]));
+    expect(await reach(to, places.general, true)).toBe(conversationKey(places[place]));
+  });
+
+  test.each([
+    [
+      "a name of several",
+      "Olga",
+      /"Olga" may mean (?=.*telegram:1 \(Olga\))(?=.*discord:user:11 \(Olga\)).*: say which/,
+    ],
+    ["nobody", "Nobody", /"Nobody" is no place that this agent knows; known are .*telegram:1 \(Olga\)/],
+    ["who was refused", "telegram:66", /no place that this agent knows/],
+    ["who was refused, by name", "Mallory", /no place that this agent knows/],
+    ["another agent's conversation", "agent:other:telegram:dm:88", /no place that this agent knows/],
+    ["another agent's person", "telegram:88", /no place that this agent knows/],
+    ["somebody of a group, who is no person in private", "Bert", /no place that this agent knows/],
+    ["an account that is not there", "telegram:second:dm:1", /no place that this agent knows/],
+    ["no session key", "agent:main", /malformed/],
+    ["a topic that nobody wrote in", "telegram:-100:topic:8", /no place that this agent knows/],
+  ])("is refused %s", async (_what, to, reason) => {
+    const refused = await reach(to, places.olga, true);
+    expect(refused).toMatch(/^refused: /);
+    expect(refused).toMatch(reason);
+  });
+
+  test("stays here with crossContext off, whatever it names", async () => {
+    for (const [to, place] of spellings) {
+      const got = await reach(to, places.olga, true, "off");
+      if (place === "olga") expect(got).toBe(conversationKey(places.olga));
+      else expect(got).toMatch(/^refused: messages go to this conversation only/);
+    }
+  });
+
+  test("is refused where the access rules refuse, and the rules are told the server", async () => {
+    const asked: Place[] = [];
+    const refusing = (place: Place): string => {
+      asked.push(place);
+      return "the config does not serve this place";
+    };
+    expect(await reach("discord:channel:500", places.olga, true, "owner", refusing)).toBe(
+      'refused: nothing can be sent to "discord:channel:500": the config does not serve this place',
+    );
+    expect(asked).toMatchObject([{ address: places.general, guild: "77" }]);
+    // Its own conversation was admitted already.
+    expect(await reach(undefined, places.general, true, "owner", refusing)).toBe(
+      conversationKey(places.general),
+    );
+  });
+});
+
+describe("a stranger's turn", () => {
+  const froms = ["stranger", "group", "topic", "general", "thread"] as const;
+
+  test.each(froms)(
+    "reaches from %s its own conversation, however it is spelled, and nothing else",
+    async (from) => {
+      const own = conversationKey(places[from]);
+      for (const to of [undefined, "here"]) expect(await reach(to, places[from], false)).toBe(own);
+      for (const [to, place] of spellings) {
+        const got = await reach(to, places[from], false);
+        if (place === from && !/^eve$/i.test(to)) expect(got).toBe(own);
+        else
+          expect(got).toBe(
+            "refused: only an owner's turn may write elsewhere: leave out `to` and say it here",
+          );
+      }
+    },
+  );
+
+  test("is told the same of what is there and what is not", async () => {
+    const words = await Promise.all(
+      ["Olga", "Nobody", "telegram:1", "telegram:4711", "agent:main:main", "discord:user:1"].map((to) =>
+        reach(to, places.stranger, false),
+      ),
+    );
+    expect(new Set(words).size).toBe(1);
+  });
+});
+
+describe("with crossContext all", () => {
+  test("every turn reaches what the access rules serve, also where nobody wrote yet", async () => {
+    expect(await reach("telegram:4711", places.stranger, false, "all")).toBe("telegram:default:dm:4711");
+    expect(await reach("telegram:-5:topic:3", places.olga, true, "all")).toBe("telegram:default:group:-5:3");
+    expect(await reach("discord:user:12", places.olga, true, "all")).toBe("discord:default:dm:12");
+    expect(await reach("telegram:1", places.stranger, false, "all", () => "no")).toMatch(/^refused: .*: no$/);
+  });
+});
