@@ -13,6 +13,7 @@ describe("tools keys", () => {
       sandbox: {},
       subagents: {},
       sessions: { visibility: "tree" },
+      message: { crossContext: "owner" },
       agentToAgent: { enabled: false, allow: ["*"] },
     });
     expect(agents.list[0]?.tools).toEqual({ byProvider: {}, exec: tools.exec });
