@@ -9,7 +9,7 @@ import { dialFault, responseHost } from "./dial-fault.ts";
 import { guardedConnect, systemResolve, type Resolve } from "./guarded-connect.ts";
 import { isRedirect, nextHop, type Hop } from "./redirect.ts";
 
-interface DialLimits {
+export interface DialLimits {
   readonly connectMs: number;
   /** From the request to the headers of each hop's answer. */
   readonly headersMs: number;
@@ -38,7 +38,7 @@ export interface DialRequest {
   readonly mayLeaveTls?: boolean;
 }
 
-interface DialAnswer {
+export interface DialAnswer {
   /** Of the last hop. */
   readonly url: string;
   readonly status: number;
@@ -47,8 +47,11 @@ interface DialAnswer {
   readonly redirects: number;
   /** Decompressed; throws Fault("unsupported") past the limit. To be read to its end, or discarded. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole body; `cut` ends it at the limit where it would otherwise throw. */
-  bytes(options?: { readonly cut?: boolean }): Promise<BodyBytes>;
+  /**
+   * The whole body. `cut` ends it at the limit where it would otherwise throw; `maxBytes` is a lower limit,
+   * for a kind of content that the headers showed.
+   */
+  bytes(options?: { readonly cut?: boolean; readonly maxBytes?: number }): Promise<BodyBytes>;
   discard(): void;
 }
 
@@ -225,14 +228,14 @@ function answerOf({ hop, response, headers, redirects, limits, stop, end }: Arri
   response.body.on("error", () => {});
   const stream = decoded(response.body, headers["content-encoding"] ?? "", host);
   stream.on("error", () => {});
-  const tooLarge = (): Fault =>
-    new Fault("unsupported", `${host} answers with more than ${limits.bodyBytes / 1_000_000} MB`);
+  const tooLarge = (maxBytes: number): Fault =>
+    new Fault("unsupported", `${host} answers with more than ${maxBytes / 1_000_000} MB`);
   let cut = false;
 
-  async function* read(mayCut: boolean): AsyncGenerator<Uint8Array, void> {
+  async function* read(mayCut: boolean, maxBytes: number): AsyncGenerator<Uint8Array, void> {
     try {
-      yield* counted(stream, limits.bodyBytes, () => {
-        if (!mayCut) throw tooLarge();
+      yield* counted(stream, maxBytes, () => {
+        if (!mayCut) throw tooLarge(maxBytes);
         cut = true;
       });
     } catch (error) {
@@ -252,10 +255,11 @@ function answerOf({ hop, response, headers, redirects, limits, stop, end }: Arri
     status: response.statusCode,
     headers,
     redirects,
-    body: read(false),
+    body: read(false, limits.bodyBytes),
     async bytes(options) {
       const chunks: Uint8Array[] = [];
-      for await (const chunk of read(options?.cut === true)) chunks.push(chunk);
+      const maxBytes = Math.min(options?.maxBytes ?? limits.bodyBytes, limits.bodyBytes);
+      for await (const chunk of read(options?.cut === true, maxBytes)) chunks.push(chunk);
       return { bytes: new Uint8Array(Buffer.concat(chunks)), cut };
     },
     discard,

@@ -1,3 +1,4 @@
 // The way out to the open web: one dialler that judges the address it dials, and pages read as Markdown.
 export * from "./address-rules.ts";
 export * from "./dialler.ts";
+export * from "./fetch-page.ts";

@@ -17,7 +17,7 @@ const closings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closings.splice(0)) await close();
 });
-const afterTest = (close: () => Promise<unknown>): void => void closings.push(close);
+export const afterTest = (close: () => Promise<unknown>): void => void closings.push(close);
 
 async function listening(server: Server, seen: IncomingMessage[]): Promise<Site> {
   const sockets = new Set<Socket>();

@@ -1,0 +1,301 @@
+// Pages fetched from servers on loopback and read in a thread: kinds, limits, the cache, and threads killed.
+import { gzipSync } from "node:zlib";
+import { isFault, systemClock, type FaultCode } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { describe, expect, it } from "vitest";
+import {
+  pageFetcher,
+  type FetchPageOptions,
+  type PageFetcher,
+  type PageFetcherOptions,
+} from "../src/fetch-page.ts";
+import { pageReader } from "../src/page-reader.ts";
+import type { PageTask } from "../src/page-worker.ts";
+import { afterTest, site, testDialler, type Site } from "./site.ts";
+
+const never = new AbortController().signal;
+
+/** A page that keeps readability busy: deep, and wide at each depth. */
+const busy = `<body>${`${"<div>".repeat(150)}${"<p>word, word, word</p>".repeat(60)}${"</div>".repeat(150)}`.repeat(100)}</body>`;
+
+interface Shown {
+  readonly body: string | Buffer;
+  readonly type?: string;
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+}
+
+interface Stage extends PageFetcher {
+  readonly server: Site;
+  readonly fetch: (
+    path: string,
+    options?: FetchPageOptions,
+    signal?: AbortSignal,
+  ) => ReturnType<PageFetcher["fetchPage"]>;
+}
+
+async function stage(
+  shown: Readonly<Record<string, Shown>>,
+  options: Partial<PageFetcherOptions> = {},
+): Promise<Stage> {
+  const server = await site((request, response) => {
+    const {
+      body,
+      type = "text/html",
+      status = 200,
+      headers = {},
+    } = shown[request.url ?? ""] ?? { body: "", status: 404 };
+    response.writeHead(status, { "content-type": type, ...headers }).end(body);
+  });
+  const fetcher = pageFetcher({
+    dialler: testDialler([`open.test:${server.port}`]),
+    clock: systemClock(),
+    // A busy machine must not fail a test that would pass.
+    read: { readMs: { html: 60_000, text: 60_000, json: 60_000, pdf: 60_000 } },
+    ...options,
+  });
+  afterTest(() => fetcher.close());
+  return {
+    ...fetcher,
+    server,
+    fetch: (path, asked = {}, signal = never) =>
+      fetcher.fetchPage(server.at("open.test") + path, asked, signal),
+  };
+}
+
+async function faultOf(promise: Promise<unknown>): Promise<[code: FaultCode | "none", message: string]> {
+  try {
+    await promise;
+    return ["none", ""];
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return [error.code, error.message];
+  }
+}
+
+/** A PDF of one page with these words, as small as the format allows. */
+function pdf(words: string): Buffer {
+  const stream = `BT /F1 12 Tf 72 720 Td (${words}) Tj ET`;
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+    `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    "<< /Title (A report) /Author (Ada Example) >>",
+  ];
+  let file = "%PDF-1.4\n";
+  const places = objects.map((object, at) => {
+    const place = file.length;
+    file += `${at + 1} 0 obj\n${object}\nendobj\n`;
+    return place;
+  });
+  const table = file.length;
+  file += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`;
+  for (const place of places) file += `${String(place).padStart(10, "0")} 00000 n \n`;
+  return Buffer.from(
+    `${file}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R /Info 6 0 R >>\nstartxref\n${table}\n%%EOF\n`,
+  );
+}
+
+describe("a fetched page", () => {
+  it("is read by its kind", async () => {
+    const { fetch, server, threads } = await stage({
+      "/html": {
+        body: gzipSync("<title>T</title><p>caf\u00e9 <b>bold</b>"),
+        headers: { "content-encoding": "gzip" },
+      },
+      "/text": { body: Buffer.from("caf\u00e9 <b>", "latin1"), type: "text/plain; charset=latin1" },
+      "/md": { body: "# Title\n\n\n\nwords", type: "text/markdown" },
+      "/json": { body: '{"a":[1,2]}', type: "application/ld+json" },
+      "/lines": { body: '{"a":1}\n{"a":2}', type: "application/json" },
+      "/feed": { body: "<rss><title>x</title></rss>", type: "application/rss+xml" },
+      "/pdf": { body: pdf("Hello from a PDF"), type: "application/pdf" },
+    });
+    expect(await fetch("/html")).toEqual({
+      url: `${server.at("open.test")}/html`,
+      status: 200,
+      kind: "html",
+      contentType: "text/html",
+      title: "T",
+      byline: null,
+      text: "café **bold**",
+      truncated: false,
+      bytes: 36,
+      cached: false,
+    });
+    const texts = ["/text", "/md", "/json", "/lines", "/feed"].map(async (path) => (await fetch(path)).text);
+    expect(await Promise.all(texts)).toEqual([
+      "café <b>",
+      "# Title\n\nwords",
+      '{\n  "a": [\n    1,\n    2\n  ]\n}',
+      '{"a":1}\n{"a":2}',
+      "<rss><title>x</title></rss>",
+    ]);
+    expect(await fetch("/pdf")).toMatchObject({
+      kind: "pdf",
+      title: "A report",
+      byline: "Ada Example",
+      text: "Hello from a PDF",
+    });
+    // All of them by one thread.
+    expect(threads()).toBe(1);
+  });
+
+  it("is the one that the last redirect names", async () => {
+    const { fetch, server } = await stage({
+      "/from": { body: "", status: 302, headers: { location: "/to/page" } },
+      "/to/page": { body: '<p><a href="x">words</a>' },
+    });
+    expect(await fetch("/from")).toMatchObject({
+      url: `${server.at("open.test")}/to/page`,
+      text: `[words](${server.at("open.test")}/to/x)`,
+    });
+  });
+
+  it("is cut at the limits of characters and of bytes, and says so", async () => {
+    const { fetch } = await stage({
+      "/long": { body: "abcdefghi👩", type: "text/plain" },
+      "/large": {
+        body: gzipSync("words ".repeat(500_000)),
+        type: "text/plain",
+        headers: { "content-encoding": "gzip" },
+      },
+      "/json": { body: JSON.stringify("x".repeat(6_000_000)), type: "application/json" },
+      "/pdf": { body: Buffer.alloc(21_000_000), type: "application/pdf" },
+    });
+    expect(await fetch("/long", { textChars: 10 })).toMatchObject({ text: "abcdefghi", truncated: true });
+    expect(await fetch("/long", { textChars: 11 })).toMatchObject({ text: "abcdefghi👩", truncated: false });
+    const large = await fetch("/large", { textChars: 1_000_000 });
+    expect([large.bytes, large.truncated, large.text.length]).toEqual([2_000_000, true, 1_000_000]);
+    expect((await faultOf(fetch("/json")))[1]).toBe("open.test answers with more than 5 MB");
+    expect((await faultOf(fetch("/pdf")))[1]).toBe("open.test answers with more than 20 MB");
+  });
+
+  it("is a fault by what the server says", async () => {
+    const { fetch } = await stage({
+      "/401": { body: "", status: 401 },
+      "/429": { body: "", status: 429, headers: { "retry-after": "7" } },
+      "/418": { body: "", status: 418 },
+      "/503": { body: "", status: 503 },
+      "/304": { body: "", status: 304 },
+      "/png": { body: "x", type: "image/png" },
+      "/zip": { body: "x", type: "application/zip" },
+      "/broken.pdf": { body: "%PDF-1.4 broken", type: "application/pdf" },
+      "/deep": { body: "<div>".repeat(20_000) },
+    });
+    const expected: readonly (readonly [string, FaultCode, string])[] = [
+      ["/gone", "missing", "open.test answered 404"],
+      ["/401", "denied", "open.test answered 401"],
+      ["/429", "rate_limited", "open.test answered 429"],
+      ["/418", "invalid", "open.test answered 418"],
+      ["/503", "unavailable", "open.test answered 503"],
+      ["/304", "invalid", "open.test answered 304"],
+      ["/png", "unsupported", "open.test answers with image/png, which is no text to read"],
+      ["/zip", "unsupported", "open.test answers with application/zip, which is no text to read"],
+      ["/broken.pdf", "unsupported", "open.test: its PDF cannot be read"],
+      ["/deep", "unsupported", "open.test: its HTML is nested more than 200 deep"],
+    ];
+    for (const [path, ...fault] of expected) expect(await faultOf(fetch(path)), path).toEqual(fault);
+    await expect(fetch("/429")).rejects.toMatchObject({ retryAfterMs: 7_000 });
+  });
+
+  it("is kept for fifteen minutes by address and options", async () => {
+    const clock = virtualClock();
+    const { fetch, server } = await stage(
+      { "/a": { body: "words", type: "text/plain" }, "/b?x": { body: "b", type: "text/plain" } },
+      { clock },
+    );
+    expect((await fetch("/a")).cached).toBe(false);
+    expect(await fetch("/a#part")).toMatchObject({ cached: true, text: "words" });
+    await fetch("/a", { textChars: 3 });
+    await fetch("/b?x");
+    expect(server.seen).toHaveLength(3);
+    expect((await fetch("/a", { fresh: true })).cached).toBe(false);
+    await clock.advance(15 * 60_000);
+    expect((await fetch("/a")).cached).toBe(false);
+    await faultOf(fetch("/gone"));
+    await faultOf(fetch("/gone"));
+    expect(server.seen).toHaveLength(7);
+  });
+});
+
+describe("the thread that reads", () => {
+  const quick = "<p>quick words";
+
+  it("is killed on a busy page, and the next page is read by another", async () => {
+    const { fetch, threads } = await stage(
+      { "/busy": { body: busy }, "/quick": { body: "quick words", type: "text/plain" } },
+      { read: { readMs: { html: 300, text: 60_000, json: 60_000, pdf: 60_000 } } },
+    );
+    for (let i = 0; i < 2; i += 1) {
+      expect(await faultOf(fetch("/busy"))).toEqual([
+        "unsupported",
+        "open.test: its page takes longer than 0.3 s to be read",
+      ]);
+      expect(threads()).toBe(0);
+    }
+    expect((await fetch("/quick")).text).toBe("quick words");
+  });
+
+  it("is killed when the caller stops, and serves those who wait after that", async () => {
+    const reader = pageReader({ clock: systemClock() });
+    afterTest(() => reader.close());
+    const task = (source: string): PageTask => ({
+      kind: "html",
+      bytes: new TextEncoder().encode(source),
+      contentType: "text/html",
+      url: "https://open.test/",
+      textChars: 1_000,
+    });
+    await reader.read(task(quick), never);
+    const stop = new AbortController();
+    const stopped = faultOf(reader.read(task(busy), stop.signal));
+    const next = reader.read(task(quick), never);
+    // The idle thread has the page by now.
+    setImmediate(() => stop.abort());
+    expect(await stopped).toEqual(["aborted", "reading the page was stopped"]);
+    expect((await next).text).toBe("quick words");
+    expect(reader.threads()).toBe(1);
+  });
+
+  it("that runs out of memory ends alone", async () => {
+    const { fetch, threads } = await stage(
+      {
+        "/heavy": { body: `[${"{},".repeat(1_600_000)}{}]`, type: "application/json" },
+        "/quick": { body: "quick words", type: "text/plain" },
+      },
+      { read: { heapMb: 64, readMs: { html: 60_000, text: 60_000, json: 60_000, pdf: 60_000 } } },
+    );
+    expect((await faultOf(fetch("/heavy")))[1]).toBe("open.test: its page takes too much memory to be read");
+    expect(threads()).toBe(0);
+    expect((await fetch("/quick")).text).toBe("quick words");
+  });
+
+  it("ends when it is idle", async () => {
+    const clock = virtualClock();
+    const { fetch, threads } = await stage(
+      { "/quick": { body: "quick words", type: "text/plain" } },
+      { clock },
+    );
+    expect(threads()).toBe(0);
+    await fetch("/quick");
+    expect(threads()).toBe(1);
+    expect(clock.armed()).toBe(1);
+    await clock.advance(30_000);
+    while (threads() > 0) await new Promise((next) => setImmediate(next));
+    expect(clock.armed()).toBe(0);
+    expect((await fetch("/quick", { fresh: true })).text).toBe("quick words");
+  });
+
+  it("leaves no timer when it is closed", async () => {
+    const clock = virtualClock();
+    const { fetch, threads, close } = await stage(
+      { "/quick": { body: "quick words", type: "text/plain" } },
+      { clock },
+    );
+    await fetch("/quick");
+    await close();
+    expect([threads(), clock.armed()]).toEqual([0, 0]);
+  });
+});
