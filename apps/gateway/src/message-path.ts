@@ -24,6 +24,7 @@ import type { SessionKey } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
 import {
   agentIn,
+  createSideQuestions,
   effectiveTools,
   emergencyStop,
   healChildren,
@@ -117,6 +118,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const asks = pathAsks(parts, store, access.owners, channel);
   const { approvals, questions } = asks;
   const commandsOfTools = parts.machinePorts?.exec?.commands;
+  const begunBy = async (session: SessionKey) => (await commandsOfTools?.list(session)) ?? [];
   const hold = emergencyStop({
     ...store,
     stopTurn: running.stop,
@@ -126,7 +128,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const stop: Stoppable = {
     turn: running.stop,
     async beside(session: SessionKey) {
-      const begun = (await commandsOfTools?.list(session)) ?? [];
+      const begun = await begunBy(session);
       await commandsOfTools?.end(session);
       const ended = begun.filter(({ state }) => state === "running").length;
       const below = await killBelow(
@@ -180,6 +182,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
 
   // Preparing turns, and the commands that people give them.
   const turnPreparer = parts.preparer({ ...services, tools });
+  const sideQuestions = createSideQuestions({ ...parts, ...store, turnPreparer, ledger });
   const commands = boundCommands(
     {
       config,
@@ -189,6 +192,10 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       hold,
       approvals,
       questions,
+      sideQuestions,
+      beside: { children: children.below, commands: begunBy },
+      mediaFolder: parts.mediaFolder,
+      redaction: parts.redaction,
       pairing: access.pairing,
       skills,
       turnPreparer,
@@ -203,6 +210,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       beginAnew: (key) => beginAnew(sessions, key, clock.now()),
       daemon: parts.daemon,
       clock,
+      log,
     },
     route,
   );
@@ -280,8 +288,12 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      Promise.all([asks.healAsks(), healChildren({ ...store, children, running, placeOf, clock })]).catch(
-        (error: unknown) => log.warn({ error }, "what waited before the start could not be looked through"),
+      Promise.all([
+        asks.healAsks(),
+        sideQuestions.heal(),
+        healChildren({ ...store, children, running, placeOf, clock }),
+      ]).catch((error: unknown) =>
+        log.warn({ error }, "what waited before the start could not be looked through"),
       );
       return startWork({ store, onReady: parts.onReady, holder: bootId, clock, ids, log }, now, share);
     },

@@ -72,10 +72,13 @@ test("the end of the daemon ends the waiting", async () => {
 
 test("only commands that change nothing answer where nobody else sees it", () => {
   expect(tellingCommands.toSorted()).toEqual([
+    "agents",
+    "commands",
     "context",
     "help",
     "start",
     "status",
+    "tasks",
     "tools",
     "usage",
     "whoami",

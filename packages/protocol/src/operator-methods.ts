@@ -18,6 +18,8 @@ const session = z.object({
   model: z.string().nullable(),
   thinking: z.enum(thinkingLevels).nullable(),
   reasoning: z.enum(reasoningLevels).nullable(),
+  /** The name that a person gave it by /name. */
+  name: z.string().nullable(),
   /** True while one of its turns runs, waits or is parked. */
   working: z.boolean(),
   inputTokens: z.number().int(),

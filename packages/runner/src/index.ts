@@ -61,6 +61,9 @@ export { runningTurns, type RunningTurns } from "./running-turns.ts";
 export { runSession } from "./run-session.ts";
 export { answeringStore } from "./sessions/answering-turns.ts";
 export { childRegistry, type Child, type ChildRegistry } from "./sessions/child-registry.ts";
+export { exportLines, exportPage } from "./sessions/export-transcript.ts";
+export { nameField, nameOf } from "./sessions/session-name.ts";
+export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine, healChildren, killBelow, killChild } from "./sessions/children.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {

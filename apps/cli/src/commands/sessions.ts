@@ -58,12 +58,14 @@ function sessionLine({
   key,
   epoch,
   updatedAtMs,
+  name,
   model,
   working,
   inputTokens,
   outputTokens,
 }: Session): string {
   const facts = [
+    ...(name === null ? [] : [JSON.stringify(name)]),
     `since ${new Date(updatedAtMs).toISOString()}`,
     ...(epoch > 1 ? [`epoch ${epoch}`] : []),
     ...(model === null ? [] : [model]),

@@ -1,12 +1,14 @@
 // Defines a chat command. A command's own file describes it whole, and table.ts lists it once: the parser,
 // /help, the platforms' menus, the names reserved from skills and the owner check derive from that table.
+import type { Redaction } from "@parley/agent";
 import type { Models } from "@parley/models";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
-import type { Address, Clock, Inbound, SessionKey, SkillCall } from "@parley/protocol";
+import type { Address, Clock, Log, Inbound, SessionKey, SkillCall } from "@parley/protocol";
 import type { Session, Store } from "@parley/store";
 import type { ConversationBindings, PairingDecisions, Route } from "@parley/access";
 import type { DropAnswers } from "@parley/delivery";
+import type { CommandRecord } from "@parley/tools";
 import type {
   Approvals,
   EmergencyStop,
@@ -15,6 +17,9 @@ import type {
   ModelCatalog,
   PromptHistory,
   Questions,
+  SideQuestions,
+  MediaHandling,
+  Child,
   RunningTurns,
   SpendLimits,
   TurnPreparer,
@@ -23,7 +28,7 @@ import type {
 
 interface Described {
   readonly name: string;
-  /** Other names that people type, each with the arguments that it stands for. */
+  /** Other names that people type, each with the arguments that it stands for; empty: those that follow. */
   readonly aliases?: { readonly [name: string]: string };
   /** One line for /help and for the platforms' menus. */
   readonly summary: string;
@@ -86,6 +91,12 @@ export interface CommandPorts {
   readonly hold: EmergencyStop;
   readonly approvals: Approvals;
   readonly questions: Questions;
+  readonly sideQuestions: SideQuestions;
+  readonly beside: WorkBeside;
+  /** Files for chats are kept here. */
+  readonly mediaFolder: MediaHandling["folder"];
+  /** Removes secrets from what is exported. */
+  readonly redaction: Redaction;
   readonly pairing: PairingDecisions;
   readonly skills: ChatSkills;
   readonly turnPreparer: Pick<TurnPreparer, "prompt" | "forTurn">;
@@ -102,6 +113,7 @@ export interface CommandPorts {
   readonly beginAnew: (key: SessionKey) => Promise<Session>;
   readonly daemon: DaemonForChats;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** The daemon's functions, outside the message path, that chat commands call. */
@@ -109,6 +121,13 @@ export interface DaemonForChats {
   readonly report: () => Promise<{ readonly state: string }>;
   /** Returns the answer; null when this request was made before and is done. */
   readonly restart: (by: Pick<Inbound, "id" | "address">) => Promise<string | null>;
+}
+
+/** What works for a session beside its turns. */
+export interface WorkBeside {
+  /** Sub-agents at all levels, also those that have ended. */
+  readonly children: (session: SessionKey) => Promise<readonly Child[]>;
+  readonly commands: (session: SessionKey) => Promise<readonly CommandRecord[]>;
 }
 
 export interface Stoppable {

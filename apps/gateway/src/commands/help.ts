@@ -5,7 +5,6 @@ import type { ChatCommand, PastLaneCommand } from "./chat-command.ts";
 export function helpOn(listed: (owner: boolean) => readonly ChatCommand[]): PastLaneCommand {
   return {
     name: "help",
-    aliases: { commands: "" },
     summary: "what I understand",
     place: "past-lane",
     onlyTells: true,

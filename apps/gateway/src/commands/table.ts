@@ -3,6 +3,12 @@
 import { activation } from "./activation.ts";
 import { approve, deny } from "./approve.ts";
 import { answer } from "./answer.ts";
+import { agents } from "./agents.ts";
+import { btw } from "./btw.ts";
+import { commandsOn } from "./commands.ts";
+import { exportSession } from "./export-session.ts";
+import { name } from "./name.ts";
+import { tasks } from "./tasks.ts";
 import type { ChatCommand } from "./chat-command.ts";
 import { compact } from "./compact.ts";
 import { context } from "./context.ts";
@@ -31,6 +37,11 @@ export const chatCommands: readonly ChatCommand[] = [
   approve,
   deny,
   answer,
+  btw,
+  name,
+  agents,
+  tasks,
+  exportSession,
   queue,
   whoami,
   usage,
@@ -43,6 +54,7 @@ export const chatCommands: readonly ChatCommand[] = [
   restart,
   why,
   helpOn(listedCommands),
+  commandsOn(listedCommands),
   start,
   newConversation,
   reset,

@@ -17,6 +17,7 @@ import type { Session, Store, StoredEntry, Turns } from "@parley/store";
 import { beginAnew, begunAt } from "../receive/reset-policy.ts";
 import {
   modelField,
+  nameOf,
   type ModelCatalog,
   ownReasoning,
   ownThinking,
@@ -157,6 +158,7 @@ function shownSession(session: Session, lanes: ReadonlySet<string>): Shown {
     model: typeof model === "string" ? model : null,
     thinking: ownThinking(session),
     reasoning: ownReasoning(session),
+    name: nameOf(session),
     working: lanes.has(key),
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,

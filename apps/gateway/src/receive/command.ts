@@ -30,7 +30,10 @@ export function parseCommand(text: string): Command | null {
   const directive = directiveCommand(text);
   if (directive !== null) return { ...directive, place: "in-lane" };
   const found = byName.get(given.name);
-  if (found === undefined) return byAlias.get(given.name) ?? null;
+  if (found === undefined) {
+    const meant = byAlias.get(given.name);
+    return meant === undefined ? null : { ...meant, args: meant.args === "" ? given.args : meant.args };
+  }
   // Text that only begins like a directive is a message that contains one.
   return found.place === "in-lane" && found.isDirective ? null : { ...given, place: found.place };
 }

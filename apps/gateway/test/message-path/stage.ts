@@ -45,6 +45,8 @@ export interface StageOptions {
   readonly hooks?: (channels: Map<string, Channel>) => MessagePathParts["hooks"];
   /** In place of the scripted model. */
   readonly models?: () => MessagePathParts["models"];
+  /** Files for chats are kept; absent: none can be. */
+  readonly mediaFolder?: MessagePathParts["mediaFolder"];
   /** Of the model, tokens. */
   readonly contextWindow?: number;
 }
@@ -163,6 +165,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
             mediaFolder: mediaFolder(join(home, "media")),
           }
         : {}),
+      ...(options.mediaFolder === undefined ? {} : { mediaFolder: options.mediaFolder }),
       daemon: options.daemon ?? noDaemon,
       skills: options.skills?.(config) ?? noSkills,
       refusals: { note: (reason, source, fields) => void refused.push({ reason, source, ...fields }) },

@@ -1,0 +1,146 @@
+// Commands that look at a conversation or act beside it: what they say, to whom, and that they leave no trace.
+import { afterEach, describe, expect, test } from "vitest";
+import { stage, type Person, type Stage, type StageOptions } from "./stage.ts";
+import { waitTool } from "./wait-tool.ts";
+
+let s: Stage;
+afterEach(() => s.close());
+
+const lane = "agent:main:telegram:dm:olga";
+
+async function begin(options: StageOptions = {}): Promise<Person> {
+  s = await stage({
+    ...options,
+    config: { commands: { ownerAllowFrom: ["telegram:olga"] }, ...options.config },
+  });
+  return s.person("olga");
+}
+
+describe("/btw", () => {
+  test("is answered from the conversation, while a turn runs, and leaves no trace", async () => {
+    const tool = waitTool(() => s.clock, 60_000);
+    const olga = await begin({ tools: [tool.tool] });
+    s.model.answers(({ text, messages }) => {
+      if (text.includes("beside the conversation"))
+        return `side: ${JSON.stringify(messages[0]).includes("blue") ? "blue" : "?"}`;
+      return text === "work" ? { calls: { name: "wait", args: {} } } : `re: ${text}`;
+    });
+    await olga.says("the sky is blue").gets("re: the sky is blue");
+    olga.says("work");
+    await s.until(() => tool.starts() === 1, "the tool's start");
+    await olga.says("/btw which colour?").gets("💭 side: blue");
+    expect(s.model.asked.at(-1)?.request.toolChoice).toBe("none");
+    await s.until(() => s.pools().turnsRunning() === 0, "the end of the turn");
+    expect(JSON.stringify(await s.transcript(lane))).not.toContain("which colour");
+    expect(await s.store().cells.list("btw:", 10)).toEqual([]);
+  });
+
+  test("a process that dies leaves it to the next one, and it is answered once", async () => {
+    const olga = await begin();
+    s.model.answers(() => ({ afterMs: 20_000, says: ["yes"] }));
+    olga.says("/btw sure?");
+    await s.until(() => s.model.asked.length === 1, "the call");
+    await s.kill();
+    await s.start();
+    await olga.gets("💭 yes");
+    await s.pass(60_000);
+    expect(olga.sees()).toEqual(["💭 yes"]);
+  });
+
+  test("it is one at a time, and not beyond the spending limit", async () => {
+    const olga = await begin({
+      config: { agents: { list: [{ id: "main", spend: { dayTokens: 1 } }] } },
+    });
+    s.model.answers(() => ({ afterMs: 5_000, says: ["first"] }));
+    olga.says("/side one");
+    await s.until(() => s.model.asked.length === 1, "the call");
+    await olga.says("/side two").gets("One question at a time: I am still at the last one.", "💭 first");
+    await olga.says("/btw three").gets(/^💭 Today's spending limit is reached/);
+    expect(s.model.asked).toHaveLength(1);
+  });
+});
+
+test("/name names the conversation until it is taken off", async () => {
+  const olga = await begin();
+  await olga.says("/name").gets("This conversation has no name. Usage: /name WORDS.");
+  await olga.says("/name Taxes of\nthis year").gets('This conversation is "Taxes of this year" now.');
+  await olga.says("/name").gets('Its name is "Taxes of this year".');
+  expect((await s.store().sessions.open(lane as never)).fields["name"]).toBe("Taxes of this year");
+  await olga.says("/name off").gets("This conversation has no name now.");
+});
+
+test("/agents tells an owner all agents and anybody else the one that answers", async () => {
+  const olga = await begin({
+    config: { agents: { list: [{ id: "main" }, { id: "helper" }] } },
+  });
+  await olga.says("/agents").gets(/^main: \S+ - answers here\nhelper: \S+$/);
+  await s
+    .person("mia")
+    .says("/agents")
+    .gets(/^main: \S+ - answers here$/);
+});
+
+test("/commands lists every command once, by group, and owners' only to owners", async () => {
+  const olga = await begin();
+  olga.says("/commands");
+  await s.until(() => olga.sees().length === 1, "the list");
+  const all = olga.sees()[0] ?? "";
+  expect(all).toContain("Conversation\n/new");
+  expect(all).toContain("/export_session");
+  const names = [...all.matchAll(/^\/(\w+) - /gm)].map(([, name]) => name);
+  expect(new Set(names).size).toBe(names.length);
+  const mia = s.person("mia");
+  mia.says("/commands");
+  await s.until(() => mia.sees().length === 1, "the list");
+  expect(mia.sees()[0]).not.toContain("/export_session");
+});
+
+test("/tasks lists sub-agents that work, and says when nothing does", async () => {
+  const olga = await begin({ catalogue: true });
+  s.model.answers(({ text, users, messages }) => {
+    if (users[0]?.includes("Task from session") === true) return { afterMs: 600_000, says: ["done"] };
+    return text === "go" && messages.at(-1)?.role !== "tool"
+      ? { calls: { name: "sessions_spawn", args: { task: "dig", label: "digger" } } }
+      : "spawned";
+  });
+  await olga.says("/tasks").gets("Nothing works for this conversation now.");
+  await olga.says("go").gets("spawned");
+  await olga.says("/tasks").gets(/^🤖 \w+-1 digger: running, agent main/);
+});
+
+describe("/export_session", () => {
+  test("sends an owner the transcript as two files, and nobody else", async () => {
+    const kept = new Map<string, string>();
+    const olga = await begin({
+      mediaFolder: {
+        async keep(bytes, extension) {
+          kept.set(extension, Buffer.from(bytes).toString());
+          return `${extension}.${extension}`;
+        },
+      },
+    });
+    await olga.says("hello <b>").gets("re: hello <b>");
+    olga.says("/export");
+    await s.until(
+      () => s.telegram.sent("olga").filter(({ part }) => part.kind === "media").length === 2,
+      "files",
+    );
+    const files = s.telegram.sent("olga").flatMap(({ part }) => (part.kind === "media" ? part.files : []));
+    expect(files.map(({ name }) => name)).toEqual(["session.jsonl", "session.html"]);
+    expect(kept.get("html")).toContain("hello &lt;b&gt;");
+    const lines = (kept.get("jsonl") ?? "").trim().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(["user", "assistant"]);
+    expect(olga.sees()).toContain("2 entries of this conversation, without secrets.");
+    const mia = s.person("mia");
+    mia.says("/export_session");
+    await s.pass(10_000);
+    expect(mia.sees()).toEqual([]);
+  });
+
+  test("a full disk is told and holds nothing up", async () => {
+    const olga = await begin();
+    await olga.says("hello").gets("re: hello");
+    await olga.says("/export_session").gets(/^⚠️ The files could not be written/);
+    await olga.says("still there?").gets("re: still there?");
+  });
+});
