@@ -65,7 +65,8 @@ function sessionLine({
   outputTokens,
 }: Session): string {
   const facts = [
-    ...(name === null ? [] : [JSON.stringify(name)]),
+    // A gateway of an earlier version tells no names.
+    ...(typeof name === "string" ? [JSON.stringify(name)] : []),
     `since ${new Date(updatedAtMs).toISOString()}`,
     ...(epoch > 1 ? [`epoch ${epoch}`] : []),
     ...(model === null ? [] : [model]),
