@@ -1,0 +1,69 @@
+// Carries a job's state over a look and over the end of a run: what was decided, how often it ran, and how
+// errors hold it back, are told, and at last pause it. A clock or a crash changes nothing here, because
+// each step is written with what it belongs to.
+import { instantsOfSchedule } from "./instants.ts";
+import type { Due, Slot } from "./due.ts";
+import type { outcomes, Job } from "./job.ts";
+
+export interface RunEnd {
+  readonly slot: Pick<Slot, "id" | "instantMs">;
+  readonly outcome: (typeof outcomes)[number];
+  readonly reason: string | null;
+  readonly endedAtMs: number;
+}
+
+export interface AfterRun {
+  readonly job: Job;
+  /** What the owner of the job is told. */
+  readonly tell: "failing" | "recovered" | "paused" | null;
+  /** The job has no run any more and wants to be removed. */
+  readonly isOver: boolean;
+}
+
+const backoffsMs = [30_000, 60_000, 300_000, 900_000, 3_600_000];
+const alertAfter = 2;
+const alertAgainMs = 3_600_000;
+const pauseAfter = 10;
+const mostReasonChars = 1_000;
+
+/** `accepted`: how many of the slots the store did not know yet. */
+export function afterLook(job: Job, due: Due, accepted: number): Job {
+  const { state } = job;
+  const missed = state.missed + due.missed.reduce((sum, { count }) => sum + count, 0);
+  const { decidedMs, nextMs } = due;
+  return { ...job, state: { ...state, decidedMs, nextMs, missed, runs: state.runs + accepted } };
+}
+
+/** A run that was skipped, missed or replaced is neither an error nor the end of errors. */
+export function afterRun(job: Job, { slot, outcome, reason, endedAtMs }: RunEnd): AfterRun {
+  const { state } = job;
+  const told = reason === null ? null : reason.slice(0, mostReasonChars);
+  const last = { slot: slot.id, instantMs: slot.instantMs, endedAtMs, outcome, reason: told };
+  const isOver =
+    job.deleteAfterRun &&
+    (outcome === "ok" || outcome === "silent") &&
+    ((job.maxRuns !== null && state.runs >= job.maxRuns) ||
+      instantsOfSchedule(job.schedule).next(state.decidedMs) === null);
+  if (outcome === "ok" || outcome === "silent") {
+    const fresh = { consecutiveErrors: 0, backoffMs: 0, alertedAtMs: null };
+    const tell = state.alertedAtMs === null ? null : "recovered";
+    return { job: { ...job, state: { ...state, ...fresh, last } }, tell, isOver };
+  }
+  if (outcome !== "failed") return { job: { ...job, state: { ...state, last } }, tell: null, isOver: false };
+  const consecutiveErrors = state.consecutiveErrors + 1;
+  const backoffMs = backoffsMs[Math.min(consecutiveErrors, backoffsMs.length) - 1] ?? 0;
+  const failing = { ...state, last, consecutiveErrors, backoffMs };
+  if (consecutiveErrors >= pauseAfter) {
+    const paused = { reason: `it failed ${consecutiveErrors} times in a row`, atMs: endedAtMs };
+    const stopped = { ...failing, nextMs: null, alertedAtMs: endedAtMs, paused };
+    return { job: { ...job, state: stopped }, tell: "paused", isOver: false };
+  }
+  const alerted = state.alertedAtMs;
+  const isTold = consecutiveErrors >= alertAfter && (alerted === null || endedAtMs - alerted >= alertAgainMs);
+  const alertedAtMs = isTold ? endedAtMs : alerted;
+  return {
+    job: { ...job, state: { ...failing, alertedAtMs } },
+    tell: isTold ? "failing" : null,
+    isOver: false,
+  };
+}
