@@ -1,6 +1,7 @@
 // The control plane's methods for operators: sessions, agents, logs, devices, restart.
 import { z } from "zod";
 import { scopes } from "./frames.ts";
+import { sessionKinds } from "./session-key.ts";
 import { reasoningLevels, thinkingLevels } from "./thinking.ts";
 
 const sessionKey = z.string().min(1).max(1024);
@@ -9,7 +10,7 @@ const idempotencyKey = z.string().min(1).max(128);
 const session = z.object({
   key: z.string(),
   agent: z.string(),
-  kind: z.enum(["main", "dm", "group", "channel", "subagent", "cron", "hook", "api"]),
+  kind: z.enum(sessionKinds),
   /** Grows with every reset. */
   epoch: z.number().int(),
   createdAtMs: z.number(),

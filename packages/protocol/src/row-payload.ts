@@ -11,6 +11,7 @@ export const askerSchema = z.object({
   epoch: z.number(),
   reply: z.enum(["wait", "push", "none"]),
   hops: z.number(),
+  unseen: z.boolean().optional(),
 });
 
 const internalKinds = [
@@ -42,6 +43,8 @@ const payloadSchema = z.object({
       id: z.string(),
       turn: z.string(),
       asker: askerSchema.optional(),
+      hops: z.number().optional(),
+      unseen: z.boolean().optional(),
       run: z
         .object({
           label: z.string(),
@@ -66,6 +69,10 @@ export interface InternalRow {
   readonly turn: string;
   /** The session that the turn's answer goes to, instead of the conversation. */
   readonly asker?: Asker | undefined;
+  /** Messages between sessions, one caused by the other, that led here. Absent: none, or the asker's. */
+  readonly hops?: number | undefined;
+  /** No conversation sees the turn that this row begins, because none saw the one that caused it. */
+  readonly unseen?: boolean | undefined;
   /** How a sub-agent runs. */
   readonly run?:
     | {
@@ -88,6 +95,8 @@ export interface Asker {
   readonly reply: "wait" | "push" | "none";
   /** How many sessions asked one another in a row, this time included. */
   readonly hops: number;
+  /** No conversation sees the turn that asked, nor what it does with the answer. */
+  readonly unseen?: boolean | undefined;
 }
 
 /** A skill that a person called as a command. */

@@ -41,6 +41,9 @@ export type SessionKeyParts =
   | { readonly kind: "hook"; readonly agent: string; readonly name: string }
   | { readonly kind: "api"; readonly agent: string; readonly client: string; readonly user: string };
 
+export const sessionKinds = ["main", "dm", "group", "channel", "subagent", "cron", "hook", "api"] as const;
+export type SessionKind = SessionKeyParts["kind"];
+
 export const dmScopes = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] as const;
 export type DmScope = (typeof dmScopes)[number];
 

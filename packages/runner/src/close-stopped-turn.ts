@@ -77,6 +77,7 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
     const mark = isChatCommandTurn(turn) ? null : stoppedMark(turn.stop ?? "stopped");
     const entries = [
       ...(end?.entries ?? []),
+      ...journal.unheard(),
       ...(mark === null ? [] : [stoppedEntry(said, mark, asked, clock.now())]),
     ];
     const message =

@@ -147,7 +147,7 @@ function commitOf(
     // A spending limit is no failure of the message, so an operator has nothing to look at.
     outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
-    entries: end.entries.map((entry) => JSON.stringify(entry)),
+    entries: [...end.entries, ...journal.unheard()].map((entry) => JSON.stringify(entry)),
     deliveries: deliveriesOf(turn, address, said, previewed.open, waits),
     patch: { ...more.patch, ...patch, ...usageAfter(session, end.usage) },
     ...(last === undefined ? {} : { contextThrough: last.seq }),

@@ -1,5 +1,6 @@
 // Builds a row that Parley itself writes into the lane of an earlier turn, when something that turn began
-// ends later. The row has that turn's address and authority, and its id tells the store a repeat.
+// ends later. The row has that turn's address and authority, and its id tells the store a repeat. What other
+// sessions caused stays known as such: how many messages between sessions led here, and that nobody sees it.
 import type { NewRow, RowView } from "@parley/store";
 import {
   conversationKey,
@@ -8,6 +9,18 @@ import {
   type Address,
   type InternalRow,
 } from "@parley/protocol";
+
+/** Messages between sessions, one caused by the other, that led to this row. */
+export function hopsOf({ payload }: Pick<RowView, "payload">): number {
+  const { internal } = parseRowPayload(payload);
+  return internal?.asker?.hops ?? internal?.hops ?? 0;
+}
+
+/** True for another session's message, and for what came of a turn that nobody saw. */
+export function isUnseenRow({ payload }: Pick<RowView, "payload">): boolean {
+  const { internal } = parseRowPayload(payload);
+  return internal?.unseen ?? internal?.kind === "message";
+}
 
 /** `began`: a row of the turn that began it. */
 export function internalRow(
@@ -19,6 +32,11 @@ export function internalRow(
 ): NewRow {
   const { inbound, owner } = parseRowPayload(began.payload);
   const { guild, parent, channel, account, address, sender } = inbound;
+  const hops = hopsOf(began);
+  const caused = {
+    ...(internal.asker === undefined && hops > 0 ? { hops } : {}),
+    ...(isUnseenRow(began) ? { unseen: true } : {}),
+  };
   return {
     id,
     pool: began.pool,
@@ -45,7 +63,7 @@ export function internalRow(
         atMs: nowMs,
       },
       owner,
-      internal,
+      internal: { ...caused, ...internal },
     }),
   };
 }

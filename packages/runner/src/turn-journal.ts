@@ -4,7 +4,8 @@ import type { Journal, JournalStep } from "@parley/agent";
 import { isFault, type Fault, type UserEntry } from "@parley/protocol";
 import type { CellWrite, NewDelivery, NewRow, Row, Step, Turn, Turns } from "@parley/store";
 import { saidHere } from "./messages/said-here.ts";
-import { isWake } from "./turn-rows.ts";
+import { sentId } from "./sessions/asked-rows.ts";
+import { answeredIn, isWake } from "./turn-rows.ts";
 
 export interface TurnJournal extends Omit<Journal, "checkpoint"> {
   /** As `Journal.checkpoint`. `closes`: the preview that the effects' deliveries take out of the way. */
@@ -14,6 +15,11 @@ export interface TurnJournal extends Omit<Journal, "checkpoint"> {
   ): Promise<void>;
   /** Rows claimed so far, the absorbed ones last. */
   rows(): readonly Row[];
+  /**
+   * Answers that woke the turn and that no call has as its result, because the waiting call failed or was
+   * stopped. Each is told once.
+   */
+  unheard(): readonly UserEntry[];
   /** Queues deliveries in one step with a mark in the log. */
   post(mark: PreviewMark | BlockMark, deliveries: readonly NewDelivery[]): Promise<void>;
   /** Previews that earlier holders of this turn or this one opened, without those that a call closed. */
@@ -99,13 +105,28 @@ export function turnJournal(
       ...(cells.length > 0 ? { cells } : {}),
     });
   };
-  const told = (row: Row): UserEntry[] => (isWake(row, turn.id) ? [] : [entryOf(row)]);
+  const calls = waitingCalls(turn.id, entryOf);
+
+  /** The steps are read only once the absorbed messages' files are there. */
+  const replayed = (): JournalStep[] =>
+    turn.log.flatMap((entry): JournalStep[] => {
+      if (entry.kind === "preview") return [];
+      if (entry.kind === "absorbed") {
+        const claimed = (JSON.parse(entry.body) as string[]).flatMap((id) => byId.get(id) ?? []);
+        return [{ kind: "absorbed", entries: [...calls.failed(), ...claimed.flatMap(calls.woken)] }];
+      }
+      const step = JSON.parse(entry.body) as JournalStep;
+      calls.note(step);
+      // The model was told before it answered, so it is told at the same place again.
+      const late = entry.kind === "model" || entry.kind === "summary" ? calls.unheard() : [];
+      return late.length === 0 ? [step] : [{ kind: "absorbed", entries: late }, step];
+    });
 
   return {
     get steps() {
-      // The steps are read only once the absorbed messages' files are there.
-      return (steps ??= turn.log.flatMap((step) => journalStep(step, byId, told)));
+      return (steps ??= replayed());
     },
+    unheard: () => calls.unheard(),
     get previews() {
       return openMarks(marks);
     },
@@ -133,18 +154,17 @@ export function turnJournal(
           [...uses, ...effects.flatMap(({ cells = [] }) => cells)],
           effects.flatMap(({ rows: given = [] }) => given),
         );
+        steps.forEach(calls.note);
         logged.push(...steps);
         marks.push(...closed);
       }),
     absorb: () =>
       inOrder(async () => {
-        if (!steer) return [];
-        const claimed = await turns.absorb(turn, at, rowsPerAbsorb);
-        if (claimed.length === 0) return [];
-        at += 1;
+        const claimed = steer ? await turns.absorb(turn, at, rowsPerAbsorb) : [];
+        if (claimed.length > 0) at += 1;
         rows.push(...claimed);
         await prepare(claimed);
-        return claimed.flatMap(told);
+        return [...calls.unheard(), ...claimed.flatMap(calls.joined)];
       }),
     post: (mark, deliveries) =>
       inOrder(async () => {
@@ -174,17 +194,40 @@ function isBlock(mark: PreviewMark | BlockMark): mark is BlockMark {
   return "said" in mark;
 }
 
-function journalStep(
-  step: Step,
-  rows: ReadonlyMap<string, Row>,
-  told: (row: Row) => UserEntry[],
-): JournalStep[] {
-  if (step.kind === "preview") return [];
-  if (step.kind !== "absorbed") return [JSON.parse(step.body) as JournalStep];
-  const ids = JSON.parse(step.body) as string[];
-  const entries = ids.flatMap((id) => {
-    const row = rows.get(id);
-    return row === undefined ? [] : told(row);
-  });
-  return [{ kind: "absorbed", entries }];
+/**
+ * Decides which rows are words for the model. An answer that wakes the turn becomes the result of the call
+ * that waits for it, so it is told by itself only when the call ended without it.
+ */
+function waitingCalls(turn: string, entryOf: (row: Row) => UserEntry) {
+  const heard = new Set<string>();
+  const closed = new Set<string>();
+  let awaited: Row[] = [];
+  return {
+    note(step: JournalStep): void {
+      if (step.kind !== "result") return;
+      const sent = sentId(turn, step.entry.callId);
+      closed.add(sent);
+      if (!step.entry.isError) heard.add(sent);
+    },
+    /** A row that was claimed when the parked turn woke. */
+    woken(row: Row): UserEntry[] {
+      const sent = answeredIn(row, turn);
+      if (sent === null || closed.has(sent)) return isWake(row, turn) ? [] : [entryOf(row)];
+      awaited.push(row);
+      return [];
+    },
+    /** A row that came between two model calls, when no call was open. */
+    joined: (row: Row): UserEntry[] => (isWake(row, turn) ? [] : [entryOf(row)]),
+    /** Of calls that ended without their answer, while others may still wait. */
+    failed: () => take((sent) => closed.has(sent)),
+    /** Of all calls, when none waits any more. */
+    unheard: () => take(() => true),
+  };
+
+  function take(ended: (sent: string) => boolean): UserEntry[] {
+    const sentBy = (row: Row): string => answeredIn(row, turn) ?? "";
+    const taken = awaited.filter((row) => ended(sentBy(row)));
+    awaited = awaited.filter((row) => !taken.includes(row));
+    return taken.filter((row) => !heard.has(sentBy(row))).map(entryOf);
+  }
 }

@@ -82,6 +82,15 @@ export function isWake({ payload }: Row, turn: string): boolean {
   return (internal?.kind === "approval" || internal?.kind === "question") && internal.turn === turn;
 }
 
+/**
+ * The message to another session that the row answers, when this very turn sent it: the call that waits for
+ * the answer has it as its result. Null for any other row.
+ */
+export function answeredIn({ payload }: Row, turn: string): string | null {
+  const { internal } = parseRowPayload(payload);
+  return internal?.kind === "answer" && internal.turn === turn ? internal.id : null;
+}
+
 /** True when the platform shows the person that this row's answer is awaited. */
 export function showsWaiting(row: Pick<Row, "payload">, shows: (account: string) => boolean): boolean {
   if (row.payload === "" || !isCommand(row)) return false;

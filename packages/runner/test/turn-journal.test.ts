@@ -3,6 +3,7 @@ import { conversationKey, formatRowPayload, type SessionKey } from "@parley/prot
 import { directMessage, virtualClock } from "@parley/testkit";
 import type { Turn } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
+import { sentId } from "../src/sessions/asked-rows.ts";
 import { turnJournal } from "../src/turn-journal.ts";
 import { memoryStore } from "./store.ts";
 
@@ -107,4 +108,87 @@ test("messages that join stand at their place, in their order, for this holder a
       each.kind === "absorbed" ? each.entries.flatMap(({ rows }) => rows) : each.kind,
     ),
   ).toEqual(["model", ["row-2", "row-3"], "model"]);
+});
+
+/** A turn that sent a message to another session, was parked for the answer, and was woken by it. */
+async function woken() {
+  const stage = await fixture();
+  const { store, take, open } = stage;
+  const turn = await take();
+  const sent = sentId(turn.id, "call-1");
+  await open(turn).checkpoint([
+    step("asks"),
+    { kind: "intent", callId: "call-1", name: "sessions_send" } as never,
+  ]);
+  const internal = { kind: "answer", id: sent, turn: turn.id } as const;
+  const answer = formatRowPayload({ v: 1, inbound, owner: true, internal });
+  const row = { id: `answer:${sent}`, pool: "main", lane, conversation, authority: "owner" };
+  const answered = () =>
+    store.inbox.accept([
+      { ...row, subject: `ticket:${sent}`, as: { kind: "work", ticket: sent }, payload: answer },
+    ]);
+  const result = (isError: boolean) =>
+    ({ kind: "result", entry: { type: "toolResult", callId: "call-1", isError, content: [] } }) as never;
+  const wake = async () => {
+    await store.turns.park(turn, { tickets: [sent], wake: "any", untilMs: 1e15 });
+    await answered();
+    return take();
+  };
+  return { ...stage, turn, answered, result, wake, told: { type: "user", rows: [row.id] } };
+}
+
+const shown = (steps: readonly { readonly kind: string; readonly entries?: readonly object[] }[]) =>
+  steps.map(({ kind, entries }) => (entries === undefined ? kind : entries.length));
+
+test("an answer that woke the turn is the result of the call that waited, and is told in no other way", async () => {
+  const { wake, open, result, resumed } = await woken();
+  const turn = await wake();
+  const journal = open(turn);
+  expect(shown(journal.steps)).toEqual(["model", "intent", 0]);
+  await journal.checkpoint([result(false)]);
+  expect(await journal.absorb()).toEqual([]);
+  expect(journal.unheard()).toEqual([]);
+  await journal.checkpoint([step("goes on")]);
+  const again = await resumed(turn);
+  expect(shown(again.journal.steps)).toEqual(["model", "intent", 0, "result", "model"]);
+  expect(again.journal.unheard()).toEqual([]);
+});
+
+test("when the call failed in spite of its answer, the answer is told before the next words, once", async () => {
+  const { wake, open, result, resumed, told } = await woken();
+  const turn = await wake();
+  const journal = open(turn);
+  expect(shown(journal.steps)).toEqual(["model", "intent", 0]);
+  await journal.checkpoint([result(true)]);
+  expect(await journal.absorb()).toMatchObject([told]);
+  expect(await journal.absorb()).toEqual([]);
+  expect(journal.unheard()).toEqual([]);
+  // A holder that died before the model answered, and one after it.
+  const second = await resumed(turn);
+  expect(shown(second.journal.steps)).toEqual(["model", "intent", 0, "result"]);
+  expect(await second.journal.absorb()).toMatchObject([told]);
+  await second.journal.checkpoint([step("goes on")]);
+  const third = await resumed(second.next);
+  expect(shown(third.journal.steps)).toEqual(["model", "intent", 0, "result", 1, "model"]);
+  expect(await third.journal.absorb()).toEqual([]);
+});
+
+test("a turn that ends while its call waits tells the answer with its end", async () => {
+  const { wake, open, told } = await woken();
+  const journal = open(await wake(), false);
+  expect(shown(journal.steps)).toEqual(["model", "intent", 0]);
+  expect(journal.unheard()).toMatchObject([told]);
+  expect(journal.unheard()).toEqual([]);
+});
+
+test("an answer that comes after the call gave up is a message like any other", async () => {
+  const { turn, answered, result, resumed, told } = await woken();
+  const { next, journal } = await resumed(turn);
+  expect(shown(journal.steps)).toEqual(["model", "intent"]);
+  await journal.checkpoint([result(false)]);
+  await answered();
+  expect(await journal.absorb()).toMatchObject([told]);
+  const again = await resumed(next);
+  expect(shown(again.journal.steps)).toEqual(["model", "intent", "result", 1]);
+  expect(again.journal.unheard()).toEqual([]);
 });

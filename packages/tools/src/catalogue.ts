@@ -13,6 +13,9 @@ import { message, messageListing } from "./tools/message.ts";
 import { process, processListing } from "./tools/process.ts";
 import { read, readListing } from "./tools/read.ts";
 import { sessionStatus, sessionStatusListing } from "./tools/session-status.ts";
+import { sessionsHistory, sessionsHistoryListing } from "./tools/sessions-history.ts";
+import { sessionsList, sessionsListListing } from "./tools/sessions-list.ts";
+import { sessionsSend, sessionsSendListing } from "./tools/sessions-send.ts";
 import { sessionsSpawn, sessionsSpawnListing } from "./tools/sessions-spawn.ts";
 import { subagents, subagentsListing } from "./tools/subagents.ts";
 import { updatePlan, updatePlanListing } from "./tools/update-plan.ts";
@@ -44,30 +47,9 @@ export const catalogue: readonly CatalogueEntry[] = [
     "Search MEMORY.md and memory/*.md",
   ),
   planned("memory_get", "Memory get", "memory", ["coding"], "reads", "Read lines of a memory file"),
-  planned(
-    "sessions_list",
-    "Sessions",
-    "sessions",
-    ["coding", "messaging"],
-    "reads",
-    "List other sessions and sub-agents",
-  ),
-  planned(
-    "sessions_history",
-    "Session history",
-    "sessions",
-    ["coding", "messaging"],
-    "reads",
-    "Read another session's history",
-  ),
-  planned(
-    "sessions_send",
-    "Session send",
-    "sessions",
-    ["coding", "messaging"],
-    "sends",
-    "Send a message to another session",
-  ),
+  built(sessionsListListing, sessionsList),
+  built(sessionsHistoryListing, sessionsHistory),
+  built(sessionsSendListing, sessionsSend),
   built(sessionsSpawnListing, sessionsSpawn),
   built(subagentsListing, subagents),
   built(sessionStatusListing, sessionStatus),

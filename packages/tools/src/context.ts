@@ -1,7 +1,15 @@
 // Defines what tool factories receive: stable facts of the agent and its place, and small ports to the rest
 // of Parley. Nothing here may change a schema or description from turn to turn (I12): what varies more often
 // reaches a tool by the scope of each call, which the tool hands to its ports.
-import type { Button, Clock, JsonObject, Json, MediaFile, ThinkingLevel } from "@parley/protocol";
+import type {
+  Button,
+  Clock,
+  JsonObject,
+  Json,
+  MediaFile,
+  SessionKind,
+  ThinkingLevel,
+} from "@parley/protocol";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
 import type { ExecAction } from "./exec/exec-action.ts";
@@ -9,7 +17,7 @@ import type { ExecPolicy } from "./exec/exec-decision.ts";
 import type { Origins } from "./files/origins.ts";
 import type { WorkspaceFiles } from "./files/workspace-files.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
-import type { CallEffects, Tool, ToolScope } from "./tool.ts";
+import type { CallEffects, Tool, ToolResult, ToolScope } from "./tool.ts";
 
 export interface ToolContext extends MachinePorts, SessionPorts {
   /** True when all who may speak in this turn are owners. */
@@ -48,6 +56,7 @@ export interface SessionPorts {
   readonly children: Children;
   readonly questions: AskUser;
   readonly messages: Messages;
+  readonly sessions: OtherSessions;
 }
 
 export interface ExecPorts {
@@ -148,6 +157,46 @@ export interface AskUser {
     scope: ToolScope,
     request: UserQuestion,
   ): Promise<Done & { readonly waitsFor?: { readonly ticket: string; readonly untilMs: number } }>;
+}
+
+export interface SessionsRequest {
+  /** Absent: all. */
+  readonly kinds?: readonly SessionKind[] | undefined;
+  readonly activeMinutes?: number | undefined;
+  readonly limit: number;
+  /** Last words of each that are shown. */
+  readonly messages: number;
+  readonly maxBytes: number;
+}
+
+export interface HistoryRequest {
+  /** A key, or the id or label of a sub-agent. */
+  readonly session: string;
+  /** Only entries before this one. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+  /** With tool calls and their results. */
+  readonly calls: boolean;
+  readonly maxBytes: number;
+}
+
+export interface SendRequest {
+  /** A key, or the id or label of a sub-agent. */
+  readonly session: string;
+  readonly message: string;
+  readonly reply: "wait" | "push" | "none";
+  /** How long `wait` waits. */
+  readonly timeoutSeconds: number;
+}
+
+/** `waitsFor`: the answer has not come yet. */
+export type Sent = Done & Pick<ToolResult, "waitsFor">;
+
+/** Sessions beside the one that a call's scope names, as far as it may see them. Throws Fault. */
+export interface OtherSessions {
+  list(scope: ToolScope, request: SessionsRequest): Promise<string>;
+  history(scope: ToolScope, request: HistoryRequest): Promise<string>;
+  send(scope: ToolScope, request: SendRequest): Promise<Sent>;
 }
 
 export interface SpawnRequest {

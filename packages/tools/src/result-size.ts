@@ -14,6 +14,14 @@ export function resultRoom({
   return Math.max(100, resultBytes - asideBytes);
 }
 
+/** However much a result may have: 80 KB of one session's history is what OpenClaw shows at once. */
+const mostPageBytes = 80_000;
+
+/** For one page of sessions or of their words. */
+export function pageBytes(resultBytes: number | undefined): number {
+  return Math.min(mostPageBytes, resultRoom({ resultBytes }));
+}
+
 /** The longest beginning of whole characters in `bytes` bytes of UTF-8. */
 export function firstBytes(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(Math.max(0, bytes)));

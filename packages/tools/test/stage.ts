@@ -75,6 +75,11 @@ export const sessionPorts: SessionPorts = {
       text: [action, ...files.map(({ name, bytes }) => `${name} (${bytes})`)].join(" "),
     }),
   },
+  sessions: {
+    list: async (_scope, { limit }) => `${limit} sessions`,
+    history: async (_scope, { session: name }) => `history of ${name}`,
+    send: async (_scope, { session: name }) => ({ text: `sent to ${name}` }),
+  },
 };
 
 export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [], owner: true };

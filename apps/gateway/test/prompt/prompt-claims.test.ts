@@ -71,7 +71,7 @@ const planted: readonly (readonly [says: string, plant: (prompt: string) => stri
     (p) =>
       p.replace(
         "\n## Messaging\n\n",
-        "\n## Messaging\n\n- Cross-session messaging → use `sessions_send`(sessionKey, message).\n",
+        "\n## Messaging\n\n- Cross-session messaging → use `sessions_post`(sessionKey, message).\n",
       ),
   ],
   [

@@ -1,6 +1,7 @@
 // Reads which session waits for the answer of a row, and builds the row that hands it over. A sub-agent's end
 // and the answer to another session's message are the same: one row in the lane of the turn that asked, with
 // an id made from what was asked, so that it is there once whatever happens.
+import { createHash } from "node:crypto";
 import {
   parseRowPayload,
   type Address,
@@ -9,7 +10,7 @@ import {
   type SessionKey,
 } from "@parley/protocol";
 import type { NewRow, Row } from "@parley/store";
-import { internalRow, movedTo } from "../internal-row.ts";
+import { internalRow, isUnseenRow, movedTo } from "../internal-row.ts";
 import { childIn, type AskedEnd, type Child } from "./child-registry.ts";
 
 /** A row that another session's turn wrote for this one to answer. */
@@ -26,11 +27,7 @@ export function askedRow(row: Row): AskedRow | null {
 
 /** True when no conversation sees the turn: it is a sub-agent's, or only sessions asked for it. */
 export function isUnseen(lane: string, rows: readonly Row[]): boolean {
-  return childIn(lane) !== null || (rows.length > 0 && rows.every((row) => kindOf(row) === "message"));
-}
-
-function kindOf({ payload }: Row): InternalRow["kind"] | undefined {
-  return parseRowPayload(payload).internal?.kind;
+  return childIn(lane) !== null || (rows.length > 0 && rows.every(isUnseenRow));
 }
 
 /** A sub-agent whose whole answer is this wants nothing told. */
@@ -106,8 +103,17 @@ function handed(
 ): NewRow {
   const began = { ...row, lane: asker.session as SessionKey, pool: asker.pool };
   const text = [...words, ...(forgotten ? [askedBefore] : [])].join("\n");
-  const built = movedTo(internalRow(began, id, text, internal, nowMs), place);
+  const seenAs = { unseen: asker.unseen ?? false };
+  const built = movedTo(internalRow(began, id, text, { ...internal, ...seenAs }, nowMs), place);
   return over === null ? built : { ...built, as: { kind: "closed", outcome: "stopped", reason: over } };
+}
+
+/** The id of the message that a call of sessions_send sends; exact repeats of a call send the same one. */
+export function sentId(turn: string, callId: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([turn, callId, "sent"]))
+    .digest("hex")
+    .slice(0, 16);
 }
 
 /** The id of the row that tells an end: there is one, whatever happens. */

@@ -3,21 +3,14 @@
 // may, and less: its row carries the same people, place and authority.
 import { isAbsolute } from "node:path";
 import type { AgentConfig, Config } from "@parley/config";
-import {
-  Fault,
-  formatSessionKey,
-  parseRowPayload,
-  parseSessionKey,
-  type Asker,
-  type SessionKey,
-} from "@parley/protocol";
-import type { Inbox, RowView } from "@parley/store";
+import { Fault, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
 import { isSandboxed, type Children, type SpawnRequest, type ToolScope } from "@parley/tools";
 import { internalRow } from "../internal-row.ts";
 import { modelCatalog } from "../models/model-catalog.ts";
 import { agentIn } from "../prepare-turn.ts";
 import type { Services } from "../turn-scope.ts";
 import { endChild } from "./answering-turns.ts";
+import { askingTurn } from "./asker.ts";
 import {
   childIn,
   childOf,
@@ -39,7 +32,7 @@ const forkChars = 40_000;
 const forkEntries = 200;
 
 export function childrenPort(services: ChildServices): Children {
-  const { config, sessions, inbox, children, redaction, clock } = services;
+  const { config, sessions, children, redaction, clock } = services;
   const catalog = modelCatalog(config, services.models);
   const agentOf = agentIn(config);
 
@@ -117,8 +110,8 @@ export function childrenPort(services: ChildServices): Children {
           "denied",
           `${open.length} sub-agents of this session run already, and ${limits.maxChildrenPerAgent} may (agents.defaults.subagents.maxChildrenPerAgent): wait until one of them ends`,
         );
-      const began = await rowOf(inbox, scope.turn);
-      const asker = await askerOf(scope, began, "push");
+      const { began, asker: askerFor } = await askingTurn(services, scope);
+      const asker = askerFor("push");
       const label = request.label ?? firstWords(request.task);
       const text = `Task from session ${scope.session}: ${request.task}${await contextFor(scope, request, agentId)}`;
       const timeoutSeconds = request.timeoutSeconds ?? (limits.runTimeoutSeconds || undefined);
@@ -186,7 +179,7 @@ export function childrenPort(services: ChildServices): Children {
           "conflict",
           `sub-agent ${child.id} has ended, and it was spawned for one run: spawn another`,
         );
-      const began = await rowOf(inbox, scope.turn);
+      const { began, asker } = await askingTurn(services, scope);
       const id = `${child.id}/${scope.turn}/${scope.callId}`;
       const lane = child.session as SessionKey;
       const row = internalRow(
@@ -200,7 +193,7 @@ export function childrenPort(services: ChildServices): Children {
         text: again
           ? `Sub-agent ${child.id} has more work; its result comes here by itself.`
           : `Sub-agent ${child.id} reads this before its next step.`,
-        effects: { rows: [row], cells: again ? [runsAgain(child, await askerOf(scope, began, "push"))] : [] },
+        effects: { rows: [row], cells: again ? [runsAgain(child, asker("push"))] : [] },
       };
     },
     async kill(scope, name) {
@@ -223,20 +216,6 @@ export function childrenPort(services: ChildServices): Children {
     const near = found.nearest.length === 0 ? "" : `; near it: ${found.nearest.join(", ")}`;
     throw new Fault("invalid", `there is no model ${JSON.stringify(word.slice(0, 80))}${near}`);
   }
-
-  async function askerOf({ session }: ToolScope, began: RowView, reply: Asker["reply"]): Promise<Asker> {
-    const { epoch } = await sessions.open(session);
-    const hops = parseRowPayload(began.payload).internal?.asker?.hops ?? 0;
-    return { session, pool: began.pool, epoch, reply, hops };
-  }
-}
-
-/** A row of the turn: what the call writes inherits its people, place and authority. */
-export async function rowOf(inbox: Pick<Inbox, "find">, turn: string): Promise<RowView> {
-  const [row] = await inbox.find({ turn, limit: 1 });
-  if (row === undefined)
-    throw new Fault("missing", "the turn has no message any more that this could be done for");
-  return row;
 }
 
 type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "placeOf" | "clock">;
@@ -296,7 +275,8 @@ export async function healChildren(needs: KillNeeds): Promise<void> {
   }
 }
 
-function isBoxed(mode: AgentConfig["sandbox"]["mode"], session: SessionKey): boolean {
+/** True for a session whose tools run in a sandbox. */
+export function isBoxed(mode: AgentConfig["sandbox"]["mode"], session: SessionKey): boolean {
   const { agent } = parseSessionKey(session);
   return isSandboxed(mode, session, [formatSessionKey({ kind: "main", agent })]);
 }

@@ -8,22 +8,27 @@ import { readEntry } from "../history.ts";
 const entryChars = 4_000;
 const argumentChars = 500;
 
-/** Oldest first, as given. */
-export function transcriptLines(stored: readonly StoredEntry[], redaction: Redaction): readonly string[] {
+/** Oldest first, as given. `calls`: with tool calls and their results. */
+export function transcriptLines(
+  stored: readonly StoredEntry[],
+  redaction: Redaction,
+  { calls = true }: { readonly calls?: boolean } = {},
+): readonly string[] {
   return stored.flatMap(({ body }) => {
     const entry = readEntry(body);
-    return entry === null ? [] : linesOf(entry, (text) => shown(text, redaction));
+    if (entry === null || (!calls && entry.type === "toolResult")) return [];
+    return linesOf(entry, calls, (text) => shown(text, redaction));
   });
 }
 
-function linesOf(entry: Entry, clean: (text: string) => string): readonly string[] {
+function linesOf(entry: Entry, calls: boolean, clean: (text: string) => string): readonly string[] {
   switch (entry.type) {
     case "user":
       return [`user: ${clean(textIn(entry.content))}`];
     case "assistant":
       return entry.content.flatMap((part) => {
         if (part.type === "text") return part.text.trim() === "" ? [] : [`assistant: ${clean(part.text)}`];
-        if (part.type !== "toolCall") return [];
+        if (part.type !== "toolCall" || !calls) return [];
         return [`call ${part.name}: ${clean(JSON.stringify(part.args).slice(0, argumentChars))}`];
       });
     case "toolResult":

@@ -4,7 +4,7 @@ import { quotesOf } from "@parley/access";
 import { replyParser, type ReplyParser } from "@parley/agent";
 import type { AssistantEntry, Outcome } from "@parley/protocol";
 import type { TurnJournal } from "../turn-journal.ts";
-import { isWake, messageIdOf } from "../turn-rows.ts";
+import { answeredIn, isWake, messageIdOf } from "../turn-rows.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
 
 /** The parsed words of a model. */
@@ -35,7 +35,9 @@ export function answerReader(
 
   function parserOf(finalOnly: boolean): ReplyParser {
     // An answer quotes the newest message where the model names none.
-    const newest = journal.rows().findLast((row) => !isWake(row, turn.id));
+    const newest = journal
+      .rows()
+      .findLast((row) => !isWake(row, turn.id) && answeredIn(row, turn.id) === null);
     const currentMessageId = newest === undefined ? null : messageIdOf(newest);
     return replyParser({
       redaction,

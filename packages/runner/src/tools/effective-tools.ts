@@ -207,7 +207,7 @@ function childRules(session: SessionKey, { agents, tools }: Config): ToolRules |
   if (parseSessionKey(session).kind !== "subagent") return undefined;
   const { allow, deny = [] } = tools.subagents.tools ?? {};
   const isLeaf = depthOf(session) >= agents.defaults.subagents.maxSpawnDepth;
-  const last = isLeaf ? ["sessions_spawn", "subagents"] : [];
+  const last = isLeaf ? ["sessions_spawn", "subagents", "sessions_list", "sessions_history"] : [];
   return { ...(allow === undefined ? {} : { allow }), deny: [...deny, ...notForChildren, ...last] };
 }
 

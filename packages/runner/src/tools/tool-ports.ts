@@ -4,6 +4,7 @@ import type { SessionPorts } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
 import { childrenPort } from "../sessions/children.ts";
 import { messagesPort } from "../messages/post.ts";
+import { sessionsPort } from "../sessions/other-sessions.ts";
 import { plansPort, statusPort } from "./session-tools.ts";
 
 /** All services but those that are made from the tools. A port picks what it uses. */
@@ -16,5 +17,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     children: childrenPort(services),
     questions: services.questions,
     messages: messagesPort(services),
+    sessions: sessionsPort(services),
   };
 }

@@ -102,9 +102,11 @@ export const stableClaims: readonly Claim[] = [
     ],
     [
       "tools.subagents",
-      /^Do not poll `subagents` list in a loop; check status only on demand\.$/,
-      "the tool is there and lists",
-      async (_, s) => (await s.call("subagents", { action: "list" })).includes("sub-agents"),
+      /^Do not poll (`subagents` list)?(?: or )?(`sessions_list`)? in a loop; check status only on demand\.$/,
+      "each tool named is there and lists",
+      async ([, children, sessions], s) =>
+        (children === undefined || (await s.call("subagents", { action: "list" })).includes("sub-agents")) &&
+        (sessions === undefined || (await s.call("sessions_list", {})).includes("session")),
     ],
     [
       "tools.plan",

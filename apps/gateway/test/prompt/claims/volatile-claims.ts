@@ -82,6 +82,16 @@ export const volatileClaims: readonly Claim[] = [
       (_, s) => s.draw.address?.channel === "hook",
     ],
     [
+      "reply.sessions",
+      /^- Cross-session messaging → use `sessions_send`\(sessionKey, message\)\.$/,
+      "the tool takes these two, and no call of it needs more",
+      async (_, s) =>
+        ["sessionKey", "message"].every((name) => schemaOf(s, "sessions_send").includes(`"${name}"`)) &&
+        /no session that may be seen/.test(
+          await s.call("sessions_send", { sessionKey: "agent:main:telegram:dm:nobody", message: "hello" }),
+        ),
+    ],
+    [
       "reply.subagents",
       /^- Sub-agent orchestration → use `subagents`\(action=list\|steer\|kill\)\.$/,
       "the tool has these actions",
