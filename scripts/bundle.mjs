@@ -33,12 +33,20 @@ const optional = [
   "redis",
   "bullmq-otel",
   "msgpackr-extract",
+  // linkedom draws on it, unpdf draws pages with it; we do neither.
+  "canvas",
+  "@napi-rs/canvas",
 ];
 
 rmSync(out, { recursive: true, force: true });
 for (const app of ["gateway", "cli"]) {
+  const main = join(root, "apps", app, "src", "main.ts");
   const bundle = await rolldown({
-    input: join(root, "apps", app, "src", "main.ts"),
+    // The process that reads pages is started by its path, so it keeps a file of its own beside the daemon's.
+    input:
+      app === "gateway"
+        ? { program: main, "page-worker": join(root, "packages/egress/src/page-worker.ts") }
+        : { program: main },
     platform: "node",
     external: (id) =>
       [...beside, ...optional].some(
@@ -50,7 +58,7 @@ for (const app of ["gateway", "cli"]) {
   await bundle.write({
     dir: join(out, "apps", app, "src"),
     format: "esm",
-    entryFileNames: "program.js",
+    entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
     minify: { compress: true, mangle: false },
     sourcemap: false,

@@ -168,9 +168,9 @@ export function wallFindings(tree: Tree): Findings {
 
 /** Libraries too heavy to load before they are needed: each takes 50 to 200 ms and 10 to 50 MB, measured. */
 const heavy = (name: string): boolean =>
-  ["grammy", "discord.js", "ai", "ioredis", "bullmq", "linkedom", "turndown", "playwright-core"].includes(
-    name,
-  ) ||
+  "grammy discord.js ai ioredis bullmq undici linkedom turndown unpdf playwright-core"
+    .split(" ")
+    .includes(name) ||
   [
     "@discordjs/",
     "@ai-sdk/",

@@ -38,8 +38,8 @@ type FetchPage = (url: string, options: FetchPageOptions, signal: AbortSignal) =
 
 export interface PageFetcher {
   readonly fetchPage: FetchPage;
-  /** Threads that are alive, for tests and metrics. */
-  threads(): number;
+  /** Processes that are alive, for tests and metrics. */
+  processes(): number;
   close(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ export function pageFetcher({ dialler, clock, cache, read }: PageFetcherOptions)
       kept.put(key, page, page.text.length);
       return page;
     },
-    threads: reader.threads,
+    processes: reader.processes,
     close: reader.close,
   };
 }

@@ -1,13 +1,14 @@
-// Reads one page after the other in a thread of its own, which is killed when a page keeps it too long,
-// takes too much memory, or nobody wants its answer any more; the next page gets a new one (I9). An idle
-// thread ends.
-import { Worker } from "node:worker_threads";
+// The reader takes one page after the other in a process of its own, which is killed when a page keeps it too
+// long, takes too much memory, or nobody wants its answer any more; the next page gets a new one (I9). A
+// thread would not do: one that runs out of memory can abort the whole daemon. An idle process ends.
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { Fault, type Clock, type Timer } from "@parley/protocol";
 import type { PageKind, PageReply, PageTask } from "./page-worker.ts";
 import type { ReadPage } from "./page/readable.ts";
 
 export interface ReadLimits {
-  /** From the moment that the thread takes the page. */
+  /** From the moment that its libraries stand. */
   readonly readMs: Readonly<Record<PageKind, number>>;
   readonly heapMb: number;
   readonly idleMs: number;
@@ -26,8 +27,8 @@ const mostWaiting = 32;
 export interface PageReader {
   /** Throws Fault. */
   read(task: PageTask, signal: AbortSignal): Promise<ReadPage>;
-  /** Threads that are alive: none or one. */
-  threads(): number;
+  /** Processes that are alive: none or one. */
+  processes(): number;
   close(): Promise<void>;
 }
 
@@ -38,7 +39,7 @@ export interface PageReaderOptions {
 
 const stopped = (): Fault => new Fault("aborted", "reading the page was stopped");
 
-/** As a bundle, this file and the thread's are JavaScript side by side. */
+/** As a bundle, this file and the worker are JavaScript side by side. */
 const program = new URL(
   import.meta.url.endsWith(".ts") ? "./page-worker.ts" : "./page-worker.js",
   import.meta.url,
@@ -46,32 +47,39 @@ const program = new URL(
 
 export function pageReader({ clock, limits: asked }: PageReaderOptions): PageReader {
   const limits = { ...defaultReadLimits, ...asked };
-  const alive = new Set<Worker>();
-  let idle: { readonly worker: Worker; readonly timer: Timer } | null = null;
+  const alive = new Set<ChildProcess>();
+  let idle: { readonly worker: ChildProcess; readonly timer: Timer } | null = null;
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
 
-  const end = async (worker: Worker): Promise<void> => {
-    await worker.terminate();
-    alive.delete(worker);
+  const end = async (worker: ChildProcess): Promise<void> => {
+    if (!alive.has(worker)) return;
+    const gone = once(worker, "exit");
+    worker.kill("SIGKILL");
+    await gone;
   };
 
-  const start = (): Worker => {
-    const worker = new Worker(program, {
+  const start = (): ChildProcess => {
+    const worker = fork(program, {
       env: {},
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
+      execArgv: [`--max-old-space-size=${limits.heapMb}`, "--max-semi-space-size=8"],
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    alive.add(worker);
+    // It never keeps the daemon from ending, and ends by itself when the daemon is gone.
     worker.unref();
+    worker.channel?.unref();
+    alive.add(worker);
     worker.on("exit", () => alive.delete(worker));
-    // The exchange below hears of it; without a listener it would end the process.
-    worker.on("error", () => {});
+    // Whoever waits for its answer hears of it; without a listener it would end the daemon.
+    worker.on("error", () => {
+      if (worker.pid === undefined) alive.delete(worker);
+    });
     return worker;
   };
 
-  /** What the thread says to a task. A thread that gives no answer is ended. */
-  const answer = async (worker: Worker, task: PageTask, signal: AbortSignal): Promise<PageReply> => {
+  /** What the process says to a task. A process that gives no answer is ended. */
+  const answer = async (worker: ChildProcess, task: PageTask, signal: AbortSignal): Promise<PageReply> => {
     const { promise, resolve, reject } = Promise.withResolvers<PageReply>();
     const fail = (says: string) => (): void => reject(new Fault("unsupported", says));
     const aborted = (): void => reject(stopped());
@@ -79,7 +87,8 @@ export function pageReader({ clock, limits: asked }: PageReaderOptions): PageRea
     let timer = clock.after(startMs, () =>
       reject(new Fault("unavailable", "the reader of pages did not start")),
     );
-    const heard = (reply: PageReply): void => {
+    const heard = (message: unknown): void => {
+      const reply = message as PageReply;
       if (!("ready" in reply)) return resolve(reply);
       const readMs = limits.readMs[task.kind];
       timer.cancel();
@@ -87,7 +96,7 @@ export function pageReader({ clock, limits: asked }: PageReaderOptions): PageRea
     };
     worker.on("message", heard).on("error", died).on("exit", died);
     signal.addEventListener("abort", aborted, { once: true });
-    worker.postMessage(task);
+    worker.send(task);
     try {
       return await promise;
     } catch (error) {
@@ -100,7 +109,7 @@ export function pageReader({ clock, limits: asked }: PageReaderOptions): PageRea
     }
   };
 
-  const take = (): Worker => {
+  const take = (): ChildProcess => {
     const known = idle;
     idle = null;
     known?.timer.cancel();
@@ -133,7 +142,7 @@ export function pageReader({ clock, limits: asked }: PageReaderOptions): PageRea
         waiting -= 1;
       }
     },
-    threads: () => alive.size,
+    processes: () => alive.size,
     async close() {
       idle?.timer.cancel();
       idle = null;

@@ -1,10 +1,9 @@
-// The thread that reads pages. It holds nothing but the page it reads, so that it can be killed at any
+// The process that reads pages. It holds nothing but the page it reads, so that it can be killed at any
 // moment, and it loads the libraries, so that the daemon does not.
-import { parentPort } from "node:worker_threads";
-import { isFault } from "@parley/protocol";
 import { decodedText } from "./page/charset.ts";
 import { loadPdf, readPdf } from "./page/pdf.ts";
 import { loadReaders, plainText, readHtml, type ReadPage } from "./page/readable.ts";
+import { Unreadable } from "./page/unreadable.ts";
 
 export type PageKind = "html" | "text" | "json" | "pdf";
 
@@ -43,8 +42,9 @@ function prettyJson(text: string): string {
   }
 }
 
-parentPort?.on("message", async (task: PageTask) => {
-  const reply = (message: PageReply): void => parentPort?.postMessage(message);
+process.on("disconnect", () => process.exit());
+process.on("message", async (task: PageTask) => {
+  const reply = (message: PageReply): void => void process.send?.(message);
   try {
     if (task.kind === "html") await loadReaders();
     if (task.kind === "pdf") await loadPdf();
@@ -52,6 +52,6 @@ parentPort?.on("message", async (task: PageTask) => {
     const page = await read(task);
     reply({ page: { ...page, text: page.text.slice(0, task.textChars + 1) } });
   } catch (error) {
-    reply({ refused: isFault(error) ? error.message : "it cannot be read" });
+    reply({ refused: error instanceof Unreadable ? error.message : "it cannot be read" });
   }
 });

@@ -1,4 +1,4 @@
-// Pages fetched from servers on loopback and read in a thread: kinds, limits, the cache, and threads killed.
+// Pages fetched from servers on loopback and read in a process: kinds, limits, the cache, and processes killed.
 import { gzipSync } from "node:zlib";
 import { isFault, systemClock, type FaultCode } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
@@ -100,7 +100,7 @@ function pdf(words: string): Buffer {
 
 describe("a fetched page", () => {
   it("is read by its kind", async () => {
-    const { fetch, server, threads } = await stage({
+    const { fetch, server, processes } = await stage({
       "/html": {
         body: gzipSync("<title>T</title><p>caf\u00e9 <b>bold</b>"),
         headers: { "content-encoding": "gzip" },
@@ -138,8 +138,8 @@ describe("a fetched page", () => {
       byline: "Ada Example",
       text: "Hello from a PDF",
     });
-    // All of them by one thread.
-    expect(threads()).toBe(1);
+    // All of them by one process.
+    expect(processes()).toBe(1);
   });
 
   it("is the one that the last redirect names", async () => {
@@ -220,11 +220,11 @@ describe("a fetched page", () => {
   });
 });
 
-describe("the thread that reads", () => {
+describe("the process that reads", () => {
   const quick = "<p>quick words";
 
   it("is killed on a busy page, and the next page is read by another", async () => {
-    const { fetch, threads } = await stage(
+    const { fetch, processes } = await stage(
       { "/busy": { body: busy }, "/quick": { body: "quick words", type: "text/plain" } },
       { read: { readMs: { html: 300, text: 60_000, json: 60_000, pdf: 60_000 } } },
     );
@@ -233,7 +233,7 @@ describe("the thread that reads", () => {
         "unsupported",
         "open.test: its page takes longer than 0.3 s to be read",
       ]);
-      expect(threads()).toBe(0);
+      expect(processes()).toBe(0);
     }
     expect((await fetch("/quick")).text).toBe("quick words");
   });
@@ -252,15 +252,15 @@ describe("the thread that reads", () => {
     const stop = new AbortController();
     const stopped = faultOf(reader.read(task(busy), stop.signal));
     const next = reader.read(task(quick), never);
-    // The idle thread has the page by now.
+    // The idle process has the page by now.
     setImmediate(() => stop.abort());
     expect(await stopped).toEqual(["aborted", "reading the page was stopped"]);
     expect((await next).text).toBe("quick words");
-    expect(reader.threads()).toBe(1);
+    expect(reader.processes()).toBe(1);
   });
 
   it("that runs out of memory ends alone", async () => {
-    const { fetch, threads } = await stage(
+    const { fetch, processes } = await stage(
       {
         "/heavy": { body: `[${"{},".repeat(1_600_000)}{}]`, type: "application/json" },
         "/quick": { body: "quick words", type: "text/plain" },
@@ -268,34 +268,34 @@ describe("the thread that reads", () => {
       { read: { heapMb: 64, readMs: { html: 60_000, text: 60_000, json: 60_000, pdf: 60_000 } } },
     );
     expect((await faultOf(fetch("/heavy")))[1]).toBe("open.test: its page takes too much memory to be read");
-    expect(threads()).toBe(0);
+    expect(processes()).toBe(0);
     expect((await fetch("/quick")).text).toBe("quick words");
   });
 
   it("ends when it is idle", async () => {
     const clock = virtualClock();
-    const { fetch, threads } = await stage(
+    const { fetch, processes } = await stage(
       { "/quick": { body: "quick words", type: "text/plain" } },
       { clock },
     );
-    expect(threads()).toBe(0);
+    expect(processes()).toBe(0);
     await fetch("/quick");
-    expect(threads()).toBe(1);
+    expect(processes()).toBe(1);
     expect(clock.armed()).toBe(1);
     await clock.advance(30_000);
-    while (threads() > 0) await new Promise((next) => setImmediate(next));
+    while (processes() > 0) await new Promise((next) => setImmediate(next));
     expect(clock.armed()).toBe(0);
     expect((await fetch("/quick", { fresh: true })).text).toBe("quick words");
   });
 
   it("leaves no timer when it is closed", async () => {
     const clock = virtualClock();
-    const { fetch, threads, close } = await stage(
+    const { fetch, processes, close } = await stage(
       { "/quick": { body: "quick words", type: "text/plain" } },
       { clock },
     );
     await fetch("/quick");
     await close();
-    expect([threads(), clock.armed()]).toEqual([0, 0]);
+    expect([processes(), clock.armed()]).toEqual([0, 0]);
   });
 });

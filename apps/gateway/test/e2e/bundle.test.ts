@@ -1,6 +1,7 @@
 // The bundle, which the image is made of: built here, started without this checkout's node_modules, and talked to. And the image's recipe,
 // held against what an image of ours must be (no Docker runs here).
-import { execFile, spawn } from "node:child_process";
+import { execFile, fork, spawn } from "node:child_process";
+import { on } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,6 +27,7 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
   w = await world();
   folder = await mkdtemp(join(tmpdir(), "parley-bundle-"));
   await run(process.execPath, [join(root, "scripts/bundle.mjs"), folder], { cwd: root });
+  expect(await pageReadIn(folder)).toMatchObject({ page: { title: "A title", text: "words" } });
   const home = await freshHome();
   await writeFile(join(home, "parley.json5"), JSON.stringify({ ...w.config, ...(await findableGateway()) }));
   const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: home, PARLEY_HOME: home };
@@ -53,6 +55,28 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
   for (const word of ["start", "status"])
     expect(await onOldNode(folder, word)).toEqual([78, expect.stringMatching(/needs Node 24 .* is v?20\./)]);
 });
+
+/** What the bundle's reader of pages makes of one; it is a program of its own, with libraries of its own. */
+async function pageReadIn(bundle: string): Promise<unknown> {
+  const reader = fork(join(bundle, "apps/gateway/src/page-worker.js"), {
+    serialization: "advanced",
+    execArgv: [],
+  });
+  const bytes = new TextEncoder().encode("<title>A title</title><p>words");
+  reader.send({
+    kind: "html",
+    bytes,
+    contentType: "text/html",
+    url: "https://open.test/",
+    textChars: 9,
+  });
+  try {
+    for await (const [said] of on(reader, "message")) if (!("ready" in said)) return said;
+    return null;
+  } finally {
+    reader.kill("SIGKILL");
+  }
+}
 
 /** A Node of which nothing but its version is known: it must not get as far as to be asked for more. */
 async function onOldNode(bundle: string, word: string): Promise<readonly [code: unknown, err: string]> {

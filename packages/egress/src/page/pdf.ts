@@ -1,12 +1,12 @@
 // The text of a PDF, page by page, until there is enough of it.
-import { Fault } from "@parley/protocol";
+import { Unreadable } from "./unreadable.ts";
 import { plainText, type ReadPage } from "./readable.ts";
 
 const mostPages = 300;
 
 export const loadPdf = () => import("unpdf");
 
-/** Throws Fault("unsupported") for a file that is no PDF, is broken or needs a password. */
+/** Throws Unreadable for a file that is no PDF, is broken or needs a password. */
 export async function readPdf(bytes: Uint8Array, textChars: number): Promise<ReadPage> {
   const { getDocumentProxy } = await loadPdf();
   try {
@@ -29,8 +29,7 @@ export async function readPdf(bytes: Uint8Array, textChars: number): Promise<Rea
     };
   } catch (error) {
     const name = error instanceof Error ? error.name : "";
-    throw new Fault(
-      "unsupported",
+    throw new Unreadable(
       name === "PasswordException" ? "its PDF needs a password" : "its PDF cannot be read",
       { cause: error },
     );

@@ -1,7 +1,6 @@
 // The first pass over a page takes away what nobody sees and what no reader needs, and writes the rest as
 // well-formed HTML. It walks the text once without a tree, so that a page made to break parsers is measured
 // before one of them sees it (I9).
-import { Fault } from "@parley/protocol";
 import { Parser } from "htmlparser2";
 import {
   lookWith,
@@ -12,6 +11,7 @@ import {
   type Look,
   type Styled,
 } from "./style-rules.ts";
+import { Unreadable } from "./unreadable.ts";
 
 export interface HtmlLimits {
   /** Readability takes 13 s for 1,200 nested elements, 0.6 s for 200. */
@@ -55,7 +55,7 @@ interface Open extends Styled {
   readonly parent: Open | null;
 }
 
-/** Throws Fault("unsupported") when elements are nested too deep. */
+/** Throws Unreadable when elements are nested too deep. */
 export function visibleHtml(source: string, limits: HtmlLimits = htmlLimits): VisibleHtml {
   const rules = styleRules(sheetsOf(source, limits));
   const head: string[] = [];
@@ -121,8 +121,8 @@ export function visibleHtml(source: string, limits: HtmlLimits = htmlLimits): Vi
   return { html, base, textChars, cut: elements > limits.elements };
 }
 
-const tooDeep = (limits: HtmlLimits): Fault =>
-  new Fault("unsupported", `its HTML is nested more than ${limits.depth} deep`);
+const tooDeep = (limits: HtmlLimits): Unreadable =>
+  new Unreadable(`its HTML is nested more than ${limits.depth} deep`);
 
 function isHidden(tag: string, attributes: Readonly<Record<string, string>>): boolean {
   return (
