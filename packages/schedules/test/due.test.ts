@@ -79,6 +79,7 @@ describe("a look", () => {
     const late = (slot?.atMs ?? 0) - (slot?.instantMs ?? 0);
     expect(late).toBeGreaterThan(0);
     expect(slot?.instantMs).toBe(startMs + hourMs);
+    expect(slot?.id).toBe(slotId("brief", startMs + hourMs));
     expect(look(job, hourMs + late - 1)).toMatchObject({ fire: [], wakeAtMs: startMs + hourMs + late });
     expect(firedAfter(look(job, hourMs + late))).toEqual([hourMs]);
   });
@@ -92,7 +93,12 @@ describe("a look", () => {
     expect(firedAfter(look(twice, 5 * hourMs))).toEqual([hourMs, 2 * hourMs]);
     expect(look(twice, 5 * hourMs).wakeAtMs).toBeNull();
     const spent = afterLook(twice, look(twice, 5 * hourMs), 2);
-    expect(look(spent, 9 * hourMs)).toMatchObject({ fire: [], missed: [], wakeAtMs: null });
+    for (const policy of ["all", "latest"] as const)
+      expect(look({ ...spent, misfire: policy }, 9 * hourMs)).toMatchObject({
+        fire: [],
+        missed: [],
+        wakeAtMs: null,
+      });
   });
 
   test("leaves a job alone that is switched off or paused", () => {
