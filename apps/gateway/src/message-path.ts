@@ -125,17 +125,14 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     endCommands: async () => commandsOfTools?.end(),
     clock,
   });
+  const ending = { ...store, children, running, placeOf, clock };
   const stop: Stoppable = {
     turn: running.stop,
     async beside(session: SessionKey) {
       const begun = await begunBy(session);
       await commandsOfTools?.end(session);
       const ended = begun.filter(({ state }) => state === "running").length;
-      const below = await killBelow(
-        { ...store, children, running, placeOf, clock },
-        session,
-        "stopped with its parent",
-      );
+      const below = await killBelow(ending, session, "stopped with its parent");
       return ended + below + (await asks.endAsks(session));
     },
     answers: dropAnswers(inbox, outbox),
@@ -288,11 +285,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      Promise.all([
-        asks.healAsks(),
-        sideQuestions.heal(),
-        healChildren({ ...store, children, running, placeOf, clock }),
-      ]).catch((error: unknown) =>
+      Promise.all([asks.healAsks(), sideQuestions.heal(), healChildren(ending)]).catch((error: unknown) =>
         log.warn({ error }, "what waited before the start could not be looked through"),
       );
       return startWork({ store, onReady: parts.onReady, holder: bootId, clock, ids, log }, now, share);

@@ -25,7 +25,20 @@ export function isPaced(config: Config, account: string): boolean {
   return settingsOf(config, account)?.pacing === "on";
 }
 
-function settingsOf({ channels }: Config, account: string) {
+/** The emoji for messages that the agent begins to work on, and which of them get it; null: none does. */
+export function ackOf(
+  { channels, messages }: Config,
+  account: string,
+): { readonly emoji: string; readonly scope: AckScope } | null {
+  const own = settingsOf({ channels }, account);
+  const emoji = own?.ackReaction ?? messages.ackReaction;
+  const scope = own?.ackReactionScope ?? messages.ackReactionScope;
+  return own === undefined || emoji === undefined || scope === "off" ? null : { emoji, scope };
+}
+
+type AckScope = Exclude<Config["messages"]["ackReactionScope"], "off">;
+
+function settingsOf({ channels }: Pick<Config, "channels">, account: string) {
   const [channel, id = ""] = account.split(":");
   return channel === "telegram" || channel === "discord" ? channels[channel][id] : undefined;
 }

@@ -3,6 +3,7 @@
 export { accessPolicy } from "./access-policy.ts";
 export {
   isPaced,
+  ackOf,
   quotesOf,
   reactionsWanted,
   streamingOf,

@@ -15,7 +15,7 @@ type Account<File, Gone extends keyof File, Optional extends keyof File> = Requi
 export interface TelegramAccountConfig extends Account<
   TelegramFile,
   "enabled" | "capabilities" | "webhookUrl" | "webhookSecret",
-  "proxy" | "groups" | "reactionLevel"
+  "proxy" | "groups" | "reactionLevel" | "ackReaction" | "ackReactionScope" | "customCommands"
 > {
   readonly inlineButtons: NonNullable<NonNullable<TelegramFile["capabilities"]>["inlineButtons"]>;
   readonly webhook?: { readonly url: string; readonly secret: Secret };
@@ -24,7 +24,7 @@ export interface TelegramAccountConfig extends Account<
 export interface DiscordAccountConfig extends Account<
   DiscordFile,
   "enabled" | "intents",
-  "guilds" | "reactionLevel"
+  "guilds" | "reactionLevel" | "ackReaction" | "ackReactionScope"
 > {
   readonly messageContent: boolean;
 }

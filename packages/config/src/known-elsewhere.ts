@@ -17,8 +17,6 @@ const noAck = "Remove it: typing is shown while the agent works";
 
 /** Of an account of any chat platform. */
 const account: Fixes = {
-  ackReaction: noAck,
-  ackReactionScope: noAck,
   actions:
     'Remove it, or narrow what the agent may do with tools: { deny: ["message"] } at a group, or tools.deny',
   blockStreaming: streaming,
@@ -56,7 +54,6 @@ const gatewayPort =
 const telegram: Fixes = {
   ...account,
   commands: "Use commands.nativeSkills; the menu of commands is kept by itself",
-  customCommands: "Make a skill: skills that people may call stand in the menu of commands",
   direct: "Bind the chat to an agent with rules of its own (bindings with peer), or use tools.toolsBySender",
   dmScope: "Use session.dmScope",
   linkPreview: "Remove it: answers show no link previews",
@@ -136,11 +133,8 @@ const blocks: { readonly [block: string]: Fixes } = {
   },
   "session.resetByType": { dm: 'Use "direct"' },
   messages: {
-    ackReaction: noAck,
-    ackReactionScope: noAck,
     inbound:
       "Remove it: parts of one message are waited for by themselves; messages.queue.debounceMs is for the mode collect",
-    removeAckAfterReply: noAck,
     responsePrefix: prefix,
     statusReactions: noAck,
   },

@@ -9,11 +9,13 @@ import { toolScope, type Services, type TurnWork } from "./turn-scope.ts";
 import { turnJournal } from "./turn-journal.ts";
 import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
 import { toldAlone, turnMessages } from "./user-messages.ts";
+import { ackReaction } from "./streaming/ack-reaction.ts";
 import { turnNames } from "@parley/queue";
 
 type CloseServices = Pick<
   Services,
   | "turns"
+  | "config"
   | "outbox"
   | "running"
   | "moreTools"
@@ -28,7 +30,7 @@ type CloseServices = Pick<
 
 export function closeStoppedTurn(services: CloseServices): TurnWork {
   const { turns, clock, log } = services;
-  return async (turn) => {
+  return async (turn, lease) => {
     const address = parseConversationKey(turn.conversation);
     const messages = turnMessages(services, turn, { ...toldAlone, cap: openingRows(turn).length });
     const journal = turnJournal(turns, turn, {
@@ -110,6 +112,7 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
               ],
     });
     spending.committed();
+    ackReaction(services, turn, lease).remove();
     log.info({ ...turnNames(turn), reason: turn.stop }, "turn stopped");
     return { settled: true };
   };

@@ -24,6 +24,7 @@ import { liveAnswer } from "./streaming/live-answer.ts";
 import { answerReader, saysNothing, visibleOf } from "./streaming/read-answer.ts";
 import { makingWay } from "./streaming/make-way.ts";
 import { noProgress } from "./streaming/progress.ts";
+import { ackReaction } from "./streaming/ack-reaction.ts";
 import { keepTyping } from "./streaming/typing.ts";
 import { resultName } from "./tools/result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
@@ -124,6 +125,8 @@ async function talk(
   });
 
   // Shows people the turn's progress.
+  const ack = ackReaction(services, turn, lease);
+  ack.show();
   const stopTyping = keepTyping(scope.channel, address, lease, clock, log);
   const progress = opened.unseen ? noProgress : services.showProgress(turn.conversation);
   progress.begin();
@@ -174,13 +177,15 @@ async function talk(
     const last = end.entries.at(-1);
     if (end.stop === "aborted" && last?.type === "assistant" && last.stop === "aborted")
       services.running.leave(turn.id, visibleOf(reader.parser(), last));
-    return await commitTurn(services, scope, {
+    const ended = await commitTurn(services, scope, {
       end,
       journal,
       previewed,
       answer: reader.read(end.finalText),
       patch: { ...patch, ...context.patch(end.entries) },
     });
+    if (end.stop !== "parked") ack.remove();
+    return ended;
   } finally {
     running.end();
     spending.close();

@@ -1,9 +1,11 @@
 // Binds the table's commands to the ports of one config: commands past the lane, commands in it, and the menu
 // of an account.
+import type { Config } from "@parley/config";
 import { isFault, type Address } from "@parley/protocol";
 import type { RouteInbound } from "@parley/access";
 import type { LaneCommand } from "@parley/runner";
 import type { Admitted, CommandPorts, MenuEntry } from "./chat-command.ts";
+import { knownCommands } from "../receive/command.ts";
 import { chatCommands, listedCommands } from "./table.ts";
 
 export interface BoundCommands {
@@ -34,9 +36,17 @@ export function boundCommands(ports: CommandPorts, route: RouteInbound): BoundCo
       const agent = agentFor(route, { channel, account, kind: "dm", peer: "0" });
       const own = agent === null ? [] : await ports.skills.menu(agent);
       const everybodys = listedCommands(false).map(({ name, summary }) => ({ name, description: summary }));
-      return [...everybodys, ...own].slice(0, mostMenuCommands);
+      const known = new Set([...knownCommands(), ...own.map(({ name }) => name)]);
+      const custom = customCommands(ports.config, channel, account).filter(({ name }) => !known.has(name));
+      return [...everybodys, ...custom, ...own].slice(0, mostMenuCommands);
     },
   };
+}
+
+/** The menu entries that the config adds; the agent gets their text as it is. */
+function customCommands({ channels }: Config, channel: string, account: string): readonly MenuEntry[] {
+  const entries = channel === "telegram" ? (channels.telegram[account]?.customCommands ?? []) : [];
+  return entries.map(({ command, description }) => ({ name: command, description }));
 }
 
 function agentFor(route: RouteInbound, address: Address): string | null {

@@ -64,6 +64,14 @@ const allowBots = z
     `Whether other bots are heard; "mentions": where they mention this one. Loops of bots are cut. Default: ${accountDefaults.allowBots}.`,
   );
 
+/** An emoji has at most a few code points; platforms refuse those that they do not know. */
+export const ackReaction = z.string().min(1).max(32);
+export const ackReactionScope = z.enum(["group-mentions", "group-all", "direct", "all", "off"]);
+const ack = {
+  ackReaction: ackReaction.exactOptional().describe("In place of messages.ackReaction."),
+  ackReactionScope: ackReactionScope.exactOptional().describe("In place of messages.ackReactionScope."),
+};
+
 const replyToMode = z
   .enum(["off", "first"])
   .exactOptional()
@@ -152,6 +160,22 @@ const telegramAccount = {
       `Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: ${accountDefaults.reactionNotifications}.`,
     ),
   reactionLevel,
+  ...ack,
+  customCommands: z
+    .array(
+      z.strictObject({
+        command: z
+          .string()
+          .regex(/^[a-z0-9_]{1,32}$/)
+          .describe("The command's name: a-z, 0-9 and _, at most 32."),
+        description: z.string().min(1).max(256).describe("What the menu says of it."),
+      }),
+    )
+    .max(100)
+    .exactOptional()
+    .describe(
+      "More commands in the menu, after Parley's own, which they cannot replace. Their text goes to the agent as it is.",
+    ),
   capabilities: inlineButtons,
   webhookUrl: z
     .url({ protocol: /^https$/, error: "must be an https URL" })
@@ -230,6 +254,7 @@ const discordAccount = {
     .exactOptional()
     .describe("What Discord is asked to tell."),
   reactionLevel,
+  ...ack,
 };
 
 export const channelsSchema = z

@@ -5,7 +5,7 @@ import type { Secret } from "../secret.ts";
 import { agentsSchema } from "./agents.ts";
 import { approvalsSchema } from "./approvals.ts";
 import { bindingsSchema } from "./bindings.ts";
-import { channelsSchema } from "./channels.ts";
+import { ackReaction, ackReactionScope, channelsSchema } from "./channels.ts";
 import { modelRef, personId, secretField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
 import { modelsSchema } from "./models.ts";
@@ -90,6 +90,18 @@ export const configSchema = z.strictObject({
         .prefault({})
         .describe("Voice messages."),
       tts: ttsSchema,
+      ackReaction: ackReaction
+        .exactOptional()
+        .describe("Emoji that the agent sets on a message when it begins to work on it. Absent: none."),
+      ackReactionScope: ackReactionScope
+        .default("group-mentions")
+        .describe(
+          'Which messages get it: "group-mentions" (those in groups that call the agent), "group-all" (all that it works on in groups), "direct" (in private), "all", "off".',
+        ),
+      removeAckAfterReply: z
+        .boolean()
+        .default(false)
+        .describe("Whether that emoji is taken away when the work has ended."),
       answerMaxChars: z
         .number()
         .int()
