@@ -5,6 +5,7 @@ import type { NewRow, RowView } from "@parley/store";
 import {
   conversationKey,
   formatRowPayload,
+  isFault,
   parseRowPayload,
   type Address,
   type InternalRow,
@@ -16,9 +17,19 @@ export function hopsOf({ payload }: Pick<RowView, "payload">): number {
   return internal?.asker?.hops ?? internal?.hops ?? 0;
 }
 
+/** Null also for a row that this build cannot read: such a turn must still be buried. */
+export function internalOf({ payload }: Pick<RowView, "payload">): InternalRow | null {
+  try {
+    return parseRowPayload(payload).internal ?? null;
+  } catch (error) {
+    if (isFault(error, "invalid")) return null;
+    throw error;
+  }
+}
+
 /** True for another session's message, and for what came of a turn that nobody saw. */
-export function isUnseenRow({ payload }: Pick<RowView, "payload">): boolean {
-  const { internal } = parseRowPayload(payload);
+export function isUnseenRow(row: Pick<RowView, "payload">): boolean {
+  const internal = internalOf(row);
   return internal?.unseen ?? internal?.kind === "message";
 }
 

@@ -39,7 +39,12 @@ export interface ScriptedModel {
 }
 
 export function scriptedModel(contextWindow = 200_000): ScriptedModel {
-  let script: (asked: Asked) => Answer = ({ text }) => `re: ${text}`;
+  /** How often each text was answered whole: a second answer to the same words is another one. */
+  const times = new Map<string, number>();
+  let script: (asked: Asked) => Answer = ({ text }) => {
+    const before = times.get(text) ?? 0;
+    return before === 0 ? `re: ${text}` : `re: ${text} (${before + 1})`;
+  };
   const asked: Asked[] = [];
   let open = 0;
 
@@ -62,6 +67,7 @@ export function scriptedModel(contextWindow = 200_000): ScriptedModel {
     open += 1;
     try {
       yield* play(script(one), clock, signal, one.nth);
+      if (!signal.aborted) times.set(one.text, (times.get(one.text) ?? 0) + 1);
     } finally {
       open -= 1;
     }

@@ -2,15 +2,9 @@
 // and the answer to another session's message are the same: one row in the lane of the turn that asked, with
 // an id made from what was asked, so that it is there once whatever happens.
 import { createHash } from "node:crypto";
-import {
-  parseRowPayload,
-  type Address,
-  type Asker,
-  type InternalRow,
-  type SessionKey,
-} from "@parley/protocol";
+import { type Address, type Asker, type InternalRow, type SessionKey } from "@parley/protocol";
 import type { NewRow, Row } from "@parley/store";
-import { internalRow, isUnseenRow, movedTo } from "../internal-row.ts";
+import { internalOf, internalRow, isUnseenRow, movedTo } from "../internal-row.ts";
 import { childIn, type AskedEnd, type Child } from "./child-registry.ts";
 
 /** A row that another session's turn wrote for this one to answer. */
@@ -21,7 +15,7 @@ export interface AskedRow {
 
 /** Null for rows of people, and for those whose sender wants no answer. */
 export function askedRow(row: Row): AskedRow | null {
-  const { internal } = parseRowPayload(row.payload);
+  const internal = internalOf(row);
   return internal?.asker === undefined ? null : { row, internal: { ...internal, asker: internal.asker } };
 }
 

@@ -51,12 +51,13 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
   const closing = new AbortController();
   let steps: ModelStep[] = [];
   let calls: ModelCall[] = [];
-  let respond: (call: ModelCall) => ModelAnswer | Promise<ModelAnswer> = echo;
+  const echo = variedEcho();
+  let respond: (call: ModelCall) => ModelAnswer | Promise<ModelAnswer> = echo.answer;
   let played = 0;
   const reset = (): void => {
     steps = [];
     calls = [];
-    respond = echo;
+    respond = echo.answer;
   };
 
   const control: { readonly [route: string]: (body: unknown) => unknown } = {
@@ -100,6 +101,7 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
       clock,
       AbortSignal.any([hungUp.signal, closing.signal]),
     );
+    if (!call.aborted) echo.told(call);
   }
 
   const server = createServer((request, response) => {
@@ -126,8 +128,21 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
   };
 }
 
-function echo(call: ModelCall): ModelAnswer {
-  return call.lastToolResult === null ? `echo: ${call.lastUserText}` : `tool said: ${call.lastToolResult}`;
+/**
+ * Says what it was told, and numbers what it was asked before: an answer that came once is never given again,
+ * so that a test sees which of two it got.
+ */
+function variedEcho(): { answer(call: ModelCall): string; told(call: ModelCall): void } {
+  const times = new Map<string, number>();
+  const plain = ({ lastToolResult, lastUserText }: ModelCall): string =>
+    lastToolResult === null ? `echo: ${lastUserText}` : `tool said: ${lastToolResult}`;
+  return {
+    answer(call) {
+      const before = times.get(plain(call)) ?? 0;
+      return before === 0 ? plain(call) : `${plain(call)} (${before + 1})`;
+    },
+    told: (call) => void times.set(plain(call), (times.get(plain(call)) ?? 0) + 1),
+  };
 }
 
 /** Four characters a token: good enough for sums, and never zero. */
