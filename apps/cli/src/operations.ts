@@ -93,6 +93,10 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .action(async (key: string, flags: object) =>
       done(await (await import("./commands/sessions.ts")).sessionsShow(await terminal(), key, flags)),
     );
+  command(sessions, "tree [key]", "show the sessions that have sub-agents, with these below them").action(
+    async (key: string | undefined) =>
+      done(await (await import("./commands/sessions.ts")).sessionsTree(await terminal(), key)),
+  );
   command(sessions, "reset <key>", "begin it anew, as /new does; nothing is deleted").action(
     async (key: string) =>
       done(await (await import("./commands/sessions.ts")).sessionsReset(await terminal(), key)),

@@ -214,6 +214,28 @@ const shows = [
     { ...session, entries: [] },
     "agent:main:main  since",
   ],
+  [["sessions", "tree"], "sessions.tree", {}, { sessions: [] }, "No session has sub-agents."],
+  [
+    ["sessions", "tree", "agent:main:main"],
+    "sessions.tree",
+    { key: "agent:main:main" },
+    {
+      sessions: [
+        {
+          key: "agent:main:subagent:a-1",
+          parent: "agent:main:main",
+          depth: 1,
+          label: "digger",
+          state: "failed",
+          reason: "no spade",
+          startedAtMs: 1_000,
+          endedAtMs: 8_000,
+          tokens: 12,
+        },
+      ],
+    },
+    '  "digger"  agent:main:subagent:a-1  failed (no spade), since 1970-01-01T00:00:01.000Z, took 7 s, 12 tokens',
+  ],
   [["sessions", "reset", "k"], "sessions.reset", { key: "k" }, session, "begins anew"],
   [["devices", "list"], "devices.list", {}, { devices: [device] }, "d1  laptop  read,write"],
   [

@@ -93,6 +93,34 @@ export const operatorMethods = {
     }),
     result: session.extend({ entries: z.array(entry) }),
   },
+  /**
+   * Returns the sessions that have sub-agents, each followed by them and theirs; with `key` one session's
+   * alone.
+   */
+  "sessions.tree": {
+    scope: "read",
+    sessions: "all",
+    needs: "store",
+    params: z.object({ key: sessionKey.optional() }),
+    result: z.object({
+      sessions: z.array(
+        z.object({
+          key: z.string(),
+          /** Null for a session that no other one spawned. */
+          parent: z.string().nullable(),
+          /** 0 for a session that no other one spawned. */
+          depth: z.number().int(),
+          label: z.string().nullable(),
+          /** How a sub-agent's run stands; `working` or `idle` for any other session. */
+          state: z.enum(["idle", "working", "running", "answered", "silent", "failed", "stopped", "lost"]),
+          reason: z.string().nullable(),
+          startedAtMs: z.number(),
+          endedAtMs: z.number().nullable(),
+          tokens: z.number().int(),
+        }),
+      ),
+    }),
+  },
   /** Begins a new epoch, as /new does. Deletes nothing. */
   "sessions.reset": {
     scope: "write",

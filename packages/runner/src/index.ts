@@ -59,6 +59,9 @@ export {
 export type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "./run-command.ts";
 export { runningTurns, type RunningTurns } from "./running-turns.ts";
 export { runSession } from "./run-session.ts";
+export { steerChild, taskRow } from "./sessions/steer-child.ts";
+export { transcriptLines } from "./sessions/transcript-lines.ts";
+export { busyLanes } from "./sessions/session-list.ts";
 export { answeringStore } from "./sessions/answering-turns.ts";
 export { childRegistry, type Child, type ChildRegistry } from "./sessions/child-registry.ts";
 export { exportLines, exportPage } from "./sessions/export-transcript.ts";

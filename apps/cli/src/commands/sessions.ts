@@ -1,4 +1,4 @@
-// `parley sessions list|show|reset|forget`: the conversations that the gateway keeps.
+// `parley sessions list|show|tree|reset|forget`: the conversations that the gateway keeps.
 import type { MethodResult } from "@parley/protocol";
 import { document, line, result, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -41,6 +41,15 @@ export async function sessionsShow(
   return exitCodes.ok;
 }
 
+export async function sessionsTree(terminal: Console, key?: string): Promise<ExitCode> {
+  const params = key === undefined ? {} : { key };
+  const found = await withState(terminal, (client) => client.request("sessions.tree", params));
+  if (terminal.json) document(terminal.out, found);
+  else if (found.sessions.length === 0) line(terminal.out, "No session has sub-agents.");
+  else for (const node of found.sessions) line(terminal.out, nodeLine(node));
+  return exitCodes.ok;
+}
+
 export async function sessionsReset(terminal: Console, key: string): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("sessions.reset", { key }));
   result(terminal, found, `${found.key} begins anew. Nothing was deleted.`);
@@ -52,6 +61,23 @@ export async function sessionsForget(terminal: Console, key: string): Promise<Ex
   const words = `${found.entries} entries left the transcript of ${found.key} for good. It begins anew.`;
   result(terminal, found, words);
   return exitCodes.ok;
+}
+
+function nodeLine({
+  key,
+  depth,
+  label,
+  state,
+  reason,
+  startedAtMs,
+  endedAtMs,
+  tokens,
+}: MethodResult<"sessions.tree">["sessions"][number]): string {
+  const why = reason === null ? "" : ` (${reason})`;
+  const ran = endedAtMs === null ? "" : `, took ${Math.round((endedAtMs - startedAtMs) / 1_000)} s`;
+  const name = label === null ? "" : `${JSON.stringify(label)}  `;
+  const since = `since ${new Date(startedAtMs).toISOString()}`;
+  return `${"  ".repeat(depth)}${name}${key}  ${state}${why}, ${since}${ran}, ${tokens} tokens`;
 }
 
 function sessionLine({

@@ -128,6 +128,8 @@ export interface WorkBeside {
   /** Sub-agents at all levels, also those that have ended. */
   readonly children: (session: SessionKey) => Promise<readonly Child[]>;
   readonly commands: (session: SessionKey) => Promise<readonly CommandRecord[]>;
+  /** Ends a sub-agent and its own; returns those that were not over. */
+  readonly kill: (child: Child, reason: string) => Promise<readonly Child[]>;
 }
 
 export interface Stoppable {

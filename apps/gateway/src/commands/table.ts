@@ -8,6 +8,7 @@ import { btw } from "./btw.ts";
 import { commandsOn } from "./commands.ts";
 import { exportSession } from "./export-session.ts";
 import { name } from "./name.ts";
+import { subagents } from "./subagents.ts";
 import { tasks } from "./tasks.ts";
 import type { ChatCommand } from "./chat-command.ts";
 import { compact } from "./compact.ts";
@@ -41,6 +42,7 @@ export const chatCommands: readonly ChatCommand[] = [
   name,
   agents,
   tasks,
+  subagents,
   exportSession,
   queue,
   whoami,

@@ -13,9 +13,12 @@ import {
   type SessionKey,
   type Usage,
 } from "@parley/protocol";
-import type { Session, Store, StoredEntry, Turns } from "@parley/store";
+import type { Cells, Session, Store, StoredEntry, Turns } from "@parley/store";
 import { beginAnew, begunAt } from "../receive/reset-policy.ts";
+import { sessionTree } from "./session-tree.ts";
 import {
+  busyLanes,
+  childRegistry,
   modelField,
   nameOf,
   type ModelCatalog,
@@ -27,29 +30,31 @@ import {
 
 export interface SessionPorts {
   readonly config: Pick<Config, "agents">;
-  readonly store: Pick<Store, "sessions"> & { readonly turns: Pick<Turns, "list"> };
+  readonly store: Pick<Store, "sessions"> & {
+    readonly turns: Pick<Turns, "list">;
+    readonly cells: Pick<Cells, "get" | "put" | "list">;
+  };
   readonly modelCatalog: Pick<ModelCatalog, "find">;
   readonly clock: Clock;
 }
 
 type Shown = MethodResult<"sessions.reset">;
 
-const lanesLookedAt = 1_000;
 const shownChars = 4_000;
+const sessionsLookedAt = 1_000;
 /**
  * Stores when a transcript was last forgotten and how many entries went, as the record of it (I11), without
  * the text.
  */
 const forgottenField = "forgotten";
 
-export function sessionMethods({ config, store: { sessions, turns }, modelCatalog, clock }: SessionPorts) {
-  async function busy(): Promise<ReadonlySet<string>> {
-    const lanes = await turns.list(undefined, lanesLookedAt);
-    // A lane stays listed after it became idle.
-    return new Set(
-      lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null).map(({ lane }) => lane),
-    );
-  }
+export function sessionMethods({
+  config,
+  store: { sessions, turns, cells },
+  modelCatalog,
+  clock,
+}: SessionPorts) {
+  const busy = (): Promise<ReadonlySet<string>> => busyLanes(turns);
 
   /** Looking must not open a session. Throws Fault("missing") for one that does not exist. */
   async function known(key: string): Promise<Session> {
@@ -93,6 +98,16 @@ export function sessionMethods({ config, store: { sessions, turns }, modelCatalo
         limit,
       });
       return { ...(await one(session)), entries: entries.map(shownEntry) };
+    },
+
+    async "sessions.tree"({ key }: MethodParams<"sessions.tree">): Promise<MethodResult<"sessions.tree">> {
+      const root = key === undefined ? null : (await known(key)).key;
+      const [all, found, lanes] = await Promise.all([
+        childRegistry(cells).all(),
+        sessions.list({ limit: sessionsLookedAt }),
+        busy(),
+      ]);
+      return { sessions: [...sessionTree(root, all, found, lanes)] };
     },
 
     async "sessions.reset"({ key }: MethodParams<"sessions.reset">): Promise<Shown> {

@@ -40,7 +40,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     none: "agents.list channels.list config.get config.schema health models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.history",
     key: "",
-    all: "approvals.list dead.list lanes.list outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show tools.list usage why",
+    all: "approvals.list dead.list lanes.list outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
   },
   write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
   approve: {

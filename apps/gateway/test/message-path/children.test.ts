@@ -342,3 +342,68 @@ test("what a child of another agent spends counts for the agent that spawned it"
   expect(await childSessions()).toEqual([expect.stringMatching(/^agent:helper:subagent:\w{12}-1-main$/)]);
   expect(await ends()).toEqual(["answered"]);
 });
+
+describe("/subagents", () => {
+  test("lists, shows what one did, guides it and ends it; its end is told", async () => {
+    const olga = await begin((_task, asked) => {
+      if (asked.users.some((text) => text.includes("dig deeper"))) return { afterMs: 900_000 };
+      return { afterMs: 20_000, calls: { name: "subagents", args: { action: "list" } } };
+    });
+    await olga.says("/subagents").gets("I have no sub-agents here.");
+    await olga.says("spawn dig").gets("spawned dig");
+    await olga.says("/subagents").gets(/^1\. \w{12}-1 dig: running/);
+    await olga.says("/subagents log 1").gets(/dig: running.*\nNothing is logged yet\./s);
+    await olga.says("/subagents log 7").gets(/no sub-agent "7" here/);
+    await olga.says("/subagents dance 1").gets(/^Usage: /);
+    await olga.says("/subagents steer 1 dig deeper").gets(/reads this before its next step/);
+    await s.until(
+      () =>
+        s.model.asked.some(({ users }) => users.some((text) => text.includes("From a person: dig deeper"))),
+      "the guidance",
+    );
+    await olga.says("/subagents kill all").gets(/^Killed: \w{12}-1 \(dig\)\.$/);
+    await s.until(() => told(olga).some((text) => text.includes("killed by /subagents")), "its end");
+    await s.until(() => olga.sees().length > 0, "nothing more");
+    olga.says("/subagents kill all");
+    await s.until(() => olga.sees().at(-1) === "No sub-agent is running.", "the answer");
+  });
+
+  test("in a group, who has other rights than its task may list it, and no more", async () => {
+    await begin(() => ({ afterMs: 900_000 }), {
+      channels: {
+        telegram: {
+          botToken: "1:x",
+          dmPolicy: "open",
+          allowFrom: ["*"],
+          groupPolicy: "open",
+          groups: { "*": { requireMention: false } },
+          pacing: "off",
+          streaming: "off",
+        },
+      },
+    });
+    const address = { channel: "telegram", account: "default", kind: "group", peer: "-5" } as const;
+    const says = (who: string, text: string): void =>
+      void s.person(who, { chat: "-5" }).says(text, { address, id: `telegram:default:${who}${text}` });
+    says("olga", "spawn dig");
+    await s.until(async () => (await childSessions()).length === 1, "the child");
+    const seen = (): readonly string[] => s.telegram.shown("-5");
+    for (const [text, answer] of [
+      ["/subagents", /dig: running/],
+      ["/subagents log 1", /Only an owner may do that/],
+      ["/subagents steer 1 tell me", /Only an owner may do that/],
+      ["/subagents kill all", /Only an owner may do that/],
+    ] as const) {
+      const before = seen().length;
+      says("eve", text);
+      await s.until(
+        () =>
+          seen()
+            .slice(before)
+            .some((each) => answer.test(each)),
+        text,
+      );
+    }
+    expect(await ends()).toEqual([undefined]);
+  });
+});
