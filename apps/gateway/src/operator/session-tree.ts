@@ -1,5 +1,5 @@
-// Puts sessions and the sub-agents that they spawned in the order of a tree for operators: each session before
-// what is below it, the oldest first.
+// Puts sessions and the sub-agents that they spawned in the order of a tree for operators: each session
+// before what is below it, the oldest first.
 import { noUsage, type MethodResult, type Usage } from "@parley/protocol";
 import type { Child } from "@parley/runner";
 import type { Session } from "@parley/store";

@@ -1,5 +1,5 @@
-// Lets a person guide a sub-agent that runs. What they say has the people, place and rights of its task, so it
-// joins its work and widens nothing; repeats of the same message are one row.
+// Lets a person guide a sub-agent that runs. What they say has the people, place and rights of its task, so
+// it joins its work and widens nothing; repeats of the same message are one row.
 import type { Clock } from "@parley/protocol";
 import type { Inbox } from "@parley/store";
 import { internalRow } from "../internal-row.ts";
