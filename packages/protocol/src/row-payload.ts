@@ -36,6 +36,8 @@ const payloadSchema = z.object({
   skill: z
     .object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() })
     .optional(),
+  /** A person wants it to join the running turn (/steer), whatever the queue mode. */
+  steer: z.boolean().optional(),
   /** Set when Parley wrote the row itself. */
   internal: z
     .object({
@@ -116,6 +118,7 @@ export interface RowPayload {
   readonly owner: boolean;
   readonly command?: { readonly name: string; readonly args: string; readonly model?: string } | undefined;
   readonly skill?: SkillCall | undefined;
+  readonly steer?: boolean | undefined;
   readonly internal?: InternalRow | undefined;
 }
 

@@ -17,6 +17,7 @@ import { startupFor } from "./memory/startup-memory.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
 import { overflow, type Overflow } from "./overflow.ts";
 import { runTimeoutMs } from "./sessions/asked-rows.ts";
+import { pushedRows } from "./pushed-rows.ts";
 import { queueSettingsOf } from "./queue-settings.ts";
 import { skillCallsIn } from "./skills/skill-call.ts";
 import { listen } from "./streaming/listen.ts";
@@ -120,6 +121,7 @@ async function talk(
   const messages = turnMessages(services, turn, { cap, notes, startup, read: media.read, skillBodies });
   const journal = turnJournal(whileHeld(services, lease), turn, {
     steer: queue.mode === "steer" && !prepared.alone,
+    pushed: async () => (prepared.alone ? 0 : pushedRows(services.inbox, turn)),
     entryOf: messages.entryOf,
     prepare: media.prepare,
   });

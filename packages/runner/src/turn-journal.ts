@@ -49,6 +49,8 @@ interface BlockMark extends PreviewMark {
 export interface JoiningRows {
   /** True when messages that arrive meanwhile join this turn. */
   readonly steer: boolean;
+  /** Where they do not: how many of those that wait first a person told to join. Default: none. */
+  readonly pushed?: () => Promise<number>;
   readonly entryOf: (row: Row) => UserEntry;
   /** Fetches the files of rows that joined; awaited before `entryOf` gets them. */
   readonly prepare: (rows: readonly Row[]) => Promise<void>;
@@ -60,7 +62,7 @@ const rowsPerAbsorb = 20;
 export function turnJournal(
   turns: Pick<Turns, "absorb" | "checkpoint">,
   turn: Turn,
-  { steer, entryOf, prepare }: JoiningRows,
+  { steer, pushed = async () => 0, entryOf, prepare }: JoiningRows,
 ): TurnJournal {
   const rows = [...turn.rows];
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -160,7 +162,8 @@ export function turnJournal(
       }),
     absorb: () =>
       inOrder(async () => {
-        const claimed = steer ? await turns.absorb(turn, at, rowsPerAbsorb) : [];
+        const most = steer ? rowsPerAbsorb : Math.min(rowsPerAbsorb, await pushed());
+        const claimed = most > 0 ? await turns.absorb(turn, at, most) : [];
         if (claimed.length > 0) at += 1;
         rows.push(...claimed);
         await prepare(claimed);

@@ -3,7 +3,7 @@
 import type { ChatCommand, PastLaneCommand } from "./chat-command.ts";
 
 const groups: readonly (readonly [title: string, names: readonly string[]])[] = [
-  ["Conversation", ["new", "reset", "compact", "name", "stop", "btw", "handoff", "export_session"]],
+  ["Conversation", ["new", "reset", "compact", "name", "stop", "steer", "btw", "handoff", "export_session"]],
   ["Answers", ["model", "think", "reasoning", "queue", "activation"]],
   ["Look", ["help", "commands", "status", "usage", "context", "tools", "agents", "tasks", "subagents"]],
   ["Decide", ["approve", "deny", "answer", "estop", "pair", "restart"]],

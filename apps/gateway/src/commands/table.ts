@@ -25,6 +25,7 @@ import { restart } from "./restart.ts";
 import { skill } from "./skill.ts";
 import { start } from "./start.ts";
 import { status } from "./status.ts";
+import { steer } from "./steer.ts";
 import { stop } from "./stop.ts";
 import { think } from "./think.ts";
 import { tools } from "./tools.ts";
@@ -39,6 +40,7 @@ export const chatCommands: readonly ChatCommand[] = [
   deny,
   answer,
   btw,
+  steer,
   name,
   agents,
   tasks,

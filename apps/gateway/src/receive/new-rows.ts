@@ -24,6 +24,7 @@ export function rowOf(
   as: NewRow["as"],
   command: Command | null,
   skill: SkillCall | null = null,
+  steer = false,
 ): NewRow {
   const payload = formatRowPayload({
     v: 1,
@@ -31,6 +32,7 @@ export function rowOf(
     owner,
     ...(command === null ? {} : { command: commandOf(command) }),
     ...(skill === null ? {} : { skill }),
+    ...(steer ? { steer } : {}),
   });
   return { ...bareRow(inbound, route.session, authority, as), payload };
 }

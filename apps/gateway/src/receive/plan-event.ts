@@ -26,6 +26,7 @@ import {
   type QueueSettings,
 } from "@parley/runner";
 import { activationOf } from "../commands/activation.ts";
+import { steer } from "../commands/steer.ts";
 import type { Admitted } from "../commands/chat-command.ts";
 import type { ButtonPresses, ReadPress } from "./button-presses.ts";
 import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
@@ -81,6 +82,12 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     const { inbound, route } = by;
     if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null, skill), notices: [] }];
     const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
+    // Said behind /steer it is a message that joins the running turn, whatever the session's mode.
+    if (command?.name === steer.name && command.args !== "") {
+      const said = { ...by, inbound: { ...inbound, text: command.args } };
+      const row = rowOf(said, { kind: "work" }, null, null, true);
+      return [{ row, notices: [], settings: { ...settings, mode: "steer" } }];
+    }
     const backlog = isBacklog(inbound, options.bootAtMs);
     const isWhole = isProgram(inbound);
     const afterMs = isWhole

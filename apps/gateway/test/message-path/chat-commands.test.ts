@@ -60,6 +60,57 @@ describe("/btw", () => {
   });
 });
 
+describe("/steer", () => {
+  test.each(["collect", "interrupt"])("joins the running turn in the queue mode %s", async (mode) => {
+    const tool = waitTool(() => s.clock, 20_000);
+    const olga = await begin({
+      tools: [tool.tool],
+      config: { messages: { queue: { mode, debounceMs: 0 } } },
+    });
+    s.model.answers(({ text, messages }) =>
+      text === "work" && messages.at(-1)?.role !== "tool"
+        ? { calls: { name: "wait", args: {} } }
+        : `re: ${text}`,
+    );
+    olga.says("work");
+    await s.until(() => tool.starts() === 1, "the tool's start");
+    olga.says("/steer use the other file");
+    await olga.gets("re: use the other file");
+    expect(tool.starts()).toBe(1);
+    expect((await s.transcript(lane)).map(({ type }) => type)).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "user",
+      "assistant",
+    ]);
+  });
+
+  test("overtakes nothing that waits before it", async () => {
+    const tool = waitTool(() => s.clock, 20_000);
+    const olga = await begin({
+      tools: [tool.tool],
+      config: { messages: { queue: { mode: "collect", debounceMs: 0 } } },
+    });
+    s.model.answers(({ text, messages }) =>
+      text === "work" && messages.at(-1)?.role !== "tool"
+        ? { calls: { name: "wait", args: {} } }
+        : `re: ${text}`,
+    );
+    olga.says("work");
+    await s.until(() => tool.starts() === 1, "the tool's start");
+    olga.says("later");
+    olga.says("/tell and this");
+    await olga.gets("re: work", /later[^]*and this/);
+  });
+
+  test("without words it says how, and without a running turn it is a message", async () => {
+    const olga = await begin();
+    await olga.says("/steer").gets("Usage: /steer your words.");
+    await olga.says("/steer hello").gets("re: hello");
+  });
+});
+
 test("/name names the conversation until it is taken off", async () => {
   const olga = await begin();
   await olga.says("/name").gets("This conversation has no name. Usage: /name WORDS.");
