@@ -21,7 +21,7 @@ import { sessionHistory } from "./history.ts";
 import type { TurnPreparer } from "./prepare-turn.ts";
 import type { SpendLimits } from "./usage/spend-limits.ts";
 
-export interface SideQuestion {
+interface SideQuestion {
   readonly inbound: Inbound;
   readonly args: string;
   readonly route: { readonly agent: string; readonly session: SessionKey };

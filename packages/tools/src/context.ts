@@ -138,7 +138,7 @@ export interface Done {
   readonly effects?: CallEffects;
 }
 
-export interface UserQuestion {
+interface UserQuestion {
   readonly question: string;
   readonly options: readonly string[];
   /** A form's fields. */
@@ -237,7 +237,7 @@ export const messageActions = [
   "poll",
   "thread",
 ] as const;
-export type MessageAction = (typeof messageActions)[number];
+type MessageAction = (typeof messageActions)[number];
 
 /** One schema for all channels (I12); what each action needs is checked by the port. */
 export interface MessageRequest {

@@ -5,7 +5,7 @@ import type { ToolEffect } from "./tool.ts";
 const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
 export type ToolProfile = (typeof toolProfiles)[number];
 
-export type ToolSection =
+type ToolSection =
   | "fs"
   | "runtime"
   | "web"

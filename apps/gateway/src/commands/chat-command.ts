@@ -124,7 +124,7 @@ export interface DaemonForChats {
 }
 
 /** What works for a session beside its turns. */
-export interface WorkBeside {
+interface WorkBeside {
   /** Sub-agents at all levels, also those that have ended. */
   readonly children: (session: SessionKey) => Promise<readonly Child[]>;
   readonly commands: (session: SessionKey) => Promise<readonly CommandRecord[]>;

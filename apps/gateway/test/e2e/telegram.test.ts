@@ -22,8 +22,10 @@ describe("a direct message", () => {
     const [call] = w.models.requests();
     expect(call?.system).toMatch(/^Runtime: .*channel=telegram/m);
     expect(call?.system).toContain("agent:main:telegram:dm:4242");
-    // What no tool can do is not claimed, whatever the channel can.
-    expect(call?.system).toContain("capabilities=replyTags ");
+    // What the message tool can do here, and no more.
+    expect(call?.system).toContain(
+      "capabilities=inlineButtons,media,voice,polls,threads,reactions,edits,removals,replyTags ",
+    );
     expect(call?.system).toContain("SOUL.md");
     expect(call?.lastUserText).toBe("hello");
     expect(await daemon.stop()).toBe(0);

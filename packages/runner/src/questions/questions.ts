@@ -21,7 +21,7 @@ import { questionStore, type KeptQuestion, type QuestionEnd } from "./question-s
 import { chosenAnswer, questionId, type Question } from "./question.ts";
 
 /** Who answers: `<channel>:<id>`, the name that is shown, and whether it is an owner now. */
-export interface Answerer {
+interface Answerer {
   readonly person: string;
   readonly name: string;
   readonly owner: boolean;
