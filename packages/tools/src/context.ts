@@ -263,7 +263,8 @@ interface MessagePoll {
   readonly question: string;
   readonly options: readonly string[];
   readonly multiple: boolean;
-  readonly anonymous: boolean;
+  /** Absent: as the surface has it. */
+  readonly anonymous?: boolean | undefined;
 }
 
 /** What people see beside the turn's answer. Throws Fault for what cannot be done or may not. */

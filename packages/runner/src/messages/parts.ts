@@ -30,6 +30,7 @@ export function partsOf(request: MessageRequest, redaction: Redaction): readonly
           {
             ...poll,
             kind: "poll",
+            anonymous: poll.anonymous ?? true,
             question: clean(poll.question),
             options: distinct(poll.options.map(clean)),
           },

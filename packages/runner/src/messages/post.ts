@@ -23,7 +23,7 @@ import { knownPlaces, spellingOf } from "./known-places.ts";
 import { editOf, partsOf } from "./parts.ts";
 import { messageId } from "./said-here.ts";
 import { checkMayChange, deliveryNamed, namedTarget } from "./sent-messages.ts";
-import { checkAction, degradations, type SurfaceFacts } from "./surface.ts";
+import { checkAction, degradations, withPollOf, type SurfaceFacts } from "./surface.ts";
 import { mayCross, targetOf, type Target } from "./targets.ts";
 
 type MessageServices = Pick<
@@ -61,7 +61,8 @@ export function messagesPort(services: MessageServices): Messages {
       const surface = surfaceOf(target);
       checkAction(request.action, surface);
       const id = messageId(scope, target.here);
-      const { content, cells, notes } = await contentOf(scope, request, target, surface, id);
+      const asked = withPollOf(request, surface);
+      const { content, cells, notes } = await contentOf(scope, asked, target, surface, id);
       return done(scope, request, target, { id, content, cells, notes });
     },
   };

@@ -44,6 +44,19 @@ export function checkAction(action: MessageRequest["action"], surface: SurfaceFa
   );
 }
 
+/** Throws Fault("unsupported") for a poll that shall hide who voted where everybody sees it. */
+export function withPollOf(request: MessageRequest, surface: SurfaceFacts): MessageRequest {
+  const { poll } = request;
+  if (poll === undefined) return request;
+  const anonymous = surface?.capabilities.pollLimits?.anonymous ?? true;
+  if (poll.anonymous === true && !anonymous)
+    throw new Fault(
+      "unsupported",
+      `everybody sees who voted on ${surface?.name}: leave out anonymous, or ask in another way`,
+    );
+  return { ...request, poll: { ...poll, anonymous: poll.anonymous ?? anonymous } };
+}
+
 /** What people see in another form. Throws Fault("unsupported") for buttons that the config forbids. */
 export function degradations(parts: readonly Part[], surface: SurfaceFacts): readonly string[] {
   if (surface === null) return [];
@@ -75,7 +88,7 @@ function partNotes(part: Part, { name, capabilities }: NonNullable<SurfaceFacts>
     const fits =
       pollLimits === undefined || (length >= pollLimits.fewestOptions && length <= pollLimits.mostOptions);
     if (!polls || !fits) return [`${name} has no poll of this kind, so people see numbered lines`];
-    return pollLimits?.anonymous === false && part.anonymous ? [`on ${name} everybody sees who voted`] : [];
+    return pollLimits?.anonymous === false ? [`on ${name} everybody sees who voted`] : [];
   }
   const files = part.kind === "media" ? part.files : part.kind === "voice" ? [part.file] : [];
   if (files.length === 0) return [];

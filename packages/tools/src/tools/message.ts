@@ -55,7 +55,7 @@ const args = z.object({
       question: short(1_000),
       options: z.array(short(500)).min(1).max(25),
       multiple: z.boolean().default(false),
-      anonymous: z.boolean().default(true),
+      anonymous: z.boolean().optional().describe("Absent: as the surface has it."),
     })
     .optional(),
   messageId: short(64).optional().describe("A message of that conversation, by the platform's id."),
