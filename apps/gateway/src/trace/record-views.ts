@@ -7,6 +7,7 @@ import {
   type OutboxAction,
   type DeliveryStory,
   type Inbound,
+  type InternalRow,
   type Part,
   type Receipt,
   type RowStory,
@@ -40,6 +41,11 @@ export function shownRow(row: RowView): RowStory {
 /** Null for a refused row, whose text was not stored, and for one that this version cannot read. */
 export function inboundOf(row: Pick<RowView, "payload">): Inbound | null {
   return readable(() => parseRowPayload(row.payload).inbound);
+}
+
+/** Null for a message of a person, and for a row that this version cannot read. */
+export function internalOf(row: Pick<RowView, "payload">): InternalRow | null {
+  return readable(() => parseRowPayload(row.payload).internal) ?? null;
 }
 
 export function shownDelivery(delivery: DeliveryView): DeliveryStory {

@@ -1,15 +1,11 @@
 // Tells a message's story in plain lines for operators: the same on a terminal and in any other client.
 import type { DeliveryStory, Story, StoryStep, StoryTurn } from "@parley/protocol";
 
-export function storyWords({
-  row,
-  admitted,
-  waitedMs,
-  waitedFor,
-  turn,
-  deliveries,
-  now,
-}: Omit<Story, "words">): string[] {
+/** `links`: lines about what caused the row and what came of it in another session. */
+export function storyWords(
+  { row, admitted, waitedMs, waitedFor, turn, deliveries, now }: Omit<Story, "words">,
+  links: readonly string[] = [],
+): string[] {
   const said = row.messageId === null ? "" : `, message ${row.messageId}`;
   const late =
     row.sentAtMs === null ? "" : `, ${duration(row.receivedAtMs - row.sentAtMs)} after it was sent`;
@@ -17,6 +13,7 @@ export function storyWords({
     `Message    ${row.id}${said}${row.sender === null ? "" : ` from ${row.sender}`}`,
     ...(row.text === "" ? [] : [`           "${row.text}"`]),
     `Received   ${time(row.receivedAtMs)} in ${row.conversation}${late}`,
+    ...links.slice(0, 1),
     admitted ? `Admitted   to ${row.session}` : `Refused    ${row.reason ?? "without a reason"}`,
     ...(turn === null
       ? []
@@ -25,6 +22,7 @@ export function storyWords({
         ]),
     ...(turn === null ? [] : turnWords(turn)),
     ...(row.outcome === null || !admitted ? [] : [`Ended      ${ending(row)}`]),
+    ...links.slice(1),
     ...deliveries.flatMap(deliveryWords),
     ...(now === null ? [] : [`Now        ${now}`]),
   ];

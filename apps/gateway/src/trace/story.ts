@@ -2,7 +2,7 @@
 // after any crash.
 import type { Clock, Story, StoryTurn } from "@parley/protocol";
 import type { Inbox, LaneView, Outbox, RowView, Turns } from "@parley/store";
-import { shownDelivery, shownRow } from "./record-views.ts";
+import { internalOf, shownDelivery, shownRow } from "./record-views.ts";
 import { storyWords } from "./story-words.ts";
 import { turnStory } from "./turn-story.ts";
 
@@ -45,8 +45,20 @@ export function storyTeller({ inbox, turns, outbox, clock }: StoryOptions): Tell
     return [...new Set(open.map(({ turn }) => turn ?? ""))];
   }
 
+  /** The turn that caused a row of Parley's, and the row that tells its end to the session that asked. */
+  async function linksOf(row: RowView): Promise<string[]> {
+    const internal = internalOf(row);
+    if (internal === null) return [];
+    const caused = internal.turn === "" ? [] : [`Caused     by turn ${internal.turn}`];
+    const kind = internal.kind === "task" ? "child" : internal.kind === "message" ? "answer" : null;
+    if (kind === null) return caused;
+    const [told] = await inbox.find({ id: `${kind}:${internal.id}`, dismissed: true, limit: 1 });
+    return told === undefined ? caused : [...caused, `Told       to ${told.lane} as ${told.id}`];
+  }
+
   return async (row) => {
-    const [turn, waitedFor, byRow, byTurn, lanes] = await Promise.all([
+    const [links, turn, waitedFor, byRow, byTurn, lanes] = await Promise.all([
+      linksOf(row),
       turnOf(row),
       turnsBefore(row),
       outbox.find({ cause: row.id, limit: deliveriesShown }),
@@ -65,7 +77,7 @@ export function storyTeller({ inbox, turns, outbox, clock }: StoryOptions): Tell
     };
     const waits = told.deliveries.some(({ state }) => state === "waiting" || state === "open");
     const now = told.now ?? (waits ? "its answer is being delivered" : null);
-    return { ...told, now, words: storyWords({ ...told, now }) };
+    return { ...told, now, words: storyWords({ ...told, now }, links) };
   };
 }
 

@@ -1,5 +1,6 @@
 // Sub-agents on the message path: spawned once, told once, never wider than their parents, ended with them.
 import { afterEach, describe, expect, test } from "vitest";
+import { storyTeller } from "../../src/trace/story.ts";
 import type { Answer, Asked } from "./scripted-model.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
 
@@ -57,6 +58,19 @@ test("a child works in a session of its own, and its result comes to the person 
   // The chat saw the parent's words only, and the child no conversation.
   expect(olga.sees().filter((text) => text.startsWith("the answer"))).toEqual([]);
   expect(await ends()).toEqual(["answered"]);
+
+  // Its story leads to its parent's turn, and to the row that told its end.
+  const { inbox, turns, outbox } = s.store();
+  const tell = storyTeller({ inbox, turns, outbox, clock: s.clock });
+  const [task] = (await s.rows()).filter(({ id }) => id.startsWith("task:"));
+  const [spawning] = (await s.rows({ lane: parent as never })).toReversed();
+  const [announced] = (await s.rows()).filter(({ id }) => id.startsWith("child:"));
+  const words = await Promise.all(
+    [task, announced].map(async (row) => (row === undefined ? [] : (await tell(row)).words)),
+  );
+  expect(words[0]).toContain(`Caused     by turn ${spawning?.turn}`);
+  expect(words[0]).toContain(`Told       to ${parent} as ${announced?.id}`);
+  expect(words[1]).toContain(`Caused     by turn ${spawning?.turn}`);
 });
 
 test("its prompt is the minimal one and says what it is", async () => {
