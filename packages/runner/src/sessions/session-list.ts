@@ -111,7 +111,7 @@ async function lastWords(
 }
 
 /** Lanes in which a turn runs, waits or is parked: one stays listed after it became idle. */
-async function busyLanes(turns: Pick<Turns, "list">): Promise<ReadonlySet<string>> {
+export async function busyLanes(turns: Pick<Turns, "list">): Promise<ReadonlySet<string>> {
   const lanes = await turns.list(undefined, lanesLookedAt);
   return new Set(
     lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null).map(({ lane }) => lane),
