@@ -17,7 +17,14 @@ const lists: readonly List[] = [
   {
     files: "apps/gateway/src/commands/",
     list: "apps/gateway/src/commands/table.ts",
-    beside: ["table.ts", "chat-command.ts", "bound-commands.ts", "command-menu.ts", "skill-commands.ts"],
+    beside: [
+      "table.ts",
+      "chat-command.ts",
+      "bound-commands.ts",
+      "command-menu.ts",
+      "parse-command.ts",
+      "skill-commands.ts",
+    ],
   },
 ];
 

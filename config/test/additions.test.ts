@@ -52,7 +52,7 @@ export const moon: PastLaneCommand = {
       { file: `${commands}/table.ts`, before: "  compact,\n", add: "  moon,\n" },
     ],
     proof: `import { boundCommands } from "./${commands}/bound-commands.ts";
-import { knownCommands, parseCommand, tellingCommands } from "./apps/gateway/src/receive/command.ts";
+import { knownCommands, parseCommand, tellingCommands } from "./apps/gateway/src/commands/parse-command.ts";
 const bound = boundCommands({ config: { channels: { telegram: {} } }, skills: { menu: async () => [] } }, () => ({ agent: "main" }));
 const run = (name) => bound.runPastLane({ name, args: "" }, { owner: false });
 if (parseCommand("/luna")?.name !== "moon") missing.push("the parser");

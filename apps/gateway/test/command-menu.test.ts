@@ -3,7 +3,7 @@ import { Fault, silentLog, type Action } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { registerMenu } from "../src/commands/command-menu.ts";
-import { tellingCommands } from "../src/receive/command.ts";
+import { tellingCommands } from "../src/commands/parse-command.ts";
 import { memoryStore } from "./receive/store.ts";
 
 const menu = [{ name: "stop", description: "stop what I am doing" }];

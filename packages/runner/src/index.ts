@@ -38,7 +38,7 @@ export {
 } from "./prepare-turn.ts";
 export { bootstrapHooks } from "./prompt/bootstrap-hooks.ts";
 export { fileOrigins, type FileOrigins } from "./file-origins.ts";
-export type { InstallationFacts } from "./prompt/prompt-facts.ts";
+export type { InstallationFacts } from "./installation-facts.ts";
 export { promptHistory, turnsKept, type PromptHistory, type PromptRecord } from "./prompt/prompt-history.ts";
 export {
   settleTrial,
@@ -67,7 +67,7 @@ export { childRegistry, type Child, type ChildRegistry } from "./sessions/child-
 export { exportLines, exportPage } from "./sessions/export-transcript.ts";
 export { nameField, nameOf } from "./sessions/session-name.ts";
 export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
-export { childLine, healChildren, killBelow } from "./sessions/children.ts";
+export { childLine, healChildren, killBelow, killChild } from "./sessions/children.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {
   noSkills,
@@ -82,7 +82,7 @@ export { noProgress, type ShowProgress } from "./streaming/progress.ts";
 export { keepTyping } from "./streaming/typing.ts";
 export { allCommandRecords, commandRecords } from "./tools/process-store.ts";
 export { effectiveTools, type MachinePorts } from "./tools/effective-tools.ts";
-export { emergencyStop, type EmergencyStop } from "./tools/emergency-stop.ts";
+export { emergencyStop, type EmergencyStop } from "./emergency-stop.ts";
 export { agentSettings, type Restarting } from "./tools/gateway-settings.ts";
 export { toolHooks, type ToolHooks } from "./tools/tool-hooks.ts";
 export { listedTools, type ListedTool } from "./tools/tool-listing.ts";

@@ -5,7 +5,7 @@ import { isFault, type Address } from "@parley/protocol";
 import type { RouteInbound } from "@parley/access";
 import type { LaneCommand } from "@parley/runner";
 import type { Admitted, CommandPorts, MenuEntry } from "./chat-command.ts";
-import { knownCommands } from "../receive/command.ts";
+import { knownCommands } from "./parse-command.ts";
 import { chatCommands, listedCommands } from "./table.ts";
 
 export interface BoundCommands {

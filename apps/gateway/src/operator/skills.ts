@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { installSkill, skillCommands, skillId, riskSignsIn, type Skill } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import { knownCommands } from "../receive/command.ts";
+import { knownCommands } from "../commands/parse-command.ts";
 import type { SkillSurvey, SurveyedSkill } from "@parley/runner";
 import { absolute } from "./backup.ts";
 import type { ConfigPorts } from "./ports.ts";

@@ -14,7 +14,7 @@ import {
 } from "@parley/protocol";
 import type { NewRow } from "@parley/store";
 import type { Admitted } from "../commands/chat-command.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "../commands/parse-command.ts";
 
 /** The lane of rows that no session takes. */
 const nowhere = "agent:main:hook:unreadable" as SessionKey;

@@ -29,7 +29,13 @@ import { activationOf } from "../commands/activation.ts";
 import { steer } from "../commands/steer.ts";
 import type { Admitted } from "../commands/chat-command.ts";
 import type { ButtonPresses, ReadPress } from "./button-presses.ts";
-import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
+import {
+  isForOwners,
+  messageAfter,
+  parseCommand,
+  withModel,
+  type Command,
+} from "../commands/parse-command.ts";
 import { quietMs } from "./grouping-delay.ts";
 import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { ReadReaction } from "./reactions.ts";

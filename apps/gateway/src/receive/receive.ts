@@ -6,7 +6,7 @@ import { isFault, openingId, type Deletion } from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Inbox, Outbox } from "@parley/store";
 import { noticeDelivery } from "@parley/delivery";
-import type { Command } from "./command.ts";
+import type { Command } from "../commands/parse-command.ts";
 import type { Admitted } from "../commands/chat-command.ts";
 import { rowOf } from "./new-rows.ts";
 import { eventPlanner, type PlanEventOptions, type PlannedRow } from "./plan-event.ts";

@@ -30,7 +30,7 @@ import { accountKey, Fault, isFault, type Clock, type Ids, type Log } from "@par
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "@parley/control";
-import { knownCommands, tellingCommands } from "../receive/command.ts";
+import { knownCommands, tellingCommands } from "../commands/parse-command.ts";
 import { firstBot, type MigratedChats } from "@parley/access";
 import {
   mediaFolder,

@@ -15,7 +15,7 @@ import { approvalId, isGiven, type Approval } from "./approval.ts";
 import type { ApprovalStore, Kept } from "./approval-store.ts";
 import { longestShown } from "./approval-card.ts";
 import { storedIn } from "./stored-calls.ts";
-import { heldText } from "../tools/emergency-stop.ts";
+import { heldText } from "../emergency-stop.ts";
 import { namesIn } from "../turn-rows.ts";
 import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 

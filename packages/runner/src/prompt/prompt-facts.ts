@@ -8,7 +8,6 @@ import {
   promptFacts,
   type Audience,
   type BootstrapSnapshot,
-  type DocumentationFacts,
   type PromptFacts,
   type PromptMode,
   type SandboxFacts,
@@ -23,25 +22,8 @@ import type { Session } from "@parley/store";
 import type { ExecPolicy, Tool } from "@parley/tools";
 import { announceSkip } from "../sessions/asked-rows.ts";
 import { depthOf } from "../sessions/child-registry.ts";
+import type { InstallationFacts } from "../installation-facts.ts";
 import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
-
-/** Facts that every turn of this installation shares. */
-export interface InstallationFacts {
-  readonly docs?: DocumentationFacts | undefined;
-  /** The program by which a command on this machine reaches the daemon. */
-  readonly cli?: string | undefined;
-  /** The folder of the default workspace files. */
-  readonly templates?: string;
-  /** The key that hashes owner ids under `commands.ownerDisplay: "hash"`. */
-  readonly ownerKey?: string;
-  /** The user's login shell. */
-  readonly shell?: string | undefined;
-}
-
-/** The prompt names the docs, so the read tool must open them. */
-export function docsRoots({ docs }: InstallationFacts): readonly string[] {
-  return docs === undefined ? [] : [docs.path];
-}
 
 interface StableSources {
   readonly config: Config;

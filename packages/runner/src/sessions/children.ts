@@ -221,7 +221,7 @@ export function childrenPort(services: ChildServices): Children {
 type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "placeOf" | "clock">;
 
 /** Ends a child and its own children, and returns those that were not over. */
-async function killChild(needs: KillNeeds, child: Child, reason: string): Promise<readonly Child[]> {
+export async function killChild(needs: KillNeeds, child: Child, reason: string): Promise<readonly Child[]> {
   const { inbox, children, running } = needs;
   const line = [child, ...(await children.below(child.session))].filter(({ end }) => end === null);
   // All are marked before the first ends, or its end would wake the next one.

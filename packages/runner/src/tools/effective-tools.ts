@@ -31,7 +31,7 @@ import { depthOf } from "../sessions/child-registry.ts";
 import { senderRules } from "@parley/access";
 import { isApproved } from "../approvals/approval-gate.ts";
 import type { FileOrigins } from "../file-origins.ts";
-import { docsRoots } from "../prompt/prompt-facts.ts";
+import { docsRoots } from "../installation-facts.ts";
 import type { Services } from "../turn-scope.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { replyParser, userMessage } from "@parley/agent";
 import { discordCapabilities, telegramCapabilities, webCapabilities } from "@parley/channels";
 import type { Capabilities, Inbound } from "@parley/protocol";
-import { parseCommand } from "../../../src/receive/command.ts";
+import { parseCommand } from "../../../src/commands/parse-command.ts";
 import { claimsOf, hasTool, schemaOf, type Claim } from "./stable-claims.ts";
 import type { Situation } from "./situation.ts";
 

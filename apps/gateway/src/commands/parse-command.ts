@@ -1,8 +1,8 @@
 // Recognises chat commands. A command is the whole message; the table of commands lists the names and where
 // each one acts.
 import { directiveCommand, directiveNames } from "@parley/runner";
-import { carriedMessage, commandIn, type Carries, type ChatCommand } from "../commands/chat-command.ts";
-import { chatCommands } from "../commands/table.ts";
+import { carriedMessage, commandIn, type Carries, type ChatCommand } from "./chat-command.ts";
+import { chatCommands } from "./table.ts";
 
 export interface Command {
   readonly name: string;
