@@ -75,7 +75,7 @@ describe("the registry", () => {
 
   it("reaches Ollama without a key", async () => {
     const model = await models({ ollama: { baseUrl: `${server.url}/v1` } }).get("ollama/llama3");
-    expect((await ask(model)).text).toBe("echo: hello");
+    expect((await ask(model)).text).toBe("echo: hello (2)");
   });
 });
 

@@ -58,6 +58,7 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
     steps = [];
     calls = [];
     respond = echo.answer;
+    echo.forget();
   };
 
   const control: { readonly [route: string]: (body: unknown) => unknown } = {
@@ -132,7 +133,11 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
  * Says what it was told, and numbers what it was asked before: an answer that came once is never given again,
  * so that a test sees which of two it got.
  */
-function variedEcho(): { answer(call: ModelCall): string; told(call: ModelCall): void } {
+function variedEcho(): {
+  answer(call: ModelCall): string;
+  told(call: ModelCall): void;
+  forget(): void;
+} {
   const times = new Map<string, number>();
   const plain = ({ lastToolResult, lastUserText }: ModelCall): string =>
     lastToolResult === null ? `echo: ${lastUserText}` : `tool said: ${lastToolResult}`;
@@ -142,6 +147,7 @@ function variedEcho(): { answer(call: ModelCall): string; told(call: ModelCall):
       return before === 0 ? plain(call) : `${plain(call)} (${before + 1})`;
     },
     told: (call) => void times.set(plain(call), (times.get(plain(call)) ?? 0) + 1),
+    forget: () => times.clear(),
   };
 }
 
