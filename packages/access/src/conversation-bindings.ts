@@ -36,7 +36,9 @@ export function conversationBindings(cells: Pick<Cells, "list" | "put" | "remove
     const known = bySession.get(session);
     if (known === undefined) return;
     bySession.delete(session);
-    byPlace.delete(conversationKey(known.to));
+    const place = conversationKey(known.to);
+    // Another session may have been handed over to the same place since.
+    if (byPlace.get(place) === known) byPlace.delete(place);
   };
   const remember = (bound: HandOver): void => {
     forget(bound.session);

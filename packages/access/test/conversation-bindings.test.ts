@@ -58,6 +58,15 @@ test("a second hand-over of a session ends the first, and taking back ends both 
   expect(known.of(session)).toBeNull();
 });
 
+test("a session that is taken back leaves the place to another that was handed over there since", async () => {
+  const known = book().open();
+  const later = "agent:main:web:dm:1" as SessionKey;
+  await known.handOver(session, at("telegram", "1"), at("discord", "2"));
+  await known.handOver(later, at("web", "1"), at("discord", "2"));
+  await known.takeBack(session);
+  expect(known.at(at("discord", "2"))?.session).toBe(later);
+});
+
 test("two places are one person's only when one link names both", () => {
   const linked = linkedPeople({ olga: ["telegram:1", "discord:2"], eve: ["telegram:3"] });
   expect(linked(at("telegram", "1"), at("discord", "2"))).toBe(true);
