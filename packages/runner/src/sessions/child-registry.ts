@@ -3,7 +3,7 @@
 // what the rows say. Depth stands in the child's id, so that no lookup is needed to know it.
 import { createHash } from "node:crypto";
 import { askerSchema, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
-import type { Cells, CellWrite } from "@parley/store";
+import type { Cell, Cells, CellWrite } from "@parley/store";
 import { z } from "zod";
 
 /** How a turn ended, as its asker is told. */
@@ -59,13 +59,20 @@ export interface ChildRegistry {
 }
 
 const prefix = "child:";
-const mostChildren = 1_000;
+/** What a store gives at once; more are listed by the digits that their ids begin with. */
+const mostListed = 1_000;
+const hexDigits = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 /** How long an ended child is listed; its transcript stays as long as any. */
 const listedMs = 7 * 86_400_000;
 
 export function childRegistry(cells: Pick<Cells, "get" | "put" | "list">): ChildRegistry {
+  const under = async (start: string): Promise<readonly Cell[]> => {
+    const found = await cells.list(start, mostListed);
+    if (found.length < mostListed) return found;
+    return (await Promise.all(hexDigits.map((digit) => under(start + digit)))).flat();
+  };
   const all = async (): Promise<readonly Child[]> =>
-    (await cells.list(prefix, mostChildren))
+    (await under(prefix))
       .flatMap(({ value }) => readChild(value) ?? [])
       .toSorted((a, b) => b.startedAtMs - a.startedAtMs);
   const get = async (id: string): Promise<Child | null> => {
@@ -86,8 +93,16 @@ export function childRegistry(cells: Pick<Cells, "get" | "put" | "list">): Child
       }
       return found;
     },
-    async kill(child) {
-      await cells.put(`${prefix}${child.id}`, JSON.stringify({ ...child, killed: true }), {});
+    async kill({ id }) {
+      const key = `${prefix}${id}`;
+      for (;;) {
+        const cell = await cells.get(key);
+        const child = cell === null ? null : readChild(cell.value);
+        if (cell === null || child === null || child.end !== null) return;
+        // An end that is written meanwhile stays.
+        const marked = JSON.stringify({ ...child, killed: true });
+        if ((await cells.put(key, marked, { expect: cell.version })) !== null) return;
+      }
     },
     async end(id, end, nowMs) {
       const child = await get(id);
