@@ -60,8 +60,8 @@ export interface Services {
   readonly outbox: Outbox;
   /** Sub-agents: who spawned them, and how they ended. */
   readonly children: ChildRegistry;
-  /** Returns where a session goes on that a person handed over; null where its rows say. */
-  readonly placeOf: (session: string) => Address | null;
+  /** Returns where what a session began in `from` goes on; null where its rows say. */
+  readonly placeOf: (session: string, from: Address) => Address | null;
   /** Finds a channel by `<channel>:<account>`; null for accounts that this process does not have. */
   readonly channel: (account: string) => Channel | null;
   /** Returns the config's rules for a shared place; null for accounts that it does not have. */

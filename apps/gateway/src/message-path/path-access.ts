@@ -28,8 +28,11 @@ export interface PathAccess {
   /** Says why nothing may be sent to a place by a tool. */
   readonly reach: MayReach;
   readonly route: RouteInbound;
-  /** Returns where a session goes on that was handed over; null where its rows say. */
-  readonly placeOf: (session: string) => Address | null;
+  /**
+   * Returns where what a session began in `from` goes on, when the same person handed it over; null where its
+   * rows say.
+   */
+  readonly placeOf: (session: string, from: Address) => Address | null;
 }
 
 export function pathAccess({
@@ -64,6 +67,10 @@ export function pathAccess({
       moved,
       handedOver: (address) => inForce(handOvers.at(address))?.session ?? null,
     }),
-    placeOf: (session) => inForce(handOvers.of(session))?.to ?? null,
+    placeOf(session, from) {
+      const found = inForce(handOvers.of(session));
+      // Several people may share a session; what others began is answered to them (I6).
+      return found !== null && linked(from, found.to) ? found.to : null;
+    },
   };
 }

@@ -15,7 +15,7 @@ export interface PathStore {
 export function pathStore(
   parts: Pick<MessagePathParts, "store" | "kept" | "clock" | "log">,
   shows: (account: string) => boolean,
-  placeOf: (session: string) => Address | null,
+  placeOf: (session: string, from: Address) => Address | null,
 ): PathStore {
   const { clock, log } = parts;
   const { running } = parts.kept;

@@ -309,6 +309,34 @@ test("a run is over when what it spawned is over: the child hears first, then th
   expect(await ends()).toEqual(["answered", "answered"]);
 });
 
+test("what another session asks a child is answered there, and is no part of what the parent is told", async () => {
+  const olga = await begin(() => "", {
+    commands: { ownerAllowFrom: ["telegram:olga", "telegram:ben"] },
+    tools: { sessions: { visibility: "agent" } },
+  });
+  const ben = s.person("ben");
+  s.model.answers((asked) => {
+    if (asked.text.includes("Message from session"))
+      return { afterMs: 5_000, says: ["that is none of olga's"] };
+    if (isChild(asked)) return { afterMs: 30_000, says: ["the task is done"] };
+    if (!asked.users.some((text) => text.includes("ask it"))) return script(() => "")(asked);
+    if (asked.text.includes("[System Message]")) return `told: ${asked.text}`;
+    if (asked.messages.at(-1)?.role === "tool") return "asked";
+    const sessionKey = /agent:main:subagent:\S+/.exec(asked.users.join(" "))?.[0] ?? "";
+    const args = { sessionKey, message: "how far?", reply: "push" };
+    return { calls: { name: "sessions_send", args } };
+  });
+  await olga.says("spawn dig").gets("spawned dig");
+  const [child] = await childSessions();
+  await ben.says(`ask it: ${child}`).gets("asked", /told: .*that is none of olga's/s);
+  await s.pass(120_000);
+  expect(told(olga)).toHaveLength(1);
+  expect(told(olga)[0]).toContain("the task is done");
+  expect(told(olga)[0]).not.toContain("none of olga's");
+  expect(told(ben)).toHaveLength(1);
+  expect(await ends()).toEqual(["answered"]);
+});
+
 test("a child whose process dies for good between its rows is told as lost at the next start", async () => {
   const olga = await begin(() => ({ afterMs: 3_000, says: ["done"] }));
   olga.says("spawn a");

@@ -7,7 +7,10 @@ afterEach(() => s.close());
 
 const open = { dmPolicy: "open", allowFrom: ["*"] };
 
-async function begin(links: readonly string[] = ["telegram:42", "discord:77"]): Promise<[Person, Person]> {
+async function begin(
+  links: readonly string[] = ["telegram:42", "discord:77"],
+  session: object = {},
+): Promise<[Person, Person]> {
   s = await stage({
     catalogue: true,
     second: "discord",
@@ -16,7 +19,7 @@ async function begin(links: readonly string[] = ["telegram:42", "discord:77"]): 
         telegram: { botToken: "1:x", ...open, pacing: "off", streaming: "off" },
         discord: { token: "x", ...open, pacing: "off", streaming: "off" },
       },
-      session: { identityLinks: links.length === 0 ? {} : { olga: links } },
+      session: { ...session, identityLinks: links.length === 0 ? {} : { olga: links } },
     },
   });
   return [s.person("42"), s.person("77", { on: s.loopback })];
@@ -55,6 +58,22 @@ test("a sub-agent's result comes to where the conversation goes on now", async (
   await here.says("dig").gets("spawned");
   here.says("/handoff discord");
   await there.gets(/We go on here/, "it is dug");
+});
+
+test("in a session that people share, what another person began is answered to them", async () => {
+  const [here, there] = await begin(undefined, { dmScope: "main" });
+  const other = s.person("43");
+  s.model.answers(({ users, text, messages }) => {
+    if (users[0]?.includes("Task from session") === true) return { afterMs: 60_000, says: ["dug"] };
+    if (text.includes("[System Message]")) return "it is dug";
+    if (messages.at(-1)?.role === "tool") return "spawned";
+    return { calls: { name: "sessions_spawn", args: { task: "dig" } } };
+  });
+  await other.says("dig").gets("spawned");
+  here.says("/handoff discord");
+  await there.gets(/We go on here/);
+  await other.gets("it is dug");
+  expect(there.sees()).toHaveLength(1);
 });
 
 test("it is kept over a death, and taken back: each place has its own session again", async () => {

@@ -2,7 +2,10 @@
 // wraps the store, so that every way in which a turn or a waiting row can end is one: answered, failed,
 // stopped, buried, dropped. Nothing of a turn that only sessions asked for goes to a conversation (I6).
 import {
+  isFault,
   parseContent,
+  parseConversationKey,
+  parseRowPayload,
   type Address,
   type Asker,
   type Clock,
@@ -11,13 +14,14 @@ import {
 } from "@parley/protocol";
 import type { Commit, Inbox, Lease, Row, Sessions, Store, Turn, Turns } from "@parley/store";
 import { answerRow, askedRow, childRow, isUnseen } from "./asked-rows.ts";
-import { childIn, endedChild, type AskedEnd, type ChildRegistry } from "./child-registry.ts";
+import { childIn, endedChild, type AskedEnd, type Child, type ChildRegistry } from "./child-registry.ts";
+import { internalOf } from "../internal-row.ts";
 
 interface AnswerNeeds {
   readonly children: ChildRegistry;
   readonly sessions: Pick<Sessions, "open">;
-  /** Returns where a session goes on that a person handed over; null where its rows say. */
-  readonly placeOf: (session: string) => Address | null;
+  /** Returns where what a session began in `from` goes on; null where its rows say. */
+  readonly placeOf: (session: string, from: Address) => Address | null;
   /** Ends the sub-agents of a run that ended without them; what it leaves, the next start ends. */
   readonly endBelow: (session: SessionKey) => Promise<void>;
   readonly clock: Clock;
@@ -85,7 +89,7 @@ function answeringInbox({ inbox, ...needs }: Omit<AnsweringOptions, "turns">): I
         if (ask === null) continue;
         if (ask.internal.kind === "task") await endChild(ask.internal.id, ask.row, end, { inbox, ...needs });
         else {
-          const answer = answerRow(ask, lane, end, await handingTo(ask.internal.asker, needs));
+          const answer = answerRow(ask, lane, end, await handingTo(ask.internal.asker, ask.row, needs));
           if (answer !== null) await inbox.accept([answer]);
         }
       }
@@ -103,13 +107,15 @@ export async function endChild(
 ): Promise<void> {
   const child = await needs.children.get(id);
   if (child === null || child.end !== null) return;
-  const told = childRow(child, row, end, await handingTo(child.asker, needs));
+  const told = childRow(child, row, end, await handingTo(child.asker, row, needs));
   if (told !== null) await needs.inbox.accept([told]);
   await needs.children.end(id, end, needs.clock.now());
 }
 
+/** `row`: what the asker is answered for. */
 async function handingTo(
   asker: Asker,
+  { conversation }: Pick<Row, "conversation">,
   { children, sessions, placeOf, clock }: Omit<AnswerNeeds, "endBelow">,
 ): Promise<Parameters<typeof answerRow>[3]> {
   const { epoch } = await sessions.open(asker.session as SessionKey);
@@ -119,7 +125,7 @@ async function handingTo(
   return {
     nowMs: clock.now(),
     forgotten: epoch !== asker.epoch,
-    place: placeOf(asker.session),
+    place: placeOf(asker.session, parseConversationKey(conversation)),
     over: over ? "the sub-agent that asked has ended" : null,
   };
 }
@@ -136,7 +142,9 @@ async function handedOver(
     .flatMap((row) => askedRow(row) ?? [])
     .filter(({ internal }) => internal.kind === "message");
   const answers = await Promise.all(
-    asks.map(async (ask) => answerRow(ask, session, end, await handingTo(ask.internal.asker, needs))),
+    asks.map(async (ask) =>
+      answerRow(ask, session, end, await handingTo(ask.internal.asker, ask.row, needs)),
+    ),
   );
   const child = await endingChild(rows, end, session, needs);
   return {
@@ -151,7 +159,8 @@ async function handedOver(
 
 /**
  * A sub-agent's run is over when a turn of it ends well and nothing below it is under way: what it spawned
- * itself reports to it first. A turn that fails or is stopped ends the run at once.
+ * itself reports to it first. A turn that fails or is stopped ends the run at once. What other sessions ask
+ * it is no part of the run: its parent hears neither their answers nor their conversations.
  */
 async function endingChild(
   rows: readonly Row[],
@@ -160,14 +169,52 @@ async function endingChild(
   needs: AnswerNeeds & { readonly inbox: Inbox },
 ): Promise<Required<Pick<Commit, "rows" | "cells">>> {
   const none = { rows: [], cells: [] };
-  const [row] = rows;
   const id = childIn(session);
-  const child = id === null ? null : await needs.children.get(id);
-  if (child === null || child.end !== null || row === undefined) return none;
+  const known = id === null ? null : await needs.children.get(id);
+  if (known === null || (rows.every(isBeside) && !known.killed)) return none;
+  const child = known.end === null ? known : toldAgain(known, rows);
+  if (child === null) return none;
   if (isWell(end) && !child.killed && (await isUnderWay(session, needs))) return none;
-  const handing = await handingTo(child.asker, needs);
-  const told = childRow(child, row, end, handing);
-  return { rows: told === null ? [] : [told], cells: [endedChild(child, end, handing.nowMs)] };
+  const row = await causeOf(child, rows, needs);
+  const handing = row === null ? null : await handingTo(child.asker, row, needs);
+  const told = row === null || handing === null ? null : childRow(child, row, end, handing);
+  return { rows: told === null ? [] : [told], cells: [endedChild(child, end, needs.clock.now())] };
+}
+
+/** True for another session's message, which that session is answered for. */
+function isBeside(row: Row): boolean {
+  return askedRow(row)?.internal.kind === "message";
+}
+
+/** A sub-agent that was guided in the moment in which its run ended answers that too; null otherwise. */
+function toldAgain(child: Child, rows: readonly Row[]): Child | null {
+  const isGuided = rows.some((row) => internalOf(row)?.kind === "message" && !isBeside(row));
+  return isGuided && !child.killed ? { ...child, runs: child.runs + 1 } : null;
+}
+
+/**
+ * The row that the parent's row inherits place and authority from: one of this turn, unless the turn goes
+ * back to another conversation than the task. Null when no build can read any.
+ */
+async function causeOf(
+  { id }: Child,
+  rows: readonly Row[],
+  { inbox }: { readonly inbox: Pick<Inbox, "find"> },
+): Promise<Row | null> {
+  const [task] = await inbox.find({ id: `task:${id}`, limit: 1, dismissed: true });
+  const own = rows.filter((row) => !isBeside(row));
+  const near = task === undefined ? own : own.filter((row) => row.conversation === task.conversation);
+  return [...near, ...(task === undefined ? [] : [task])].find(isReadable) ?? null;
+}
+
+function isReadable({ payload }: Row): boolean {
+  try {
+    parseRowPayload(payload);
+    return true;
+  } catch (error) {
+    if (isFault(error, "invalid")) return false;
+    throw error;
+  }
 }
 
 function isWell({ state }: AskedEnd): boolean {
@@ -180,7 +227,10 @@ async function isUnderWay(
   { children, inbox }: Pick<AnswerNeeds, "children"> & { readonly inbox: Inbox },
 ): Promise<boolean> {
   const open = (await children.below(session)).some(({ parent, end }) => parent === session && end === null);
-  return open || (await inbox.find({ lane: session, state: "waiting", limit: 1 })).length > 0;
+  return (
+    open ||
+    (await inbox.find({ lane: session, state: "waiting", limit: mostRows })).some((row) => !isBeside(row))
+  );
 }
 
 /** Takes the state from what the runtime did, never from the words. */

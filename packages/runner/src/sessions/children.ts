@@ -265,11 +265,16 @@ export async function healChildren(needs: KillNeeds): Promise<void> {
       continue;
     }
     const lane = child.session as SessionKey;
-    const rows = await Promise.all(
-      (["waiting", "claimed"] as const).map((state) => inbox.find({ lane, state, limit: 1 })),
-    );
-    const waits = all.some(({ parent, end }) => parent === child.session && end === null);
-    if (rows.flat().length > 0 || waits) continue;
+    const hasRows = async (): Promise<boolean> => {
+      const found = await Promise.all(
+        (["waiting", "claimed"] as const).map((state) => inbox.find({ lane, state, limit: 1 })),
+      );
+      return found.flat().length > 0;
+    };
+    const waits = async (): Promise<boolean> =>
+      (await children.below(lane)).some(({ parent, end }) => parent === lane && end === null);
+    // Other nodes run children meanwhile: one below ends and writes its row in one step.
+    if ((await hasRows()) || (await waits()) || (await hasRows())) continue;
     const end: AskedEnd = { state: "lost", text: "", reason: "it ended without a word", tokens: 0 };
     await endWithoutTurn(child.id, end, needs);
   }
