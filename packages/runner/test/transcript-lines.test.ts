@@ -57,3 +57,11 @@ test("without calls only the words are told", () => {
     "assistant: I look",
   ]);
 });
+
+test("a secret that stands where a call's arguments are cut is taken out whole", () => {
+  const args = { content: `${"x".repeat(480)}hunter2-hunter2` };
+  const [, call] = entries;
+  const body = JSON.stringify({ ...call, content: [{ type: "toolCall", id: "c", name: "write", args }] });
+  const lines = transcriptLines([{ seq: 1, epoch: 1, turn: "t", body }], redaction);
+  expect(lines.join("\n")).not.toContain("hunter");
+});

@@ -29,7 +29,8 @@ function linesOf(entry: Entry, calls: boolean, clean: (text: string) => string):
       return entry.content.flatMap((part) => {
         if (part.type === "text") return part.text.trim() === "" ? [] : [`assistant: ${clean(part.text)}`];
         if (part.type !== "toolCall" || !calls) return [];
-        return [`call ${part.name}: ${clean(JSON.stringify(part.args).slice(0, argumentChars))}`];
+        // Cut after secrets are taken out, because half of one is not recognised.
+        return [`call ${part.name}: ${clean(JSON.stringify(part.args)).slice(0, argumentChars)}`];
       });
     case "toolResult":
       return [`result of ${entry.name}${entry.isError ? " (error)" : ""}: ${clean(textIn(entry.content))}`];
