@@ -163,11 +163,15 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     if (isFault(error, "conflict")) {
       log.info(
         { ...about(lease), token: lease.token, reason: error.message },
-        "lease lost, leaving the lane to its next holder",
+        "lease lost or a write too late, leaving the lane to its next holder",
       );
       await options.lost?.(lease).catch((cause: unknown) => {
         log.warn({ ...about(lease), error: cause }, "could not tell that nobody died with the lease");
       });
+      // A write that was too late for something else than the lease leaves the lease here, perhaps for as long
+      // as a tool may run; for a lost one the store refuses this.
+      const afterMs = backoffMs(retryBackoff, 1, ids.chance());
+      await release(lease, handle, { afterMs, reason: error.message, refund: true });
       return;
     }
     if (!isFault(error) || hopeless.has(error.code)) {

@@ -364,6 +364,26 @@ describe("the lane runner", () => {
     await store.close();
   });
 
+  test("a write that was too late while the lease still holds is tried again soon, not when the lease ends", async () => {
+    const { clock, store, row, run, answer } = await fixture();
+    let tries = 0;
+    const runner = run(async (turn, held) => {
+      tries += 1;
+      if (tries > 1) return answer(turn);
+      await held.cover(600_000);
+      throw new Fault("conflict", "the cell is not at version 1 any more");
+    });
+    const accepted = row("a");
+    await store.inbox.accept([accepted]);
+    await settle();
+    await clock.advance(1_000);
+    await settle();
+    expect(tries).toBe(2);
+    expect((await store.inbox.find({ id: accepted.id, limit: 1 }))[0]).toMatchObject({ outcome: "answered" });
+    await runner.drain(0);
+    await store.close();
+  });
+
   test("a lost hint costs seconds, never the message", async () => {
     const { clock, store, row, run, answer } = await fixture();
     const runner = run(answer, { onReady: () => () => {} });
