@@ -30,7 +30,7 @@ import { keepTyping } from "./streaming/typing.ts";
 import { resultName } from "./tools/result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { troubleNotes } from "./turn-notes.ts";
-import { isAddressed, wantedBy } from "./turn-rows.ts";
+import { isAddressed, wantedBy, wholeRows } from "./turn-rows.ts";
 import {
   isOwed,
   openTurn,
@@ -143,7 +143,7 @@ async function talk(
   try {
     const isAwaited = address.kind === "dm" || opening.some(isAddressed);
     await flood.tell(turn, address, opening, messages.shortened, isAwaited);
-    await media.prepare([...opening.slice(-cap), ...turn.rows.filter((row) => !opening.includes(row))]);
+    await media.prepare([...wholeRows(opening, cap), ...turn.rows.filter((row) => !opening.includes(row))]);
     const events = runLoop(
       {
         system: prepared.system,

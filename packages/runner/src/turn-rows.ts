@@ -106,6 +106,17 @@ export function openingRows(turn: Turn): readonly Row[] {
 }
 
 /**
+ * The rows that the model reads whole: of people's messages the newest `cap`, and all that Parley wrote, such
+ * as what a sub-agent found, because nobody writes that again.
+ */
+export function wholeRows(rows: readonly Row[], cap: number): readonly Row[] {
+  if (rows.length <= cap) return rows;
+  const ofPeople = rows.filter(({ payload }) => parseRowPayload(payload).internal === undefined);
+  const shortened = new Set(ofPeople.slice(0, -cap));
+  return rows.filter((row) => !shortened.has(row));
+}
+
+/**
  * Messages to others before the turn was opened. The store counts up to the turn's last row, so a resumed
  * turn that absorbed a message gets more than it showed the model at first; the rest stays for the next turn.
  */

@@ -15,7 +15,7 @@ import { readDirectives } from "./models/directives.ts";
 import type { ReadMessage } from "./media/attachments.ts";
 import type { Shortened } from "./overflow.ts";
 import { skillWords } from "./skills/skill-call.ts";
-import { openingContext, openingRows } from "./turn-rows.ts";
+import { openingContext, openingRows, wholeRows } from "./turn-rows.ts";
 import type { Services } from "./turn-scope.ts";
 
 /** Inputs for the model beside the words of the rows. */
@@ -94,12 +94,12 @@ export function turnMessages(
     return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
 
-  const earlier = rows.slice(0, -cap).map((row) => {
+  const whole = wholeRows(rows, cap);
+  const earlier = rows.flatMap((row) => {
+    if (whole.includes(row)) return [];
     const inbound = inboundOf(row);
-    return {
-      inbound,
-      words: [wordsOf(inbound), ...inbound.attachments.map(({ kind }) => `[${kind}]`)].join(" "),
-    };
+    const words = [wordsOf(inbound), ...inbound.attachments.map(({ kind }) => `[${kind}]`)].join(" ");
+    return [{ inbound, words }];
   });
   const lineChars = Math.max(leastLineChars, Math.floor(earlierChars / Math.max(1, earlier.length)));
   const cut = earlier.filter(
@@ -109,7 +109,7 @@ export function turnMessages(
   let opening: readonly UserEntry[] | null = null;
   const openingEntries = (): readonly UserEntry[] => {
     const away = rows.some((row) => isBacklog(inboundOf(row), bootAtMs, row.acceptedAtMs));
-    const built = entry(rows.slice(-cap), {
+    const built = entry(whole, {
       ...(context.length === 0 ? {} : { context: context.map(inboundOf) }),
       ...(away ? { away: true } : {}),
       ...(startup === null ? {} : { startup }),

@@ -43,6 +43,7 @@ export function queueOverflow(
     // "summarize" keeps every row: the turn that takes them shortens the oldest to one line each.
     if (accepted.waiting <= settings.cap || settings.drop === "summarize") return;
     const rows = await surplus(row, settings);
+    if (rows.length === 0) return;
     const reason = `the queue holds ${settings.cap} (drop: ${settings.drop})`;
     const stopped = await inbox.stop(row.lane, {
       rows: { ids: rows.map(({ id }) => id) },
@@ -63,7 +64,7 @@ export function queueOverflow(
   async function surplus({ lane }: NewRow, { cap, drop }: QueueSettings): Promise<readonly RowView[]> {
     const waiting = await inbox.find({ lane, state: "waiting", limit: mostClaimed });
     const talk = waiting.filter(isTalk).toSorted((a, b) => a.seq - b.seq);
-    const excess = Math.max(0, waiting.length - cap);
+    const excess = Math.max(0, waiting.filter((row) => !isInternal(row)).length - cap);
     return drop === "old" ? talk.slice(0, excess) : talk.slice(Math.max(0, talk.length - excess));
   }
 }
@@ -72,6 +73,11 @@ function isAddressed({ payload }: RowView): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }
 
-function isTalk({ payload }: RowView): boolean {
-  return parseRowPayload(payload).command === undefined;
+/** People's words. What Parley wrote itself ends something that waits, and nobody writes it again. */
+function isTalk(row: RowView): boolean {
+  return parseRowPayload(row.payload).command === undefined && !isInternal(row);
+}
+
+function isInternal({ payload }: RowView): boolean {
+  return parseRowPayload(payload).internal !== undefined;
 }

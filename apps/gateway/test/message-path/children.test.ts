@@ -337,6 +337,28 @@ test("what another session asks a child is answered there, and is no part of wha
   expect(await ends()).toEqual(["answered"]);
 });
 
+test.each([{ mode: "interrupt" }, { mode: "collect", cap: 1, drop: "old" }])(
+  "what a child found is told also where messages push others out of the queue: %o",
+  async (queue) => {
+    const olga = await begin(() => ({ afterMs: 3_000, says: ["dug 42"] }), { messages: { queue } });
+    const others = script(() => ({ afterMs: 3_000, says: ["dug 42"] }));
+    s.model.answers((asked) => {
+      const said = others(asked);
+      return asked.text.endsWith("busy") ? { afterMs: 20_000, says: ["was busy"] } : said;
+    });
+    await olga.says("spawn dig").gets("spawned dig");
+    olga.says("busy");
+    await s.until(async () => (await ends())[0] === "answered", "the child's end");
+    olga.says("hello");
+    await s.pass(1_000);
+    olga.says("again");
+    await s.until(async () => (await s.rows()).every(({ state }) => state === "ended"), "the end of all");
+    const [row] = (await s.rows()).filter(({ id }) => id.startsWith("child:"));
+    expect(row?.outcome).toBe("answered");
+    expect(olga.sees().filter((text) => text.includes("dug 42"))).toHaveLength(1);
+  },
+);
+
 test("a child whose process dies for good between its rows is told as lost at the next start", async () => {
   const olga = await begin(() => ({ afterMs: 3_000, says: ["done"] }));
   olga.says("spawn a");
