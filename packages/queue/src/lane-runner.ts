@@ -168,8 +168,8 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       await options.lost?.(lease).catch((cause: unknown) => {
         log.warn({ ...about(lease), error: cause }, "could not tell that nobody died with the lease");
       });
-      // A write that was too late for something else than the lease leaves the lease here, perhaps for as long
-      // as a tool may run; for a lost one the store refuses this.
+      // A write that was too late for something else than the lease leaves the lease here, perhaps as long as
+      // a tool may run; for a lost one the store refuses this.
       const afterMs = backoffMs(retryBackoff, 1, ids.chance());
       await release(lease, handle, { afterMs, reason: error.message, refund: true });
       return;
