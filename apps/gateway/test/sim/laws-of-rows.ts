@@ -4,6 +4,21 @@ import { parseRowPayload } from "@parley/protocol";
 import { outcomes, type RowView } from "@parley/store";
 import { numberOf, type Evidence } from "./evidence.ts";
 
+/**
+ * Deaths from outside that hit one open turn, the last of them while it alone was tried: nothing tells it from a
+ * turn that kills (docs/decisions/0010).
+ */
+const undecidable = 3;
+
+/** How often the plan killed the process while this row was open. */
+function harmfulDeaths({ history }: Evidence["world"], { acceptedAtMs, endedAtMs }: RowView): number {
+  return history().filter((line) => {
+    const atMs = Number(line.split(" ", 1)[0]) * 1_000 + Date.UTC(2026, 0, 1);
+    const isOpen = atMs >= acceptedAtMs && atMs <= (endedAtMs ?? Infinity);
+    return isOpen && /boot-\S+ dies: (?:before|after|\w+\.\w+#)/.test(line);
+  }).length;
+}
+
 export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcripts }: Evidence): void {
   const byId = new Map(rows.map((row) => [row.id, row]));
   for (const [name, { confirmed }] of platforms) {
@@ -21,7 +36,8 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     const isDeadly = deadly.has(numberOf(row) ?? -1);
     if (isDeadly && row.outcome !== "dead")
       world.broken("suspects", `${row.id} kills the process, and ended ${row.outcome}`);
-    if (!isDeadly && row.outcome === "dead" && row.reason?.startsWith("the process died") === true)
+    const isBuried = row.outcome === "dead" && row.reason?.startsWith("the process died") === true;
+    if (!isDeadly && isBuried && harmfulDeaths(world, row) < undecidable)
       world.broken("suspects", `${row.id} was buried (${row.reason}), and it kills nobody`);
     const told = `${row.id} (#${numberOf(row) ?? "-"})`;
     if (
