@@ -247,7 +247,11 @@ test("what the config says of owners and heartbeats stands in the prompt; of but
     ownerDisplay: "hash",
     ownerDisplaySecret: "a key of the house",
   };
-  const daemon = await w.start({ config: { agents, commands, messages: { tts: { auto: "inbound" } } } });
+  // Without the message tool nothing can press, react or speak.
+  const tools = { profile: "coding" };
+  const daemon = await w.start({
+    config: { agents, commands, tools, messages: { tts: { auto: "inbound" } } },
+  });
   w.telegram.as(7).says("hello");
   await w.answered(7, 1);
   const system = systemOf(0);

@@ -208,9 +208,15 @@ describe("the policy", () => {
     const names = w.models.requests()[0]?.body["tools"] as { function: { name: string } }[];
     expect(names.map((tool) => tool.function.name).toSorted()).toEqual([
       "apply_patch",
+      "ask_user",
       "edit",
       "read",
       "session_status",
+      "sessions_history",
+      "sessions_list",
+      "sessions_send",
+      "sessions_spawn",
+      "subagents",
       "update_plan",
       "write",
     ]);
