@@ -128,9 +128,10 @@ test("a fresh folder, npm start, setup, a chat, a pairing, and a restart in mid-
     `an answer among ${JSON.stringify(shown())}`,
   );
 
+  // Eight seconds: longer than a command line takes to start on a busy machine.
   const long = Array.from({ length: 40 }, (_, n) => `word${n}`).join(" ");
   models.reply(({ lastUserText }) =>
-    lastUserText.includes("long") ? { text: long, betweenMs: 50 } : `echo: ${lastUserText}`,
+    lastUserText.includes("long") ? { text: long, betweenMs: 200 } : `echo: ${lastUserText}`,
   );
   me.says("something long, please");
   await eventually(
