@@ -9,17 +9,9 @@ import { internalRow } from "../internal-row.ts";
 import { modelCatalog } from "../models/model-catalog.ts";
 import { agentIn } from "../prepare-turn.ts";
 import type { Services } from "../turn-scope.ts";
-import { endChild } from "./answering-turns.ts";
 import { askingTurn } from "./asker.ts";
-import {
-  childIn,
-  childOf,
-  depthOf,
-  newChild,
-  runsAgain,
-  type AskedEnd,
-  type Child,
-} from "./child-registry.ts";
+import { childOf, depthOf, newChild, runsAgain, type Child } from "./child-registry.ts";
+import { killChild } from "./end-children.ts";
 import { transcriptLines } from "./transcript-lines.ts";
 
 type ChildServices = Pick<
@@ -215,68 +207,6 @@ export function childrenPort(services: ChildServices): Children {
     if ("ref" in found) return found.ref;
     const near = found.nearest.length === 0 ? "" : `; near it: ${found.nearest.join(", ")}`;
     throw new Fault("invalid", `there is no model ${JSON.stringify(word.slice(0, 80))}${near}`);
-  }
-}
-
-type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "placeOf" | "clock">;
-
-/** Ends a child and its own children, and returns those that were not over. */
-export async function killChild(needs: KillNeeds, child: Child, reason: string): Promise<readonly Child[]> {
-  const { inbox, children, running } = needs;
-  const line = [child, ...(await children.below(child.session))].filter(({ end }) => end === null);
-  // All are marked before the first ends, or its end would wake the next one.
-  for (const each of line) await children.kill(each);
-  for (const { id, session } of line) {
-    const what = { turn: "open", rows: "all", reason } as const;
-    const { turn } = await inbox.stop(session as SessionKey, what);
-    if (turn !== null) running.stop(turn);
-    else await endWithoutTurn(id, { state: "stopped", text: "", reason, tokens: 0 }, needs);
-  }
-  return line;
-}
-
-/** Ends a child that has no turn, because it waits for its own children or because a process died. */
-async function endWithoutTurn(id: string, end: AskedEnd, needs: Omit<KillNeeds, "running">): Promise<void> {
-  const [task] = await needs.inbox.find({ id: `task:${id}`, limit: 1, dismissed: true });
-  if (task === undefined) await needs.children.end(id, end, needs.clock.now());
-  else await endChild(id, task, end, needs);
-}
-
-/** Ends all sub-agents below a session, and returns how many were not over. */
-export async function killBelow(needs: KillNeeds, session: string, reason: string): Promise<number> {
-  const own = (await needs.children.below(session)).filter(({ parent }) => parent === session);
-  const ended = await Promise.all(own.map((child) => killChild(needs, child, reason)));
-  return ended.flat().length;
-}
-
-/**
- * Ends what a dead process left half ended: children with neither rows nor children nor an end, and children
- * whose parent has ended without them.
- */
-export async function healChildren(needs: KillNeeds): Promise<void> {
-  const { inbox, children } = needs;
-  const all = await children.all();
-  const isOpen = (session: string): boolean =>
-    all.some((child) => child.session === session && child.end === null);
-  for (const child of all) {
-    if (child.end !== null) continue;
-    if (child.killed || (childIn(child.parent) !== null && !isOpen(child.parent))) {
-      await killChild(needs, child, "its parent has ended");
-      continue;
-    }
-    const lane = child.session as SessionKey;
-    const hasRows = async (): Promise<boolean> => {
-      const found = await Promise.all(
-        (["waiting", "claimed"] as const).map((state) => inbox.find({ lane, state, limit: 1 })),
-      );
-      return found.flat().length > 0;
-    };
-    const waits = async (): Promise<boolean> =>
-      (await children.below(lane)).some(({ parent, end }) => parent === lane && end === null);
-    // Other nodes run children meanwhile: one below ends and writes its row in one step.
-    if ((await hasRows()) || (await waits()) || (await hasRows())) continue;
-    const end: AskedEnd = { state: "lost", text: "", reason: "it ended without a word", tokens: 0 };
-    await endWithoutTurn(child.id, end, needs);
   }
 }
 
