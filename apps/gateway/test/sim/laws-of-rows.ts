@@ -3,6 +3,7 @@
 import { parseRowPayload } from "@parley/protocol";
 import { outcomes, type RowView } from "@parley/store";
 import { numberOf, type Evidence } from "./evidence.ts";
+import { startMs } from "./timeline.ts";
 
 /**
  * Deaths from outside that hit one open turn, the last of them while it alone was tried: nothing tells it from a
@@ -13,7 +14,7 @@ const undecidable = 3;
 /** How often the plan killed the process while this row was open. */
 function harmfulDeaths({ history }: Evidence["world"], { acceptedAtMs, endedAtMs }: RowView): number {
   return history().filter((line) => {
-    const atMs = Number(line.split(" ", 1)[0]) * 1_000 + Date.UTC(2026, 0, 1);
+    const atMs = Number(line.split(" ", 1)[0]) * 1_000 + startMs;
     const isOpen = atMs >= acceptedAtMs && atMs <= (endedAtMs ?? Infinity);
     return isOpen && /boot-\S+ dies: (?:before|after|\w+\.\w+#)/.test(line);
   }).length;

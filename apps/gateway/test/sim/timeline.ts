@@ -35,7 +35,7 @@ interface Entry {
   cancelled: boolean;
 }
 
-const startMs = Date.UTC(2026, 0, 1);
+export const startMs = Date.UTC(2026, 0, 1);
 
 export function timeline(draw: Draw): Timeline {
   const heap: Entry[] = [];
