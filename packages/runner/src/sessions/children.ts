@@ -108,26 +108,24 @@ export function childrenPort(services: ChildServices): Children {
       const text = `Task from session ${scope.session}: ${request.task}${await contextFor(scope, request, agentId)}`;
       const timeoutSeconds = request.timeoutSeconds ?? (limits.runTimeoutSeconds || undefined);
       const thinking = request.thinking ?? limits.thinking;
-      const row = {
-        ...internalRow(
-          { ...began, lane: session, pool: "subagent" },
-          `task:${id}`,
-          text,
-          {
-            kind: "task",
-            id,
-            turn: scope.turn,
-            asker,
-            run: {
-              label,
-              ...(model === null ? {} : { model }),
-              ...(thinking === undefined ? {} : { thinking }),
-              ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
-            },
+      const row = internalRow(
+        { ...began, lane: session, pool: "subagent" },
+        `task:${id}`,
+        text,
+        {
+          kind: "task",
+          id,
+          turn: scope.turn,
+          asker,
+          run: {
+            label,
+            ...(model === null ? {} : { model }),
+            ...(thinking === undefined ? {} : { thinking }),
+            ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
           },
-          clock.now(),
-        ),
-      };
+        },
+        clock.now(),
+      );
       const child: Child = {
         v: 1,
         id,
