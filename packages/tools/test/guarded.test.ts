@@ -557,7 +557,7 @@ describe.skipIf(lacks(bwrap) || !canBeNobody)("the same for a gateway that does 
     for (const path of [it.outside, it.workspace, at("AGENTS.md"), at("sub"), at("sub/.git")])
       await chmod(path, 0o777);
     const command =
-      "echo x >> AGENTS.md; mv sub/.git g; echo evil > sub/.git/config; id -u; mkdir n; mkdir n/.git; grep CapEff /proc/self/status";
+      "exec 2>&1; echo x >> AGENTS.md; mv sub/.git g; echo evil > sub/.git/config; id -u; mkdir n; mkdir n/.git; grep CapEff /proc/self/status";
     const { stdout, stderr } = spawnSync(process.execPath, [script, it.workspace, command], nobody);
     expect(stderr).toBe("");
     expect(stdout).toMatch(
