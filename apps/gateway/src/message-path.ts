@@ -28,13 +28,13 @@ import {
   effectiveTools,
   emergencyStop,
   healChildren,
-  killBelow,
   killChild,
   modelCatalog,
   promptHistory,
   quarantine,
   runSession,
   spendLimits,
+  stopBelow,
   toolPorts,
   usageLog,
   type Approvals,
@@ -133,7 +133,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       const begun = await begunBy(session);
       await commandsOfTools?.end(session);
       const ended = begun.filter(({ state }) => state === "running").length;
-      const below = await killBelow(ending, session, "stopped with its parent");
+      const below = await stopBelow(ending, session, "/stop");
       return ended + below + (await asks.endAsks(session));
     },
     answers: dropAnswers(inbox, outbox),

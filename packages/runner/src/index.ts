@@ -68,7 +68,7 @@ export { exportLines, exportPage } from "./sessions/export-transcript.ts";
 export { nameField, nameOf } from "./sessions/session-name.ts";
 export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine } from "./sessions/children.ts";
-export { healChildren, killBelow, killChild } from "./sessions/end-children.ts";
+export { healChildren, killBelow, killChild, stopBelow } from "./sessions/end-children.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {
   noSkills,

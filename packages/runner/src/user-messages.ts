@@ -59,7 +59,8 @@ export function turnMessages(
   turn: Turn,
   { cap, notes, startup, read, skillBodies }: ToldBeside,
 ): TurnMessages {
-  const [rows, context] = [openingRows(turn), openingContext(turn)];
+  const rows = openingRows(turn);
+  const [told, context] = apart(openingContext(turn));
   const shared = parseConversationKey(turn.conversation).kind !== "dm";
   const mark = createHash("sha256").update(turn.id).digest("hex").slice(0, 12);
   const inboundOf = (row: Row): Inbound => parseRowPayload(row.payload).inbound;
@@ -109,7 +110,7 @@ export function turnMessages(
   let opening: readonly UserEntry[] | null = null;
   const openingEntries = (): readonly UserEntry[] => {
     const away = rows.some((row) => isBacklog(inboundOf(row), bootAtMs, row.acceptedAtMs));
-    const built = entry(whole, {
+    const built = entry([...told, ...whole], {
       ...(context.length === 0 ? {} : { context: context.map(inboundOf) }),
       ...(away ? { away: true } : {}),
       ...(startup === null ? {} : { startup }),
@@ -140,6 +141,11 @@ function asFirstRead(inbound: ToldMessage): ToldMessage {
   const isBare = inbound.attachments.length === 0 && inbound.enclosed === undefined;
   const said = text.trim() === "" && isBare ? inbound.text : text;
   return { ...inbound, text: said, ...(inbound.kind === "edit" ? { kind: "message" as const } : {}) };
+}
+
+/** Rows that Parley wrote, which begin no turn, and what people wrote to others. */
+function apart(context: readonly Row[]): readonly [readonly Row[], readonly Row[]] {
+  return [context.filter(isInternal), context.filter((row) => !isInternal(row))];
 }
 
 function isInternal({ payload }: Row): boolean {

@@ -153,6 +153,33 @@ describe("/stop", () => {
   });
 });
 
+test("/stop: the ends of the children begin no turn, and the next message reads them", async () => {
+  const olga = await begin(() => ({ afterMs: 600_000, says: ["late"] }));
+  await olga.says("spawn a, b").gets("spawned a and b");
+  await olga.says("/stop").gets("Stopped.");
+  await s.until(async () => (await ends()).every((state) => state === "stopped"), "both ends", 60_000);
+  const before = s.model.asked.length;
+  await s.pass(600_000);
+  expect(s.model.asked).toHaveLength(before);
+  expect(olga.sees()).toHaveLength(2);
+  await s.kill();
+  await s.start();
+  await olga.says("hello").gets(/hello/);
+  const read = s.model.asked.at(-1)?.text ?? "";
+  for (const label of ["a", "b"])
+    expect(
+      read.split(`[System Message] Sub-agent "${label}"`),
+      "each end is read once, as Parley's words",
+    ).toHaveLength(2);
+  expect(read).toContain("was stopped before it finished: stopped with its parent");
+  expect(read).not.toContain("HISTORY");
+  const told = (await s.rows({ lane: parent as never })).filter(({ id }) => id.startsWith("child:"));
+  expect(told.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+    ["context", "read by the turn"],
+    ["context", "read by the turn"],
+  ]);
+});
+
 test("limits are told as the call's error: depth, number, other agents, unknown models", async () => {
   const olga = await begin(() => ({ afterMs: 900_000 }), {
     agents: { defaults: { subagents: { maxChildrenPerAgent: 1 } } },

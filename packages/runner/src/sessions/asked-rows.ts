@@ -29,6 +29,8 @@ export const announceSkip = "ANNOUNCE_SKIP";
 
 const askedBefore = "This was asked for before the present conversation began.";
 const resultChars = 16_000;
+/** Ends of stopped sub-agents that wait for the next message, among what was written to others. */
+const mostQuiet = 200;
 
 /** What is handed over with an end. */
 interface Handing {
@@ -63,7 +65,7 @@ export function answerRow(
 
 /** The end of a sub-agent, for the lane of the turn that spawned it; null when nothing need be told. */
 export function childRow(
-  child: Pick<Child, "id" | "turn" | "label" | "task" | "asker" | "runs" | "startedAtMs">,
+  child: Pick<Child, "id" | "turn" | "label" | "task" | "asker" | "runs" | "startedAtMs" | "quiet">,
   row: Row,
   end: AskedEnd,
   handing: Handing,
@@ -77,7 +79,7 @@ export function childRow(
     `Its task began: ${task}`,
     ...resultLines(end),
   ];
-  return handed(
+  const told = handed(
     row,
     asker,
     answerId("child", runs === 1 ? id : `${id}/${runs}`),
@@ -85,6 +87,9 @@ export function childRow(
     { kind: "child", id, turn },
     handing,
   );
+  return child.quiet === true && handing.over === null
+    ? { ...told, as: { kind: "context", keep: mostQuiet } }
+    : told;
 }
 
 function handed(

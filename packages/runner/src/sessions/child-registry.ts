@@ -34,6 +34,8 @@ const childSchema = z.object({
   runs: z.number(),
   /** Set before it is ended from outside, so that nothing that ends with it wakes it again. */
   killed: z.boolean(),
+  /** Whoever stopped it stopped its parent too, so that its end begins no turn there. */
+  quiet: z.boolean().optional(),
   /** Null while it runs. A session that was asked again runs again. */
   end: z
     .object({
@@ -53,8 +55,8 @@ export interface ChildRegistry {
   all(): Promise<readonly Child[]>;
   /** Children of these sessions and their children, the nearest first. */
   below(parent: string): Promise<readonly Child[]>;
-  /** Marks it before it is ended from outside. */
-  kill(child: Child): Promise<void>;
+  /** Marks it before it is ended from outside. `quiet`: its end begins no turn of its parent. */
+  kill(child: Child, quiet?: boolean): Promise<void>;
   end(id: string, end: AskedEnd, nowMs: number): Promise<void>;
 }
 
@@ -93,14 +95,14 @@ export function childRegistry(cells: Pick<Cells, "get" | "put" | "list">): Child
       }
       return found;
     },
-    async kill({ id }) {
+    async kill({ id }, quiet = false) {
       const key = `${prefix}${id}`;
       for (;;) {
         const cell = await cells.get(key);
         const child = cell === null ? null : readChild(cell.value);
         if (cell === null || child === null || child.end !== null) return;
         // An end that is written meanwhile stays.
-        const marked = JSON.stringify({ ...child, killed: true });
+        const marked = JSON.stringify({ ...child, killed: true, ...(quiet ? { quiet } : {}) });
         if ((await cells.put(key, marked, { expect: cell.version })) !== null) return;
       }
     },
@@ -158,7 +160,7 @@ export function newChild(child: Child): CellWrite {
 export function runsAgain(child: Child, asker: Child["asker"]): CellWrite {
   return {
     key: `${prefix}${child.id}`,
-    value: JSON.stringify({ ...child, asker, runs: child.runs + 1, killed: false, end: null }),
+    value: JSON.stringify({ ...child, asker, runs: child.runs + 1, killed: false, quiet: false, end: null }),
   };
 }
 

@@ -2,17 +2,30 @@
 // what a dead process left half ended. Each end is recorded and told once, whoever repeats it.
 import type { SessionKey } from "@parley/protocol";
 import type { Services } from "../turn-scope.ts";
+import { internalOf } from "../internal-row.ts";
 import { endChild } from "./answering-turns.ts";
 import { childIn, type AskedEnd, type Child } from "./child-registry.ts";
 
+const mostWaiting = 1_000;
+
 type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "placeOf" | "clock">;
 
+/** `quiet`: the end begins no turn of the parent, which reads it with its next message. */
+interface How {
+  readonly quiet?: boolean;
+}
+
 /** Ends a child and its own children, and returns those that were not over. */
-export async function killChild(needs: KillNeeds, child: Child, reason: string): Promise<readonly Child[]> {
+export async function killChild(
+  needs: KillNeeds,
+  child: Child,
+  reason: string,
+  { quiet = false }: How = {},
+): Promise<readonly Child[]> {
   const { inbox, children, running } = needs;
   const line = [child, ...(await children.below(child.session))].filter(({ end }) => end === null);
   // All are marked before the first ends, or its end would wake the next one.
-  for (const each of line) await children.kill(each);
+  for (const each of line) await children.kill(each, quiet);
   for (const { id, session } of line) {
     const what = { turn: "open", rows: "all", reason } as const;
     const { turn } = await inbox.stop(session as SessionKey, what);
@@ -30,10 +43,27 @@ async function endWithoutTurn(id: string, end: AskedEnd, needs: Omit<KillNeeds, 
 }
 
 /** Ends all sub-agents below a session, and returns how many were not over. */
-export async function killBelow(needs: KillNeeds, session: string, reason: string): Promise<number> {
+export async function killBelow(
+  needs: KillNeeds,
+  session: string,
+  reason: string,
+  how: How = {},
+): Promise<number> {
   const own = (await needs.children.below(session)).filter(({ parent }) => parent === session);
-  const ended = await Promise.all(own.map((child) => killChild(needs, child, reason)));
+  const ended = await Promise.all(own.map((child) => killChild(needs, child, reason, how)));
   return ended.flat().length;
+}
+
+/**
+ * Ends the sub-agents of a session that a person stopped: nothing of them begins another turn there, which
+ * could spawn them again. An end that came in between is dropped like all that waited.
+ */
+export async function stopBelow(needs: KillNeeds, session: SessionKey, reason: string): Promise<number> {
+  const ended = await killBelow(needs, session, "stopped with its parent", { quiet: true });
+  const waiting = await needs.inbox.find({ lane: session, state: "waiting", limit: mostWaiting });
+  const ids = waiting.filter((row) => internalOf(row)?.kind === "child").map(({ id }) => id);
+  if (ids.length > 0) await needs.inbox.stop(session, { rows: { ids }, reason });
+  return ended;
 }
 
 /**
