@@ -33,7 +33,10 @@ export function isUnseenRow(row: Pick<RowView, "payload">): boolean {
   return internal?.unseen ?? internal?.kind === "message";
 }
 
-/** `began`: a row of the turn that began it. */
+/**
+ * `began`: a row of the turn that began it. Its id is its ticket, so that it wakes no turn that waits for
+ * something else, such as a person's answer.
+ */
 export function internalRow(
   began: Pick<RowView, "payload" | "pool" | "lane" | "conversation" | "authority">,
   id: string,
@@ -54,7 +57,7 @@ export function internalRow(
     lane: began.lane,
     conversation: began.conversation,
     authority: began.authority,
-    as: { kind: "work" },
+    as: isGuidance(internal) ? { kind: "work" } : { kind: "work", ticket: id },
     payload: formatRowPayload({
       v: 1,
       inbound: {
@@ -77,6 +80,11 @@ export function internalRow(
       internal: { ...caused, ...internal },
     }),
   };
+}
+
+/** True for words to a sub-agent that runs, which wake it like a person's. */
+function isGuidance({ kind, asker }: InternalRow): boolean {
+  return kind === "message" && asker === undefined;
 }
 
 /** The same row for the place where its session goes on now; unchanged where it was not handed over. */

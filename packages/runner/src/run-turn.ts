@@ -17,7 +17,7 @@ import { startupFor } from "./memory/startup-memory.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
 import { overflow, type Overflow } from "./overflow.ts";
 import { runTimeoutMs } from "./sessions/asked-rows.ts";
-import { pushedRows } from "./pushed-rows.ts";
+import { pushedRows, somebodyWrote } from "./pushed-rows.ts";
 import { queueSettingsOf } from "./queue-settings.ts";
 import { skillCallsIn } from "./skills/skill-call.ts";
 import { listen } from "./streaming/listen.ts";
@@ -168,7 +168,7 @@ async function talk(
         spill: (callId, text) => prepared.spill(resultName(turn.id, callId), text),
         resultBytes: prepared.context.toolResultMaxBytes,
         gate,
-        somebodyWrote: async () => (await lease.renew()) > 0,
+        somebodyWrote: async () => somebodyWrote(services.inbox, turn),
         signal: scope.signal,
         clock,
         log,

@@ -228,6 +228,7 @@ const mutants: readonly Mutant[] = [
     from: "claims.answers(lane.lane, tickets).length > 0 || ",
     to: "",
   },
+  { bug: "a ticket of another wakes", by: "turns", from: " and ticket is null", to: "" },
   { bug: "a repeated commit is refused", by: "turns", from: 'turn?.state === "done" && ', to: "false && " },
   {
     bug: "a repeated checkpoint adds its steps again",

@@ -257,3 +257,32 @@ test("an answer that grows does not hold the question up: it ends above it", asy
   await said("so: Answered by olga, telegram:olga: Blue");
   expect(olga.sees().at(-1)).toContain("so: ");
 });
+
+test("what Parley writes meanwhile closes no question: a child's end waits, and the answer still counts", async () => {
+  const olga = await begin();
+  s.model.answers((all) => {
+    const { messages, text, users } = all;
+    if (users[0]?.includes("Task from session") === true) return { afterMs: 20_000, says: ["dug 42"] };
+    const results = messages.filter((message) => message.role === "tool").length;
+    if (text.endsWith("ask") && results === 0)
+      return { calls: { name: "sessions_spawn", args: { task: "dig", label: "dig" } } };
+    if (text.endsWith("ask") && results === 1) return { calls: { name: "ask_user", args: colours } };
+    return script(colours)(all);
+  });
+  await asked(olga);
+  await s.until(async () => (await s.rows()).some(({ id }) => id.startsWith("child:")), "the child's end");
+  await s.pass(60_000);
+  // Also a process that begins anew leaves the question as it is.
+  await s.kill();
+  await s.start();
+  await s.pass(60_000);
+  expect((await questions())[0]?.state).toBe("open");
+  expect((await turn())?.state).toBe("parked");
+  expect(s.pools().turnsRunning()).toBe(0);
+  press("olga", "Blue");
+  await s.until(async () => (await s.rows()).every(({ state }) => state === "ended"), "the end of all");
+  expect((await questions())[0]?.state).toBe("answered");
+  const read = s.model.asked.flatMap(({ messages }) => messages.map((message) => JSON.stringify(message)));
+  expect(read.some((text) => text.includes("Answered by olga"))).toBe(true);
+  expect(read.some((text) => text.includes("dug 42"))).toBe(true);
+});

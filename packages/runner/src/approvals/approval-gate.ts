@@ -16,10 +16,11 @@ import type { ApprovalStore, Kept } from "./approval-store.ts";
 import { longestShown } from "./approval-card.ts";
 import { storedIn } from "./stored-calls.ts";
 import { heldText } from "../emergency-stop.ts";
+import { somebodyWrote } from "../pushed-rows.ts";
 import { namesIn } from "../turn-rows.ts";
 import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 
-type GateServices = Pick<Services, "approvals" | "config" | "hold" | "toolHooks" | "clock">;
+type GateServices = Pick<Services, "approvals" | "config" | "inbox" | "hold" | "toolHooks" | "clock">;
 
 const refuse = (reason: string): GateDecision => ({ kind: "refuse", reason });
 const go: GateDecision = { kind: "go" };
@@ -51,11 +52,11 @@ export function turnGate(
 
 /** Asks people about what the exec policy does not allow by itself. */
 function approvalGate(
-  { approvals, config, clock }: GateServices,
+  { approvals, config, inbox, clock }: GateServices,
   scope: TurnScope,
   closePreview: () => Promise<string | null>,
 ): Gate {
-  const { turn, lease, agent, place, speakers, signal, prepared } = scope;
+  const { turn, agent, place, speakers, signal, prepared } = scope;
   const session = scope.session.key;
   const timeoutMs = config.approvals.exec.timeoutMinutes * 60_000;
 
@@ -115,7 +116,7 @@ function approvalGate(
         `Not run: it needs a person's approval (${why.reason}), and there is nobody to ask: no owner is known (commands.ownerAllowFrom).`,
       );
     const id = approvalId(turn.id, call.id, hash);
-    if (turn.tickets.includes(id) && (await lease.renew()) > 0)
+    if (turn.tickets.includes(id) && (await somebodyWrote(inbox, turn)))
       return refuse(
         `Not run yet: nobody has decided, and somebody wrote meanwhile. Approval ${id} stays open; once it is given, the command runs by itself and you are told. Do not ask again; answer the message.`,
       );

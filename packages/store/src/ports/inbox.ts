@@ -16,7 +16,10 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number];
 
 export type As =
-  /** `ticket`: this row answers a parked turn. `barrier`: absorb never reads past this row (/new, /model). */
+  /**
+   * `ticket`: this row answers a turn that is parked with it, and wakes no other one. `barrier`: absorb never
+   * reads past this row (/new, /model).
+   */
   | { readonly kind: "work"; readonly afterMs?: number; readonly ticket?: string; readonly barrier?: boolean }
   /** Replaces the payload of the row with the same subject, if work on that has not started. */
   | { readonly kind: "edit" }

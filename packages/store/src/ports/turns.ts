@@ -43,7 +43,7 @@ export interface Park {
   readonly tickets: readonly string[];
   /**
    * `answer`: only a ticket's row or the deadline wakes it. `any`: so does any row of the same conversation
-   * and authority.
+   * and authority that has no ticket of its own.
    */
   readonly wake: "answer" | "any";
   readonly untilMs: number;

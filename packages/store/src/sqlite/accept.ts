@@ -141,8 +141,7 @@ function birth(as: As): readonly [state: string, outcome: string | null, reason:
 }
 
 function wakes(turn: OpenTurn, row: NewRow, as: Extract<As, { kind: "work" }>): boolean {
-  if (as.ticket !== undefined && (JSON.parse(turn.tickets) as readonly string[]).includes(as.ticket))
-    return true;
+  if (as.ticket !== undefined) return (JSON.parse(turn.tickets) as readonly string[]).includes(as.ticket);
   return turn.wake === "any" && turn.conversation === row.conversation && turn.authority === row.authority;
 }
 

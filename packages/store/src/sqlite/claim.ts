@@ -38,7 +38,7 @@ export function rowClaims({ db }: Scope): Claims {
   );
   const kin = query(
     db,
-    "select 1 from rows where lane = ? and state = 'waiting' and conversation = ? and authority = ? limit 1",
+    "select 1 from rows where lane = ? and state = 'waiting' and conversation = ? and authority = ? and ticket is null limit 1",
   );
   const claim = query(
     db,

@@ -123,6 +123,23 @@ export const turnEndCases: readonly StoreCase[] = [
     },
   },
   {
+    title:
+      "a row with a ticket of its own wakes no turn that is parked for any row, before the park or after",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const untilMs = clock.now() + 60_000;
+      await store.inbox.accept([ticketRow("2", "t2")]);
+      await store.turns.park(turn, { tickets: ["t1"], wake: "any", untilMs });
+      await store.inbox.accept([ticketRow("3", "t3")]);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: untilMs });
+      await store.inbox.accept([ticketRow("4", "t1")]);
+      const resumed = await takeTurn(store);
+      expect(ids(resumed.rows)).toEqual(["1", "4"]);
+      expect(ids(await store.turns.absorb(resumed, resumed.log.length, 5))).toEqual(["2", "3"]);
+    },
+  },
+  {
     title: "a parked turn wakes at its deadline, and a stop wakes it at once",
     async run({ store, clock }) {
       await store.inbox.accept([row("1")]);

@@ -62,7 +62,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
   const isAlone = (row: ModelRow | undefined): boolean =>
     row !== undefined && (work(row)?.barrier === true || row.strikes > 0);
   const wakes = (row: ModelRow, turn: ModelTurn, park: Park): boolean =>
-    isAnswer(row, park) || (park.wake === "any" && isKin(row, turn));
+    isAnswer(row, park) || (park.wake === "any" && isKin(row, turn) && work(row)?.ticket === undefined);
   const claim = (turn: ModelTurn, found: readonly ModelRow[]): void => {
     for (const row of found) {
       row.state = "claimed";

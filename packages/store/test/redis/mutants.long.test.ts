@@ -40,6 +40,11 @@ const mutants: readonly (readonly [bug: string, from: string, to: string])[] = [
   ["a checkpoint keeps the attempts", "turn.attempt = 1\n", ""],
   ["any row wakes a parked turn", "turn.wake == 'any' and turn.conversation", "turn.conversation"],
   ["an answer before the park is missed", "#rows.answers(lane.name, arg.tickets) > 0 or", "false or"],
+  [
+    "a ticket of another wakes",
+    "row.authority == turn.authority and not row.ticket",
+    "row.authority == turn.authority",
+  ],
   ["context is trimmed at the wrong end", "key.context(lane), 0, over - 1", "key.context(lane), -over, -1"],
   ["a repeated commit is refused", "turn and turn.state == 'done' and", "false and"],
   [

@@ -39,7 +39,7 @@ local function wakes(turn, row)
   for _, ticket in ipairs(cjson.decode(turn.tickets)) do
     if ticket == row.ticket then return true end
   end
-  return turn.wake == 'any' and turn.conversation == row.conversation and turn.authority == row.authority
+  return turn.wake == 'any' and turn.conversation == row.conversation and turn.authority == row.authority and not row.ticket
 end
 
 -- Schedules the lane as the new row asks. A leased lane is looked at again when its lease ends.

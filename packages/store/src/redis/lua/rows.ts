@@ -100,7 +100,7 @@ end
 -- True when a row waits that wakes a turn parked with wake = any.
 function rows.hasKin(lane, turn)
   for _, row in ipairs(rows.waiting(lane, 0)) do
-    if row.conversation == turn.conversation and row.authority == turn.authority then return true end
+    if row.conversation == turn.conversation and row.authority == turn.authority and not row.ticket then return true end
   end
   return false
 end
