@@ -27,7 +27,6 @@ import {
   createSideQuestions,
   effectiveTools,
   emergencyStop,
-  healChildren,
   killChild,
   modelCatalog,
   promptHistory,
@@ -102,7 +101,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   // Access: admission and routes to agents.
   const access = pathAccess(parts);
   const { placeOf } = access;
-  const { store, children } = pathStore(parts, shows, placeOf);
+  const { store, children, heal } = pathStore(parts, shows, placeOf);
   const { cells, inbox, outbox, sessions } = store;
   const { rules, route } = access;
   const owners = access.owners.all;
@@ -290,7 +289,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      Promise.all([asks.healAsks(), sideQuestions.heal(), healChildren(ending)]).catch((error: unknown) =>
+      Promise.all([asks.healAsks(), sideQuestions.heal(), heal()]).catch((error: unknown) =>
         log.warn({ error }, "what waited before the start could not be looked through"),
       );
       return startWork({ store, onReady: parts.onReady, holder: bootId, clock, ids, log }, now, share);

@@ -1,7 +1,7 @@
 // Wraps the store for one message path, so that rows and turns that end tell those who wait for them: the
 // platform that shows an answer is coming, and the session that asked.
 import type { Address, SessionKey } from "@parley/protocol";
-import { answeringStore, childRegistry, killBelow, type ChildRegistry } from "@parley/runner";
+import { answeringStore, childRegistry, healChildren, killBelow, type ChildRegistry } from "@parley/runner";
 import type { Store } from "@parley/store";
 import { endsWaiting } from "../receive/end-waiting.ts";
 import type { MessagePathParts } from "./parts.ts";
@@ -9,6 +9,8 @@ import type { MessagePathParts } from "./parts.ts";
 export interface PathStore {
   readonly store: Store;
   readonly children: ChildRegistry;
+  /** Ends and tells what a process left half ended when it died: stopped rows first, then sub-agents. */
+  readonly heal: () => Promise<void>;
 }
 
 /** `shows`: true when the account's platform shows that an answer is awaited. */
@@ -27,6 +29,10 @@ export function pathStore(
         log.warn({ session, error }, "sub-agents could not be ended now: the next start ends them"),
     );
   };
-  const store: Store = answeringStore(inner, { children, placeOf, endBelow, clock });
-  return { store, children };
+  const { healStops, ...store } = answeringStore<Store>(inner, { children, placeOf, endBelow, clock });
+  const heal = async (): Promise<void> => {
+    await healStops();
+    await healChildren({ ...store, children, running, placeOf, clock });
+  };
+  return { store, children, heal };
 }

@@ -83,6 +83,11 @@ export interface Stage {
   until(so: () => boolean | Promise<boolean>, what: string, withinMs?: number): Promise<void>;
   /** kill -9, and nothing runs until `start`. */
   kill(): Promise<void>;
+  /**
+   * The process dies of its nth write from now on: what it wrote is durable, and nobody in the process learned of
+   * it. `kill` and `start` begin the next one. Returns whether it died.
+   */
+  dieAtWrite(nth: number): () => boolean;
   start(): Promise<void>;
   /** What a row carries becomes something that no build can read; while nothing runs. */
   spoil(row: string): Promise<void>;
@@ -110,6 +115,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   let now: { store: SqliteStore; core: MessagePath; pools: Pools; life: Life } | null = null;
   let boots = 0;
   let killed = false;
+  let writesLeft = Infinity;
   const clock = virtualClock({ settle: () => atRest(() => now?.life.underWay() ?? 0) });
   const model = scriptedModel(options.contextWindow);
   const telegram = platform("telegram", clock);
@@ -148,7 +154,12 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     const core = messagePath({
       ...plainParts({
         config,
-        store: own.awaited(store),
+        store: own.awaited(
+          countingWrites(store, () => {
+            writesLeft -= 1;
+            if (writesLeft === 0) own.end();
+          }),
+        ),
         channels: byAccount,
         models: options.models?.() ?? model.models(own.clock),
         bootId,
@@ -287,8 +298,13 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     pass: (ms) => clock.advance(ms),
     until,
     start,
+    dieAtWrite(nth) {
+      writesLeft = nth;
+      return () => writesLeft <= 0;
+    },
     async kill() {
       killed = true;
+      writesLeft = Infinity;
       await stop();
     },
     async terminate(turnsMs = 0) {
@@ -324,6 +340,42 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       await rm(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** Verbs of the store that only look. */
+const looking: readonly string[] = [
+  "find",
+  "list",
+  "get",
+  "open",
+  "newest",
+  "transcript",
+  "extend",
+  "check",
+  "troubled",
+  "onReady",
+];
+
+/** Calls `wrote` when a write is durable, before whoever asked for it hears. */
+function countingWrites<T extends object>(port: T, wrote: () => void): T {
+  return new Proxy(port, {
+    get(target, name, receiver) {
+      const member: unknown = Reflect.get(target, name, receiver);
+      if (typeof member === "object" && member !== null && !Array.isArray(member))
+        return countingWrites(member, wrote);
+      if (typeof member !== "function" || looking.includes(String(name))) return member;
+      return (...args: readonly unknown[]): unknown => {
+        const result: unknown = Reflect.apply(member, target, args);
+        return result instanceof Promise
+          ? result.then((value: unknown) => {
+              const isIdle = typeof value === "object" && value !== null && "idle" in value;
+              if (!isIdle) wrote();
+              return value;
+            })
+          : result;
+      };
+    },
+  });
 }
 
 function keyOf(session: string): SessionKey {

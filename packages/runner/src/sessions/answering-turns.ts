@@ -12,7 +12,7 @@ import {
   type Part,
   type SessionKey,
 } from "@parley/protocol";
-import type { Commit, Inbox, Lease, Row, Sessions, Store, Turn, Turns } from "@parley/store";
+import type { Cells, Commit, Inbox, Lease, Row, Sessions, Store, Turn, Turns } from "@parley/store";
 import { answerRow, askedRow, childRow, isUnseen } from "./asked-rows.ts";
 import { childIn, endedChild, type AskedEnd, type Child, type ChildRegistry } from "./child-registry.ts";
 import { internalOf } from "../internal-row.ts";
@@ -34,15 +34,23 @@ interface AnsweringOptions extends AnswerNeeds {
 
 /** More rows than one turn takes. */
 const mostRows = 1_000;
+const stopping = "stopping:";
+/** The store keeps rows longer than this, so it still recognizes a repeated row. */
+const stoppingLifeMs = 86_400_000;
 
 /** The same store, whose turns and waiting rows answer the sessions that asked for them. */
-export function answeringStore<S extends Pick<Store, "turns" | "inbox" | "sessions">>(
+export function answeringStore<S extends Pick<Store, "turns" | "inbox" | "sessions" | "cells">>(
   store: S,
   needs: Omit<AnswerNeeds, "sessions">,
-): S {
+): S & HealsStops {
   const own = { ...needs, sessions: store.sessions };
-  const inbox = answeringInbox({ inbox: store.inbox, ...own });
-  return { ...store, inbox, turns: answeringTurns({ turns: store.turns, inbox, ...own }) };
+  const { healStops, ...inbox } = answeringInbox({ inbox: store.inbox, cells: store.cells, ...own });
+  return { ...store, inbox, turns: answeringTurns({ turns: store.turns, inbox, ...own }), healStops };
+}
+
+interface HealsStops {
+  /** Tells what a process left untold when it died between the end of waiting rows and their answers. */
+  healStops(): Promise<void>;
 }
 
 function answeringTurns({ turns, ...needs }: AnsweringOptions): Turns {
@@ -76,24 +84,61 @@ function holdsAsks(rows: readonly Row[]): boolean {
   return rows.some((row) => askedRow(row) !== null);
 }
 
-/** Rows that end without a turn, because they were stopped or dropped while they waited. */
-function answeringInbox({ inbox, ...needs }: Omit<AnsweringOptions, "turns">): Inbox {
+/**
+ * Rows that end without a turn, because they were stopped or dropped while they waited. What ends is noted
+ * before, so that a death in between leaves nobody without an answer.
+ */
+function answeringInbox({
+  inbox,
+  cells,
+  ...needs
+}: Omit<AnsweringOptions, "turns"> & { readonly cells: Pick<Cells, "put" | "remove" | "list"> }): Inbox &
+  HealsStops {
+  async function tell(lane: SessionKey, ids: readonly string[], reason: string): Promise<void> {
+    const end: AskedEnd = { state: "stopped", text: "", reason, tokens: 0 };
+    for (const id of ids) {
+      const [row] = await inbox.find({ id, limit: 1, dismissed: true });
+      const ask = row === undefined || row.state !== "ended" || row.turn !== null ? null : askedRow(row);
+      if (ask === null) continue;
+      if (ask.internal.kind === "task") await endChild(ask.internal.id, ask.row, end, { inbox, ...needs });
+      else {
+        const answer = answerRow(ask, lane, end, await handingTo(ask.internal.asker, ask.row, needs));
+        if (answer !== null) await inbox.accept([answer]);
+      }
+    }
+  }
+
   return {
     ...inbox,
     async stop(lane, what) {
+      const waiting =
+        what.rows === undefined ? [] : await inbox.find({ lane, state: "waiting", limit: mostRows });
+      const asked = waiting.filter((row) => askedRow(row) !== null).map(({ id }) => id);
+      if (asked.length === 0) return inbox.stop(lane, what);
+      const { reason } = what;
+      const key = `${stopping}${needs.clock.now()}:${lane}`;
+      await cells.put(key, JSON.stringify({ lane, ids: asked, reason }), { ttlMs: stoppingLifeMs });
       const stopped = await inbox.stop(lane, what);
-      const end: AskedEnd = { state: "stopped", text: "", reason: what.reason, tokens: 0 };
-      for (const id of stopped.rows) {
-        const [row] = await inbox.find({ id, limit: 1, dismissed: true });
-        const ask = row === undefined ? null : askedRow(row);
-        if (ask === null) continue;
-        if (ask.internal.kind === "task") await endChild(ask.internal.id, ask.row, end, { inbox, ...needs });
-        else {
-          const answer = answerRow(ask, lane, end, await handingTo(ask.internal.asker, ask.row, needs));
-          if (answer !== null) await inbox.accept([answer]);
-        }
-      }
+      await tell(
+        lane,
+        asked.filter((id) => stopped.rows.includes(id)),
+        reason,
+      );
+      await cells.remove(key);
       return stopped;
+    },
+    async healStops() {
+      for (const { key, value } of await cells.list(stopping, mostRows)) {
+        const { lane, ids, reason } = JSON.parse(value) as {
+          readonly lane: SessionKey;
+          readonly ids: readonly string[];
+          readonly reason: string;
+        };
+        await tell(lane, ids, reason);
+        // Another process may be about to end them.
+        const waiting = await inbox.find({ lane, state: "waiting", limit: mostRows });
+        if (!waiting.some(({ id }) => ids.includes(id))) await cells.remove(key);
+      }
     },
   };
 }
