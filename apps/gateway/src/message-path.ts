@@ -125,7 +125,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     endCommands: async () => commandsOfTools?.end(),
     clock,
   });
-  const ending = { ...store, children, running, placeOf, clock };
+  const ending = { ...store, children, threads: parts.handOvers, running, placeOf, clock, log };
   const stop: Stoppable = {
     turn: running.stop,
     async beside(session: SessionKey) {
@@ -142,6 +142,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const services: ToolPortNeeds = {
     ...store,
     children,
+    threads: parts.handOvers,
     placeOf,
     config,
     channel,
@@ -193,7 +194,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       beside: {
         children: children.below,
         commands: begunBy,
-        kill: (child, reason) => killChild({ ...store, children, running, placeOf, clock }, child, reason),
+        kill: (child, reason) => killChild(ending, child, reason),
       },
       mediaFolder: parts.mediaFolder,
       redaction: parts.redaction,

@@ -1,7 +1,14 @@
-// Remembers conversations whose messages belong to another session than their address says, because a person
-// handed the talk over to another channel. Cells hold a hand-over before its first message is accepted;
-// memory answers, because every message asks. It holds only while the config links the two accounts (I13).
-import { conversationKey, parseConversationKey, type Address, type SessionKey } from "@parley/protocol";
+// Remembers conversations whose messages belong to another session than their address says: a person handed
+// the talk over to another channel, or a sub-agent works in a thread of its own. Cells hold it before the
+// first message is accepted; memory answers, because every message asks. A hand-over holds only while the
+// config links the two accounts (I13).
+import {
+  conversationKey,
+  parseConversationKey,
+  type Address,
+  type ConversationKey,
+  type SessionKey,
+} from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
 export interface ConversationBindings {
@@ -15,6 +22,14 @@ export interface ConversationBindings {
   handOver(session: SessionKey, from: Address, to: Address): Promise<void>;
   /** Returns false when there was none. */
   takeBack(session: string): Promise<boolean>;
+  /** Returns the session that works in this thread; null for a thread with its own. */
+  worker(address: Address): SessionKey | null;
+  /** The threads that this session works in. */
+  threadsOf(session: string): readonly Address[];
+  /** Durable once resolved: what is written in the thread belongs to the session from now on. */
+  bind(session: SessionKey, thread: Address): Promise<void>;
+  /** Gives the session's threads back to their own conversations, and returns them. */
+  unbind(session: string): Promise<readonly Address[]>;
 }
 
 /** `from`: the person where they asked; `to`: the conversation that the session goes on in. */
@@ -25,12 +40,16 @@ export interface HandOver {
 }
 
 const prefix = "handed-over:";
-/** One per session that was handed over and not taken back. */
+const threadPrefix = "bound-thread:";
+/** One per session that was handed over and not taken back, and one per thread with a sub-agent. */
 const most = 10_000;
 
 export function conversationBindings(cells: Pick<Cells, "list" | "put" | "remove">): ConversationBindings {
   const bySession = new Map<string, HandOver>();
   const byPlace = new Map<string, HandOver>();
+  const workers = new Map<ConversationKey, SessionKey>();
+  const threadsOf = (session: string): readonly Address[] =>
+    [...workers].filter(([, worker]) => worker === session).map(([thread]) => parseConversationKey(thread));
 
   const forget = (session: string): void => {
     const known = bySession.get(session);
@@ -47,15 +66,18 @@ export function conversationBindings(cells: Pick<Cells, "list" | "put" | "remove
   };
   return {
     async load() {
-      const stored = await cells.list(prefix, most);
+      const [stored, threads] = await Promise.all([cells.list(prefix, most), cells.list(threadPrefix, most)]);
       bySession.clear();
       byPlace.clear();
+      workers.clear();
+      for (const { key, value } of threads)
+        workers.set(key.slice(threadPrefix.length) as ConversationKey, value as SessionKey);
       for (const { value } of stored) {
         const { session, from, to } = JSON.parse(value) as { session: string; from: string; to: string };
         remember({
           session: session as SessionKey,
-          from: parseConversationKey(from as ReturnType<typeof conversationKey>),
-          to: parseConversationKey(to as ReturnType<typeof conversationKey>),
+          from: parseConversationKey(from),
+          to: parseConversationKey(to),
         });
       }
     },
@@ -70,6 +92,21 @@ export function conversationBindings(cells: Pick<Cells, "list" | "put" | "remove
       const removed = await cells.remove(`${prefix}${session}`);
       forget(session);
       return removed;
+    },
+    worker: (address) => workers.get(conversationKey(address)) ?? null,
+    threadsOf,
+    async bind(session, thread) {
+      const key = conversationKey(thread);
+      await cells.put(`${threadPrefix}${key}`, session, {});
+      workers.set(key, session);
+    },
+    async unbind(session) {
+      const threads = threadsOf(session);
+      for (const thread of threads) {
+        await cells.remove(`${threadPrefix}${conversationKey(thread)}`);
+        workers.delete(conversationKey(thread));
+      }
+      return threads;
     },
   };
 }

@@ -29,7 +29,7 @@ export interface RouteOptions {
   /** The rules of a shared place; their agent comes before every binding. */
   readonly rules: (place: Place) => Pick<PlaceRules, "agent"> | null;
   readonly moved: Pick<MigratedChats, "first" | "ids">;
-  /** The session that a private conversation was handed over to; null for its own. */
+  /** The session that a conversation belongs to in place of its own: handed over, or a sub-agent's. */
   readonly handedOver: (address: Address) => SessionKey | null;
 }
 
@@ -46,7 +46,7 @@ export function router(options: RouteOptions): RouteInbound {
     const { address } = message;
     const program = programRoute(message);
     if (program !== null) return known(program, agents);
-    const handed = address.kind === "dm" ? options.handedOver(address) : null;
+    const handed = options.handedOver(address);
     const over = handed === null ? null : { agent: parseSessionKey(handed).agent, session: handed };
     if (over !== null && agents.includes(over.agent)) return over;
     const binding = closest(bindings, message, moved.ids(address));

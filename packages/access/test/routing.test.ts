@@ -147,8 +147,10 @@ describe("a conversation that was handed over", () => {
     expect(router({ ...base, handedOver })(directMessage()).session).toBe("agent:main:telegram:dm:1");
     expect(router({ ...base, agents: ["solo"], handedOver })(directMessage()).agent).toBe("solo");
   });
-  test("is a private one: a group keeps its own session", () => {
-    expect(router({ ...base, handedOver })(groupMessage()).session).toContain(":group:");
+  test("may be a thread that a sub-agent works in, of this agent or another one that there is", () => {
+    const worker = "agent:main:subagent:0123456789ab-1" as SessionKey;
+    const route = router({ ...base, handedOver: ({ kind }) => (kind === "group" ? worker : null) });
+    expect(route(groupMessage())).toEqual({ agent: "main", session: worker });
   });
 });
 

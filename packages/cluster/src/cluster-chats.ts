@@ -54,5 +54,14 @@ export async function clusterHandOvers(
       bus.tell("handed-over", "");
       return was;
     },
+    async bind(...what) {
+      await book.bind(...what);
+      bus.tell("handed-over", "");
+    },
+    async unbind(session) {
+      const threads = await book.unbind(session);
+      if (threads.length > 0) bus.tell("handed-over", "");
+      return threads;
+    },
   };
 }

@@ -12,7 +12,8 @@ const mentions =
   "Remove it: a mention, a reply or a command calls the agent; requireMention: false at a group lets it answer to everything";
 const prefix = "Remove it: answers are sent as they are";
 const errors = "Remove it: a failed turn tells its own conversation once";
-const threads = "Remove it: every thread and topic is a conversation of its own";
+const threads =
+  "Remove it: every thread and topic is a conversation of its own, and sub-agents open theirs when the agent wants it";
 const noAck = "Remove it: typing is shown while the agent works";
 
 /** Of an account of any chat platform. */

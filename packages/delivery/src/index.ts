@@ -3,6 +3,7 @@ export { accountRateLimits } from "./account-rate-limits.ts";
 export { pressedValue, withShortValues, type ButtonPlace, type Pressed } from "./button-values.ts";
 export { causeRows } from "./cause-rows.ts";
 export { deliverer } from "./deliver.ts";
+export { escaped } from "./degrade.ts";
 export { dropAnswers, type DropAnswers } from "./drop-answers.ts";
 export { noticeDelivery, textDelivery } from "./notice.ts";
 export { unsentParts } from "./opened-thread.ts";

@@ -63,12 +63,13 @@ export { steerChild, taskRow } from "./sessions/steer-child.ts";
 export { transcriptLines } from "./sessions/transcript-lines.ts";
 export { busyLanes } from "./sessions/session-list.ts";
 export { answeringStore } from "./sessions/answering-turns.ts";
-export { childRegistry, type Child, type ChildRegistry } from "./sessions/child-registry.ts";
+export { childIn, childRegistry, type Child, type ChildRegistry } from "./sessions/child-registry.ts";
 export { exportLines, exportPage } from "./sessions/export-transcript.ts";
 export { nameField, nameOf } from "./sessions/session-name.ts";
 export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine } from "./sessions/children.ts";
-export { healChildren, killBelow, killChild, stopBelow } from "./sessions/end-children.ts";
+export { threadOpeningOutbox } from "./sessions/child-threads.ts";
+export { endWithoutTurn, healChildren, killBelow, killChild, stopBelow } from "./sessions/end-children.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {
   noSkills,

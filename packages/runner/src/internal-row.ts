@@ -87,6 +87,21 @@ function isGuidance({ kind, asker }: InternalRow): boolean {
   return kind === "message" && asker === undefined;
 }
 
+/** The same row for a thread or channel of the same chat. */
+export function rowIn<R extends Pick<NewRow, "conversation" | "payload">>(row: R, place: Address): R {
+  const payload = parseRowPayload(row.payload);
+  const { parent: _parent, ...inbound } = payload.inbound;
+  const isInside = place.kind === "channel" && place.thread !== undefined;
+  return {
+    ...row,
+    conversation: conversationKey(place),
+    payload: formatRowPayload({
+      ...payload,
+      inbound: { ...inbound, address: place, ...(isInside ? { parent: place.peer } : {}) },
+    }),
+  };
+}
+
 /** The same row for the place where its session goes on now; unchanged where it was not handed over. */
 export function movedTo(row: NewRow, place: Address | null): NewRow {
   if (place === null || conversationKey(place) === row.conversation) return row;

@@ -1,7 +1,7 @@
 // Lists what the runner's units work with: `Services` holds what the process has under one config,
 // `TurnScope` what is known of one turn. A unit names the members it uses, as in `Pick<Services, "outbox" |
 // "clock">`, so that its signature shows what it depends on.
-import type { MayReach, Place, PlaceRules, Speakers } from "@parley/access";
+import type { ConversationBindings, MayReach, Place, PlaceRules, Speakers } from "@parley/access";
 import type { BootstrapHook, Placed, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
@@ -60,6 +60,8 @@ export interface Services {
   readonly outbox: Outbox;
   /** Sub-agents: who spawned them, and how they ended. */
   readonly children: ChildRegistry;
+  /** Threads in which sub-agents work. */
+  readonly threads: Pick<ConversationBindings, "worker" | "threadsOf" | "bind" | "unbind">;
   /** Returns where what a session began in `from` goes on; null where its rows say. */
   readonly placeOf: (session: string, from: Address) => Address | null;
   /** Finds a channel by `<channel>:<account>`; null for accounts that this process does not have. */

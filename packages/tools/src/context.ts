@@ -212,6 +212,8 @@ export interface SpawnRequest {
   readonly attachments: readonly string[];
   /** `session`: it may be given more work later. */
   readonly mode: "run" | "session";
+  /** It works in a new thread of the conversation, where people talk with it. */
+  readonly thread?: boolean | undefined;
 }
 
 /** Sub-agents of the session that a call's scope names; `child` is an id or a label. Throws Fault. */

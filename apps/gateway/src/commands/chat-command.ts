@@ -106,7 +106,7 @@ export interface CommandPorts {
   readonly models: Pick<Models, "get">;
   readonly modelCatalog: ModelCatalog;
   readonly running: RunningTurns;
-  readonly handOvers: Pick<ConversationBindings, "handOver" | "takeBack" | "of">;
+  readonly handOvers: Pick<ConversationBindings, "handOver" | "takeBack" | "of" | "worker" | "unbind">;
   /** Accounts that can send. */
   readonly accounts: () => readonly Pick<Address, "channel" | "account">[];
   /** Starts a new epoch of the session. */

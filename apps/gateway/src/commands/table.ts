@@ -29,6 +29,7 @@ import { steer } from "./steer.ts";
 import { stop } from "./stop.ts";
 import { think } from "./think.ts";
 import { tools } from "./tools.ts";
+import { unfocus } from "./unfocus.ts";
 import { usage } from "./usage.ts";
 import { whoami } from "./whoami.ts";
 import { why } from "./why.ts";
@@ -45,6 +46,7 @@ export const chatCommands: readonly ChatCommand[] = [
   agents,
   tasks,
   subagents,
+  unfocus,
   exportSession,
   queue,
   whoami,

@@ -65,7 +65,8 @@ export function pathAccess({
       identityLinks,
       rules,
       moved,
-      handedOver: (address) => inForce(handOvers.at(address))?.session ?? null,
+      handedOver: (address) =>
+        address.kind === "dm" ? (inForce(handOvers.at(address))?.session ?? null) : handOvers.worker(address),
     }),
     placeOf(session, from) {
       const found = inForce(handOvers.of(session));

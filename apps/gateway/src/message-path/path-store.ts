@@ -1,7 +1,15 @@
 // Wraps the store for one message path, so that rows and turns that end tell those who wait for them: the
 // platform that shows an answer is coming, and the session that asked.
 import type { Address, SessionKey } from "@parley/protocol";
-import { answeringStore, childRegistry, healChildren, killBelow, type ChildRegistry } from "@parley/runner";
+import {
+  answeringStore,
+  childRegistry,
+  endWithoutTurn,
+  healChildren,
+  killBelow,
+  threadOpeningOutbox,
+  type ChildRegistry,
+} from "@parley/runner";
 import type { Store } from "@parley/store";
 import { endsWaiting } from "../receive/end-waiting.ts";
 import type { MessagePathParts } from "./parts.ts";
@@ -15,24 +23,41 @@ export interface PathStore {
 
 /** `shows`: true when the account's platform shows that an answer is awaited. */
 export function pathStore(
-  parts: Pick<MessagePathParts, "store" | "kept" | "clock" | "log">,
+  parts: Pick<MessagePathParts, "store" | "kept" | "handOvers" | "clock" | "log">,
   shows: (account: string) => boolean,
   placeOf: (session: string, from: Address) => Address | null,
 ): PathStore {
-  const { clock, log } = parts;
+  const { handOvers: threads, clock, log } = parts;
   const { running } = parts.kept;
   const children = childRegistry(parts.store.cells);
   const inner = { ...parts.store, inbox: endsWaiting({ ...parts.store, shows, log }) };
   const endBelow = async (session: SessionKey): Promise<void> => {
-    await killBelow({ ...store, children, running, placeOf, clock }, session, "its parent failed").catch(
-      (error: unknown) =>
-        log.warn({ session, error }, "sub-agents could not be ended now: the next start ends them"),
+    await killBelow(
+      { ...parts.store, children, threads, running, placeOf, clock },
+      session,
+      "its parent failed",
+    ).catch((error: unknown) =>
+      log.warn({ session, error }, "sub-agents could not be ended now: the next start ends them"),
     );
   };
-  const { healStops, ...store } = answeringStore<Store>(inner, { children, placeOf, endBelow, clock });
+  const { healStops, ...answering } = answeringStore<Store>(inner, {
+    children,
+    threads,
+    placeOf,
+    endBelow,
+    clock,
+  });
+  const ending = { ...answering, children, threads, running, placeOf, clock, log };
+  const outbox = threadOpeningOutbox(answering.outbox, {
+    ...answering,
+    children,
+    threads,
+    endUnstarted: (id, end) => endWithoutTurn(id, end, ending),
+    log,
+  });
   const heal = async (): Promise<void> => {
     await healStops();
-    await healChildren({ ...store, children, running, placeOf, clock });
+    await healChildren(ending);
   };
-  return { store, children, heal };
+  return { store: { ...answering, outbox }, children, heal };
 }

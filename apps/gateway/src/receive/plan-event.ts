@@ -3,6 +3,7 @@
 import {
   accountKey,
   isFault,
+  parseSessionKey,
   type Inbound,
   type Log,
   type SkillCall,
@@ -207,7 +208,11 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
         : withModel(given, (word) => options.modelNamed(agent, word));
     const admission = await options.admit(inbound, {
       isSlashCommand: (command !== null || skill !== null) && inbound.kind === "command",
-      activation: async () => activationOf(await options.sessions.open(route.session)),
+      // What is written in a sub-agent's thread is for it.
+      activation: async () =>
+        parseSessionKey(route.session).kind === "subagent"
+          ? "always"
+          : activationOf(await options.sessions.open(route.session)),
     });
     switch (admission.kind) {
       case "refused":

@@ -21,7 +21,7 @@ import { type Address, type ReasoningLevel, type ThinkingLevel, version } from "
 import type { Session } from "@parley/store";
 import type { ExecPolicy, Tool } from "@parley/tools";
 import { announceSkip } from "../sessions/asked-rows.ts";
-import { depthOf } from "../sessions/child-registry.ts";
+import { depthOf, worksInThread } from "../sessions/child-registry.ts";
 import type { InstallationFacts } from "../installation-facts.ts";
 import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
 
@@ -188,10 +188,18 @@ function familyOf({ id }: Model): string {
 /** Tells a sub-agent what it is; its task is its first message. */
 function subagentContext(session: string, tools: readonly Tool[]): string {
   const has = (name: string): boolean => tools.some((tool) => tool.name === name);
+  const result = worksInThread(session)
+    ? [
+        "You work in a thread of your own. Do that task; your last message is the result: people see it in the thread and that session is told it by itself, so make it whole, short and true, and say what you could not do.",
+        "People may write to you in the thread: answer them there.",
+      ]
+    : [
+        "Do that task and nothing else. Your last message is the result: it goes to that session by itself and to nobody else, so make it whole, short and true, and say what you could not do.",
+        `If nothing need be told, answer with ${announceSkip} alone.`,
+      ];
   return [
     `You are a sub-agent, ${depthOf(session)} deep: another session gave you a task and waits for its result.`,
-    "Do that task and nothing else. Your last message is the result: it goes to that session by itself and to nobody else, so make it whole, short and true, and say what you could not do.",
-    `If nothing need be told, answer with ${announceSkip} alone.`,
+    ...result,
     ...(has("sessions_spawn")
       ? ["You may spawn sub-agents of your own for parts of it; their results come to you by themselves."]
       : []),

@@ -12,9 +12,21 @@ import {
   type Part,
   type SessionKey,
 } from "@parley/protocol";
-import type { Cells, Commit, Inbox, Lease, Row, Sessions, Store, Turn, Turns } from "@parley/store";
+import type {
+  Cells,
+  Commit,
+  Inbox,
+  Lease,
+  NewDelivery,
+  Row,
+  Sessions,
+  Store,
+  Turn,
+  Turns,
+} from "@parley/store";
 import { answerRow, askedRow, childRow, isUnseen } from "./asked-rows.ts";
 import { childIn, endedChild, type AskedEnd, type Child, type ChildRegistry } from "./child-registry.ts";
+import { farewell, leavesThread, type ChildThreads } from "./child-threads.ts";
 import { internalOf } from "../internal-row.ts";
 
 interface AnswerNeeds {
@@ -22,6 +34,7 @@ interface AnswerNeeds {
   readonly sessions: Pick<Sessions, "open">;
   /** Returns where what a session began in `from` goes on; null where its rows say. */
   readonly placeOf: (session: string, from: Address) => Address | null;
+  readonly threads: ChildThreads;
   /** Ends the sub-agents of a run that ended without them; what it leaves, the next start ends. */
   readonly endBelow: (session: SessionKey) => Promise<void>;
   readonly clock: Clock;
@@ -74,6 +87,7 @@ function answeringTurns({ turns, ...needs }: AnsweringOptions): Turns {
       const handed = await handedOver(rows, what, lease.lane as SessionKey, needs);
       const committed = await turns.commit(lease, id, { ...what, ...handed.commit });
       joined.delete(id);
+      if (handed.left) await needs.threads.unbind(lease.lane);
       if (handed.ends === "badly") await needs.endBelow(lease.lane as SessionKey);
       return committed;
     },
@@ -148,7 +162,7 @@ export async function endChild(
   id: string,
   row: Row,
   end: AskedEnd,
-  needs: Omit<AnswerNeeds, "endBelow"> & { readonly inbox: Pick<Inbox, "accept"> },
+  needs: Omit<AnswerNeeds, "endBelow" | "threads"> & { readonly inbox: Pick<Inbox, "accept"> },
 ): Promise<void> {
   const child = await needs.children.get(id);
   if (child === null || child.end !== null) return;
@@ -161,7 +175,7 @@ export async function endChild(
 async function handingTo(
   asker: Asker,
   { conversation }: Pick<Row, "conversation">,
-  { children, sessions, placeOf, clock }: Omit<AnswerNeeds, "endBelow">,
+  { children, sessions, placeOf, clock }: Omit<AnswerNeeds, "endBelow" | "threads">,
 ): Promise<Parameters<typeof answerRow>[3]> {
   const { epoch } = await sessions.open(asker.session as SessionKey);
   const id = childIn(asker.session);
@@ -181,7 +195,7 @@ async function handedOver(
   what: Commit,
   session: SessionKey,
   needs: AnswerNeeds & { readonly inbox: Inbox },
-): Promise<{ readonly commit: Partial<Commit>; readonly ends: "badly" | "well" }> {
+): Promise<{ readonly commit: Partial<Commit>; readonly ends: "badly" | "well"; readonly left: boolean }> {
   const end = endOf(what);
   const asks = rows
     .flatMap((row) => askedRow(row) ?? [])
@@ -196,8 +210,9 @@ async function handedOver(
     commit: {
       rows: [...(what.rows ?? []), ...answers.filter((row) => row !== null), ...child.rows],
       cells: [...(what.cells ?? []), ...child.cells],
-      ...(isUnseen(session, rows) ? { deliveries: [] } : {}),
+      deliveries: [...(isUnseen(session, rows) ? [] : (what.deliveries ?? [])), ...child.farewells],
     },
+    left: child.farewells.length > 0,
     ends: child.cells.length > 0 && !isWell(end) ? "badly" : "well",
   };
 }
@@ -212,8 +227,8 @@ async function endingChild(
   end: AskedEnd,
   session: SessionKey,
   needs: AnswerNeeds & { readonly inbox: Inbox },
-): Promise<Required<Pick<Commit, "rows" | "cells">>> {
-  const none = { rows: [], cells: [] };
+): Promise<Required<Pick<Commit, "rows" | "cells">> & { readonly farewells: readonly NewDelivery[] }> {
+  const none = { rows: [], cells: [], farewells: [] };
   const id = childIn(session);
   const known = id === null ? null : await needs.children.get(id);
   if (known === null || (rows.every(isBeside) && !known.killed)) return none;
@@ -223,12 +238,21 @@ async function endingChild(
   const row = await causeOf(child, rows, needs);
   const handing = row === null ? null : await handingTo(child.asker, row, needs);
   const told = row === null || handing === null ? null : childRow(child, row, end, handing);
-  return { rows: told === null ? [] : [told], cells: [endedChild(child, end, needs.clock.now())] };
+  return {
+    rows: told === null ? [] : [told],
+    cells: [endedChild(child, end, needs.clock.now())],
+    farewells: leavesThread(child, end)
+      ? needs.threads.threadsOf(session).map((place) => farewell(child, place))
+      : [],
+  };
 }
 
-/** True for another session's message, which that session is answered for. */
+/**
+ * True for another session's message, which that session is answered for, and for what a person says in the
+ * sub-agent's thread.
+ */
 function isBeside(row: Row): boolean {
-  return askedRow(row)?.internal.kind === "message";
+  return askedRow(row)?.internal.kind === "message" || (isReadable(row) && internalOf(row) === null);
 }
 
 /** A sub-agent that was guided in the moment in which its run ended answers that too; null otherwise. */

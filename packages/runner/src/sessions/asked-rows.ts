@@ -2,10 +2,16 @@
 // and the answer to another session's message are the same: one row in the lane of the turn that asked, with
 // an id made from what was asked, so that it is there once whatever happens.
 import { createHash } from "node:crypto";
-import { type Address, type Asker, type InternalRow, type SessionKey } from "@parley/protocol";
+import {
+  parseConversationKey,
+  type Address,
+  type Asker,
+  type InternalRow,
+  type SessionKey,
+} from "@parley/protocol";
 import type { NewRow, Row } from "@parley/store";
-import { internalOf, internalRow, isUnseenRow, movedTo } from "../internal-row.ts";
-import { childIn, type AskedEnd, type Child } from "./child-registry.ts";
+import { internalOf, internalRow, isUnseenRow, movedTo, rowIn } from "../internal-row.ts";
+import { childIn, worksInThread, type AskedEnd, type Child } from "./child-registry.ts";
 
 /** A row that another session's turn wrote for this one to answer. */
 export interface AskedRow {
@@ -19,9 +25,13 @@ export function askedRow(row: Row): AskedRow | null {
   return internal?.asker === undefined ? null : { row, internal: { ...internal, asker: internal.asker } };
 }
 
-/** True when no conversation sees the turn: it is a sub-agent's, or only sessions asked for it. */
+/**
+ * True when no conversation sees the turn: it is that of a sub-agent without a thread, or only sessions asked
+ * for it.
+ */
 export function isUnseen(lane: string, rows: readonly Row[]): boolean {
-  return childIn(lane) !== null || (rows.length > 0 && rows.every(isUnseenRow));
+  const isHidden = childIn(lane) !== null && !worksInThread(lane);
+  return isHidden || (rows.length > 0 && rows.every(isUnseenRow));
 }
 
 /** A sub-agent whose whole answer is this wants nothing told. */
@@ -65,22 +75,27 @@ export function answerRow(
 
 /** The end of a sub-agent, for the lane of the turn that spawned it; null when nothing need be told. */
 export function childRow(
-  child: Pick<Child, "id" | "turn" | "label" | "task" | "asker" | "runs" | "startedAtMs" | "quiet">,
+  child: Pick<
+    Child,
+    "id" | "turn" | "label" | "task" | "asker" | "runs" | "startedAtMs" | "thread" | "quiet"
+  >,
   row: Row,
   end: AskedEnd,
   handing: Handing,
 ): NewRow | null {
   if (end.text.trim() === announceSkip) return null;
-  const { id, turn, label, task, asker, runs, startedAtMs } = child;
+  const { id, turn, label, task, asker, runs, startedAtMs, thread } = child;
+  const inThread = thread !== undefined && row.conversation !== thread.from && end.text.trim() !== "";
   const seconds = Math.max(0, Math.round((handing.nowMs - startedAtMs) / 1_000));
   const reason = end.reason === null ? "" : `: ${end.reason}`;
   const words = [
     `Sub-agent ${JSON.stringify(label)} (${id}) ${stateWords[end.state]}${reason}. It took ${seconds} s; its session used ${end.tokens} tokens.`,
     `Its task began: ${task}`,
     ...resultLines(end),
+    ...(inThread ? ["People have read it in its thread: do not say it again."] : []),
   ];
   const told = handed(
-    row,
+    thread === undefined ? row : rowIn(row, parseConversationKey(thread.from)),
     asker,
     answerId("child", runs === 1 ? id : `${id}/${runs}`),
     words,

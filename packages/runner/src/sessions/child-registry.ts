@@ -28,6 +28,8 @@ const childSchema = z.object({
   task: z.string(),
   mode: z.enum(["run", "session"]),
   model: z.string().nullable(),
+  /** The delivery that opens the thread it works in, and the conversation that it was spawned in. */
+  thread: z.object({ delivery: z.string(), from: z.string() }).optional(),
   startedAtMs: z.number(),
   asker: askerSchema,
   /** 1, and one more for each time that it was given more work after its end. */
@@ -116,34 +118,42 @@ export function childRegistry(cells: Pick<Cells, "get" | "put" | "list">): Child
 }
 
 /**
- * Names the child of a call: exact repeats of the call get the same one. Its depth stands in the id, and the
- * agent whose caps its spending counts for, where that is another one than its own.
+ * Names the child of a call: exact repeats of the call get the same one. Its depth stands in the id, whether
+ * it works in a thread of its own, and the agent whose caps its spending counts for, where that is another
+ * one than its own.
  */
 export function childOf(
   call: { readonly turn: string; readonly callId: string; readonly session: string },
   agent: string,
+  inThread = false,
 ): { readonly id: string; readonly session: SessionKey } {
   const hash = createHash("sha256")
     .update(JSON.stringify([call.turn, call.callId]))
     .digest("hex")
     .slice(0, 12);
   const payer = payerOf(call.session);
-  const id = `${hash}-${depthOf(call.session) + 1}${payer === agent ? "" : `-${payer}`}`;
+  const id = `${hash}${inThread ? "t" : ""}-${depthOf(call.session) + 1}${payer === agent ? "" : `-${payer}`}`;
   return { id, session: formatSessionKey({ kind: "subagent", agent, id }) };
 }
 
-const childId = /^[0-9a-f]{12}-(\d)(?:-(.+))?$/;
+const childId = /^[0-9a-f]{12}(t?)-(\d)(?:-(.+))?$/;
+
+/** True for a sub-agent that people talk with in a thread of its own. */
+export function worksInThread(session: string): boolean {
+  const key = parseSessionKey(session);
+  return key.kind === "subagent" && childId.exec(key.id)?.[1] === "t";
+}
 
 /** 0 for a session that no other one spawned. */
 export function depthOf(session: string): number {
   const key = parseSessionKey(session);
-  return key.kind === "subagent" ? Number(childId.exec(key.id)?.[1] ?? 1) : 0;
+  return key.kind === "subagent" ? Number(childId.exec(key.id)?.[2] ?? 1) : 0;
 }
 
 /** The agent whose caps a session's spending counts for: that of the first session of its tree. */
 export function payerOf(session: string): string {
   const key = parseSessionKey(session);
-  return (key.kind === "subagent" ? childId.exec(key.id)?.[2] : undefined) ?? key.agent;
+  return (key.kind === "subagent" ? childId.exec(key.id)?.[3] : undefined) ?? key.agent;
 }
 
 /** The id of the child whose session this is; null for any other session. */

@@ -5,18 +5,31 @@ import { isAbsolute } from "node:path";
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
 import { isSandboxed, type Children, type SpawnRequest, type ToolScope } from "@parley/tools";
-import { internalRow } from "../internal-row.ts";
+import { internalRow, rowIn } from "../internal-row.ts";
 import { modelCatalog } from "../models/model-catalog.ts";
 import { agentIn } from "../prepare-turn.ts";
 import type { Services } from "../turn-scope.ts";
 import { askingTurn } from "./asker.ts";
 import { childOf, depthOf, newChild, runsAgain, type Child } from "./child-registry.ts";
+import { checkThread, threadOpening, waitingTask } from "./child-threads.ts";
 import { killChild } from "./end-children.ts";
 import { transcriptLines } from "./transcript-lines.ts";
 
 type ChildServices = Pick<
   Services,
-  "config" | "models" | "sessions" | "inbox" | "children" | "running" | "redaction" | "placeOf" | "clock"
+  | "config"
+  | "models"
+  | "sessions"
+  | "inbox"
+  | "outbox"
+  | "cells"
+  | "children"
+  | "threads"
+  | "channel"
+  | "running"
+  | "redaction"
+  | "placeOf"
+  | "clock"
 >;
 
 const taskChars = 200;
@@ -91,7 +104,8 @@ export function childrenPort(services: ChildServices): Children {
           "denied",
           `this session is sandboxed and agent "${agentId}" is not (its sandbox.mode): its sub-agent could do more than you`,
         );
-      const { id, session } = childOf(scope, agentId);
+      const inThread = request.thread ?? false;
+      const { id, session } = childOf(scope, agentId, inThread);
       const wanted = request.model ?? limits.model;
       const model = wanted === undefined ? null : await modelNamed(agentId, wanted);
       const open = (await children.all()).filter(
@@ -104,6 +118,7 @@ export function childrenPort(services: ChildServices): Children {
         );
       const { began, asker: askerFor } = await askingTurn(services, scope);
       const asker = askerFor("push");
+      if (inThread) checkThread(services, scope, asker.unseen !== true);
       const label = request.label ?? firstWords(request.task);
       const text = `Task from session ${scope.session}: ${request.task}${await contextFor(scope, request, agentId)}`;
       const timeoutSeconds = request.timeoutSeconds ?? (limits.runTimeoutSeconds || undefined);
@@ -117,6 +132,7 @@ export function childrenPort(services: ChildServices): Children {
           id,
           turn: scope.turn,
           asker,
+          ...(inThread ? { unseen: false } : {}),
           run: {
             label,
             ...(model === null ? {} : { model }),
@@ -126,6 +142,7 @@ export function childrenPort(services: ChildServices): Children {
         },
         clock.now(),
       );
+      const opening = inThread ? threadOpening({ id, label, task: request.task }, scope, row) : null;
       const child: Child = {
         v: 1,
         id,
@@ -136,12 +153,21 @@ export function childrenPort(services: ChildServices): Children {
         task: request.task.slice(0, taskChars),
         mode: request.mode,
         model,
+        ...(opening === null ? {} : { thread: opening.thread }),
         startedAtMs: clock.now(),
         asker,
         runs: 1,
         killed: false,
         end: null,
       };
+      if (opening !== null)
+        return {
+          text: `Sub-agent ${id} (${label}) begins in a thread of its own, which opens by itself: it answers there, and people talk with it there. Its result is told here too, by itself, as a [System Message].`,
+          effects: {
+            cells: [newChild(child), ...opening.cells],
+            deliveries: opening.deliveries,
+          },
+        };
       return {
         text: `Sub-agent ${id} (${label}) has the task. Its result comes here by itself as a [System Message]; do not wait for it with other calls.`,
         effects: { rows: [row], cells: [newChild(child)] },
@@ -172,13 +198,17 @@ export function childrenPort(services: ChildServices): Children {
       const { began, asker } = await askingTurn(services, scope);
       const id = `${child.id}/${scope.turn}/${scope.callId}`;
       const lane = child.session as SessionKey;
-      const row = internalRow(
+      if ((await waitingTask(services.cells, child.id)) !== null)
+        throw new Fault("conflict", `the thread of sub-agent ${child.id} is not open yet: try again later`);
+      const [thread] = services.threads.threadsOf(lane);
+      const written = internalRow(
         { ...began, lane, pool: "subagent" },
         `steer:${id}`,
         `From session ${scope.session}: ${message}`,
-        { kind: "message", id, turn: scope.turn },
+        { kind: "message", id, turn: scope.turn, ...(thread === undefined ? {} : { unseen: false }) },
         clock.now(),
       );
+      const row = thread === undefined ? written : rowIn(written, thread);
       return {
         text: again
           ? `Sub-agent ${child.id} has more work; its result comes here by itself.`
@@ -226,13 +256,17 @@ function firstWords(task: string): string {
   return line.length <= 40 ? line : `${line.slice(0, 40).trimEnd()}…`;
 }
 
-export function childLine({ id, label, session, model, startedAtMs, end }: Child, nowMs: number): string {
+export function childLine(
+  { id, label, session, model, startedAtMs, end, thread }: Child,
+  nowMs: number,
+): string {
   const seconds = Math.max(0, Math.round(((end?.atMs ?? nowMs) - startedAtMs) / 1_000));
   const state = end === null ? "running" : `${end.state}${end.reason === null ? "" : ` (${end.reason})`}`;
   const { agent } = parseSessionKey(session);
   const facts = [
     `agent ${agent}`,
     ...(model === null ? [] : [model]),
+    ...(thread === undefined ? [] : ["in a thread"]),
     `${seconds} s`,
     ...(end === null ? [] : [`${end.tokens} tokens`]),
   ];

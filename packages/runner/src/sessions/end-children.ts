@@ -5,10 +5,14 @@ import type { Services } from "../turn-scope.ts";
 import { internalOf } from "../internal-row.ts";
 import { endChild } from "./answering-turns.ts";
 import { childIn, type AskedEnd, type Child } from "./child-registry.ts";
+import { farewell, healThread, leavesThread, waitingTask } from "./child-threads.ts";
 
 const mostWaiting = 1_000;
 
-type KillNeeds = Pick<Services, "inbox" | "sessions" | "children" | "running" | "placeOf" | "clock">;
+type KillNeeds = Pick<
+  Services,
+  "inbox" | "outbox" | "cells" | "sessions" | "children" | "threads" | "running" | "placeOf" | "clock"
+>;
 
 /** `quiet`: the end begins no turn of the parent, which reads it with its next message. */
 interface How {
@@ -32,12 +36,29 @@ export async function killChild(
     if (turn !== null) running.stop(turn);
     else await endWithoutTurn(id, { state: "stopped", text: "", reason, tokens: 0 }, needs);
   }
+  await leaveThreads(needs, [child, ...line]);
   return line;
 }
 
+/** One that had ended already may still have talked with people in its thread. */
+async function leaveThreads(
+  { outbox, threads }: Pick<KillNeeds, "outbox" | "threads">,
+  ended: readonly Child[],
+): Promise<void> {
+  for (const child of ended) {
+    const left = await threads.unbind(child.session);
+    await outbox.post(left.map((place) => farewell(child, place)));
+  }
+}
+
 /** Ends a child that has no turn, because it waits for its own children or because a process died. */
-async function endWithoutTurn(id: string, end: AskedEnd, needs: Omit<KillNeeds, "running">): Promise<void> {
-  const [task] = await needs.inbox.find({ id: `task:${id}`, limit: 1, dismissed: true });
+export async function endWithoutTurn(
+  id: string,
+  end: AskedEnd,
+  needs: Omit<KillNeeds, "running">,
+): Promise<void> {
+  const [accepted] = await needs.inbox.find({ id: `task:${id}`, limit: 1, dismissed: true });
+  const task = accepted ?? (await waitingTask(needs.cells, id)) ?? undefined;
   if (task === undefined) await needs.children.end(id, end, needs.clock.now());
   else await endChild(id, task, end, needs);
 }
@@ -70,12 +91,18 @@ export async function stopBelow(needs: KillNeeds, session: SessionKey, reason: s
  * Ends what a dead process left half ended: children with neither rows nor children nor an end, and children
  * whose parent has ended without them.
  */
-export async function healChildren(needs: KillNeeds): Promise<void> {
+export async function healChildren(needs: KillNeeds & Pick<Services, "log">): Promise<void> {
   const { inbox, children } = needs;
+  const opening = {
+    ...needs,
+    endUnstarted: (id: string, end: AskedEnd) => endWithoutTurn(id, end, needs),
+  };
   const all = await children.all();
   const isOpen = (session: string): boolean =>
     all.some((child) => child.session === session && child.end === null);
   for (const child of all) {
+    if (leavesThread(child, child.end) && child.end !== null) await leaveThreads(needs, [child]);
+    if (await healThread(opening, child)) continue;
     if (child.end !== null) continue;
     if (child.killed || (childIn(child.parent) !== null && !isOpen(child.parent))) {
       await killChild(needs, child, "its parent has ended");

@@ -19,7 +19,8 @@ export async function steerChild(
 ): Promise<boolean> {
   const task = await taskRow(inbox, child);
   if (task === null) return false;
-  const what = { kind: "message", id, turn: child.turn } as const;
+  const seen = child.thread === undefined ? {} : { unseen: false };
+  const what = { kind: "message", id, turn: child.turn, ...seen } as const;
   await inbox.accept([internalRow(task, `steer:${id}`, `From a person: ${text}`, what, clock.now())]);
   return true;
 }

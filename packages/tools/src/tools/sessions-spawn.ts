@@ -29,8 +29,14 @@ const args = z.object({
     .describe("Files of the workspace for it."),
   mode: z
     .enum(["run", "session"])
-    .default("run")
-    .describe("session: it may be given more work when it is done."),
+    .optional()
+    .describe("session: it may be given more work when it is done. Absent: run, with thread session."),
+  thread: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Only in a Discord server or a Telegram forum: it works in a new thread, and people talk with it there.",
+    ),
 });
 
 export const sessionsSpawnListing: ToolListing = {
@@ -53,6 +59,7 @@ export function sessionsSpawn({ children }: ToolContext): Tool {
     async run({ runTimeoutSeconds, ...request }, scope) {
       const { text, effects } = await children.spawn(scope, {
         ...request,
+        mode: request.mode ?? (request.thread ? "session" : "run"),
         timeoutSeconds: runTimeoutSeconds,
       });
       return { content: [{ type: "text", text }], ...(effects === undefined ? {} : { effects }) };

@@ -119,6 +119,7 @@ const spots: readonly Spot[] = [
   { address: null, session: "agent:main:main" },
   { address: null, session: "agent:main:cron:daily" },
   { address: null, session: "agent:main:subagent:5" },
+  at("discord", "channel", "12", "agent:main:subagent:0123456789abt-1", "13"),
 ];
 
 const defaults = fc.record({

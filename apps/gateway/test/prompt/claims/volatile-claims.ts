@@ -227,6 +227,18 @@ export const volatileClaims: readonly Claim[] = [
       (_, s) => !s.prompt.includes("Current channel:"),
     ],
     [
+      "subagent.thread",
+      /^You work in a thread of your own\. Do that task; your last message is the result: people see it in the thread .*$/,
+      "its id says so (child-threads.test.ts shows who sees what)",
+      (_, s) => /:subagent:[0-9a-f]{12}t-/.test(s.draw.session),
+    ],
+    [
+      "subagent.people",
+      /^People may write to you in the thread: answer them there\.$/,
+      "what is written there is for it, without a mention (the same test)",
+      (_, s) => /:subagent:[0-9a-f]{12}t-/.test(s.draw.session),
+    ],
+    [
       "subagent.silence",
       /^If nothing need be told, answer with (\w+) alone\.$/,
       "it is the word that the runner reads",
