@@ -118,7 +118,7 @@ export const moon = (): Tool =>
       },
       {
         file: "packages/tools/src/catalogue.ts",
-        before: '  planned("web_fetch"',
+        before: "  built(webFetchListing",
         add: "  built(moonListing, moon),\n",
       },
     ],

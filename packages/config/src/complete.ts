@@ -23,7 +23,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     sandbox: sandboxOf(fileDefaults.sandbox),
     userTimezone: fileDefaults.userTimezone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
   };
-  const tools = toolsOf(file, home);
+  const tools = toolsOf(file, home, providers, env);
   const list = file.agents.list.map((agent, index): AgentConfig => {
     // Two agents must not write into one folder unless somebody said so.
     const workspace = index === 0 ? defaults.workspace : join(home, `workspace-${agent.id}`);

@@ -1,16 +1,28 @@
 // tools.* and sandboxes as the rest of Parley reads them: every default filled, an agent's own settings
 // merged with what all have.
-import { expandPath } from "./home.ts";
+import { expandPath, type Env } from "./home.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { execDefaults, sandboxDefaults } from "./schema/tools.ts";
+import { searchProvidersOf, type LentKey, type SearchProviderConfig } from "./web-search.ts";
 
 type AgentFile = ConfigFile["agents"]["list"][number];
 type ExecFile = ConfigFile["tools"]["exec"];
 type SandboxFile = NonNullable<AgentFile["sandbox"]>;
 
 /** `readRoots` are absolute. */
-export interface ToolsConfig extends Omit<ConfigFile["tools"], "exec"> {
+export interface ToolsConfig extends Omit<ConfigFile["tools"], "exec" | "web"> {
   readonly exec: ExecConfig;
+  readonly web: WebConfig;
+}
+
+type SearchProviders = { readonly [name in SearchProviderConfig["name"]]: unknown };
+type WebFile = ConfigFile["tools"]["web"];
+
+/** `providers`: those to ask, in this order. */
+export interface WebConfig extends Omit<WebFile, "search"> {
+  readonly search: Omit<WebFile["search"], keyof SearchProviders | "apiKey"> & {
+    readonly providers: readonly SearchProviderConfig[];
+  };
 }
 
 export interface AgentToolsConfig extends Omit<NonNullable<AgentFile["tools"]>, "exec"> {
@@ -26,9 +38,31 @@ export interface SandboxConfig extends Required<
   readonly docker: Required<SandboxFile["docker"]>;
 }
 
-export function toolsOf({ tools }: ConfigFile, home: string): ToolsConfig {
+export function toolsOf(
+  { tools }: ConfigFile,
+  home: string,
+  models: { readonly [name: string]: LentKey },
+  env: Env,
+): ToolsConfig {
   const readRoots = tools.fs.readRoots.map((root) => expandPath(root, home));
-  return { ...tools, exec: execOf(tools.exec, execDefaults), fs: { readRoots } };
+  const { enabled, provider, maxResults, timeoutSeconds, cacheTtlMinutes } = tools.web.search;
+  const providers = searchProvidersOf(tools.web.search, models, env);
+  return {
+    ...tools,
+    exec: execOf(tools.exec, execDefaults),
+    fs: { readRoots },
+    web: {
+      ...tools.web,
+      search: {
+        enabled,
+        ...(provider === undefined ? {} : { provider }),
+        maxResults,
+        timeoutSeconds,
+        cacheTtlMinutes,
+        providers,
+      },
+    },
+  };
 }
 
 export function toolsOfAgent({ tools }: AgentFile, all: ToolsConfig): AgentToolsConfig {

@@ -15,6 +15,24 @@ describe("tools keys", () => {
       sessions: { visibility: "tree" },
       message: { crossContext: "owner" },
       agentToAgent: { enabled: false, allow: ["*"] },
+      web: {
+        fetch: {
+          enabled: true,
+          maxChars: 20_000,
+          maxBytes: 20_000_000,
+          timeoutSeconds: 30,
+          cacheTtlMinutes: 15,
+          maxRedirects: 5,
+        },
+        search: {
+          enabled: true,
+          maxResults: 5,
+          timeoutSeconds: 30,
+          cacheTtlMinutes: 15,
+          providers: [{ name: "duckduckgo" }],
+        },
+        egress: { allow: [], deny: [] },
+      },
     });
     expect(agents.list[0]?.tools).toEqual({ byProvider: {}, exec: tools.exec });
     expect(agents.list[0]?.sandbox).toEqual({

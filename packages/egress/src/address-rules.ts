@@ -5,13 +5,16 @@ import { BlockList, isIP } from "node:net";
 
 export interface AddressRules {
   /**
-   * Exact hosts that may lie in a private network, as `host` or `host:port`; with a port, that port is
-   * allowed for this host too. A host of IPv6 is written in brackets.
+   * Exact hosts that may lie in a private network, as `host` or `host:port`. They may be dialled at that
+   * port too, or without one at every port. A host of IPv6 is written in brackets.
    */
   readonly allowedHosts?: readonly string[];
   /** Exact hosts, and `*.example.org` for all hosts below one, that are never dialled. */
   readonly deniedHosts?: readonly string[];
-  /** Private networks that may be dialled, as `10.1.0.0/16` or `fd00:12::/48`. */
+  /**
+   * Private networks that may be dialled, as `10.1.0.0/16` or `fd00:12::/48`; addresses in them at every
+   * port.
+   */
   readonly allowedNetworks?: readonly string[];
   readonly deniedNetworks?: readonly string[];
   /** Ports that may be dialled beside 80 and 443. */
@@ -188,7 +191,9 @@ export function addressGuard(rules: AddressRules = {}): AddressGuard {
   const ports = new Set([80, 443, ...(rules.allowedPorts ?? [])]);
 
   const isNamed = (host: string, port?: number): boolean =>
-    allowedHosts.some((entry) => entry.host === host && (port === undefined || entry.port === port));
+    allowedHosts.some(
+      (entry) => entry.host === host && (port === undefined || entry.port === null || entry.port === port),
+    );
   const isDenied = (host: string): boolean =>
     denied.some((entry) => ("below" in entry ? host.endsWith(entry.below) : host === entry.exactly));
   const holds = (list: BlockList, address: string): boolean =>
@@ -221,8 +226,9 @@ export function addressGuard(rules: AddressRules = {}): AddressGuard {
       if (host === "" || host.startsWith(".") || url.hostname.includes("..")) return no("url", "is no host");
       if (isDenied(host)) return no("host", "is closed by the config");
       const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-      if (!ports.has(port) && !isNamed(host, port)) return no("port", `may not be dialled at port ${port}`);
       const literal = bareHost(host);
+      const isOpened = isNamed(host, port) || (isIP(literal) !== 0 && holds(allowedNetworks, literal));
+      if (!ports.has(port) && !isOpened) return no("port", `may not be dialled at port ${port}`);
       if (isIP(literal) !== 0) {
         const decision = judgeAddress(literal, literal);
         if (!decision.allowed) return { ...decision, host };

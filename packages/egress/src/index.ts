@@ -2,3 +2,6 @@
 export * from "./address-rules.ts";
 export * from "./dialler.ts";
 export * from "./fetch-page.ts";
+export * from "./search/providers.ts";
+export * from "./search/web-search.ts";
+export * from "./written-rules.ts";

@@ -303,7 +303,8 @@ describe("what operators open and close", () => {
 
   it("open a port to the host that names it", () => {
     expect(reasonOf("https://build.corp.example:8443/", opened)).toBe("allowed");
-    expect(reasonOf("https://wiki.corp.example:8443/", opened)).toBe("port");
+    expect(reasonOf("https://wiki.corp.example:8443/", opened)).toBe("allowed");
+    expect(reasonOf("https://other.corp.example:8443/", opened)).toBe("port");
     expect(reasonOf("https://build.corp.example:8444/", opened)).toBe("port");
     expect(reasonOf("http://[fd00::7]:9000/", opened)).toBe("allowed");
     expect(reasonOf("http://example.org:8080/", opened)).toBe("allowed");

@@ -58,6 +58,8 @@ export type Entry =
       readonly name: string;
       readonly content: readonly (TextContent | ImageContent)[];
       readonly isError: boolean;
+      /** Where text of strangers came from that is in it: a host, a search, a server's name. */
+      readonly untrusted?: string;
       readonly atMs: number;
     }
   /**

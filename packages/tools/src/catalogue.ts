@@ -19,6 +19,8 @@ import { sessionsSend, sessionsSendListing } from "./tools/sessions-send.ts";
 import { sessionsSpawn, sessionsSpawnListing } from "./tools/sessions-spawn.ts";
 import { subagents, subagentsListing } from "./tools/subagents.ts";
 import { updatePlan, updatePlanListing } from "./tools/update-plan.ts";
+import { webFetch, webFetchListing } from "./tools/web-fetch.ts";
+import { webSearch, webSearchListing } from "./tools/web-search.ts";
 import { write, writeListing } from "./tools/write.ts";
 
 export interface CatalogueEntry extends Omit<ToolListing, "name"> {
@@ -36,8 +38,8 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(applyPatchListing, applyPatch),
   built(execListing, exec),
   built(processListing, process),
-  planned("web_search", "Web search", "web", [], "reads", "Search the web"),
-  planned("web_fetch", "Web fetch", "web", [], "reads", "Fetch a URL as readable text"),
+  built(webSearchListing, webSearch),
+  built(webFetchListing, webFetch),
   planned(
     "memory_search",
     "Memory search",

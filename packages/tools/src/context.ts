@@ -47,6 +47,8 @@ export interface MachinePorts {
   readonly origins?: Origins;
   readonly pictures?: Pictures;
   readonly settings?: Settings;
+  /** Absent: there is no way to the open web here. */
+  readonly web?: Web;
 }
 
 /** Ports to the session and the chat, made once for a config: the scope of each call says which session. */
@@ -76,6 +78,65 @@ export interface ExecPorts {
 interface Pictures {
   /** Returns the path under the media folder. */
   keep(bytes: Uint8Array, extension: string): Promise<string>;
+}
+
+/** What a person would read at an address. */
+export interface WebPage {
+  /** After redirects. */
+  readonly url: string;
+  readonly contentType: string;
+  readonly title: string | null;
+  readonly byline: string | null;
+  /** Markdown of HTML; else text. */
+  readonly text: string;
+  /** The page goes on behind the text. */
+  readonly truncated: boolean;
+  readonly cached: boolean;
+}
+
+interface WebPages {
+  /** That one call returns at most. */
+  readonly maxChars: number;
+  /** Throws Fault, which names the host and the reason. */
+  read(url: string, signal: AbortSignal): Promise<WebPage>;
+}
+
+interface WebQuery {
+  readonly query: string;
+  readonly count: number;
+  readonly freshness?: "day" | "week" | "month" | "year" | undefined;
+  readonly country?: string | undefined;
+  readonly language?: string | undefined;
+}
+
+export interface WebFindings {
+  readonly results: readonly {
+    readonly title: string;
+    readonly url: string;
+    readonly snippet: string;
+    readonly age?: string;
+  }[];
+  /** Of providers that write one. */
+  readonly answer?: string;
+  readonly provider: string;
+  /** Providers that were asked before and failed. */
+  readonly failed: readonly { readonly provider: string; readonly reason: string }[];
+  readonly cached: boolean;
+}
+
+interface WebSearch {
+  /** The one that is asked first, as the config calls it. */
+  readonly provider: string;
+  /** Results when a call names no number. */
+  readonly maxResults: number;
+  /** Throws Fault when no provider answers. */
+  search(query: WebQuery, signal: AbortSignal): Promise<WebFindings>;
+}
+
+/** The open web, as the config has it at that moment. */
+interface Web {
+  pages(): WebPages | Unavailable;
+  search(): WebSearch | Unavailable;
 }
 
 export interface SessionStatus {
@@ -128,7 +189,7 @@ export const readOnlyWorkspace =
 
 export type ToolFactory = (context: ToolContext) => Tool | Unavailable;
 
-export function isUnavailable(made: Tool | Unavailable): made is Unavailable {
+export function isUnavailable<Made extends object>(made: Made | Unavailable): made is Unavailable {
   return "unavailable" in made;
 }
 

@@ -17,9 +17,20 @@ export interface CallEffects {
   readonly cells?: readonly CellWrite[];
 }
 
+export interface UntrustedOrigin {
+  /** Whose text it is, for the model and for people: "example.org", "a web search". */
+  readonly source: string;
+  /** The tool's own words, which stand behind the fence: how to go on. */
+  readonly note?: string;
+}
+
 export interface ToolResult {
   readonly content: readonly (TextContent | ImageContent)[];
   readonly isError?: boolean;
+  /**
+   * There when the content has text of strangers. The loop fences the whole text.
+   */
+  readonly untrusted?: UntrustedOrigin;
   /** Of keyed tools only. An error has none; those of a call that waits are written when it begins to. */
   readonly effects?: CallEffects;
   /**

@@ -19,6 +19,30 @@ const ports: Partial<ToolContext> = {
     write: async () => ({ restart: false }),
     restart: async () => undefined,
   },
+  web: {
+    pages: () => ({
+      maxChars: 20_000,
+      read: async (url) => ({
+        url,
+        contentType: "text/html",
+        title: "T",
+        byline: null,
+        text: "words ".repeat(10_000),
+        truncated: false,
+        cached: false,
+      }),
+    }),
+    search: () => ({
+      provider: "brave",
+      maxResults: 5,
+      search: async ({ query }) => ({
+        results: [{ title: query, url: "https://example.org/", snippet: "s".repeat(20_000) }],
+        provider: "Brave Search",
+        failed: [],
+        cached: false,
+      }),
+    }),
+  },
 };
 
 /** Calls of tools that need more than their schema says: one that succeeds, one that does not parse. */
@@ -32,6 +56,7 @@ const samples: { readonly [tool: string]: readonly [good: JsonObject, bad: JsonO
   apply_patch: [{ input: "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch" }, { input: 1 }],
   agents_list: [{}, { of: "main" }],
   exec: [{ command: ["cat", "a.txt"] }, { command: 5 }],
+  web_search: [{ query: "words" }, { query: "words", country: "Germany" }],
 };
 
 const all = await stage({ context: ports });

@@ -145,7 +145,15 @@ export async function assemble(options: Assembly): Promise<Parts> {
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
   const machinePorts = await wireMachinePorts(
-    { ...options, ...restart, home: places.home, mediaPath, editor, restartNeeded },
+    {
+      ...options,
+      ...restart,
+      home: places.home,
+      mediaPath,
+      editor,
+      restartNeeded,
+      configNow: () => configured?.config ?? config,
+    },
     store,
   );
   const pathOf = pathsByConfig({

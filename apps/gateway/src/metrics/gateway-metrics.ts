@@ -15,6 +15,8 @@ export interface GatewayMetrics {
   models(models: Models): Models;
   /** Counts one refusal by its reason. */
   refused(reason: RefusalReason): void;
+  /** Counts one address that egress did not dial, by its reason. */
+  egressRefused(reason: string): void;
   /** Sets the parts that are read at a scrape; call it once. */
   watch(parts: WatchedParts): void;
   text(): Promise<string>;
@@ -67,6 +69,10 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   const refused = registry.counter(
     "parley_refusals_total",
     "Requests and messages that were refused, by reason.",
+  );
+  const egress = registry.counter(
+    "parley_egress_refusals_total",
+    "Addresses that agents, pages or servers named and that were not dialled, by reason.",
   );
   const cost = registry.counter(
     "parley_model_cost_dollars_total",
@@ -147,6 +153,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
       },
     }),
     refused: (reason) => refused.add({ reason }),
+    egressRefused: (reason) => egress.add({ reason }),
     models: (models) => ({ ...models, get: async (id) => counted(await models.get(id)) }),
     watch: (parts) => registerGauges(registry, parts),
     text: registry.text,

@@ -33,7 +33,7 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
   const handOvers = conversationBindings(store.cells);
   await Promise.all([moved.load(), handOvers.load()]);
   const machinePorts = idleMachinePorts(
-    { home: places.home, mediaPath: places.home, env, clock, ids, log },
+    { config, home: places.home, mediaPath: places.home, env, clock, ids, log },
     store,
   );
   return messagePath({

@@ -6,6 +6,8 @@ import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
+import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
+import { idleWeb, wireWeb } from "./web.ts";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
 import {
@@ -20,7 +22,10 @@ import {
 } from "@parley/runner";
 
 export interface MachinePortsWiring {
-  readonly config: Pick<Config, "store">;
+  readonly config: Pick<Config, "store" | "tools">;
+  /** The config of this moment; a reload changes it. */
+  readonly configNow: () => Pick<Config, "tools">;
+  readonly metrics: Pick<GatewayMetrics, "egressRefused">;
   readonly home: string;
   /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
   readonly place: Pick<NodePlace, "name">;
@@ -69,22 +74,28 @@ export async function wireMachinePorts(
   await origins.endLeftovers([home]);
   const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
   await settings.restarted();
+  const web = wireWeb({
+    ...wiring,
+    log: log.child({ part: "web" }),
+    refused: wiring.metrics.egressRefused,
+  });
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
   await restartOfChat.restarted();
   return {
     ...basicPorts(wiring, commands, origins),
     settings,
+    web: web.port,
     chatRestart: restartOfChat,
     async end() {
       ending = true;
-      await own.end();
+      await Promise.all([own.end(), web.close()]);
     },
   };
 }
 
 /** Builds ports for looking without a daemon: they start nothing. */
 export function idleMachinePorts(
-  wiring: Pick<MachinePortsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
+  wiring: Pick<MachinePortsWiring, "config" | "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
   { cells }: Pick<Store, "cells">,
 ): MachinePorts {
   const refuse = async (): Promise<never> => {
@@ -101,6 +112,7 @@ export function idleMachinePorts(
   const origins = fileOrigins({ ...wiring, cells, node: "none" });
   return {
     ...basicPorts(wiring, commands, origins),
+    web: idleWeb(wiring.config),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }

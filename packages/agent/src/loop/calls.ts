@@ -14,6 +14,7 @@ import { orAbandon } from "./abandon.ts";
 import type { LoopEvent } from "./event.ts";
 import type { BadCall, Journal, JournalStep, UsedRecord } from "./journal.ts";
 import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
+import { fencedResult, sourceOf } from "./fenced-result.ts";
 import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
 
 /** Decides about a call before it starts: policy, approvals, hooks. */
@@ -241,7 +242,7 @@ async function answerOf(
     return { entry: resultEntry(call, [{ type: "text", text }], true, ports.clock), known: false };
   }
   const content = await capped(
-    withoutSecrets(answer, ports.secrets ?? []),
+    fencedResult(withoutSecrets(answer, ports.secrets ?? []), ports.scope.turn, call.id),
     call.id,
     ports.spill,
     ports.resultBytes,
@@ -251,8 +252,9 @@ async function answerOf(
       ? [{ type: "text" as const, text: repeatNote(what.nth) }]
       : [];
   const isError = answer.isError === true;
+  const entry = resultEntry(call, [...content, ...note], isError, ports.clock);
   return {
-    entry: resultEntry(call, [...content, ...note], isError, ports.clock),
+    entry: answer.untrusted === undefined ? entry : { ...entry, untrusted: sourceOf(answer.untrusted) },
     known: true,
     ...(isError || answer.effects === undefined ? {} : { effects: answer.effects }),
     ...(answer.waitsFor === undefined ? {} : { waitsFor: answer.waitsFor }),

@@ -1,5 +1,6 @@
 // tools.*: which tools agents have, what commands may run, and where: rules, exec, files, the sandbox.
 import { z } from "zod";
+import { webSchema } from "./web.ts";
 
 const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
 
@@ -150,6 +151,7 @@ export const toolsSchema = z
       })
       .prefault({})
       .describe("The message tool."),
+    web: webSchema,
     agentToAgent: z
       .strictObject({
         enabled: z

@@ -83,7 +83,10 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const env = { PATH: "/usr/bin:/bin" };
     const ids = seededIds(1);
     const models = wireModels(config, home, clock, silentLog);
-    const machinePorts = idleMachinePorts({ home, mediaPath: home, env, clock, ids, log: silentLog }, store);
+    const machinePorts = idleMachinePorts(
+      { config, home, mediaPath: home, env, clock, ids, log: silentLog },
+      store,
+    );
     const desk = { shown: {}, value: {}, hash: "h" };
     const settings = {
       read: async () => desk,

@@ -1,0 +1,154 @@
+// Wires the open web to the tools: one dialler, one reader of pages and one searcher for a config, made at
+// the first call and made anew when the config's tools.web changed. Unused, nothing of it is loaded.
+import type { Config } from "@parley/config";
+import type {
+  AddressRules,
+  Dialler,
+  DiallerOptions,
+  PageFetcher,
+  Refusal,
+  WebSearcher,
+  WebSearchOptions,
+} from "@parley/egress";
+import { Fault, type Clock, type Log } from "@parley/protocol";
+import type { MachinePorts } from "@parley/tools";
+
+type WebConfig = Config["tools"]["web"];
+
+export interface WebWiring {
+  /** The config of this moment, so that what an operator closes is closed at once. */
+  readonly configNow: () => Pick<Config, "tools">;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Counts a refused address by its reason. */
+  readonly refused: (reason: Refusal["reason"]) => void;
+  /** Default: the system's resolver, and the ports of the web. */
+  readonly dialling?: Pick<DiallerOptions, "resolve"> & Pick<AddressRules, "allowedPorts">;
+}
+
+export interface WiredWeb {
+  readonly port: NonNullable<MachinePorts["web"]>;
+  close(): Promise<void>;
+}
+
+interface Opened {
+  readonly dialler: Dialler;
+  readonly pages: PageFetcher;
+}
+
+export function wireWeb({ configNow, clock, log, refused, dialling = {} }: WebWiring): WiredWeb {
+  const { resolve, allowedPorts = [] } = dialling;
+  const settings = (): WebConfig => configNow().tools.web;
+  const pagesOf = remade(
+    ({ fetch, egress }: Pick<WebConfig, "fetch" | "egress">): Promise<Opened> => open(fetch, egress),
+    ({ dialler, pages }) => Promise.all([pages.close(), dialler.close()]),
+  );
+  const searcherOf = remade(searcher, () => undefined);
+
+  async function open(fetch: WebConfig["fetch"], egress: WebConfig["egress"]): Promise<Opened> {
+    const { dialler: makeDialler, pageFetcher, rulesOf } = await import("@parley/egress");
+    const dialler = makeDialler({
+      clock,
+      ...(resolve === undefined ? {} : { resolve }),
+      rules: { ...rulesOf(egress), allowedPorts },
+      limits: {
+        totalMs: fetch.timeoutSeconds * 1_000,
+        bodyBytes: fetch.maxBytes,
+        redirects: fetch.maxRedirects,
+      },
+      refused({ host, reason }) {
+        refused(reason);
+        log.warn({ host, reason }, "an address was not dialled: it is closed to agents");
+      },
+    });
+    const cache = { keptMs: fetch.cacheTtlMinutes * 60_000 };
+    return { dialler, pages: pageFetcher({ dialler, clock, cache }) };
+  }
+
+  async function searcher(options: Omit<WebSearchOptions, "clock">): Promise<WebSearcher> {
+    const { webSearch } = await import("@parley/egress");
+    return webSearch({ ...options, clock });
+  }
+
+  return {
+    port: webPort(settings, {
+      async read(url, signal) {
+        const { fetch, egress } = settings();
+        const { pages } = await pagesOf({ fetch, egress });
+        const { maxBytes: bodyBytes } = fetch;
+        return pages.fetchPage(url, { limits: { bodyBytes } }, signal);
+      },
+      async search(query, signal) {
+        const found = await searcherOf(searchOptions(settings().search));
+        return found.search(query, signal);
+      },
+    }),
+    close: pagesOf.close,
+  };
+}
+
+function searchOptions({ providers, timeoutSeconds, cacheTtlMinutes }: WebConfig["search"]) {
+  const [first, ...others] = providers.map(({ apiKey, ...provider }) =>
+    apiKey === undefined ? provider : { ...provider, apiKey: apiKey.reveal() },
+  );
+  if (first === undefined) throw new Fault("invalid", "no search provider has a key");
+  return {
+    providers: [first, ...others],
+    timeoutMs: timeoutSeconds * 1_000,
+    cacheMs: cacheTtlMinutes * 60_000,
+  } satisfies Omit<WebSearchOptions, "clock">;
+}
+
+/** What the tools are told of the web where nothing is fetched: the same words (I12). */
+export function idleWeb(config: Pick<Config, "tools">): WiredWeb["port"] {
+  const refuse = async (): Promise<never> => {
+    throw new Fault("unavailable", "pages are fetched in the daemon only");
+  };
+  return webPort(() => config.tools.web, { read: refuse, search: refuse });
+}
+
+/** Makes a thing of settings at its first use, and anew when they are others; the old one is ended. */
+function remade<Settings, Made>(
+  make: (settings: Settings) => Promise<Made>,
+  end: (made: Made) => unknown,
+): ((settings: Settings) => Promise<Made>) & { readonly close: () => Promise<void> } {
+  let now: { readonly as: string; readonly made: Promise<Made> } | null = null;
+  const close = async (): Promise<void> => {
+    const was = now;
+    now = null;
+    if (was !== null) await end(await was.made);
+  };
+  const of = (settings: Settings): Promise<Made> => {
+    const as = JSON.stringify(settings);
+    if (now?.as === as) return now.made;
+    // Calls under way fail, since their settings do not hold any more.
+    void close().catch(() => {});
+    const made = make(settings);
+    now = { as, made };
+    return made;
+  };
+  return Object.assign(of, { close });
+}
+
+type Read = Extract<ReturnType<WiredWeb["port"]["pages"]>, { readonly maxChars: number }>["read"];
+type Search = Extract<ReturnType<WiredWeb["port"]["search"]>, { readonly maxResults: number }>["search"];
+
+function webPort(
+  settings: () => WebConfig,
+  { read, search }: { readonly read: Read; readonly search: Search },
+): WiredWeb["port"] {
+  return {
+    pages() {
+      const { enabled, maxChars } = settings().fetch;
+      return enabled ? { maxChars, read } : { unavailable: "tools.web.fetch.enabled is false" };
+    },
+    search() {
+      const { enabled, provider, maxResults, providers } = settings().search;
+      if (!enabled) return { unavailable: "tools.web.search.enabled is false" };
+      const [first] = providers;
+      if (first === undefined)
+        return { unavailable: `tools.web.search.provider is "${provider}", which has no apiKey` };
+      return { provider: first.name, maxResults, search };
+    },
+  };
+}

@@ -1,0 +1,248 @@
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
+import { virtualClock } from "@parley/testkit";
+import { webSearch, type NamedProvider, type WebSearchOptions } from "../src/search/web-search.ts";
+import { site } from "./site.ts";
+
+interface Answered {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly body: string | object;
+}
+
+interface Asked {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+const query = { query: "quiet engines", count: 5 };
+const signal = new AbortController().signal;
+
+/** A vendor that answers by its first words of the path: `/brave/...`. */
+async function vendors(answers: { readonly [name: string]: Answered | (() => Answered) }) {
+  const asked: Asked[] = [];
+  const server = await site((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const path = request.url ?? "";
+      asked.push({ path, headers: request.headers, body: Buffer.concat(chunks).toString() });
+      const known = answers[path.split("/")[1] ?? ""] ?? { status: 404, body: "" };
+      const { status = 200, headers = {}, body } = typeof known === "function" ? known() : known;
+      response.writeHead(status, headers);
+      response.end(typeof body === "string" ? body : JSON.stringify(body));
+    });
+  });
+  const clock = virtualClock();
+  const searching = (
+    names: readonly NamedProvider["name"][],
+    options: Partial<WebSearchOptions> = {},
+  ): ReturnType<typeof webSearch> => {
+    const [first = "brave", ...others] = names;
+    const of = (name: NamedProvider["name"]): NamedProvider => ({
+      name,
+      apiKey: `key-${name}`,
+      baseUrl: `${server.at("127.0.0.1")}/${name}/`,
+    });
+    return webSearch({
+      providers: [of(first), ...others.map(of)],
+      timeoutMs: 30_000,
+      cacheMs: 900_000,
+      clock,
+      ...options,
+    });
+  };
+  return { asked, searching, clock };
+}
+
+const one = { url: "https://example.org/a", title: "A", snippet: "words" };
+const ddgPage = `<div class="result results_links result--ad"><a class="result__a" href="https://ads.example/">Ad</a></div>
+<div class="result results_links web-result"><h2 class="result__title"><a rel="nofollow" class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.org%2Fa&amp;rut=1">A</a></h2>
+<a class="result__snippet" href="//duckduckgo.com/l/?uddg=x">wor<b>ds</b></a></div>`;
+
+const shapes: readonly (readonly [NamedProvider["name"], Answered["body"], path: RegExp, sent: RegExp])[] = [
+  [
+    "brave",
+    { web: { results: [{ url: one.url, title: "A", description: "words" }] } },
+    /^\/brave\/res\/v1\/web\/search\?q=quiet\+engines&count=5&text_decorations=false$/,
+    /"x-subscription-token":"key-brave"/,
+  ],
+  [
+    "tavily",
+    { results: [{ url: one.url, title: "A", content: "words" }] },
+    /\/search$/,
+    /Bearer key-tavily.*max_results/,
+  ],
+  [
+    "exa",
+    { results: [{ url: one.url, title: "A", highlights: ["words"] }] },
+    /\/search$/,
+    /"x-api-key":"key-exa".*contents/,
+  ],
+  [
+    "perplexity",
+    { results: [{ url: one.url, title: "A", snippet: "words" }] },
+    /\/search$/,
+    /Bearer key-perplexity.*max_results/,
+  ],
+  [
+    "searxng",
+    { results: [{ url: one.url, title: "A", content: "words" }] },
+    /\/search\?q=quiet\+engines&format=json$/,
+    /./,
+  ],
+  ["duckduckgo", ddgPage, /\/html\/$/, /q=quiet\+engines/],
+];
+
+describe("one shape of results", () => {
+  it.each(shapes)("comes from %s", async (name, body, path, sent) => {
+    const { asked, searching } = await vendors({ [name]: { body } });
+    const found = await searching([name]).search(query, signal);
+    expect(found.results).toEqual([one]);
+    expect(found.failed).toEqual([]);
+    expect(asked[0]?.path).toMatch(path);
+    expect(JSON.stringify(asked[0])).toMatch(sent);
+  });
+
+  it("comes with an answer from models that search", async () => {
+    const { asked, searching } = await vendors({
+      openai: {
+        body: {
+          output: [
+            { type: "web_search_call" },
+            {
+              type: "message",
+              content: [
+                {
+                  type: "output_text",
+                  text: "Engines.",
+                  annotations: [{ type: "url_citation", url: one.url, title: "A" }],
+                },
+              ],
+            },
+          ],
+        },
+      },
+      anthropic: {
+        body: {
+          content: [
+            { type: "server_tool_use" },
+            {
+              type: "web_search_tool_result",
+              content: [{ type: "web_search_result", url: one.url, title: "A", encrypted_content: "x" }],
+            },
+            { type: "text", text: "Engines." },
+          ],
+        },
+      },
+      gemini: {
+        body: {
+          candidates: [
+            {
+              content: { parts: [{ text: "Engines." }] },
+              groundingMetadata: { groundingChunks: [{ web: { uri: one.url, title: "A" } }] },
+            },
+          ],
+        },
+      },
+    });
+    for (const name of ["openai", "anthropic", "gemini"] as const) {
+      const { answer, results } = await searching([name]).search(query, signal);
+      expect([name, answer, results]).toEqual([
+        name,
+        "Engines.",
+        [{ url: one.url, title: "A", snippet: "" }],
+      ]);
+    }
+    expect(asked.map(({ path }) => path)).toEqual([
+      "/openai/responses",
+      "/anthropic/messages",
+      "/gemini/models/gemini-2.5-flash:generateContent",
+    ]);
+  });
+
+  it("leaves out what has no address, repeats, and more than was asked for", async () => {
+    const urls = [
+      "javascript:alert(1)",
+      "https://a.test/",
+      "https://a.test/",
+      "https://b.test/",
+      "https://c.test/",
+      5,
+    ];
+    const { searching } = await vendors({
+      tavily: { body: { results: urls.map((url) => ({ url, title: 7 })) } },
+    });
+    const { results } = await searching(["tavily"]).search({ ...query, count: 2 }, signal);
+    expect(results.map(({ url, title }) => [url, title])).toEqual([
+      ["https://a.test/", ""],
+      ["https://b.test/", ""],
+    ]);
+  });
+});
+
+describe("a provider that fails", () => {
+  it.each<[string, Answered, RegExp]>([
+    ["is down", { status: 503, body: "" }, /answers 503/],
+    ["limits us", { status: 429, headers: { "retry-after": "7" }, body: "" }, /429/],
+    ["refuses the key", { status: 401, body: "" }, /key/],
+    ["answers nonsense", { body: "<html>" }, /no JSON/],
+    ["redirects", { status: 302, headers: { location: "http://169.254.169.254/" }, body: "" }, /redirect/],
+    ["answers without end", { body: "x".repeat(3_000_000) }, /more than 2 MB/],
+  ])("because it %s, is stood in for by the next, and flagged", async (_why, answer, reason) => {
+    const { searching, asked } = await vendors({
+      brave: answer,
+      tavily: { body: { results: [{ url: one.url, title: "A", content: "words" }] } },
+    });
+    const searcher = searching(["brave", "tavily"]);
+    const found = await searcher.search(query, signal);
+    expect([found.provider, found.results]).toEqual(["Tavily", [one]]);
+    expect(found.failed).toEqual([{ provider: "Brave Search", reason: expect.stringMatching(reason) }]);
+    // It rests: the next question goes to the other at once.
+    await searcher.search({ ...query, query: "another" }, signal);
+    expect(asked.filter(({ path }) => path.startsWith("/brave")).length).toBe(1);
+  });
+
+  it("is asked again when its time is over", async () => {
+    let calls = 0;
+    const { searching, clock } = await vendors({
+      brave: () =>
+        (calls += 1) === 1
+          ? { status: 429, headers: { "retry-after": "7" }, body: "" }
+          : { body: { web: {} } },
+    });
+    const searcher = searching(["brave"]);
+    await expect(searcher.search(query, signal)).rejects.toMatchObject({ code: "rate_limited" });
+    await expect(searcher.search(query, signal)).rejects.toThrow(/429/);
+    expect(calls).toBe(1);
+    await clock.advance(7_000);
+    expect((await searcher.search(query, signal)).results).toEqual([]);
+  });
+
+  it("shows a challenge of DuckDuckGo as an error and never as results", async () => {
+    for (const answer of [
+      { status: 202, body: ddgPage },
+      { body: '<script src="/anomaly.js"></script>' },
+      { body: "<html><body>Welcome</body></html>" },
+    ]) {
+      const { searching } = await vendors({ duckduckgo: answer });
+      await expect(searching(["duckduckgo"]).search(query, signal)).rejects.toThrow(/DuckDuckGo/);
+    }
+  });
+
+  it("says how SearXNG is opened for it", async () => {
+    const { searching } = await vendors({ searxng: { status: 403, body: "Forbidden" } });
+    await expect(searching(["searxng"]).search(query, signal)).rejects.toThrow(/search\.formats/);
+  });
+});
+
+it("asks once for the same words, as long as they are kept", async () => {
+  const { searching, asked, clock } = await vendors({ tavily: { body: { results: [] } } });
+  const searcher = searching(["tavily"]);
+  const cached = async (): Promise<boolean> => (await searcher.search(query, signal)).cached;
+  expect([await cached(), await cached()]).toEqual([false, true]);
+  await clock.advance(900_001);
+  expect(await cached()).toBe(false);
+  expect(asked.length).toBe(2);
+});
