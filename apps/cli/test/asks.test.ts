@@ -38,6 +38,7 @@ test.for([
   [["prompt", "explain", "--turn", "last"], "prompt.explain", { turn: -1 }],
   [["prompt", "explain", "--turn", "-2"], "prompt.explain", { turn: -2 }],
   [["prompt", "diff"], "prompt.diff", {}],
+  [["prompt", "diff", "--turn", "last"], "prompt.diff", { turn: -1 }],
   [["prompt", "diff", "--session", "k", "--with", "l"], "prompt.diff", { session: "k", with: "l" }],
   [["models", "test"], "models.test", {}],
   [["nodes"], "nodes.list", {}],

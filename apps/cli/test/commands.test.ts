@@ -67,6 +67,8 @@ describe("status", () => {
     expect(out).toContain(
       "Trouble   1 dead (parley dead list), 2 not delivered (parley outbox list --troubled)",
     );
+    const other = await fakeGateway(() => ({ ...status, deliveriesTroubled: 2 }));
+    expect((await parley(other.home, ["status"])).out).toMatch(/^Trouble .*2 not delivered/m);
   });
 
   test("tells what of the config file is not in force", async () => {

@@ -1,8 +1,8 @@
 // The gateway as a service: what is written, that systemd itself can read it, and how systemd is spoken to.
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { unitPlan } from "../src/unit/plan.ts";
 import { launchdList } from "../src/unit/plist.ts";
 import { systemdUnit } from "../src/unit/systemd.ts";
@@ -62,6 +62,21 @@ describe("service install", () => {
     }
     expect((await run("service", "install", "--manager", "systemd")).out).toContain("Unchanged");
     expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  test("keeps the unit there is when systemd would not read the new one", async () => {
+    const { run, file, home } = machine();
+    await run("service", "install", "--manager", "systemd");
+    const before = `${readFileSync(file, "utf8")}# of an older version\n`;
+    writeFileSync(file, before);
+    writeFileSync(
+      join(home, "bin/systemd-analyze"),
+      "#!/bin/sh\necho 'parley.service: bad unit' >&2; exit 1\n",
+    );
+    chmodSync(join(home, "bin/systemd-analyze"), 0o755);
+    const { exitCode, err } = await run("service", "install", "--manager", "systemd");
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("bad unit")]);
+    expect(readFileSync(file, "utf8")).toBe(before);
   });
 
   test("does not replace or remove a unit of somebody else", async () => {
@@ -157,6 +172,16 @@ test("stop asks systemd when it is systemd that would start the gateway again", 
   const { exitCode, err } = await run("stop", "--timeout", "0.3");
   expect([exitCode, err]).toEqual([1, expect.stringContaining("still runs after 0.3 s")]);
   expect(asked()).toEqual(["--user stop parley.service"]);
+});
+
+test("a number that is another program's by now is left alone", async () => {
+  const { run, home } = machine();
+  const other = spawn("sleep", ["60"]);
+  onTestFinished(() => void other.kill("SIGKILL"));
+  writeFileSync(join(home, "daemon.pid"), `${other.pid}\n`);
+  const { out, err } = await run("stop", "--timeout", "0.3");
+  expect(`${out}${err}`).toMatch(/no gateway|not running|nothing/i);
+  expect([other.exitCode, other.signalCode]).toEqual([null, null]);
 });
 
 describe("what is written", () => {

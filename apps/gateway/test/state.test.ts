@@ -77,6 +77,14 @@ test("a channel that only opens is no trouble, and with trouble beside it it is 
   expect((await state.report()).state).toBe("degraded");
 });
 
+test("why it is in a phase is told as long as the phase lasts", async () => {
+  const state = gatewayState({ check: async () => ({ ok: true }) }, () => []);
+  state.enter("safe-mode", "it died three times");
+  expect((await state.report()).reasons).toContain("it died three times");
+  state.enter("running");
+  expect((await state.report()).reasons).toEqual([]);
+});
+
 test("the report names each channel that does not hear, and heals with it", async () => {
   let health: ChannelHealth["state"] = "down";
   const state = gatewayState({ check: async () => ({ ok: true }) }, () => [

@@ -28,6 +28,21 @@ function agentFor(
   return route(message).agent;
 }
 
+test("a webhook's call belongs to its session, also where its answer goes to a chat", () => {
+  const call = directMessage({ sender: { id: "main/ci" } });
+  const route = router({
+    agents: ["main"],
+    bindings: [],
+    dmScope: "main",
+    identityLinks: {},
+    rules: () => null,
+    moved: nothingMoved,
+    handedOver: () => null,
+  });
+  expect(route({ ...call, channel: "hook" })).toEqual({ agent: "main", session: "agent:main:hook:ci" });
+  expect(route(call).session).toBe("agent:main:main");
+});
+
 /** A message in thread 70 under channel 7 of server 1, by somebody with role 9. */
 const inThread = groupMessage({
   address: { channel: "discord", account: "work", kind: "channel", peer: "70" },

@@ -88,13 +88,19 @@ describe("Gemini", () => {
     ];
     await ask(gemini(), asking("", { tools: [weatherTool], messages: after(first.end.content) }));
     expect(bodies[1]).toContain('"thoughtSignature":"c2VhbGVk"');
+    const twice = [
+      ...first.end.content,
+      { type: "toolCall", id: "f2", name: "weather", args: {} },
+    ] as typeof first.end.content;
+    await ask(gemini(), asking("", { tools: [weatherTool], messages: after(twice) }));
+    expect(bodies[2]?.match(/c2VhbGVk/g), "a call that came without one gets none").toHaveLength(1);
     const foreign = first.end.content.map((part) =>
       part.type === "thinking"
         ? { ...part, signature: part.signature?.replace("google", "anthropic") ?? "" }
         : part,
     );
     await ask(gemini(), asking("", { tools: [weatherTool], messages: after(foreign) }));
-    expect(bodies[2]).not.toContain("c2VhbGVk");
+    expect(bodies[3]).not.toContain("c2VhbGVk");
   });
 
   it("cut at every byte is never taken for an answer before its finish reason", async () => {

@@ -52,6 +52,10 @@ describe("the registry", () => {
       anthropic: { models: [{ id: "claude-opus-4-5" }] },
     });
     expect((await registry.get("rehearsal")).id).toBe("rehearsal/rehearsal");
+    const own = models({
+      mine: { api: "rehearsal", baseUrl: "http://127.0.0.1:9", models: [{ id: "stand-in" }] },
+    });
+    expect((await own.get("mine/stand-in")).id).toBe("mine/stand-in");
     expect(registry.list().map(({ id, ready }) => [id, ready])).toEqual([
       ["openai/gpt-5", true],
       ["anthropic/claude-opus-4-5", false],

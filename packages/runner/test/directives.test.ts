@@ -23,6 +23,7 @@ describe("directives in a message", () => {
   test.each([
     ["/think", { name: "think", args: "" }],
     ["/t banana", { name: "think", args: "banana" }],
+    ["/reasoning on", { name: "reasoning", args: "on" }],
     ["/reasoning on /think low", { name: "reasoning", args: "on /think low" }],
     ["/think high please", null],
     ["please /think high", null],

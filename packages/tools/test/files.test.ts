@@ -246,6 +246,13 @@ describe("paths", () => {
     expect(
       await refusedWith(edit(it.context), { path: "innocent/config", oldText: "[core]", newText: "x" }),
     ).toContain("with git");
+    // A link of that name is one as well: git follows it.
+    await mkdir(at("plain/hooks"), { recursive: true });
+    await mkdir(at("linked"));
+    await symlink("../plain", at("linked/.git"));
+    expect(
+      await refusedWith(write(it.context), { path: "linked/.git/hooks/pre-commit", content: "x" }),
+    ).toContain("with git");
     expect(await said(read(it.context), { path: "repo/.git/config" })).toBe("1\t[core]");
     expect(await said(write(it.context), { path: ".gitignore", content: "x" })).toContain("Created");
   });

@@ -100,6 +100,11 @@ test("a command of one node is listed, polled, written to and killed from the ot
   await far?.kill();
   expect([far?.record.state, echo.record.state]).toEqual(["killed", "killed"]);
   expect(() => far?.write("more")).toThrow(/is over: killed/);
+  const other = await begin(here, "sleep 60");
+  lost = 1;
+  await (await there.get(session, other.record.id))?.kill();
+  expect(other.record.state, "its end is asked for again where the word was lost").toBe("killed");
+  await there.forget(session, other.record.id);
   await there.forget(session, echo.record.id);
   await eventually(async () => (await here.list(session)).length === 0);
   expect(await there.list(session)).toEqual([]);

@@ -52,6 +52,14 @@ describe("the first frame", () => {
     await first;
   });
 
+  test("does not make a frame without an id one that can be answered", async () => {
+    const { client } = await startControl();
+    const known = await client();
+    await known.connect();
+    known.sendText("no frame");
+    expect(await known.closed).toBe(1008);
+  });
+
   test("is at most 16 KiB", async () => {
     const { client } = await startControl();
     const large = await client();

@@ -211,6 +211,7 @@ describe("a refusal leaves a line with its reason", () => {
       { path: "/v2/models" },
     ],
     ["no_credential", (w) => w.http("GET", "/v1/models"), { path: "/v1/models" }],
+    ["no_credential", (w) => w.http("GET", "/v1/models/main"), { path: "/v1/models/main" }],
     ["no_credential", (w) => w.http("GET", "/metrics")],
     ["no_credential", (w) => w.http("POST", "/hooks/form", {}, "{}"), { webhook: "form" }],
     ["no_credential", async (w) => (await w.client()).request("connect", handshake)],

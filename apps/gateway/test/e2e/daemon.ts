@@ -18,6 +18,8 @@ export interface DaemonOptions {
   readonly env?: { readonly [name: string]: string };
   /** Put before node: `strace …`, `faketime …`. */
   readonly under?: readonly string[];
+  /** Options of node itself. */
+  readonly nodeArgs?: readonly string[];
 }
 
 export interface Daemon {
@@ -70,7 +72,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await mkdir(home, { recursive: true });
   const config = { gateway: { port: 0, auth: { token: testToken } }, ...options.config };
   await writeFile(join(home, "parley.json5"), JSON.stringify(config));
-  const command = [...(options.under ?? []), process.execPath, main, ...(options.args ?? [])];
+  const node = [process.execPath, ...(options.nodeArgs ?? [])];
+  const command = [...(options.under ?? []), ...node, main, ...(options.args ?? [])];
   const child = spawn(command[0] ?? process.execPath, command.slice(1), {
     env: { ...processEnv(home), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -22,6 +22,7 @@ interface Boot {
 
 test("SIGUSR2 begins a new boot in the same process, unless the config is broken; SIGTERM meanwhile ends it with 0", async () => {
   const daemon = await w.start({
+    nodeArgs: ["--max-old-space-size=700"],
     config: { ...(await findableGateway()), commands: { ownerAllowFrom: ["telegram:4242"] } },
   });
   const boot = async (): Promise<Boot> => (await parleyJson(daemon.home, "status")) as Boot;
@@ -46,6 +47,7 @@ test("SIGUSR2 begins a new boot in the same process, unless the config is broken
   ]);
   const second = await boot();
   expect([second.pid, second.bootId !== first.bootId]).toEqual([daemon.pid, true]);
+  expect(await readFile(`/proc/${daemon.pid}/cmdline`, "utf8")).toContain("\0--max-old-space-size=700\0");
   person.says("and now?");
   await w.answered(4242, 4);
 

@@ -17,6 +17,7 @@ export interface World {
     readonly home?: string;
     readonly config?: object;
     readonly under?: readonly string[];
+    readonly nodeArgs?: readonly string[];
   }): Promise<Daemon>;
   /** What the bot shows in a chat. */
   answers(chat: number): readonly VisibleMessage[];

@@ -64,6 +64,16 @@ test("a suspect waits for the one that runs under the config before", async () =
   expect(await after.rule(other)).toMatchObject({ kind: "alone" });
 });
 
+test("a suspect is watched three times as long as it lived before each death", async () => {
+  const one = await suspect("one");
+  // Two boots died in it within twelve seconds: it lived six seconds each time.
+  await clock.advance(12_000);
+  const by = coreOf("first", processMemory(clock));
+  const fromMs = clock.now();
+  expect(await ruled(by, one, 60_000)).toMatchObject({ kind: "alone" });
+  expect(clock.now() - fromMs).toBe(18_000);
+});
+
 test("a suspect does not wait for an answer to one that parked and died with the process", async () => {
   const [one, other] = [await suspect("one"), await suspect("other")];
   expect(await ruled(coreOf("first", processMemory(clock)), one, 60_000)).toMatchObject({ kind: "alone" });

@@ -1,4 +1,5 @@
 // What happens to messages that arrive while the agent works: each queue mode, by when they arrive, with the exact words the model saw.
+import { formatRowPayload } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { stage, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
@@ -140,6 +141,36 @@ describe("a queue of 20 that is full", () => {
   };
   const numbered = (from: number, to: number): string =>
     Array.from({ length: to - from + 1 }, (_, i) => `m${from + i}`).join("\n\n");
+
+  test("drop old drops no row that Parley wrote itself, though it is the oldest", async () => {
+    s = await stage({
+      config: { messages: { queue: { mode: "collect", debounceMs: 0, cap: 2, drop: "old" } } },
+    });
+    s.model.answers(({ text }) => ({ afterMs: 1_000, says: [`re: ${text}`] }));
+    const alice = s.person("alice");
+    const { event } = alice.says("busy");
+    await s.pass(100);
+    const [busy] = await s.rows();
+    if (busy === undefined) throw new Error("there is no row");
+    await s.store().inbox.accept([
+      {
+        ...busy,
+        id: "the end of a command",
+        as: { kind: "work" },
+        payload: formatRowPayload({
+          v: 1,
+          inbound: { ...event, id: "the end of a command", text: "it ended" },
+          owner: true,
+          internal: { kind: "command", id: "c1", turn: "t1" },
+        }),
+      },
+    ]);
+    for (let n = 1; n <= 3; n += 1) alice.says(`m${n}`);
+    await s.until(async () => (await s.rows()).every((row) => row.state === "ended"), "the end of all");
+    const ends = (await s.rows()).map(({ id, outcome }) => [id === "the end of a command", outcome]);
+    expect(ends.filter(([isInternal]) => isInternal)).toEqual([[true, "answered"]]);
+    expect(ends.filter(([, outcome]) => outcome === "superseded")).toHaveLength(1);
+  });
 
   test("drop summarize tells the oldest in a line each, and asks no model for it", async () => {
     const text = await burst("summarize");

@@ -63,7 +63,7 @@ async function on(
         config,
         home: folder,
         bundled: join(folder, "none"),
-        env: { PATH: "/usr/bin:/bin" },
+        env: { PATH: "/usr/bin:/bin", EMPTY_KEY: "" },
         userHome: "/nowhere",
         platform: "linux",
         reservedCommands: knownCommands(),
@@ -81,6 +81,7 @@ describe("the prompt", () => {
     const one = await skill("one");
     await skill("two", "disable-model-invocation: true");
     await skill("three", "metadata: {parley: {requires: {bins: [no-such-program]}}}");
+    await skill("two-and-a-half", "metadata: {parley: {requires: {env: [EMPTY_KEY]}}}");
     await on();
     const before = await prompt();
     expect(before).toContain(

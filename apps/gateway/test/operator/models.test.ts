@@ -112,7 +112,12 @@ test("thinking that the server refuses is told as that, and the tools are tried 
 test("a failure is told with its kind, and never with the key", async () => {
   server.script({ status: 401, body: JSON.stringify({ error: { message: "wrong key sk-very-secret" } }) });
   const told = await (await methods())["models.test"]({ id: "lab/deep" });
-  expect(told).toMatchObject({ ok: false, toolCalling: false, error: { kind: "auth", status: 401 } });
+  expect(told).toMatchObject({
+    ok: false,
+    toolCalling: false,
+    thinking: { works: false },
+    error: { kind: "auth", status: 401 },
+  });
   expect(JSON.stringify(told)).not.toContain("very-secret");
   await expect((await methods())["models.test"]({ id: "nobody/x" })).rejects.toThrow(/no provider "nobody"/);
 });

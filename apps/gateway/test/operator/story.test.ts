@@ -99,6 +99,7 @@ test("an answered message is told to its receipts, and found by the platform's i
     { type: "user", content: [], rows: [rowId("1")], atMs: 0 },
     answer("toolUse"),
     result,
+    { ...result, callId: "c2", name: "fetch", isError: true },
     answer("stop"),
   ];
   await store.turns.commit(turn, turn.id, {
@@ -136,7 +137,8 @@ test("an answered message is told to its receipts, and found by the platform's i
     `Turn       ${turn.id}, attempt 1, took 1.2 s`,
     "  step 1   model fake/m1: toolUse",
     "  step 2   tool echo: ok",
-    "  step 3   model fake/m1: stop",
+    "  step 3   tool fetch: failed",
+    "  step 4   model fake/m1: stop",
     "Tokens     20 in, 4 out, $0.0200",
     "Ended      answered at TIME (stop)",
     `Delivery   ${turn.id}/0 to telegram:default:dm:7: waiting`,

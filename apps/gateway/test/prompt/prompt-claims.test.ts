@@ -87,10 +87,11 @@ describe("in a hundred prompts that are always the same", () => {
   const met = new Set<string>();
   const noticed = new Set<string>();
   beforeAll(async () => {
-    for (const [n, draw] of fc.sample<Draw>(draws, { numRuns: 100, seed: 7 }).entries()) {
+    for (const draw of fc.sample<Draw>(draws, { numRuns: 100, seed: 7 })) {
       await inSituation(draw, async (s) => {
         expect(await falseClaims(s.prompt, s, (id) => met.add(id))).toEqual([]);
-        for (const [says, plant] of n < 40 ? planted : []) {
+        for (const [says, plant] of planted) {
+          if (noticed.has(says)) continue;
           const prompt = plant(s.prompt);
           if (prompt !== s.prompt && (await falseClaims(prompt, s)).length > 0) noticed.add(says);
         }

@@ -2,17 +2,24 @@
 // the corpus.
 import { expect } from "vitest";
 import { search, seedsFrom, type Scenario } from "./search.ts";
+import type { Simulated } from "./simulate.ts";
 import { tellPlan, tellViolations } from "./tell.ts";
 
 /** Ends what hangs; a busy machine must not fail a test that would have passed. */
 export const patienceMs = 600_000;
 
-export async function holds(scenario: Scenario, firstSeed: number, count: number): Promise<void> {
+export async function holds(
+  scenario: Scenario,
+  firstSeed: number,
+  count: number,
+  onRun: (run: Simulated) => void = () => {},
+): Promise<void> {
   let runs = 0;
   let harmed = 0;
   const found = await search(scenario, seedsFrom(firstSeed, count), (_seed, run) => {
     runs += 1;
     harmed += run.harmed;
+    onRun(run);
     return false;
   });
   const told =

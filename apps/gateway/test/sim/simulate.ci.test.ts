@@ -7,7 +7,7 @@ describe("the message path", () => {
   test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 51, 650));
 
   test("buries what kills the process and nothing else", { timeout: patienceMs }, () =>
-    holds(deaths, 21, 130),
+    holds(deaths, 11, 130),
   );
 
   test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 31, 370));

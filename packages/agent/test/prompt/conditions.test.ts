@@ -332,6 +332,13 @@ const conditions: readonly Condition[] = [
     phrase: home,
   },
   {
+    name: "what stays read-only is told where the rest can be written, and only there",
+    section: "sandbox",
+    off: { stable: { ...tools("exec").stable, sandbox: { ...sandbox, access: "ro" } } },
+    on: { stable: { ...tools("exec").stable, sandbox } },
+    phrase: "names that begin with a dot",
+  },
+  {
     name: "skills are read at their locations where nothing else of the workspace is",
     section: "workspace",
     off: { stable: { sandbox: { ...sandbox, access: "none" } } },

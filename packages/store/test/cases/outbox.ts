@@ -215,6 +215,10 @@ export const outboxCases: readonly StoreCase[] = [
       await store.outbox.record(third, [unsent("1", "ambiguous")]);
       expect(ids(await store.outbox.find({ troubled: true, limit: 5 }))).toEqual(["1"]);
       expect(await store.outbox.take(wantOut)).toMatchObject({ idle: true });
+      // What else is asked for counts as well.
+      await store.outbox.post([delivery("2", { cause: "row 2" })]);
+      expect(ids(await store.outbox.find({ troubled: true, cause: "row 2", limit: 5 }))).toEqual([]);
+      expect(ids(await store.outbox.find({ cause: "row 2", limit: 5 }))).toEqual(["2"]);
     },
   },
   {

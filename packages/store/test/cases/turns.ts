@@ -186,6 +186,11 @@ export const turnCases: readonly StoreCase[] = [
           .filter(({ turn }) => turn === suspect.id)
           .map(({ outcome }) => outcome),
       ).toEqual(["answered"]);
+      await store.inbox.accept([row("5")]);
+      const plain = await takeTurn(store);
+      await store.inbox.accept([row("6")]);
+      expect(await store.turns.absorb(plain, 0, 20)).toHaveLength(1);
+      expect((await store.turns.split(plain)).log, "nothing is left of a log of what joined").toEqual([]);
     },
   },
   {

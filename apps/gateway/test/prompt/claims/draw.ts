@@ -128,7 +128,7 @@ const defaults = fc.record({
   thinkingDefault: fc.constantFrom("off", "low", "high"),
   userTimezone: fc.constantFrom("UTC", "Asia/Tokyo"),
   heartbeat: fc.record({
-    every: fc.constantFrom("0m", "30m"),
+    every: fc.constantFrom("0h", "30m"),
     includeSystemPromptSection: fc.boolean(),
     prompt: fc.constant("Look around."),
   }),

@@ -28,7 +28,7 @@ function mayStand(name: string, { draw, config }: Situation): boolean {
   if (name === "MEMORY.md") return !isShared;
   if (name === "HEARTBEAT.md")
     return (
-      every !== "0m" && includeSystemPromptSection && !draw.files["HEARTBEAT.md"]?.startsWith("# Checks")
+      every !== "0h" && includeSystemPromptSection && !draw.files["HEARTBEAT.md"]?.startsWith("# Checks")
     );
   const old = ["IDENTITY.md", "MEMORY.md", "memory/2026-11-20.md"];
   return name !== "BOOTSTRAP.md" || !old.some((path) => path in draw.files);

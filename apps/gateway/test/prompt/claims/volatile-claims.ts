@@ -272,7 +272,7 @@ export const volatileClaims: readonly Claim[] = [
       "heartbeats are on, with this prompt",
       ([, prompt], s) => {
         const { every, includeSystemPromptSection, prompt: own } = s.config.agents.defaults.heartbeat;
-        return every !== "0m" && includeSystemPromptSection && prompt === own;
+        return every !== "0h" && includeSystemPromptSection && prompt === own;
       },
     ],
     [
