@@ -115,7 +115,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const catalog = modelCatalog(config, parts.models);
 
   // Tools, and what they ask people.
-  const asks = pathAsks(parts, store, access.owners, channel);
+  const asks = pathAsks(parts, store, access, channel);
   const { approvals, questions } = asks;
   const commandsOfTools = parts.machinePorts?.exec?.commands;
   const begunBy = async (session: SessionKey) => (await commandsOfTools?.list(session)) ?? [];

@@ -118,3 +118,21 @@ export function linkedPeople(links: {
   const id = ({ channel, peer }: Address): string => `${channel}:${peer}`;
   return (a, b) => Object.values(links).some((ids) => ids.includes(id(a)) && ids.includes(id(b)));
 }
+
+/** Returns where what a session began in `from` goes on; null where its rows say. */
+export type PlaceOf = (session: string, from: Address) => Address | null;
+
+/**
+ * Follows a hand-over while the config links its two accounts, for what the same person began. Several people
+ * may share a session; what others began is answered to them (I6).
+ */
+export function placeNow(
+  handOvers: Pick<ConversationBindings, "of">,
+  links: { readonly [person: string]: readonly string[] },
+): PlaceOf {
+  const linked = linkedPeople(links);
+  return (session, from) => {
+    const found = handOvers.of(session);
+    return found !== null && linked(found.from, found.to) && linked(from, found.to) ? found.to : null;
+  };
+}

@@ -15,7 +15,9 @@ export { botLoops, type BotLoops } from "./bot-loop-guard.ts";
 export {
   conversationBindings,
   linkedPeople,
+  placeNow,
   type ConversationBindings,
+  type PlaceOf,
   type HandOver,
 } from "./conversation-bindings.ts";
 export { firstBot, migratedChats, type MigratedChats } from "./migrated-chats.ts";

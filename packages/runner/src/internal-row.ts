@@ -1,10 +1,12 @@
 // Builds a row that Parley itself writes into the lane of an earlier turn, when something that turn began
 // ends later. The row has that turn's address and authority, and its id tells the store a repeat. What other
 // sessions caused stays known as such: how many messages between sessions led here, and that nobody sees it.
+import type { PlaceOf } from "@parley/access";
 import type { NewRow, RowView } from "@parley/store";
 import {
   conversationKey,
   formatRowPayload,
+  parseConversationKey,
   isFault,
   parseRowPayload,
   type Address,
@@ -80,6 +82,18 @@ export function internalRow(
       internal: { ...caused, ...internal },
     }),
   };
+}
+
+/** As `internalRow`, for the place where the session goes on now. */
+export function followingRow(
+  began: Parameters<typeof internalRow>[0],
+  id: string,
+  text: string,
+  internal: InternalRow,
+  { placeOf, nowMs }: { readonly placeOf: PlaceOf; readonly nowMs: number },
+): NewRow {
+  const row = internalRow(began, id, text, internal, nowMs);
+  return movedTo(row, placeOf(began.lane, parseConversationKey(began.conversation)));
 }
 
 /** True for words to a sub-agent that runs, which wake it like a person's. */

@@ -38,6 +38,13 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
       cells,
     });
     log.error({ ...turnNames(turn), reason }, "turn buried");
+    // Nobody waits for these answers any more; what a death leaves open here, the next start ends.
+    await Promise.all([
+      services.questions.stop({ turn: turn.id }),
+      services.approvals.stop({ turn: turn.id }),
+    ]).catch((error: unknown) =>
+      log.warn({ ...turnNames(turn), error }, "requests of a buried turn were not ended"),
+    );
   }
 
   const work: TurnWork = (turn, lease) => (isChatCommandTurn(turn) ? command : talk)(turn, lease);

@@ -16,7 +16,7 @@ import {
 } from "@parley/protocol";
 import { senderId } from "@parley/access";
 import { textDelivery } from "@parley/delivery";
-import type { Cells, Outbox, Row, Sessions } from "@parley/store";
+import type { Cells, CellWrite, Outbox, Row, Sessions } from "@parley/store";
 import { sessionHistory } from "./history.ts";
 import type { TurnPreparer } from "./prepare-turn.ts";
 import type { SpendLimits } from "./usage/spend-limits.ts";
@@ -102,7 +102,10 @@ export function createSideQuestions(options: SideQuestionsOptions): SideQuestion
       acceptedAtMs: 0,
       payload,
     };
-    const spending = ledger.forTurn({ id: prefix + inbound.id, lane, conversation, rows: [row] });
+    const spending = ledger.forTurn(
+      { id: prefix + inbound.id, lane, conversation, rows: [row] },
+      { beside: true },
+    );
     const timeout = deadline(clock, timeoutMs, "a side question");
     try {
       const verdict = await spending.mayCall(noUsage);
@@ -137,8 +140,7 @@ export function createSideQuestions(options: SideQuestionsOptions): SideQuestion
       };
       for await (const event of spending.sideModel(model).stream(request, timeout.signal)) {
         if (event.type !== "end") continue;
-        for (const cell of await spending.note({ entries: [], usage: event.usage }, model))
-          await cells.put(cell.key, cell.value ?? "", cell.ttlMs === undefined ? {} : { ttlMs: cell.ttlMs });
+        await note(() => spending.note({ entries: [], usage: event.usage }, model));
         spending.committed();
         if (event.error !== undefined)
           return event.error.kind === "refused" && event.error.message !== ""
@@ -159,6 +161,20 @@ export function createSideQuestions(options: SideQuestionsOptions): SideQuestion
     } finally {
       timeout.cancel();
       spending.close();
+    }
+  }
+
+  /** Another process may answer a question of the same session and write the same cell. */
+  async function note(spent: () => Promise<readonly CellWrite[]>): Promise<void> {
+    for (let isNoted = false; !isNoted;) {
+      isNoted = true;
+      for (const { key, value, ttlMs, expect } of await spent()) {
+        const how = {
+          ...(ttlMs === undefined ? {} : { ttlMs }),
+          ...(expect === undefined ? {} : { expect }),
+        };
+        isNoted = (await cells.put(key, value ?? "", how)) !== null;
+      }
     }
   }
 

@@ -8,7 +8,7 @@ export const handoff: PastLaneCommand = {
   name: "handoff",
   summary: "go on with this conversation on another channel: /handoff discord, /handoff off",
   place: "past-lane",
-  async run({ args, route: { session }, inbound }, { config, store, handOvers, accounts }) {
+  async run({ args, route: { session }, inbound }, { config, store, approvals, handOvers, accounts }) {
     const { address } = inbound;
     if (address.kind !== "dm") return "Only a private conversation can be handed over.";
     const wanted = args.toLowerCase();
@@ -35,6 +35,7 @@ export const handoff: PastLaneCommand = {
     }
     await handOvers.handOver(session, address, to);
     await tell(store, inbound.id, to, `We go on here with what we talked about on ${address.channel}.`);
+    await approvals.follow(session, address);
     return `What comes next is on ${to.channel}. What I am doing now I still answer here; /handoff off brings it back.`;
   },
 };

@@ -24,7 +24,7 @@ import {
   type NodeRegistry,
 } from "@parley/cluster";
 import { troubleAround } from "./machine-trouble.ts";
-import type { Refusals } from "@parley/access";
+import { placeNow, type Refusals } from "@parley/access";
 import { outOfFiles } from "./status-file.ts";
 import { gatewayState, type GatewayState } from "../gateway-state.ts";
 import { restarting } from "./restart-check.ts";
@@ -148,6 +148,8 @@ export async function assemble(options: Assembly): Promise<Parts> {
     {
       ...options,
       ...restart,
+      placeOf: (session, from) =>
+        placeNow(handOvers, (configured?.config ?? config).session.identityLinks)(session, from),
       home: places.home,
       mediaPath,
       editor,

@@ -6,16 +6,17 @@ import {
   owners,
   pairingDecisions,
   pairingStore,
+  placeNow,
   router,
   type HandOver,
   type MayReach,
   type Owners,
   type PairingDecisions,
   type Place,
+  type PlaceOf,
   type PlaceRules,
   type RouteInbound,
 } from "@parley/access";
-import type { Address } from "@parley/protocol";
 import type { MessagePathParts } from "./parts.ts";
 
 export interface PathAccess {
@@ -28,11 +29,7 @@ export interface PathAccess {
   /** Says why nothing may be sent to a place by a tool. */
   readonly reach: MayReach;
   readonly route: RouteInbound;
-  /**
-   * Returns where what a session began in `from` goes on, when the same person handed it over; null where its
-   * rows say.
-   */
-  readonly placeOf: (session: string, from: Address) => Address | null;
+  readonly placeOf: PlaceOf;
 }
 
 export function pathAccess({
@@ -68,10 +65,6 @@ export function pathAccess({
       handedOver: (address) =>
         address.kind === "dm" ? (inForce(handOvers.at(address))?.session ?? null) : handOvers.worker(address),
     }),
-    placeOf(session, from) {
-      const found = inForce(handOvers.of(session));
-      // Several people may share a session; what others began is answered to them (I6).
-      return found !== null && linked(from, found.to) ? found.to : null;
-    },
+    placeOf: placeNow(handOvers, identityLinks),
   };
 }

@@ -1,6 +1,6 @@
 // Makes what asks people and waits for them: approvals of tool calls, and questions. Both end together with
 // the turn or the session that asked.
-import type { Owners } from "@parley/access";
+import type { Owners, PlaceOf } from "@parley/access";
 import type { Channel } from "@parley/channels";
 import type { SessionKey } from "@parley/protocol";
 import type { Store } from "@parley/store";
@@ -19,7 +19,7 @@ interface PathAsks {
 export function pathAsks(
   { config, channels, refusals, redaction, clock, log }: MessagePathParts,
   store: Pick<Store, "cells" | "inbox" | "outbox" | "turns" | "sessions">,
-  { all: owners }: Pick<Owners, "all">,
+  { owners: { all: owners }, placeOf }: { readonly owners: Pick<Owners, "all">; readonly placeOf: PlaceOf },
   channel: (account: string) => Channel | null,
 ): PathAsks {
   const { approvers, target } = config.approvals.exec;
@@ -27,6 +27,7 @@ export function pathAsks(
     ...store,
     approvers: approvers ?? null,
     target,
+    placeOf,
     owners,
     accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
     refusals,

@@ -1,6 +1,7 @@
 // Builds the tools' ports on this machine: the folders that they may not enter, the environment of commands,
 // the running commands, the config file.
 import { homedir } from "node:os";
+import type { PlaceOf } from "@parley/access";
 import type { Config, ConfigEditor } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
@@ -29,6 +30,8 @@ export interface MachinePortsWiring {
   readonly home: string;
   /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
   readonly place: Pick<NodePlace, "name">;
+  /** Where sessions go on that people handed over. */
+  readonly placeOf: PlaceOf;
   readonly bus: Bus;
   readonly mediaPath: string;
   readonly env: { readonly [name: string]: string | undefined };
@@ -57,13 +60,13 @@ export async function wireMachinePorts(
   wiring: MachinePortsWiring,
   { cells, inbox, outbox }: Pick<Store, "cells" | "inbox" | "outbox">,
 ): Promise<WiredMachinePorts> {
-  const { config, home, place, bus, clock, ids, log } = wiring;
+  const { config, home, place, placeOf, bus, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today. Nodes may share a home, so
   // commands of another node must go on.
   const node = config.store.driver === "sqlite" ? "local" : `${place.name}:${home}`;
   const lines = log.child({ part: "commands" });
   let ending = false;
-  const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: lines });
+  const records = commandRecords({ cells, inbox, node, isEnding: () => ending, placeOf, clock, log: lines });
   const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
   const own = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: lines }, filesAt);
   const commands = bus.shared

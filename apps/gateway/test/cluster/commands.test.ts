@@ -47,7 +47,13 @@ function busOf(from: string): Bus {
 const filesAt = (root: string) => rooted({ root });
 
 async function node(name: string): Promise<Commands> {
-  const records = commandRecords({ ...store, ...ports, node: name, isEnding: () => false });
+  const records = commandRecords({
+    ...store,
+    ...ports,
+    node: name,
+    isEnding: () => false,
+    placeOf: () => null,
+  });
   const own = await openCommands({ ...ports, records, onEnd: async () => undefined }, filesAt);
   opened.push(own);
   return commandsOfNodes({

@@ -242,7 +242,7 @@ describe("who decides", () => {
 
   test("only who was asked then and still is an approver now", async () => {
     const id = await asked(await begin());
-    const { cells, inbox, outbox, sessions } = s.store();
+    const { cells, inbox, outbox, sessions, turns } = s.store();
     const rest = {
       owners: async () => [],
       target: "dm",
@@ -255,6 +255,8 @@ describe("who decides", () => {
       inbox,
       outbox,
       sessions,
+      turns,
+      placeOf: () => null,
       approvers: ["telegram:newcomer", "telegram:oscar"],
       ...rest,
     });

@@ -1,6 +1,10 @@
 // A conversation that a person takes along to another channel: what is under way is answered where it was asked, what comes next is there.
+import { conversationBindings, placeNow } from "@parley/access";
+import { silentLog } from "@parley/protocol";
+import { commandRecords } from "@parley/runner";
 import { afterEach, expect, test } from "vitest";
-import { stage, type Person, type Stage } from "./stage.ts";
+import { askingTool } from "./asking-tool.ts";
+import { stage, type Person, type Stage, type StageOptions } from "./stage.ts";
 
 let s: Stage;
 afterEach(() => s.close());
@@ -10,11 +14,13 @@ const open = { dmPolicy: "open", allowFrom: ["*"] };
 async function begin(
   links: readonly string[] = ["telegram:42", "discord:77"],
   session: object = {},
+  options: StageOptions = { catalogue: true },
 ): Promise<[Person, Person]> {
   s = await stage({
-    catalogue: true,
+    ...options,
     second: "discord",
     config: {
+      ...options.config,
       channels: {
         telegram: { botToken: "1:x", ...open, pacing: "off", streaming: "off" },
         discord: { token: "x", ...open, pacing: "off", streaming: "off" },
@@ -113,4 +119,94 @@ test("without an argument it says where the conversation goes on", async () => {
   here.says("/handoff discord");
   await here.gets(/What comes next/);
   await here.says("/handoff").gets(/goes on on discord/);
+});
+
+test("an open request for approval is shown where the conversation goes on; what comes of its answer is told there", async () => {
+  const tool = askingTool();
+  const [here, there] = await begin(
+    undefined,
+    {},
+    {
+      tools: [tool.tool],
+      config: { commands: { ownerAllowFrom: ["telegram:42", "discord:77"] } },
+    },
+  );
+  s.model.answers(({ messages, text }) =>
+    text.endsWith("deploy") && messages.at(-1)?.role !== "tool"
+      ? { calls: { name: "exec", args: { what: "site" } } }
+      : messages.at(-1)?.role === "tool"
+        ? `so: ${JSON.stringify(messages.at(-1)?.content)}`
+        : `re: ${text}`,
+  );
+  here.says("deploy");
+  await s.until(async () => (await s.core().approvals.list())[0]?.state === "open", "the request");
+  // The turn no longer waits for it, so that its answer begins another one.
+  await s.pass(5_000);
+  here.says("hello");
+  await s.until(() => here.sees().some((text) => /^(re|so): /.test(text)), "the answer");
+  here.says("/handoff discord");
+  await s.until(
+    () => there.sees().some((text) => text.includes("run: /opt/deploy site")),
+    "the request there",
+  );
+  const [approval] = await s.core().approvals.list();
+  const before = here.sees().length;
+  there.says(`/approve ${approval?.id} once`);
+  await s.until(() => there.sees().some((text) => text.includes("ran site")), "the result there");
+  expect(tool.ran).toEqual(["site"]);
+  expect(
+    here
+      .sees()
+      .slice(before)
+      .filter((text) => text.includes("ran site")),
+  ).toEqual([]);
+  // Both messages show the decision.
+  for (const who of [here, there])
+    await s.until(
+      () => who.sees().some((text) => text.includes("Allowed once by discord:77")),
+      "the decision",
+    );
+});
+
+test("the end of a background command comes to where the conversation goes on, and never to another person", async () => {
+  const [here, there] = await begin(undefined, { dmScope: "main" });
+  const other = s.person("43");
+  await here.says("one").gets("re: one");
+  await other.says("two").gets("re: two");
+  const turns = (await s.rows()).map(({ turn, conversation }) => ({ turn: turn ?? "", conversation }));
+  here.says("/handoff discord");
+  await there.gets(/We go on here/);
+  const handOvers = conversationBindings(s.store().cells);
+  await handOvers.load();
+  const records = commandRecords({
+    ...s.store(),
+    node: "local",
+    isEnding: () => false,
+    placeOf: placeNow(handOvers, { olga: ["telegram:42", "discord:77"] }),
+    clock: s.clock,
+    log: silentLog,
+  });
+  for (const [nth, { turn }] of turns.filter((each) => each.turn !== "").entries())
+    await records.save({
+      id: `c${nth}`,
+      session: "agent:main:main" as never,
+      agent: "main",
+      turn,
+      command: "make",
+      root: "/",
+      log: "log",
+      pid: 1,
+      began: null,
+      startedAtMs: 0,
+      endedAtMs: 1_000,
+      state: "exited",
+      code: 0,
+      background: true,
+      owner: false,
+    });
+  await s.until(() => there.sees().some((text) => text.includes("exited with code 0")), "the end there");
+  await s.until(() => other.sees().some((text) => text.includes("exited with code 0")), "the other's end");
+  expect(here.sees().filter((text) => text.includes("exited"))).toEqual([]);
+  expect(there.sees().filter((text) => text.includes("exited"))).toHaveLength(1);
+  expect(other.sees().filter((text) => text.includes("exited"))).toHaveLength(1);
 });

@@ -199,6 +199,20 @@ describe("what ends the turn ends the question:", () => {
   });
 });
 
+test("a turn that is buried takes its question along: its message says so and loses its buttons", async () => {
+  const olga = await begin();
+  const id = await asked(olga);
+  await s.kill();
+  await s.spoil("telegram:default:room-olga-1");
+  await s.start();
+  olga.says("/status");
+  await s.pass(3_600_000);
+  await said("⏹ Stopped.");
+  expect(buttons()).toEqual([]);
+  olga.says(`/answer ${id} Red`);
+  await said("⚠️ What asked this has ended.");
+});
+
 test("nobody reads a program's conversation, so it is not asked there", async () => {
   await begin();
   const scope = {

@@ -46,6 +46,8 @@ const schema = z.object({
     .nullable(),
   /** `<channel>:<id>`; the operator may always decide through a client of the gateway. */
   approvers: z.array(z.string()),
+  /** Conversations where it was shown later, because its person went on there. */
+  followed: z.array(z.string()).optional(),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
   state: z.enum(approvalStates),

@@ -8,11 +8,13 @@ import {
   parseSessionKey,
   type Address,
   type Clock,
+  type ConversationKey,
   type Log,
   formatRowPayload,
 } from "@parley/protocol";
-import type { Inbox, Outbox, Cells, NewRow, Sessions } from "@parley/store";
-import { noRefusals, type Refusals } from "@parley/access";
+import type { Inbox, Outbox, Cells, NewRow, Sessions, Turns } from "@parley/store";
+import { noRefusals, type PlaceOf, type Refusals } from "@parley/access";
+import { movedTo } from "../internal-row.ts";
 import { isGiven, type Approval, type Verdict } from "./approval.ts";
 import { approvalStore, type ApprovalStore, type Kept } from "./approval-store.ts";
 import { tooManyOpen } from "./open-limits.ts";
@@ -46,6 +48,11 @@ export interface Approvals {
     verdict: Verdict,
     by: Decider,
   ): Promise<{ readonly approval: Approval; readonly say: string }>;
+  /**
+   * Shows a session's open requests also where its person goes on now, when they may decide there. It is safe
+   * to repeat.
+   */
+  follow(session: string, from: Address): Promise<void>;
   /** Ends the open requests of one turn or of a whole session. */
   stop(of: { readonly turn: string } | { readonly session: string }): Promise<number>;
   list(): Promise<readonly Approval[]>;
@@ -58,6 +65,8 @@ export interface ApprovalsOptions {
   readonly inbox: Pick<Inbox, "accept">;
   readonly outbox: Pick<Outbox, "post">;
   readonly sessions: Pick<Sessions, "open">;
+  readonly turns: Pick<Turns, "find">;
+  readonly placeOf: PlaceOf;
   /** `<channel>:<id>` of the approvers; null stands for the owners. */
   readonly approvers: readonly string[] | null;
   readonly owners: () => Promise<readonly string[]>;
@@ -152,7 +161,26 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   async function settle(approval: Approval, words: string): Promise<void> {
     const places = await surfaces(parseConversationKey(approval.conversation), approval.owner);
-    await outbox.post(places.map(({ address }) => settledCard(approval, address, words)));
+    const shown = new Set([
+      ...places.map(({ address }) => conversationKey(address)),
+      ...(approval.followed ?? []).map((key) => key as ConversationKey),
+    ]);
+    await outbox.post([...shown].map((key) => settledCard(approval, parseConversationKey(key), words)));
+  }
+
+  /** A decision that no turn waits for any more is told where the conversation goes on. */
+  async function decisionRow(approval: Approval): Promise<NewRow> {
+    const row = ticketRow(approval, clock.now());
+    const turn = await options.turns.find(approval.turn);
+    if (turn?.state === "parked" && turn.tickets.includes(approval.id)) return row;
+    return movedTo(row, options.placeOf(approval.session, parseConversationKey(approval.conversation)));
+  }
+
+  async function show(approval: Approval, surface: Surface, closes: string | null): Promise<void> {
+    const { deliveries, cells } = cardDeliveries(approval, surface, closes);
+    for (const { key, value, ttlMs } of cells)
+      await options.cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
+    await outbox.post(deliveries);
   }
 
   function mayDecide({ approvers: asked }: Approval, by: Decider, people: readonly string[]): boolean {
@@ -163,7 +191,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   async function finish(approval: Approval): Promise<void> {
     if (approval.state === "always" && approval.grant !== null)
       await book.grant(approval.agent, approval.grant, lastBy(approval));
-    await inbox.accept([ticketRow(approval, clock.now())]);
+    await inbox.accept([await decisionRow(approval)]);
     await settle(approval, outcomeOf(approval));
   }
 
@@ -185,10 +213,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         await outbox.post([toldElsewhere(approval, closes)]);
       for (const surface of shown) {
         const isHere = approval.conversation === conversationKey(surface.address);
-        const { deliveries, cells } = cardDeliveries(kept.approval, surface, isHere ? closes : null);
-        for (const { key, value, ttlMs } of cells)
-          await options.cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
-        await outbox.post(deliveries);
+        await show(kept.approval, surface, isHere ? closes : null);
       }
       log.info(
         { approval: approval.id, session: approval.session, turn: approval.turn, hash: approval.hash },
@@ -226,6 +251,31 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       );
       await finish(moved.approval);
       return { approval: moved.approval, say: outcomeOf(moved.approval) };
+    },
+    async follow(session, from) {
+      const to = options.placeOf(session, from);
+      if (to === null) return;
+      const place = conversationKey(to);
+      for (const found of await book.list()) {
+        const kept = found.approval.session === session ? await current(found) : found;
+        const { approval } = kept;
+        const began = parseConversationKey(approval.conversation);
+        if (approval.session !== session || approval.state !== "open") continue;
+        // What others began in a session that people share is not shown to this one (I6).
+        if (approval.conversation === place || options.placeOf(session, began) === null) continue;
+        const there = (await surfaces(to, approval.owner)).find(
+          ({ address }) => conversationKey(address) === place,
+        );
+        const before = (await surfaces(began, approval.owner)).some(
+          ({ address }) => conversationKey(address) === place,
+        );
+        if (there === undefined || before) continue;
+        const followed = [...new Set([...(approval.followed ?? []), place])];
+        const moved = approval.followed?.includes(place)
+          ? kept
+          : await book.move(kept, { followed }, { what: "shown where the conversation goes on", by: place });
+        if (moved !== null) await show(moved.approval, there, null);
+      }
     },
     async stop(of) {
       let stopped = 0;

@@ -1,8 +1,8 @@
 // Stores each question in a cell. Every change of state is a compare-and-set, so that of two people who
 // answer at once one is first and the other is told so. Entries are bounded by time (I9).
 import type { Clock } from "@parley/protocol";
-import type { Cells, CellWrite } from "@parley/store";
-import { formatQuestion, parseQuestion, type Question } from "./question.ts";
+import type { Cell, Cells, CellWrite } from "@parley/store";
+import { formatQuestion, idAlphabet, parseQuestion, type Question } from "./question.ts";
 
 export interface KeptQuestion {
   readonly question: Question;
@@ -29,6 +29,7 @@ export interface QuestionEnd {
 const prefix = "question:";
 /** Operators may ask this long afterwards who answered what. */
 const lifeMs = 7 * 86_400_000;
+/** What a store gives at once; more are listed by the letters that their ids begin with. */
 const mostListed = 1_000;
 
 export function questionStore(cells: Pick<Cells, "get" | "put" | "list">, clock: Clock): QuestionStore {
@@ -36,6 +37,11 @@ export function questionStore(cells: Pick<Cells, "get" | "put" | "list">, clock:
     question: parseQuestion(cell.value),
     version: cell.version,
   });
+  const under = async (start: string): Promise<readonly Cell[]> => {
+    const found = await cells.list(start, mostListed);
+    if (found.length < mostListed) return found;
+    return (await Promise.all(idAlphabet.split("").map((letter) => under(start + letter)))).flat();
+  };
   const ended = ({ question }: KeptQuestion, end: QuestionEnd): Question => ({
     ...question,
     ...end,
@@ -65,7 +71,7 @@ export function questionStore(cells: Pick<Cells, "get" | "put" | "list">, clock:
       return cell === null ? null : read(cell);
     },
     async list() {
-      const found = (await cells.list(prefix, mostListed)).map(read);
+      const found = (await under(prefix)).map(read);
       return found.toSorted((a, b) => b.question.createdAtMs - a.question.createdAtMs);
     },
   };

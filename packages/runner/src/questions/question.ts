@@ -34,7 +34,8 @@ export interface Question extends Omit<z.infer<typeof questionSchema>, "session"
   readonly conversation: ConversationKey;
 }
 
-const alphabet = "abcdefghjkmnpqrstuvwxyz23456789";
+/** Letters of a question's id. */
+export const idAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";
 const idChars = 8;
 
 /** The same for every run of one call. */
@@ -42,7 +43,7 @@ export function questionId(turn: string, callId: string): string {
   const bytes = createHash("sha256")
     .update(JSON.stringify(["question", turn, callId]))
     .digest();
-  return [...bytes.subarray(0, idChars)].map((byte) => alphabet[byte % alphabet.length]).join("");
+  return [...bytes.subarray(0, idChars)].map((byte) => idAlphabet[byte % idAlphabet.length]).join("");
 }
 
 export function formatQuestion(question: Question): string {

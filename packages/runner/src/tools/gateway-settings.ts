@@ -1,6 +1,7 @@
 // Lets an owner's agent read and change the config file and restart the daemon: the port of the tool
 // `gateway`. Secrets in the file are masked, so that no tool sees one, and a mask that comes back keeps the
 // old value. The session that asked for a restart is told when it is over.
+import type { PlaceOf } from "@parley/access";
 import { configSchemaAt, restartKeys, type ConfigEditor } from "@parley/config";
 import {
   Fault,
@@ -14,7 +15,7 @@ import {
 } from "@parley/protocol";
 import type { Cells, Inbox } from "@parley/store";
 import type { Settings, ToolScope } from "@parley/tools";
-import { internalRow } from "../internal-row.ts";
+import { followingRow } from "../internal-row.ts";
 
 export interface Restarting {
   /** Returns why the daemon would not start again; null when nothing is known to prevent it. */
@@ -31,6 +32,7 @@ export interface AgentSettingsOptions {
   readonly restarting?: Restarting | undefined;
   readonly cells: Pick<Cells, "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "find" | "accept">;
+  readonly placeOf: PlaceOf;
   /** Names this process among those that share a store. */
   readonly node: string;
   readonly clock: Clock;
@@ -59,6 +61,7 @@ export function agentSettings({
   restarting,
   cells,
   inbox,
+  placeOf,
   node,
   clock,
   log,
@@ -83,7 +86,16 @@ export function agentSettings({
     }
     const text = `Parley restarted as you asked (${JSON.stringify(reason)}) and runs again, version ${version}. Tell the user in one line.`;
     await inbox.accept([
-      internalRow(began, `restart:${id}`, text, { kind: "restart", id, turn }, clock.now()),
+      followingRow(
+        began,
+        `restart:${id}`,
+        text,
+        { kind: "restart", id, turn },
+        {
+          placeOf,
+          nowMs: clock.now(),
+        },
+      ),
     ]);
   }
 

@@ -2,10 +2,11 @@
 // process knows what a dead one left. The end of a command wakes its session by a row, with the address and
 // authority of the message that began it. The row is stored before the end is recorded, so that a crash in
 // between cannot lose it, and its id tells a repeat.
+import type { PlaceOf } from "@parley/access";
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import type { Cells, Inbox } from "@parley/store";
 import type { CommandRecord, CommandRecords } from "@parley/tools";
-import { internalRow } from "../internal-row.ts";
+import { followingRow } from "../internal-row.ts";
 
 export interface CommandRecordsOptions {
   readonly cells: Pick<Cells, "put" | "remove" | "list">;
@@ -14,6 +15,7 @@ export interface CommandRecordsOptions {
   readonly node: string;
   /** True while the daemon shuts down: nobody asked it to kill the commands that it kills then. */
   readonly isEnding: () => boolean;
+  readonly placeOf: PlaceOf;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -35,6 +37,7 @@ export function commandRecords({
   inbox,
   node,
   isEnding,
+  placeOf,
   clock,
   log,
 }: CommandRecordsOptions): CommandRecords {
@@ -56,7 +59,16 @@ export function commandRecords({
     }
     const { id, turn } = record;
     await inbox.accept([
-      internalRow(began, `command:${id}`, news(record), { kind: "command", id, turn }, clock.now()),
+      followingRow(
+        began,
+        `command:${id}`,
+        news(record),
+        { kind: "command", id, turn },
+        {
+          placeOf,
+          nowMs: clock.now(),
+        },
+      ),
     ]);
   }
 

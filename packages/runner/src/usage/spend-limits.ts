@@ -48,7 +48,11 @@ export interface TurnSpendLimits extends Ledger {
 }
 
 export interface SpendLimits {
-  forTurn(turn: Pick<Turn, "id" | "lane" | "conversation" | "rows">): TurnSpendLimits;
+  /** `beside`: it is no turn and runs while one does. */
+  forTurn(
+    turn: Pick<Turn, "id" | "lane" | "conversation" | "rows">,
+    how?: { readonly beside?: boolean },
+  ): TurnSpendLimits;
   /** Agents that have caps, with their usage so far. */
   states(): Promise<readonly SpendState[]>;
 }
@@ -131,7 +135,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
   }
 
   return {
-    forTurn(turn) {
+    forTurn(turn, { beside = false } = {}) {
       const agent = payerOf(turn.lane);
       const isCapped = Object.keys(capsOf(agent)).length > 0;
       /** Counts each side call against the turn until the loop's next usage figure, which includes it. */
@@ -175,7 +179,12 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
         async note(end, asked) {
           const models = usedBy(end, asked);
           const day = book.today();
-          const cell = await book.note({ session: turn.lane as SessionKey, ...whoAsked(turn), models });
+          const cell = await book.note({
+            session: turn.lane as SessionKey,
+            ...whoAsked(turn),
+            beside,
+            models,
+          });
           noted = cell === null ? null : { day, used: sumOf(models) };
           return cell === null ? [] : [cell];
         },

@@ -78,6 +78,8 @@ interface Spent {
   readonly session: SessionKey;
   readonly channel: string;
   readonly person: string;
+  /** Spent beside the session's turns, which therefore do not write the same cell. */
+  readonly beside?: boolean;
   /** By the id of the model that answered. */
   readonly models: ReadonlyMap<string, Used>;
 }
@@ -134,7 +136,7 @@ export function sumOf(models: ReadonlyMap<string, Used>): Used {
 export interface UsageLog {
   /**
    * Returns the cell for the commit; null when nothing was used. Call it while the lease lasts, right before
-   * the commit.
+   * the commit. The cell of what was spent beside turns has a condition: when it fails, note it again.
    */
   note(spent: Spent): Promise<CellWrite | null>;
   /** Usage on these days. */
@@ -156,11 +158,11 @@ export function usageLog(
   return {
     timeZone,
     today,
-    async note({ session, channel, person, models }) {
+    async note({ session, channel, person, beside = false, models }) {
       if (models.size === 0) return null;
-      const key = cellKey(today(), session);
-      const stored = (await cells.get(key))?.value;
-      const lines = new Map(linesOf(stored).map((line) => [nameOf(line), line]));
+      const key = `${cellKey(today(), session)}${beside ? besideTurns : ""}`;
+      const stored = await cells.get(key);
+      const lines = new Map(linesOf(stored?.value).map((line) => [nameOf(line), line]));
       for (const [model, add] of models) {
         const isKnown = lines.has(nameOf({ channel, person, model }));
         const at =
@@ -170,7 +172,13 @@ export function usageLog(
         const line = lines.get(nameOf(at));
         lines.set(nameOf(at), { ...at, ...addUsed(line ?? noneUsed, add) });
       }
-      return { key, value: JSON.stringify({ v: 1, lines: [...lines.values()] }), ttlMs: keptMs };
+      const condition = beside ? { expect: stored?.version ?? 0 } : {};
+      return {
+        key,
+        value: JSON.stringify({ v: 1, lines: [...lines.values()] }),
+        ttlMs: keptMs,
+        ...condition,
+      };
     },
     async rows(days) {
       const found: UsageRow[] = [];
@@ -182,7 +190,9 @@ export function usageLog(
     },
     async ofSession(session, days) {
       const found = await Promise.all(
-        days.map(async (day) => ({ day, cell: await cells.get(cellKey(day, session)) })),
+        days.flatMap((day) =>
+          ["", besideTurns].map(async (end) => ({ day, cell: await cells.get(cellKey(day, session) + end) })),
+        ),
       );
       return found.flatMap(({ day, cell }) => (cell === null ? [] : rowsOf(day, cell.key, cell.value)));
     },
@@ -190,6 +200,8 @@ export function usageLog(
 }
 
 const prefix = "usage/";
+/** Ends the key of the cell for what was spent beside turns; a slash inside a session key is escaped. */
+const besideTurns = "/beside";
 
 interface Line extends Used {
   readonly channel: string;
@@ -210,7 +222,8 @@ function linesOf(stored: string | undefined): readonly Line[] {
 }
 
 function rowsOf(day: string, key: string, value: string): readonly UsageRow[] {
-  const session = key.slice(prefix.length + day.length + 1) as SessionKey;
+  const named = key.slice(prefix.length + day.length + 1);
+  const session = (named.endsWith(besideTurns) ? named.slice(0, -besideTurns.length) : named) as SessionKey;
   const { agent } = parseSessionKey(session);
   return linesOf(value).map((line) => ({ ...line, day, session, agent }));
 }

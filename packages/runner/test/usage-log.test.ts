@@ -1,0 +1,59 @@
+// What a session uses beside its turns is counted, whatever is written in between.
+import { expect, test } from "vitest";
+import { noUsage, type SessionKey } from "@parley/protocol";
+import type { Cell, Cells, CellWrite } from "@parley/store";
+import { usageLog, usedBy } from "../src/usage/usage-log.ts";
+
+const session = "agent:main:telegram:dm:olga" as SessionKey;
+
+function memory(): Cells {
+  const kept = new Map<string, Cell>();
+  let version = 0;
+  return {
+    async put(key, value, { expect: expected }) {
+      if (expected !== undefined && (kept.get(key)?.version ?? 0) !== expected) return null;
+      const cell = { key, value, version: ++version, expiresAtMs: null };
+      kept.set(key, cell);
+      return cell;
+    },
+    get: async (key) => kept.get(key) ?? null,
+    list: async (prefix) => [...kept.values()].filter(({ key }) => key.startsWith(prefix)),
+    remove: async (key) => kept.delete(key),
+    touch: async () => true,
+  };
+}
+
+test("a side question that ends while a turn commits is counted, and so is one of another process", async () => {
+  const cells = memory();
+  const log = usageLog(cells, "UTC", { now: () => 0 });
+  const spent = (inputTokens: number, beside: boolean) =>
+    log.note({
+      session,
+      channel: "telegram:default",
+      person: "telegram:olga",
+      beside,
+      models: usedBy({ entries: [], usage: { ...noUsage, inputTokens } }, { id: "a/b" }),
+    });
+  const put = async (cell: CellWrite | null) =>
+    cell !== null &&
+    (await cells.put(
+      cell.key,
+      cell.value ?? "",
+      cell.expect === undefined ? {} : { expect: cell.expect },
+    )) !== null;
+
+  const turn = await spent(100, false);
+  const [one, two] = [await spent(10, true), await spent(1, true)];
+  expect(await put(one)).toBe(true);
+  expect(await put(turn)).toBe(true);
+  // The second was computed before the first was written, so it is noted again.
+  expect(await put(two)).toBe(false);
+  expect(await put(await spent(1, true))).toBe(true);
+
+  const total = (rows: readonly { readonly inputTokens: number }[]): number =>
+    rows.reduce((sum, { inputTokens }) => sum + inputTokens, 0);
+  expect(total(await log.ofSession(session, [log.today()]))).toBe(111);
+  const all = await log.rows([log.today()]);
+  expect(total(all)).toBe(111);
+  expect(new Set(all.map((row) => row.session))).toEqual(new Set([session]));
+});
