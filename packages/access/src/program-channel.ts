@@ -13,6 +13,7 @@ const capabilities: Capabilities = {
   media: false,
   polls: false,
   voice: false,
+  silent: false,
   threads: false,
   pins: false,
   typing: false,

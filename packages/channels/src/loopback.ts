@@ -68,6 +68,7 @@ const capabilities: Capabilities = {
   media: true,
   polls: true,
   voice: true,
+  silent: true,
   threads: true,
   pins: true,
   typing: true,

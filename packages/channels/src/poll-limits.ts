@@ -4,7 +4,7 @@ import { Fault, type PollLimits, type RenderedPart } from "@parley/protocol";
 
 /** Throws Fault: `unsupported` for an anonymous poll where votes are seen, `invalid` for one over a limit. */
 export function checkPoll(
-  { question, options, anonymous }: Extract<RenderedPart, { kind: "poll" }>,
+  { question, options, anonymous, hours = 1 }: Extract<RenderedPart, { kind: "poll" }>,
   limits: PollLimits | undefined,
   platform: string,
 ): void {
@@ -16,6 +16,11 @@ export function checkPoll(
     options.length >= limits.fewestOptions &&
     options.length <= limits.mostOptions &&
     options.every((option) => option.length > 0 && option.length <= limits.optionChars);
+  if (hours < 1 || hours > limits.mostHours)
+    throw new Fault(
+      "invalid",
+      `a poll on ${platform} is open for 1 to ${limits.mostHours} hours, not ${hours}`,
+    );
   if (fits) return;
   throw new Fault(
     "invalid",

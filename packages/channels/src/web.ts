@@ -75,6 +75,7 @@ export const webCapabilities: Capabilities = {
   media: false,
   polls: false,
   voice: false,
+  silent: false,
   threads: true,
   pins: false,
   typing: false,

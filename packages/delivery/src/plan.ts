@@ -106,8 +106,9 @@ async function plannedActions(
         .map((message) => acting({ ...rest, messageId: message.messageId }, message));
     }
     case "createThread": {
-      const { target: _meant, parts = [], ...rest } = action;
-      const inside = rendered(render({ v: 1, kind: "reply", parts }, channel, 0));
+      const { target: _meant, parts = [], silent, ...rest } = action;
+      const quietly = silent === undefined ? {} : { silent };
+      const inside = rendered(render({ v: 1, kind: "reply", parts, ...quietly }, channel, 0));
       const [first] = inside;
       const hung = found?.[0];
       return [

@@ -43,9 +43,10 @@ export function channelRender(content: Answer, channel: Channel, lateMs: number)
     return first === null ? [] : [{ kind: "text", ...first, ...(replyTo === undefined ? {} : { replyTo }) }];
   }
   const late = lateMs > 0 ? [{ kind: "text" as const, markdown: `_${delayedBy(lateMs)}_` }] : [];
-  const rendered = withLate(degraded(content.parts, channel.capabilities), late).flatMap((part) =>
+  const loud = withLate(degraded(content.parts, channel.capabilities), late).flatMap((part) =>
     renderPart(part, channel),
   );
+  const rendered = content.silent === true ? loud.map((part) => ({ ...part, silent: true as const })) : loud;
   const { replyTo } = content;
   if (replyTo === undefined) return rendered;
   return rendered.map((part, index) => (index === 0 ? { ...part, replyTo } : part));
@@ -135,7 +136,12 @@ export function wordsFor(part: RenderedPart, channel: Channel): RenderedPart | n
   const [words] = text(lines + below, channel);
   return words === undefined
     ? null
-    : { kind: "text", ...words, ...(part.replyTo === undefined ? {} : { replyTo: part.replyTo }) };
+    : {
+        kind: "text",
+        ...words,
+        ...(part.replyTo === undefined ? {} : { replyTo: part.replyTo }),
+        ...(part.silent === undefined ? {} : { silent: part.silent }),
+      };
 }
 
 const cutMark = "\n[… the rest was cut]";

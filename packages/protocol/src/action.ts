@@ -33,6 +33,7 @@ export type OutboxAction =
       readonly target?: MessageTarget;
       /** What is sent into the new thread. A forum's post begins with the first message of it. */
       readonly parts?: readonly Part[];
+      readonly silent?: true;
       /** Names of a forum's tags. */
       readonly tags?: readonly string[];
     };

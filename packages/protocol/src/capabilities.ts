@@ -12,6 +12,8 @@ export interface PollLimits {
   readonly optionChars: number;
   /** False where everybody sees who voted for what. */
   readonly anonymous: boolean;
+  /** The longest time that one is open. */
+  readonly mostHours: number;
 }
 
 export interface Capabilities {
@@ -37,6 +39,8 @@ export interface Capabilities {
   /** Absent means no limits. */
   readonly pollLimits?: PollLimits;
   readonly voice: boolean;
+  /** A message may come without a sound or a banner. */
+  readonly silent: boolean;
   /** A conversation may have threads. The action `createThread` opens one. */
   readonly threads: boolean;
   readonly pins: boolean;

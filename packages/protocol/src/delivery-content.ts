@@ -13,7 +13,13 @@ export type Quoted = string | { readonly delivery: string };
  * message, however long.
  */
 export type Meant =
-  | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: Quoted }
+  | {
+      readonly v: 1;
+      readonly kind: "reply";
+      readonly parts: readonly Part[];
+      readonly replyTo?: Quoted;
+      readonly silent?: true;
+    }
   | { readonly v: 1; readonly kind: "preview"; readonly markdown: string; readonly replyTo?: string }
   | { readonly v: 1; readonly kind: "action"; readonly action: OutboxAction };
 

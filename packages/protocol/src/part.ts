@@ -47,6 +47,8 @@ export type Part =
       readonly options: readonly string[];
       readonly multiple: boolean;
       readonly anonymous: boolean;
+      /** How long it is open; absent: as long as the platform has it. */
+      readonly hours?: number;
     }
   | { readonly kind: "voice"; readonly file: MediaFile }
   | {
@@ -75,7 +77,12 @@ export interface RenderedText {
 }
 
 /** One platform message. */
-export type RenderedPart =
+export type RenderedPart = Shown & {
+  /** People see it without a sound or a banner, where the platform can. */
+  readonly silent?: true;
+};
+
+type Shown =
   | ({
       readonly kind: "text";
       readonly replyTo?: string;
@@ -97,6 +104,7 @@ export type RenderedPart =
       readonly options: readonly string[];
       readonly multiple: boolean;
       readonly anonymous: boolean;
+      readonly hours?: number;
       readonly replyTo?: string;
     };
 

@@ -311,6 +311,8 @@ export interface MessageRequest {
   readonly files: readonly MediaFile[];
   /** The one file is a recording that is shown as a voice note. */
   readonly voice: boolean;
+  /** Without a sound or a banner. */
+  readonly silent?: boolean | undefined;
   readonly buttons?: readonly (readonly Button[])[] | undefined;
   readonly poll?: MessagePoll | undefined;
   /** The platform's id of a message there. */
@@ -328,6 +330,7 @@ interface MessagePoll {
   readonly multiple: boolean;
   /** Absent: as the surface has it. */
   readonly anonymous?: boolean | undefined;
+  readonly hours?: number | undefined;
 }
 
 /** What people see beside the turn's answer. Throws Fault for what cannot be done or may not. */

@@ -277,3 +277,31 @@ test("media of the workspace are an album with a caption; a poll and a recording
   expect(voice).toMatchObject({ kind: "voice", file: { name: "note.ogg", mediaType: "audio/ogg" } });
   expect(answer).toMatchObject({ text: expect.stringContaining("state.db") });
 });
+
+test("a message may be silent, and a poll open for so long; longer than the surface can is refused", async () => {
+  const poll = { question: "Tea?", options: ["Yes", "No"], anonymous: true };
+  const olga = await begin(
+    script(
+      (_asked, nth) =>
+        [
+          { action: "send", text: "Hush", silent: true },
+          { action: "poll", poll: { ...poll, hours: 48 } },
+          { action: "poll", poll: { ...poll, hours: 49 } },
+        ][nth] ?? null,
+      (asked) => results(asked).at(-1) ?? "",
+    ),
+  );
+  const limits = { questionChars: 300, fewestOptions: 1, mostOptions: 12, optionChars: 100 };
+  s.telegram.can({ pollLimits: { ...limits, anonymous: true, mostHours: 48 } });
+  await s.kill();
+  await s.start();
+  olga.says("go");
+  await s.until(() => s.telegram.sent("olga").length === 3, "all of it");
+  const [hush, asked, answer] = s.telegram.sent("olga").map(({ part }) => part);
+  expect(hush).toMatchObject({ text: "Hush", silent: true });
+  expect(asked).toMatchObject({ kind: "poll", hours: 48 });
+  expect(asked).not.toHaveProperty("silent");
+  expect(answer).toMatchObject({
+    text: expect.stringContaining("a poll on telegram is open for 1 to 48 hours, not 49"),
+  });
+});

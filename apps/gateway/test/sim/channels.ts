@@ -18,6 +18,7 @@ export const plain: Capabilities = {
   media: false,
   polls: false,
   voice: false,
+  silent: false,
   threads: true,
   pins: false,
   typing: false,

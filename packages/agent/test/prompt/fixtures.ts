@@ -30,6 +30,7 @@ const anything: Capabilities = {
   media: true,
   polls: true,
   voice: true,
+  silent: true,
   threads: true,
   pins: true,
   typing: true,

@@ -22,6 +22,7 @@ import { checkPoll } from "../poll-limits.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 const suppressEmbeds = 1 << 2;
+export const suppressNotifications = 1 << 12;
 
 export interface BodyOptions {
   /** Folder that `MediaFile.path` is relative to. */
@@ -36,10 +37,9 @@ export interface Said {
 }
 
 export function said(part: RenderedPart, options: BodyOptions): Said {
-  const quiet = {
-    allowed_mentions: { parse: [] },
-    ...(options.suppressEmbeds ? { flags: suppressEmbeds } : {}),
-  };
+  const flags =
+    (options.suppressEmbeds ? suppressEmbeds : 0) | (part.silent === true ? suppressNotifications : 0);
+  const quiet = { allowed_mentions: { parse: [] }, ...(flags === 0 ? {} : { flags }) };
   switch (part.kind) {
     case "text":
       return {
@@ -187,11 +187,19 @@ function cutTo(text: string, chars: number): string {
   return text.length > chars ? `${text.slice(0, chars - 1)}…` : text;
 }
 
+/** Discord's own default. */
+const pollHours = 24;
+
 function poll(part: Extract<RenderedPart, { kind: "poll" }>): object {
   const { question, options } = part;
   checkPoll(part, discordCapabilities.pollLimits, "Discord");
   const answers = options.map((text) => ({ poll_media: { text } }));
-  return { question: { text: question }, answers, duration: 24, allow_multiselect: part.multiple };
+  return {
+    question: { text: question },
+    answers,
+    duration: part.hours ?? pollHours,
+    allow_multiselect: part.multiple,
+  };
 }
 
 async function blobOf(file: MediaFile, mediaFolder: string): Promise<Blob> {

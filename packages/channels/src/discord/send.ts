@@ -73,7 +73,7 @@ export async function sendPart(
   if (place !== null && isForum(place.type))
     return openPost(context, place, { name: titleOf(part) }, message, signal);
   const limitBytes = await uploadLimit(places, place, message.files);
-  const voice = part.kind === "voice" ? await voiceFields(part.file, context.mediaFolder) : null;
+  const voice = part.kind === "voice" ? await voiceFields(part, context.mediaFolder) : null;
   const create = async (more: object): Promise<Receipt> => {
     const json = { ...message.json, ...more, nonce: nonceOf(idempotencyKey), enforce_nonce: true };
     const payload = await payloadOf(json, message.files, context.mediaFolder, limitBytes);

@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import type { MediaFile } from "@parley/protocol";
 import { voiceNoteIn } from "../ogg-opus.ts";
+import { suppressNotifications } from "./body.ts";
 import { isRefusal } from "./refusals.ts";
 
 const isVoiceMessage = 1 << 13;
@@ -13,7 +14,7 @@ const leastMsPerPoint = 100;
 
 /** The fields that make a message with this one file a voice message; null for another kind of recording. */
 export async function voiceFields(
-  file: MediaFile,
+  { file, silent }: { readonly file: MediaFile; readonly silent?: true },
   mediaFolder: string,
 ): Promise<Readonly<Record<string, unknown>> | null> {
   // A file that cannot be read is reported when it is sent.
@@ -21,7 +22,7 @@ export async function voiceFields(
   if (note === null) return null;
   const waveform = Buffer.from(note.waveform(mostPoints, leastMsPerPoint)).toString("base64");
   return {
-    flags: isVoiceMessage,
+    flags: isVoiceMessage | (silent === true ? suppressNotifications : 0),
     attachments: [{ id: 0, filename: file.name, duration_secs: note.seconds, waveform }],
   };
 }

@@ -72,7 +72,8 @@ async function sendAsIs(
 ): Promise<Receipt> {
   const signal = grammySignal(abort);
   const receipt = (...sent: readonly Sent[]): Receipt => receiptOf(to, log, sent);
-  const target = { ...destination(to), ...replyParameters(part.replyTo) };
+  const quietly = part.silent === true ? { disable_notification: true } : {};
+  const target = { ...destination(to), ...quietly, ...replyParameters(part.replyTo) };
   switch (part.kind) {
     case "text": {
       checkText(part, telegramCapabilities.textChars);
@@ -128,7 +129,7 @@ async function sendAsIs(
         const sent = await sendMedia("", []);
         const say = (text: string): Promise<Sent> =>
           api.raw.sendMessage(
-            { ...destination(to), text, link_preview_options: { is_disabled: true } },
+            { ...destination(to), ...quietly, text, link_preview_options: { is_disabled: true } },
             signal,
           );
         return receipt(...sent, ...(await sendInPieces([spelledOut(caption)], say, sent.length)));
@@ -147,6 +148,7 @@ async function sendAsIs(
             options: part.options.map((text) => ({ text })),
             is_anonymous: part.anonymous,
             allows_multiple_answers: part.multiple,
+            ...(part.hours === undefined ? {} : { open_period: part.hours * 3_600 }),
           },
           signal,
         ),
@@ -196,7 +198,8 @@ function inputMedia(media: Upload, kind: MediaKind): Media {
   };
 }
 
-type Target = ReturnType<typeof destination> & ReturnType<typeof replyParameters>;
+type Target = ReturnType<typeof destination> &
+  ReturnType<typeof replyParameters> & { readonly disable_notification?: boolean };
 
 function sendOne(
   { raw }: BotApi,

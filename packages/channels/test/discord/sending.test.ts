@@ -231,6 +231,22 @@ test("a poll is Discord's own; an anonymous one is unsupported", async () => {
   expect(shown()).toHaveLength(1);
 });
 
+test("what is silent rings nobody, and a poll is open as long as it is told to", async () => {
+  const poll = {
+    kind: "poll",
+    question: "Tea?",
+    options: ["yes"],
+    multiple: false,
+    anonymous: false,
+  } as const;
+  await rig.channel.send(room(), { ...poll, hours: 768, silent: true }, how());
+  await expectFault("invalid", rig.channel.send(room(), { ...poll, hours: 769 }, how()));
+  const bodies = rig.fake.calls("POST /channels/:channel/messages").map(({ body }) => body);
+  expect(bodies).toEqual([
+    expect.objectContaining({ flags: 4_100, poll: expect.objectContaining({ duration: 768 }) }),
+  ]);
+});
+
 test("a text to a forum opens a post with its first line as title, and what follows goes into it", async () => {
   const forum = rig.fake.channel({ guild: rig.guild, kind: "forum" });
   const to = { ...room(), peer: forum };

@@ -470,6 +470,18 @@ describe("files", () => {
   const options = (count: number, chars = 5): string[] =>
     Array.from({ length: count }, (_, n) => String(n).padEnd(chars, "x"));
 
+  test("what is silent rings nobody, and a poll closes when it is told to", async () => {
+    await send({ ...poll, options: ["a"], hours: 730, silent: true });
+    const album = [await file("a.png", "image/png"), await file("b.png", "image/png")];
+    await send({ kind: "media", media: "image", files: album, silent: true });
+    expect(rig.fake.calls("sendPoll")[0]?.params).toMatchObject({
+      open_period: 2_628_000,
+      disable_notification: true,
+    });
+    expect(rig.fake.calls("sendMediaGroup")[0]?.params).toMatchObject({ disable_notification: true });
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
   test("polls at every limit are sent, beyond one they are refused without a call", async () => {
     await send({ ...poll, options: ["Soup", "Salad"] });
     await send({ ...poll, options: options(12, 100), question: "?".repeat(300), anonymous: true });
@@ -480,6 +492,7 @@ describe("files", () => {
       allows_multiple_answers: true,
     });
     for (const wrong of [
+      { options: ["a"], hours: 731 },
       { options: [] },
       { options: options(13) },
       { options: options(2, 101) },

@@ -28,9 +28,10 @@ export function partsOf(request: MessageRequest, redaction: Redaction): readonly
       ? []
       : [
           {
-            ...poll,
             kind: "poll",
+            multiple: poll.multiple,
             anonymous: poll.anonymous ?? true,
+            ...(poll.hours === undefined ? {} : { hours: poll.hours }),
             question: clean(poll.question),
             options: distinct(poll.options.map(clean)),
           },

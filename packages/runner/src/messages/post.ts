@@ -99,6 +99,9 @@ export function messagesPort(services: MessageServices): Messages {
       cells,
       notes,
     });
+    const silent = request.silent === true ? { silent: true as const } : {};
+    const isLoud = request.silent === true && surface !== null && !surface.capabilities.silent;
+    const loud = isLoud ? [`${surface.name} has no silent messages`] : [];
     switch (action) {
       case "send":
       case "reply":
@@ -114,8 +117,9 @@ export function messagesPort(services: MessageServices): Messages {
           kind: "reply",
           parts: sent,
           ...(quoted === undefined ? {} : { replyTo: quoted }),
+          ...silent,
         };
-        return { content: content as Content, cells, notes };
+        return { content: content as Content, cells, notes: [...notes, ...loud] };
       }
       case "edit": {
         const { markdown, buttons = [] } = editOf(request, redaction);
@@ -169,9 +173,10 @@ export function messagesPort(services: MessageServices): Messages {
             ...hung,
             ...(inside.length === 0 ? {} : { parts: inside }),
             ...(tags.length === 0 ? {} : { tags }),
+            ...silent,
           },
           cells,
-          notes,
+          [...notes, ...loud],
         );
       }
     }

@@ -44,7 +44,10 @@ export function checkAction(action: MessageRequest["action"], surface: SurfaceFa
   );
 }
 
-/** Throws Fault("unsupported") for a poll that shall hide who voted where everybody sees it. */
+/**
+ * Throws Fault: `unsupported` for a poll that shall hide who voted where everybody sees it, `invalid` for one
+ * that is open too long.
+ */
 export function withPollOf(request: MessageRequest, surface: SurfaceFacts): MessageRequest {
   const { poll } = request;
   if (poll === undefined) return request;
@@ -53,6 +56,12 @@ export function withPollOf(request: MessageRequest, surface: SurfaceFacts): Mess
     throw new Fault(
       "unsupported",
       `everybody sees who voted on ${surface?.name}: leave out anonymous, or ask in another way`,
+    );
+  const { mostHours = poll.hours ?? 0 } = surface?.capabilities.pollLimits ?? {};
+  if (poll.hours !== undefined && poll.hours > mostHours)
+    throw new Fault(
+      "invalid",
+      `a poll on ${surface?.name} is open for 1 to ${mostHours} hours, not ${poll.hours}`,
     );
   return { ...request, poll: { ...poll, anonymous: poll.anonymous ?? anonymous } };
 }
@@ -87,7 +96,10 @@ function partNotes(part: Part, { name, capabilities }: NonNullable<SurfaceFacts>
     const { length } = part.options;
     const fits =
       pollLimits === undefined || (length >= pollLimits.fewestOptions && length <= pollLimits.mostOptions);
-    if (!polls || !fits) return [`${name} has no poll of this kind, so people see numbered lines`];
+    if (!polls || !fits) {
+      const closes = part.hours === undefined ? "" : ", and nothing closes it";
+      return [`${name} has no poll of this kind, so people see numbered lines${closes}`];
+    }
     return pollLimits?.anonymous === false ? [`on ${name} everybody sees who voted`] : [];
   }
   const files = part.kind === "media" ? part.files : part.kind === "voice" ? [part.file] : [];

@@ -49,6 +49,7 @@ const args = z.object({
   text: z.string().max(100_000).optional().describe("Markdown. With media it is the caption."),
   media: z.array(short(500)).max(mostFiles).default([]).describe("Files of the workspace."),
   voice: z.boolean().default(false).describe("The one file is a recording: show it as a voice note."),
+  silent: z.boolean().default(false).describe("Without a sound or a banner for people."),
   buttons: z.array(z.array(button).min(1).max(8)).max(10).optional().describe("Rows of buttons."),
   poll: z
     .object({
@@ -56,6 +57,13 @@ const args = z.object({
       options: z.array(short(500)).min(1).max(25),
       multiple: z.boolean().default(false),
       anonymous: z.boolean().optional().describe("Absent: as the surface has it."),
+      hours: z
+        .number()
+        .int()
+        .min(1)
+        .max(10_000)
+        .optional()
+        .describe("How long it is open. Absent: as the surface has it."),
     })
     .optional(),
   messageId: short(64).optional().describe("A message of that conversation, by the platform's id."),

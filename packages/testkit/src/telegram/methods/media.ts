@@ -51,6 +51,8 @@ export const mediaMethods: Methods = {
     if (options.length > 12) throw badRequest("poll can't have more than 12 options");
     if (options.some(({ text }) => text.length < 1 || text.length > 100))
       throw badRequest("poll options length must not exceed 100");
+    const openSeconds = Number(call.params["open_period"] ?? 5);
+    if (openSeconds < 5 || openSeconds > 2_628_000) throw badRequest("poll can't be closed at that time");
     const anonymous = call.params["is_anonymous"] !== false;
     const multiple = call.params["allows_multiple_answers"] === true;
     return post(call, {
