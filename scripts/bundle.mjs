@@ -42,10 +42,14 @@ rmSync(out, { recursive: true, force: true });
 for (const app of ["gateway", "cli"]) {
   const main = join(root, "apps", app, "src", "main.ts");
   const bundle = await rolldown({
-    // The process that reads pages is started by its path, so it keeps a file of its own beside the daemon's.
+    // The processes that read pages and keep memory are started by their paths: files of their own beside the daemon's.
     input:
       app === "gateway"
-        ? { program: main, "page-worker": join(root, "packages/egress/src/page-worker.ts") }
+        ? {
+            program: main,
+            "page-worker": join(root, "packages/egress/src/page-worker.ts"),
+            "memory-worker": join(root, "packages/memory/src/memory-worker.ts"),
+          }
         : { program: main },
     platform: "node",
     external: (id) =>

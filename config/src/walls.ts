@@ -60,7 +60,7 @@ const walls: Readonly<Record<string, Wall>> = {
       "access",
       "delivery",
     ].map((name) => `@parley/${name}`),
-    types: ["@parley/store"],
+    types: ["@parley/memory", "@parley/store"],
   },
   // Room for what comes: rules for packages that do not stand yet, so that they begin behind their walls.
   // Schedules compute the instants of a job. Sub-agents need no package: they are rows that the runner takes.

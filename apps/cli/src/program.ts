@@ -1,6 +1,7 @@
 // The command line. A command's code is loaded when it runs, so that help stays quick; each lives in a file
 // of its own under commands/.
 import { Command, CommanderError } from "commander";
+import type { MemoryChoice } from "./commands/memory.ts";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
@@ -99,6 +100,32 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(dead, "drop <id>", "take it off the list").action(async (id: string) => {
     exitCode = await (await import("./commands/dead.ts")).deadAct(await terminal(), "drop", id);
   });
+  const memory = program.command("memory").description("the notes that agents keep, and their index");
+  const whose = "the memory of this agent, not of the default one";
+  command(memory, "search <query>", "find passages, with the files and lines that they stand in")
+    .option("--agent <id>", whose)
+    .option("--max <n>", "most results")
+    .option("--min-score <score>", "leave out what scores lower, 0 to 1")
+    .action(async (query: string, choice: MemoryChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memorySearch(await terminal(), query, choice);
+    });
+  command(memory, "get <path>", "show lines of a memory file")
+    .option("--agent <id>", whose)
+    .option("--from <line>", "first line")
+    .option("--lines <n>", "most lines")
+    .action(async (path: string, choice: MemoryChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryGet(await terminal(), path, choice);
+    });
+  command(memory, "status", "show what is indexed, and what is left out and why")
+    .option("--agent <id>", "of this agent alone")
+    .action(async ({ agent }: MemoryChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryStatus(await terminal(), agent);
+    });
+  command(memory, "reindex", "throw the index away and build it anew from the notes")
+    .option("--agent <id>", "of this agent alone")
+    .action(async ({ agent }: MemoryChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryReindex(await terminal(), agent);
+    });
   const skills = program.command("skills").description("procedures that the agent reads when it needs them");
   const ofAgent = "the skills of this agent, not of the default one";
   command(skills, "list", "show them, with where they come from and why one is not used")

@@ -2,6 +2,7 @@
 // the defaults that it inherits; what is asked for before the defaults, like a model's own setting, stays
 // absent.
 import type { ConfigFile } from "./schema/root.ts";
+import type { MemorySearchConfig } from "./memory.ts";
 import type { AgentToolsConfig, SandboxConfig } from "./tools.ts";
 
 type DefaultsFile = ConfigFile["agents"]["defaults"];
@@ -21,7 +22,7 @@ export type SpendConfig = NonNullable<DefaultsFile["spend"]>;
 
 export interface AgentDefaults extends Omit<
   DefaultsFile,
-  "workspace" | "model" | "userTimezone" | "sandbox"
+  "workspace" | "model" | "userTimezone" | "memorySearch" | "sandbox"
 > {
   /** Absolute, like `repoRoot`. */
   readonly workspace: string;
@@ -33,7 +34,7 @@ export interface AgentDefaults extends Omit<
 /** `thinkingDefault` is its own, because a model's setting comes between it and the defaults'. */
 export interface AgentConfig extends Omit<
   AgentFile,
-  "workspace" | "model" | "contextLimits" | "skillsLimits" | "tools" | "sandbox"
+  "workspace" | "model" | "contextLimits" | "skillsLimits" | "memorySearch" | "tools" | "sandbox"
 > {
   /** Absolute. */
   readonly workspace: string;
@@ -44,6 +45,8 @@ export interface AgentConfig extends Omit<
   readonly maxSkillsPromptChars?: number;
   /** Its own; `exec` is merged with `tools.exec`. */
   readonly tools: AgentToolsConfig;
+  /** Merged with the defaults. */
+  readonly memorySearch: MemorySearchConfig;
   /** Merged with the defaults. */
   readonly sandbox: SandboxConfig;
 }

@@ -5,6 +5,7 @@ import { discordAccounts, telegramAccounts } from "./accounts.ts";
 import type { AgentConfig, AgentDefaults, ModelChoice } from "./agent-config.ts";
 import type { Config, StoreConfig } from "./config.ts";
 import { expandPath, type Env } from "./home.ts";
+import { memorySearchOf } from "./memory.ts";
 import { defaultModel, providersOf } from "./providers.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { skillsOf, skillsOfAgent } from "./skills.ts";
@@ -15,8 +16,9 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
   const fileDefaults = file.agents.defaults;
   const chosen = (own: ConfigFile["agents"]["defaults"]["model"], otherwise: ModelChoice): ModelChoice =>
     own === undefined ? otherwise : { primary: own.primary ?? otherwise.primary, fallbacks: own.fallbacks };
+  const { memorySearch: _ofEachAgent, ...rest } = fileDefaults;
   const defaults: AgentDefaults = {
-    ...fileDefaults,
+    ...rest,
     workspace: expandPath(fileDefaults.workspace ?? "workspace", home),
     model: chosen(fileDefaults.model, { primary: defaultModel(providers), fallbacks: [] }),
     ...(fileDefaults.repoRoot === undefined ? {} : { repoRoot: expandPath(fileDefaults.repoRoot, home) }),
@@ -37,6 +39,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
       ...skillsOfAgent(agent, defaults),
       tools: toolsOfAgent(agent, tools),
+      memorySearch: memorySearchOf(agent.memorySearch, fileDefaults.memorySearch),
       sandbox: sandboxOf(agent.sandbox, fileDefaults.sandbox),
     };
   });

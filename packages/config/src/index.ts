@@ -18,6 +18,7 @@ export { configJsonSchema, configSchemaAt } from "./json-schema.ts";
 export { fileFault } from "./file-fault.ts";
 export { loadBlocks } from "./load-blocks.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
+export type { MemorySearchConfig } from "./memory.ts";
 export { rewriteMigrated, type Rewritten } from "./migrate.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";
 export { listenTrouble } from "./check-machine.ts";

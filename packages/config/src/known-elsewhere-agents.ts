@@ -23,7 +23,6 @@ const agent: Fixes = {
   identity,
   imageModel: later,
   mediaMaxMb: "Remove it: the platform's own limits hold for files",
-  memorySearch: later,
   name: identity,
   params: sampling,
   promptMode: "Remove it: people get the full prompt, sub-agents the minimal one",
@@ -35,6 +34,24 @@ const agent: Fixes = {
   typingIntervalSeconds: typing,
   typingMode: typing,
   verboseDefault: "Remove it: tool calls are not told in the chat",
+};
+
+const always = "Remove it: every search looks at the files first, and reads what changed";
+
+const memorySync: Fixes = {
+  intervalMinutes: always,
+  onSessionStart: always,
+  watch: always,
+  watchDebounceMs: always,
+};
+
+const memorySearch: Fixes = {
+  cache: "Remove it: an unchanged passage is never sent to a model twice",
+  experimental: "Remove it",
+  extraPaths: "Move the files into memory/ of the workspace",
+  local: later,
+  multimodal: later,
+  store: "Remove it: the index is memory/AGENT.sqlite in the state folder",
 };
 
 const exec: Fixes = {
@@ -95,6 +112,10 @@ const blocks: { readonly [block: string]: Fixes } = {
     groupChat: "Remove it: a mention, a reply or a command calls the agent",
     heartbeat: "Use agents.defaults.heartbeat",
   },
+  "agents.defaults.memorySearch": memorySearch,
+  "agents.defaults.memorySearch.sync": memorySync,
+  "agents.list.memorySearch": memorySearch,
+  "agents.list.memorySearch.sync": memorySync,
   commands: {
     allowFrom: "Use allowFrom of the channel; ownerAllowFrom names owners",
     bash: "Remove it: the agent runs commands with exec, after asking",

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { chatMethods } from "./chat-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
+import { memoryMethods } from "./memory-methods.ts";
 import { operatorMethods } from "./operator-methods.ts";
 import { nodeMethods } from "./node-methods.ts";
 import { configStatus, reloadMethods } from "./reload-methods.ts";
@@ -184,6 +185,7 @@ export const methods = {
   ...promptMethods,
   ...usageMethods,
   ...toolMethods,
+  ...memoryMethods,
   ...configMethods,
   ...operatorMethods,
   /** Ends safe mode. `resumed` is false when it was not on. */

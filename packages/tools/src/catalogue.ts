@@ -9,6 +9,8 @@ import { askUser, askUserListing } from "./tools/ask-user.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
 import { gateway, gatewayListing } from "./tools/gateway.ts";
+import { memoryGet, memoryGetListing } from "./tools/memory-get.ts";
+import { memorySearch, memorySearchListing } from "./tools/memory-search.ts";
 import { message, messageListing } from "./tools/message.ts";
 import { process, processListing } from "./tools/process.ts";
 import { read, readListing } from "./tools/read.ts";
@@ -40,15 +42,8 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(processListing, process),
   built(webSearchListing, webSearch),
   built(webFetchListing, webFetch),
-  planned(
-    "memory_search",
-    "Memory search",
-    "memory",
-    ["coding"],
-    "reads",
-    "Search MEMORY.md and memory/*.md",
-  ),
-  planned("memory_get", "Memory get", "memory", ["coding"], "reads", "Read lines of a memory file"),
+  built(memorySearchListing, memorySearch),
+  built(memoryGetListing, memoryGet),
   built(sessionsListListing, sessionsList),
   built(sessionsHistoryListing, sessionsHistory),
   built(sessionsSendListing, sessionsSend),

@@ -10,6 +10,7 @@ import type {
   SessionKind,
   ThinkingLevel,
 } from "@parley/protocol";
+import type { GetAnswer, MemoryHit } from "@parley/memory";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
 import type { ExecAction } from "./exec/exec-action.ts";
@@ -49,6 +50,8 @@ export interface MachinePorts {
   readonly settings?: Settings;
   /** Absent: there is no way to the open web here. */
   readonly web?: Web;
+  /** Absent: the agent's memory is not searched here. */
+  readonly memory?: AgentMemory;
 }
 
 /** Ports to the session and the chat, made once for a config: the scope of each call says which session. */
@@ -177,6 +180,32 @@ export interface Settings {
   write(value: JsonObject, basedOn: string): Promise<{ readonly restart: boolean }>;
   /** Restarts once this turn's answer is stored. */
   restart(scope: ToolScope, reason: string): Promise<void>;
+}
+
+interface RecallRequest {
+  readonly query: string;
+  /** Absent: as the config says. */
+  readonly maxResults?: number | undefined;
+  readonly minScore?: number | undefined;
+}
+
+export interface Recalled {
+  readonly hits: readonly MemoryHit[];
+  /** How it was searched, and what the reader should know of the index. */
+  readonly mode: string;
+  readonly notes: readonly string[];
+  /** Whether answers name their sources here. */
+  readonly citations: boolean;
+}
+
+/** The notes of the agent that a call's scope names, as far as its people may read them there. */
+export interface AgentMemory {
+  search(scope: ToolScope, request: RecallRequest): Promise<Recalled>;
+  /** Throws Fault for what is no memory of this conversation. */
+  get(
+    scope: ToolScope,
+    request: { readonly path: string; readonly from: number; readonly lines: number },
+  ): Promise<GetAnswer>;
 }
 
 /** Why a tool is not there, for `parley tools explain`. */

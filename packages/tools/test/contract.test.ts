@@ -43,6 +43,10 @@ const ports: Partial<ToolContext> = {
       }),
     }),
   },
+  memory: {
+    search: async () => ({ hits: [], mode: "keyword", notes: [], citations: false }),
+    get: async () => ({ path: "MEMORY.md", startLine: 1, endLine: 1, totalLines: 1, text: "a" }),
+  },
 };
 
 /** Calls of tools that need more than their schema says: one that succeeds, one that does not parse. */

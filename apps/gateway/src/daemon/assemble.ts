@@ -28,6 +28,7 @@ import { placeNow, type Refusals } from "@parley/access";
 import { outOfFiles } from "./status-file.ts";
 import { gatewayState, type GatewayState } from "../gateway-state.ts";
 import { restarting } from "./restart-check.ts";
+import { memoryProcess } from "@parley/memory";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";
 import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
@@ -35,7 +36,16 @@ import { wireWorkNotifier } from "../wiring/store.ts";
 import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
 
-type MadeHere = "restarting" | "hub" | "wired" | "state" | "editor" | "pathNow" | "live" | "listNodes";
+type MadeHere =
+  | "memory"
+  | "restarting"
+  | "hub"
+  | "wired"
+  | "state"
+  | "editor"
+  | "pathNow"
+  | "live"
+  | "listNodes";
 
 export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics">, OpenedStore {
   /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
@@ -144,10 +154,12 @@ export async function assemble(options: Assembly): Promise<Parts> {
           }),
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
+  const memory = memoryProcess({ clock });
   const machinePorts = await wireMachinePorts(
     {
       ...options,
       ...restart,
+      memory,
       placeOf: (session, from) =>
         placeNow(handOvers, (configured?.config ?? config).session.identityLinks)(session, from),
       home: places.home,
@@ -196,6 +208,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     pathNow,
     live,
     editor,
+    memory,
     listNodes: () => nodeRegistry.list(),
   });
   path.running.tellOthers((turn) => bus.tell("stop", turn));

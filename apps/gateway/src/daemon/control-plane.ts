@@ -22,6 +22,7 @@ import type { NodeRegistry } from "@parley/cluster";
 import { apiRoutes } from "../api/routes.ts";
 import { apiRequests } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
+import type { MemoryEngine } from "@parley/memory";
 import type { Restarting } from "@parley/runner";
 import type { GatewayState } from "../gateway-state.ts";
 import { webRoot } from "../installation.ts";
@@ -47,6 +48,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly resume: () => Promise<boolean>;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   readonly metrics: Pick<GatewayMetrics, "text">;
+  readonly memory: MemoryEngine;
   readonly refusals: Refusals;
   readonly recentLog: RecentLog;
   readonly listNodes: NodeRegistry["list"];
@@ -107,6 +109,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     models: live.models,
     modelCatalog: live.path.models,
     skills: live.skills,
+    memory: options.memory,
+    home: options.places.home,
     configPath: options.path,
     database: runningDatabase(store.file, options.jobs),
     listNodes: options.listNodes,

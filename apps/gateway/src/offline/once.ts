@@ -23,6 +23,7 @@ import {
   type ResponseFrame,
   version,
 } from "@parley/protocol";
+import { memoryProcess } from "@parley/memory";
 import type { Store } from "@parley/store";
 import {
   type Caller,
@@ -98,12 +99,15 @@ export async function runOnce({
   const home = stoppedHome({ config, home: places.home, bootId, clock, log });
   const configNow = (): LoadedConfig["config"] => config;
   const models = wireModels(config, join(places.home, "media"), clock, log);
+  const memory = memoryProcess({ clock });
   const onConfig = configHandlers({
     configNow,
     models,
     skills: wireSkills(config, places.home, env),
     editor: configEditor({ env, home: places.home }),
     restartNeeded: () => [],
+    memory,
+    home: places.home,
     clock,
     ids,
   });
@@ -115,6 +119,7 @@ export async function runOnce({
       places,
       env,
       models,
+      memory,
       store,
       bootId,
       clock,
@@ -177,6 +182,7 @@ export async function runOnce({
     for await (const line of createInterface({ input }))
       output.write(`${JSON.stringify(await answer(line))}\n`);
   } finally {
+    memory.close();
     await home.close();
   }
 }

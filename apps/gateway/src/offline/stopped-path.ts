@@ -7,6 +7,7 @@ import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { conversationBindings, migratedChats, noRefusals } from "@parley/access";
 import { bootstrapHooks, noProgress, toolHooks, turnPreparer } from "@parley/runner";
 import type { Store } from "@parley/store";
+import type { MemoryEngine } from "@parley/memory";
 import type { Models } from "@parley/models";
 import { installationFacts } from "../installation.ts";
 import { messagePath, type MessagePath } from "../message-path.ts";
@@ -20,6 +21,7 @@ export interface StoppedPathOptions {
   readonly places: Places;
   readonly env: { readonly [name: string]: string | undefined };
   readonly models: Models;
+  readonly memory: MemoryEngine;
   readonly store: Store;
   readonly bootId: string;
   readonly clock: Clock;
@@ -28,12 +30,12 @@ export interface StoppedPathOptions {
 }
 
 export async function stoppedPath(options: StoppedPathOptions): Promise<MessagePath> {
-  const { config, configPath, places, env, models, store, bootId, clock, ids, log } = options;
+  const { config, configPath, places, env, models, memory, store, bootId, clock, ids, log } = options;
   const moved = migratedChats(store.cells);
   const handOvers = conversationBindings(store.cells);
   await Promise.all([moved.load(), handOvers.load()]);
   const machinePorts = idleMachinePorts(
-    { config, home: places.home, mediaPath: places.home, env, clock, ids, log },
+    { config, home: places.home, mediaPath: places.home, env, memory, clock, ids, log },
     store,
   );
   return messagePath({

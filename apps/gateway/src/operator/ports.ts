@@ -3,6 +3,7 @@
 import type { Config, ConfigEditor } from "@parley/config";
 import type { Clients, Devices, Handlers } from "@parley/control";
 import type { NodeRegistry } from "@parley/cluster";
+import type { MemoryEngine } from "@parley/memory";
 import type { Models } from "@parley/models";
 import type { Clock, Ids, MethodsNeeding, Scope } from "@parley/protocol";
 import type { SkillRegistry } from "@parley/runner";
@@ -18,6 +19,9 @@ export interface ConfigPorts {
   readonly configNow: () => Config;
   readonly models: Models;
   readonly skills: SkillRegistry;
+  readonly memory: MemoryEngine;
+  /** The state folder. */
+  readonly home: string;
   readonly editor: ConfigEditor;
   /** Returns those changed paths that need a restart. */
   readonly restartNeeded: (changed: readonly string[]) => readonly string[];

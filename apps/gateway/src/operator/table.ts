@@ -12,6 +12,7 @@ import { deviceMethods } from "./devices.ts";
 import { lifecycleMethods } from "./lifecycle.ts";
 import { logMethods } from "./logs.ts";
 import { loginMethods } from "./logins.ts";
+import { memoryMethods } from "./memory.ts";
 import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
@@ -42,6 +43,7 @@ export function configHandlers(ports: ConfigPorts): Pick<Handlers, MethodsNeedin
       ...agentMethods({ config }),
       ...modelMethods({ config, ...ports }),
       ...skillMethods({ config, ...ports }),
+      ...memoryMethods({ config, ...ports }),
     })),
   };
 }

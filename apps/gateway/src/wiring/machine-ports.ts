@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import type { PlaceOf } from "@parley/access";
 import type { Config, ConfigEditor } from "@parley/config";
+import { personFolder, type MemoryEngine } from "@parley/memory";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
@@ -43,6 +44,7 @@ export interface MachinePortsWiring {
   readonly restartNeeded: () => readonly string[];
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
+  readonly memory: MemoryEngine;
 }
 
 export interface WiredMachinePorts extends MachinePorts {
@@ -91,6 +93,7 @@ export async function wireMachinePorts(
     chatRestart: restartOfChat,
     async end() {
       ending = true;
+      wiring.memory.close();
       await Promise.all([own.end(), web.close()]);
     },
   };
@@ -98,7 +101,10 @@ export async function wireMachinePorts(
 
 /** Builds ports for looking without a daemon: they start nothing. */
 export function idleMachinePorts(
-  wiring: Pick<MachinePortsWiring, "config" | "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
+  wiring: Pick<
+    MachinePortsWiring,
+    "config" | "home" | "mediaPath" | "env" | "memory" | "clock" | "ids" | "log"
+  >,
   { cells }: Pick<Store, "cells">,
 ): MachinePorts {
   const refuse = async (): Promise<never> => {
@@ -121,7 +127,7 @@ export function idleMachinePorts(
 }
 
 function basicPorts(
-  { home, mediaPath, env }: Pick<MachinePortsWiring, "home" | "mediaPath" | "env">,
+  { home, mediaPath, env, memory }: Pick<MachinePortsWiring, "home" | "mediaPath" | "env" | "memory">,
   commands: Commands,
   origins: FileOrigins,
 ): MachinePorts & Pick<WiredMachinePorts, "exec"> {
@@ -134,5 +140,6 @@ function basicPorts(
     origins,
     exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } },
     pictures: mediaFolder(mediaPath),
+    memory: { engine: memory, personFolder },
   };
 }

@@ -16,6 +16,7 @@ import {
   type LogFields,
   type SessionKey,
 } from "@parley/protocol";
+import { memoryEngine, personFolder } from "@parley/memory";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
@@ -172,7 +173,11 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       tools: options.tools ?? [],
       ...(options.catalogue === true
         ? {
-            machinePorts: { home: join(home, "state"), userHome: join(home, "person") },
+            machinePorts: {
+              home: join(home, "state"),
+              userHome: join(home, "person"),
+              memory: { engine: memoryEngine({ clock: own.clock }), personFolder },
+            },
             mediaFolder: mediaFolder(join(home, "media")),
           }
         : {}),

@@ -81,7 +81,7 @@ const planted: readonly (readonly [says: string, plant: (prompt: string) => stri
 ];
 
 /** They speak of what is not built, so no prompt has them. */
-const unmet = ["memory", "voice"];
+const unmet = ["voice"];
 
 describe("in a hundred prompts that are always the same", () => {
   const met = new Set<string>();

@@ -9,6 +9,7 @@ import {
 } from "./context.ts";
 import { agentName } from "./fields.ts";
 import { modelsBlock, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
+import { memorySearchSchema } from "./memory.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
 import { allowAgents, subagentsSchema } from "./subagents.ts";
@@ -84,6 +85,9 @@ const defaults = z
     startupContext: startupContextSchema,
     contextLimits: contextLimitsSchema,
     subagents: subagentsSchema,
+    memorySearch: memorySearchSchema
+      .exactOptional()
+      .describe("How the agent's notes are searched (docs/memory.md)."),
     sandbox: sandboxSchema.exactOptional().describe("Where commands run and what they see there."),
   })
   .prefault({})
@@ -122,6 +126,9 @@ const agent = z.strictObject({
     .strictObject({ allowAgents: allowAgents.exactOptional() })
     .exactOptional()
     .describe("Sub-agents of this agent."),
+  memorySearch: memorySearchSchema
+    .exactOptional()
+    .describe("In place of what agents.defaults.memorySearch says, key by key."),
   tools: agentToolsSchema.exactOptional(),
   sandbox: sandboxSchema
     .exactOptional()

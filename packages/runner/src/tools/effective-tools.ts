@@ -31,23 +31,26 @@ import { depthOf } from "../sessions/child-registry.ts";
 import { senderRules } from "@parley/access";
 import { isApproved } from "../approvals/approval-gate.ts";
 import type { FileOrigins } from "../file-origins.ts";
+import { agentMemory, type MemoryParts } from "../memory/recall.ts";
 import { docsRoots } from "../installation-facts.ts";
 import type { Services } from "../turn-scope.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 
 /** The ports that the catalogue's tools use on this machine, and where it lies. */
-export interface MachinePorts extends HandedOnPorts {
+export interface MachinePorts extends Omit<HandedOnPorts, "memory"> {
   /** The state folder, which tools may not enter. */
   readonly home: string;
   readonly userHome: string;
   readonly origins?: FileOrigins;
   /** Absent where no commands can run. */
   readonly exec?: Pick<ExecPorts, "commands" | "host">;
+  /** Absent where no notes are searched. */
+  readonly memory?: MemoryParts;
 }
 
 type EffectiveToolsNeeds = Pick<
   Services,
-  "config" | "approvals" | "toolHooks" | "moreTools" | "skills" | "installation" | "clock" | "ids"
+  "config" | "owners" | "approvals" | "toolHooks" | "moreTools" | "skills" | "installation" | "clock" | "ids"
 >;
 
 const noSearchPath = "";
@@ -58,10 +61,14 @@ export function effectiveTools(
   machine: MachinePorts | undefined,
   ports: SessionPorts,
 ): EffectiveTools {
-  const { config, approvals, toolHooks, moreTools, skills, installation, clock, ids } = services;
+  const { config, owners, approvals, toolHooks, moreTools, skills, installation, clock, ids } = services;
   const { tools: settings } = config;
   const readRoots = [...skills.readRoots(), ...docsRoots(installation), ...settings.fs.readRoots];
   const forbidden = machine === undefined ? [] : [machine.home];
+  const memory =
+    machine?.memory === undefined
+      ? undefined
+      : agentMemory({ memory: machine.memory, home: machine.home, config, owners, clock });
   const filesAt = sharedFiles();
   const approved = isApproved(approvals.book);
 
@@ -105,11 +112,12 @@ export function effectiveTools(
     policy: ExecPolicy,
   ): MadeTools {
     if (machine === undefined) return { tools: [], unavailable: [] };
-    const { home: _home, userHome: _userHome, exec, ...handedOn } = machine;
+    const { home: _home, userHome: _userHome, exec, memory: _memory, ...handedOn } = machine;
     const { timeoutSeconds } = agent.tools.exec;
     return makeTools({
       ...ports,
       ...handedOn,
+      ...(memory === undefined || !agent.memorySearch.enabled ? {} : { memory }),
       owner,
       speakers: by.senders,
       promptPaths: promptPathsIn(config, agent.workspace),

@@ -33,6 +33,7 @@ const files = fc
     "IDENTITY.md": optional("- Name: Otto\n"),
     "MEMORY.md": optional("- Ann drinks tea.\n"),
     "memory/2026-11-20.md": optional("She came.\n"),
+    "memory/shared/all.md": optional("There is coffee.\n"),
     "HEARTBEAT.md": fc.constantFrom(undefined, "# Checks\n<!-- none -->\n- [ ]\n", "- Is the post there?\n"),
   })
   .map((all) =>
@@ -55,6 +56,7 @@ const tools = fc.record(
     deny: fc.subarray(
       [
         "read",
+        "memory_search",
         "write",
         "exec",
         "process",

@@ -30,7 +30,7 @@ function mayStand(name: string, { draw, config }: Situation): boolean {
     return (
       every !== "0h" && includeSystemPromptSection && !draw.files["HEARTBEAT.md"]?.startsWith("# Checks")
     );
-  const old = ["IDENTITY.md", "MEMORY.md", "memory/2026-11-20.md"];
+  const old = ["IDENTITY.md", "MEMORY.md", "memory/2026-11-20.md", "memory/shared/all.md"];
   return name !== "BOOTSTRAP.md" || !old.some((path) => path in draw.files);
 }
 

@@ -12,6 +12,7 @@ import {
   type Json,
   type JsonObject,
   type SessionKey,
+  conversationKey,
 } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
@@ -28,6 +29,7 @@ import {
   toolPorts,
   type ToolPortNeeds,
 } from "@parley/runner";
+import { memoryEngine } from "@parley/memory";
 import { idleMachinePorts } from "../../../src/wiring/machine-ports.ts";
 import { wireModels, wireSkills, unopenedChannels } from "../../../src/wiring/wiring.ts";
 import type { Draw } from "./draw.ts";
@@ -83,8 +85,9 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const env = { PATH: "/usr/bin:/bin" };
     const ids = seededIds(1);
     const models = wireModels(config, home, clock, silentLog);
+    const memory = memoryEngine({ clock });
     const machinePorts = idleMachinePorts(
-      { config, home, mediaPath: home, env, clock, ids, log: silentLog },
+      { config, home, mediaPath: home, env, memory, clock, ids, log: silentLog },
       store,
     );
     const desk = { shown: {}, value: {}, hash: "h" };
@@ -139,7 +142,8 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       agent: "main",
       turn: "t",
       callId: "c",
-      conversation: "telegram:default:dm:7" as ConversationKey,
+      conversation:
+        draw.address === null ? ("telegram:default:dm:7" as ConversationKey) : conversationKey(draw.address),
       by,
       authority: "member",
       workspace,

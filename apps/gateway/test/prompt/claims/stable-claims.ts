@@ -48,6 +48,13 @@ async function listsSkill([, name = "", path = ""]: readonly string[], s: Situat
   return text.startsWith("---") && new RegExp(`^name: "?${name}"?$`, "m").test(text);
 }
 
+const remembers = ({ draw }: Situation): boolean => draw.files["MEMORY.md"] !== undefined;
+const shares = ({ draw }: Situation): boolean => draw.files["memory/shared/all.md"] !== undefined;
+const isPrivate = ({ draw }: Situation): boolean =>
+  draw.address === null ? !/:(?:group|channel):/.test(draw.session) : draw.address.kind === "dm";
+const cites = (s: Situation): boolean =>
+  s.config.memory.citations === "on" || (s.config.memory.citations === "auto" && isPrivate(s));
+
 function namesOwners([, listed = ""]: readonly string[], { config, draw }: Situation): boolean {
   const { ownerAllowFrom, ownerDisplay } = config.commands;
   const ids = ownerAllowFrom.length > 0 ? ownerAllowFrom : [draw.paired ?? "nobody"];
@@ -151,10 +158,41 @@ export const stableClaims: readonly Claim[] = [
   ]),
   ...claimsOf("Memory Recall", [
     [
-      "memory",
-      /^(?:Before answering anything about prior work|Citations).*$/,
-      "a memory tool is there",
-      (_, s) => hasTool(s, "memory_search") || hasTool(s, "memory_get"),
+      "memory.search",
+      /^Before answering anything about prior work, .*: run `memory_search` on MEMORY\.md \+ memory\/\*\.md(?:; then use `memory_get` to pull only the needed lines)?\. If low confidence after search, say you checked\.$/,
+      "what MEMORY.md says is found",
+      async (_, s) =>
+        !remembers(s) || (await s.call("memory_search", { query: "tea" })).includes("MEMORY.md#L1"),
+    ],
+    [
+      "memory.shared",
+      /^Before answering anything about prior work, .*: run `memory_search` on memory\/shared\/ and the notes of this conversation(?:; then use `memory_get` to pull only the needed lines)?\. If low confidence after search, say you checked\. Private memory is not searched here\.$/,
+      "what memory/shared/ says is found, and nothing of MEMORY.md",
+      async (_, s) => {
+        const found = await s.call("memory_search", { query: "tea coffee" });
+        return found.includes("memory/shared/all.md#L1") === shares(s) && !found.includes("MEMORY.md#");
+      },
+    ],
+    [
+      "memory.get",
+      /^Before answering anything about prior work, .*: read the lines you need from (MEMORY\.md or memory\/\*\.md|memory\/shared\/) with `memory_get`\. If unsure, say you checked\.$/,
+      "it reads a file there, and MEMORY.md in private alone",
+      async ([, where], s) =>
+        (await s.call("memory_get", { path: "memory/shared/all.md" })).includes("coffee") === shares(s) &&
+        (await s.call("memory_get", { path: "MEMORY.md" })).includes("tea") ===
+          (remembers(s) && where !== "memory/shared/"),
+    ],
+    [
+      "memory.cited",
+      /^Citations: include Source: <path#line> when it helps the user verify memory snippets\.$/,
+      "the config says on, or auto in private",
+      (_, s) => cites(s),
+    ],
+    [
+      "memory.uncited",
+      /^Citations are disabled: do not mention file paths or line numbers unless explicitly asked\.$/,
+      "the config says off, or auto in a shared place",
+      (_, s) => !cites(s),
     ],
   ]),
   ...claimsOf("Parley Self-Update", [

@@ -1,5 +1,5 @@
-// Recall before answering about the past. Citations follow the audience: paths mean something to the one
-// person, not to a group.
+// Recall before answering about the past. What can be recalled and whether it is cited follow the audience:
+// private memory stays out of shared places, and paths mean something to the one person, not to a group.
 import type { StableFacts } from "../facts.ts";
 import type { StableSection } from "../section.ts";
 
@@ -16,15 +16,20 @@ export const memoryRecall: StableSection = {
     tools.any("memory_search", "memory_get") ? "memory tools are available" : "no memory tool",
 };
 
-function recall({ tools }: StableFacts): string {
+function recall({ tools, audience }: StableFacts): string {
   const before =
     "Before answering anything about prior work, decisions, dates, people, preferences, or todos:";
   const search = `\`${tools.name("memory_search")}\``;
   const get = `\`${tools.name("memory_get")}\``;
-  if (!tools.has("memory_search"))
-    return `${before} read the lines you need from MEMORY.md or memory/*.md with ${get}. If unsure, say you checked.`;
+  const isPrivate = audience === "private";
+  if (!tools.has("memory_search")) {
+    const where = isPrivate ? "MEMORY.md or memory/*.md" : "memory/shared/";
+    return `${before} read the lines you need from ${where} with ${get}. If unsure, say you checked.`;
+  }
+  const where = isPrivate ? "MEMORY.md + memory/*.md" : "memory/shared/ and the notes of this conversation";
   const pull = tools.has("memory_get") ? `; then use ${get} to pull only the needed lines` : "";
-  return `${before} run ${search} on MEMORY.md + memory/*.md${pull}. If low confidence after search, say you checked.`;
+  const shut = isPrivate ? "" : " Private memory is not searched here.";
+  return `${before} run ${search} on ${where}${pull}. If low confidence after search, say you checked.${shut}`;
 }
 
 function citations({ citations: mode, audience }: StableFacts): string {

@@ -1,0 +1,129 @@
+// agents.defaults.memorySearch and what an agent sets in its place: how the agent's notes are searched. The
+// names are those that users of this field know.
+import { z } from "zod";
+
+export const memorySearchDefaults = {
+  enabled: true,
+  sources: ["memory"],
+  provider: "none",
+  query: {
+    maxResults: 6,
+    minScore: 0.35,
+    hybrid: {
+      enabled: true,
+      candidateMultiplier: 4,
+      mmr: { enabled: true, lambda: 0.7 },
+      temporalDecay: { enabled: true, halfLifeDays: 30 },
+    },
+  },
+  chunking: { tokens: 400, overlap: 80 },
+  sync: { onSearch: true },
+} as const;
+
+const { query, chunking } = memorySearchDefaults;
+const { mmr, temporalDecay } = query.hybrid;
+const share = z.number().min(0).max(1);
+
+const hybridSchema = z.strictObject({
+  candidateMultiplier: z
+    .number()
+    .min(1)
+    .max(20)
+    .exactOptional()
+    .describe(
+      `Candidates that are ranked, as a multiple of maxResults. Default: ${query.hybrid.candidateMultiplier}.`,
+    ),
+  mmr: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .exactOptional()
+        .describe("Whether passages that say the same as a better one give way. Default: true."),
+      lambda: share
+        .exactOptional()
+        .describe(`1 looks at the score alone, 0 at the difference alone. Default: ${mmr.lambda}.`),
+    })
+    .exactOptional()
+    .describe("Variety among the results."),
+  temporalDecay: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .exactOptional()
+        .describe("Whether older daily notes weigh less; files without a date never do. Default: true."),
+      halfLifeDays: z
+        .number()
+        .min(1)
+        .max(3650)
+        .exactOptional()
+        .describe(`Days after which a daily note weighs half. Default: ${temporalDecay.halfLifeDays}.`),
+    })
+    .exactOptional()
+    .describe("Recency."),
+});
+
+export const memorySearchSchema = z.strictObject({
+  enabled: z
+    .boolean()
+    .exactOptional()
+    .describe("Whether the agent has memory_search and memory_get. Default: true."),
+  sources: z
+    .array(z.enum(["memory"]))
+    .min(1)
+    .exactOptional()
+    .describe('What is searched: "memory" (MEMORY.md, USER.md and memory/). Default: ["memory"].'),
+  provider: z
+    .enum(["none"])
+    .exactOptional()
+    .describe('"none" searches by words alone, without any model. Default: none.'),
+  query: z
+    .strictObject({
+      maxResults: z
+        .number()
+        .int()
+        .min(1)
+        .max(50)
+        .exactOptional()
+        .describe(`Most results of one search. Default: ${query.maxResults}.`),
+      minScore: share
+        .exactOptional()
+        .describe(
+          `Results below it are left out, but for those with the words asked for when nothing else is found. Default: ${query.minScore}.`,
+        ),
+      hybrid: hybridSchema.exactOptional().describe("How results are ranked."),
+    })
+    .exactOptional()
+    .describe("What a search returns."),
+  chunking: z
+    .strictObject({
+      tokens: z
+        .number()
+        .int()
+        .min(50)
+        .max(4_000)
+        .exactOptional()
+        .describe(`About how many tokens a passage has. Default: ${chunking.tokens}.`),
+      overlap: z
+        .number()
+        .int()
+        .min(0)
+        .max(1_000)
+        .exactOptional()
+        .describe(
+          `About how many of them are repeated in the next one; at most half. Default: ${chunking.overlap}.`,
+        ),
+    })
+    .exactOptional()
+    .describe("How notes are cut into passages."),
+  sync: z
+    .strictObject({
+      onSearch: z
+        .boolean()
+        .exactOptional()
+        .describe(
+          "Whether every search looks at the files first and takes up what changed. Without it notes are taken up by `parley memory reindex` alone. Default: true.",
+        ),
+    })
+    .exactOptional()
+    .describe("When the index is brought up to date."),
+});

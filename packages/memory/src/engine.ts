@@ -1,0 +1,388 @@
+// Keeps the indexes of this process and answers what is asked of them. Before a search the notes are looked
+// at again, so that what was written a moment ago is found; a large backlog goes on in the background and is
+// told. Scope decides before ranking: no chunk of another scope is read.
+import { existsSync, statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { Fault, type Clock } from "@parley/protocol";
+import { isDamage, openIndex, removeIndex, type IndexFile } from "./index-file.ts";
+import { ranked, type Candidate, type HybridSettings } from "./rank.ts";
+import { readMemoryFile } from "./read-file.ts";
+import { scopeOfFile, type MemoryScope } from "./scope.ts";
+import { snippetOf } from "./snippet.ts";
+import { scopeToken, syncFiles, type MemorySource, type SyncStep } from "./sync.ts";
+import { coverage, matchExpression, queryWords } from "./words.ts";
+
+/** The memory of one agent: its notes, and where their index lies. */
+export interface MemoryTarget {
+  readonly workspace: string;
+  readonly indexPath: string;
+  readonly chunking: { readonly tokens: number; readonly overlap: number };
+}
+
+export interface SearchRequest {
+  readonly query: string;
+  readonly scopes: readonly MemoryScope[] | "all";
+  readonly maxResults: number;
+  readonly minScore: number;
+  readonly hybrid: HybridSettings;
+  readonly nowMs: number;
+  /** False: what is indexed is searched as it is, unless nothing is. */
+  readonly sync: boolean;
+}
+
+export interface MemoryHit {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly heading: string;
+  readonly score: number;
+  readonly source: MemorySource;
+  readonly scope: string;
+  readonly snippet: string;
+}
+
+interface SearchAnswer {
+  readonly hits: readonly MemoryHit[];
+  /** How it was searched. */
+  readonly mode: "keyword" | "hybrid";
+  /** What the reader should know: a backlog, an index that was rebuilt, files that are left out. */
+  readonly notes: readonly string[];
+}
+
+interface GetRequest {
+  readonly path: string;
+  /** Counted from 1. */
+  readonly from: number;
+  readonly lines: number;
+  readonly maxChars: number;
+  readonly scopes: readonly MemoryScope[] | "all";
+}
+
+export interface GetAnswer {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly totalLines: number;
+  readonly text: string;
+}
+
+export interface MemoryStatus {
+  readonly files: number;
+  readonly chunks: number;
+  readonly vectors: number;
+  readonly filesLeft: number;
+  readonly bytes: number;
+  readonly problems: readonly { readonly path: string; readonly reason: string }[];
+  readonly notes: readonly string[];
+}
+
+export interface MemoryEngine {
+  search(target: MemoryTarget, request: SearchRequest): Promise<SearchAnswer>;
+  get(target: MemoryTarget, request: GetRequest): Promise<GetAnswer>;
+  /** Brings the index up to date first, as a search does. */
+  status(target: MemoryTarget): Promise<MemoryStatus>;
+  /** Throws the index away, builds it anew and waits for the end. */
+  reindex(target: MemoryTarget): Promise<MemoryStatus>;
+  close(): void;
+}
+
+/** How long a search waits for notes that are not indexed yet. */
+const patienceMs = 2_000;
+/** Between slices of background work, so that a search comes in. */
+const pauseMs = 1;
+
+export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine {
+  const open = new Map<string, OpenIndex>();
+
+  const indexOf = (target: MemoryTarget): OpenIndex => {
+    const key = JSON.stringify(target);
+    const known = open.get(key);
+    if (known !== undefined && known.file.isThere()) return known;
+    // One file has one connection: another workspace or other settings take its place.
+    for (const [other, index] of open)
+      if (index.target.indexPath === target.indexPath) {
+        index.close();
+        open.delete(other);
+      }
+    const wasThere = known !== undefined;
+    const index = openedIndex(target, clock, wasThere ? "the index was removed" : null);
+    open.set(key, index);
+    return index;
+  };
+
+  /** Damage that shows only in reading: the index is made anew and the question asked again, once. */
+  async function heal<T>(target: MemoryTarget, run: (index: OpenIndex) => Promise<T>): Promise<T> {
+    try {
+      return await run(indexOf(target));
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      for (const [key, index] of open) {
+        if (index.target.indexPath !== target.indexPath) continue;
+        index.close();
+        open.delete(key);
+      }
+      removeIndex(target.indexPath);
+      const index = openedIndex(target, clock, "the index was damaged");
+      open.set(JSON.stringify(target), index);
+      return run(index);
+    }
+  }
+
+  return {
+    search: (target, request) => heal(target, (index) => search(index, request)),
+    async get(target, request) {
+      return linesOf(target, request);
+    },
+    status: (target) =>
+      heal(target, async (index) => {
+        await index.upToDate(patienceMs);
+        return statusOf(index);
+      }),
+    reindex: (target) => {
+      for (const [key, index] of open) {
+        if (index.target.indexPath !== target.indexPath) continue;
+        index.close();
+        open.delete(key);
+      }
+      removeIndex(target.indexPath);
+      return heal(target, async (index) => {
+        await index.upToDate(Infinity);
+        return statusOf(index);
+      });
+    },
+    close() {
+      for (const index of open.values()) index.close();
+      open.clear();
+    },
+  };
+}
+
+interface OpenIndex {
+  readonly target: MemoryTarget;
+  readonly file: IndexFile;
+  readonly problems: ReadonlyMap<string, string>;
+  /** Told with answers until the index is whole again. */
+  readonly rebuilt: () => string | null;
+  readonly filesLeft: () => number;
+  /** Resolves when the index is what the notes say, or after `waitMs`; the rest goes on by itself. */
+  upToDate(waitMs: number): Promise<void>;
+  close(): void;
+}
+
+function openedIndex(target: MemoryTarget, clock: Clock, lost: string | null): OpenIndex {
+  const { indexPath, chunking, workspace } = target;
+  const file = openIndex(indexPath, JSON.stringify({ workspace, chunking }));
+  const problems = new Map<string, string>();
+  let rebuilt = file.rebuilt ?? lost;
+  let filesLeft = 0;
+  let closed = false;
+  let running: { readonly end: Promise<void> } | null = null;
+
+  const pause = (): Promise<void> => new Promise((resolve) => clock.after(pauseMs, resolve));
+
+  function pass(untilMs: number): void {
+    const steps: Generator<SyncStep, void> = syncFiles(file.db, workspace, chunking, problems);
+    for (;;) {
+      if (closed) return;
+      const step = steps.next();
+      if (step.done === true) {
+        filesLeft = 0;
+        rebuilt = null;
+        return;
+      }
+      ({ filesLeft } = step.value);
+      if (clock.mono() >= untilMs) {
+        running = { end: rest(steps) };
+        return;
+      }
+    }
+  }
+
+  async function rest(steps: Generator<SyncStep, void>): Promise<void> {
+    for (;;) {
+      await pause();
+      if (closed) return;
+      const step = steps.next();
+      if (step.done === true) break;
+      ({ filesLeft } = step.value);
+    }
+    filesLeft = 0;
+    running = null;
+    rebuilt = null;
+  }
+
+  return {
+    target,
+    file,
+    problems,
+    rebuilt: () => rebuilt,
+    filesLeft: () => filesLeft,
+    async upToDate(waitMs) {
+      const untilMs = clock.mono() + waitMs;
+      if (running !== null) {
+        // A pass is under way whose look at the files may be older than this question.
+        if (waitMs === Infinity) await running.end;
+        else await Promise.race([running.end, new Promise<void>((resolve) => clock.after(waitMs, resolve))]);
+        if (running !== null) return;
+      }
+      pass(untilMs);
+    },
+    close() {
+      closed = true;
+      if (file.db.isOpen) file.close();
+    },
+  };
+}
+
+const mostSnippets = 50;
+
+async function search(index: OpenIndex, request: SearchRequest): Promise<SearchAnswer> {
+  const before = index.rebuilt();
+  if (request.sync || isEmpty(index.file.db)) await index.upToDate(patienceMs);
+  const notes = notesOf(index, before);
+  const words = queryWords(request.query);
+  const scopes = request.scopes === "all" ? allScopes(index.file.db) : request.scopes;
+  if (words.length === 0 || scopes.length === 0) {
+    const why = words.length === 0 ? ["the query has no words to look for"] : [];
+    return { hits: [], mode: "keyword", notes: [...why, ...notes] };
+  }
+  const { hybrid, minScore, nowMs } = request;
+  const maxResults = Math.min(mostSnippets, Math.max(1, request.maxResults));
+  const most = Math.max(maxResults, Math.ceil(maxResults * hybrid.candidateMultiplier));
+  const found = keywordHits(index.file.db, words, scopes, most);
+  const chosen = ranked(found, { settings: hybrid, withVectors: false, nowMs, maxResults, minScore });
+  const hits = chosen.map(({ candidate, score }): MemoryHit => {
+    const { text, startLine, endLine } = snippetOf(candidate, words);
+    const { path, heading, source, scope, last } = candidate;
+    return {
+      path,
+      startLine,
+      endLine: Math.min(endLine, last),
+      heading,
+      score: Math.round(score * 1_000) / 1_000,
+      source,
+      scope,
+      snippet: text,
+    };
+  });
+  return { hits, mode: "keyword", notes };
+}
+
+interface FoundChunk extends Candidate {
+  readonly first: number;
+  readonly last: number;
+  readonly heading: string;
+  readonly scope: string;
+  readonly source: MemorySource;
+}
+
+function keywordHits(
+  db: DatabaseSync,
+  words: readonly string[],
+  scopes: readonly string[],
+  most: number,
+): readonly FoundChunk[] {
+  const rows = db
+    .prepare(
+      `SELECT rowid AS id, rank FROM words WHERE words MATCH ? AND rank MATCH 'bm25(0.0, 2.0, 1.0)' ORDER BY rank LIMIT ?`,
+    )
+    .all(matchExpression(words, scopes.map(scopeToken)), most) as unknown as { id: number; rank: number }[];
+  const best = Math.max(...rows.map(({ rank }) => -rank), Number.MIN_VALUE);
+  return chunksBy(
+    db,
+    rows.map(({ id }) => id),
+  ).map((chunk, at) => {
+    const share = coverage(words, `${chunk.heading} ${chunk.text}`);
+    return { ...chunk, textScore: 0.5 * (-(rows[at]?.rank ?? 0) / best) + 0.5 * share, vectorScore: 0 };
+  });
+}
+
+function chunksBy(
+  db: DatabaseSync,
+  ids: readonly number[],
+): readonly Omit<FoundChunk, "textScore" | "vectorScore">[] {
+  const one = db.prepare(
+    `SELECT c.id, c.first, c.last, c.heading, c.text, c.scope, f.path, f.source
+     FROM chunks c JOIN files f ON f.id = c.file WHERE c.id = ?`,
+  );
+  return ids.map((id) => one.get(id) as unknown as Omit<FoundChunk, "textScore" | "vectorScore">);
+}
+
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare("SELECT 1 FROM files LIMIT 1").get() === undefined;
+}
+
+function allScopes(db: DatabaseSync): readonly string[] {
+  const rows = db.prepare("SELECT DISTINCT scope FROM files WHERE source = 'memory'").all();
+  return (rows as unknown as { scope: string }[]).map(({ scope }) => scope);
+}
+
+function notesOf(index: OpenIndex, rebuilt: string | null): readonly string[] {
+  const left = index.filesLeft();
+  const told = [...index.problems].slice(0, 5).map(([path, reason]) => `${path}: ${reason}`);
+  const more = index.problems.size - told.length;
+  return [
+    ...(rebuilt === null ? [] : [`${rebuilt}, and was built anew from the notes`]),
+    ...(left === 0 ? [] : [`${left} files are not indexed yet: search again for all of them`]),
+    ...told,
+    ...(more > 0 ? [`and ${more} more files with problems`] : []),
+  ];
+}
+
+function statusOf(index: OpenIndex): MemoryStatus {
+  const count = (sql: string): number => (index.file.db.prepare(sql).get() as { n: number }).n;
+  const { indexPath } = index.target;
+  return {
+    files: count("SELECT count(*) AS n FROM files WHERE sha256 <> '' OR source = 'sessions'"),
+    chunks: count("SELECT count(*) AS n FROM chunks"),
+    vectors: count("SELECT count(*) AS n FROM vectors"),
+    filesLeft: index.filesLeft(),
+    bytes: ["", "-wal"]
+      .map((ending) => `${indexPath}${ending}`)
+      .reduce((sum, path) => sum + (existsSync(path) ? statSync(path).size : 0), 0),
+    problems: [...index.problems].map(([path, reason]) => ({ path, reason })),
+    notes: notesOf(index, index.rebuilt()).filter((note) => !index.problems.has(note.split(": ")[0] ?? "")),
+  };
+}
+
+/** Throws Fault("denied") for what is no memory file or lies in another scope, Fault("missing"). */
+function linesOf({ workspace }: MemoryTarget, request: GetRequest): GetAnswer {
+  const path = memoryPath(workspace, request.path);
+  const scope = scopeOfFile(path);
+  if (scope === null)
+    throw new Fault("denied", "only MEMORY.md, USER.md and Markdown files below memory/ are memory");
+  // Whoever may not see a file does not learn whether it is there.
+  const missing = new Fault("missing", `there is no ${path}, or it is not for this conversation`);
+  if (request.scopes !== "all" && !request.scopes.includes(scope)) throw missing;
+  const read = readMemoryFile(workspace, path);
+  if (read.state === "missing") throw missing;
+  if (read.state === "refused") throw new Fault("invalid", `${path}: ${read.reason}`);
+  const lines = read.text.replace(/^\ufeff/, "").split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  const from = Math.max(1, request.from);
+  if (from > lines.length && lines.length > 0)
+    throw new Fault("invalid", `${path} has ${lines.length} lines; there is no line ${from}`);
+  const shown: string[] = [];
+  let chars = 0;
+  for (const line of lines.slice(from - 1, from - 1 + Math.max(1, request.lines))) {
+    const room = request.maxChars - chars;
+    if (shown.length > 0 && line.length + 1 > room) break;
+    shown.push(line.length <= room ? line : `${line.slice(0, room).toWellFormed()} …`);
+    chars += line.length + 1;
+  }
+  return {
+    path,
+    startLine: from,
+    endLine: Math.max(from, from + shown.length - 1),
+    totalLines: lines.length,
+    text: shown.join("\n"),
+  };
+}
+
+/** As models write it: with the workspace before it, "./", or the lines of a citation behind it. */
+function memoryPath(workspace: string, asked: string): string {
+  let path = asked.trim().replace(/#L?\d+(?:-L?\d+)?$/, "");
+  if (path.startsWith(`${workspace}/`)) path = path.slice(workspace.length + 1);
+  path = path.replace(/^(?:\.\/)+/, "");
+  return path.split("/").includes("..") ? "" : path;
+}

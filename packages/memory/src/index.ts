@@ -1,0 +1,13 @@
+// The memory of agents: Markdown notes that people can read and edit, and an index of them that may be
+// deleted at any time.
+export { memoryEngine } from "./engine.ts";
+export type {
+  GetAnswer,
+  MemoryEngine,
+  MemoryHit,
+  MemoryStatus,
+  MemoryTarget,
+  SearchRequest,
+} from "./engine.ts";
+export { memoryProcess } from "./memory-process.ts";
+export { personFolder, type MemoryScope } from "./scope.ts";

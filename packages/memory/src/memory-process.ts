@@ -1,0 +1,142 @@
+// Runs the engine in a process of its own, started by the first question and ended when nobody asks any more:
+// a gateway whose memory is not searched has no such process. One that dies is started again, and the
+// question is asked once more.
+import { fork, type ChildProcess } from "node:child_process";
+import { Fault, type Clock, type Timer } from "@parley/protocol";
+import type { MemoryEngine } from "./engine.ts";
+import type { WorkerReply, WorkerTask } from "./memory-worker.ts";
+
+export interface MemoryProcessOptions {
+  readonly clock: Clock;
+  readonly idleMs?: number;
+}
+
+const defaultIdleMs = 60_000;
+/** Most memory of its JavaScript; SQLite and vectors are beside it. */
+const heapMb = 512;
+/** Longer than any answer takes, but for an index that is built anew. */
+const answerMs = 60_000;
+const rebuildMs = 3_600_000;
+
+/** As a bundle, this file and the worker are JavaScript side by side. */
+const program = new URL(
+  import.meta.url.endsWith(".ts") ? "./memory-worker.ts" : "./memory-worker.js",
+  import.meta.url,
+);
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface MemoryProcess extends MemoryEngine {
+  /** Processes that are alive: none or one. */
+  processes(): number;
+}
+
+export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOptions): MemoryProcess {
+  let worker: ChildProcess | null = null;
+  let idle: Timer | null = null;
+  let closed = false;
+  let asked = 0;
+  const waiting = new Map<number, Waiting>();
+
+  const started = (): ChildProcess => {
+    const child = fork(program, {
+      env: {},
+      execArgv: [`--max-old-space-size=${heapMb}`, "--max-semi-space-size=4", "--no-warnings"],
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    child.on("message", (message: WorkerReply) => {
+      const waiter = waiting.get(message.id);
+      waiting.delete(message.id);
+      if (message.ok) waiter?.resolve(message.value);
+      else if (message.code === "internal") waiter?.reject(new Error(message.message));
+      else waiter?.reject(new Fault(message.code, message.message));
+    });
+    const gone = (): void => {
+      if (worker !== child) return;
+      worker = null;
+      for (const waiter of waiting.values()) waiter.reject(new WorkerDied());
+      waiting.clear();
+    };
+    child.on("exit", gone).on("error", gone);
+    return child;
+  };
+
+  const rest = (): void => {
+    idle?.cancel();
+    idle = null;
+    if (waiting.size > 0 || worker === null) return;
+    // It never keeps the daemon from ending, and ends by itself when the daemon is gone.
+    worker.unref();
+    worker.channel?.unref();
+    idle = clock.after(idleMs, () => {
+      if (waiting.size > 0) return;
+      worker?.disconnect();
+      worker = null;
+    });
+  };
+
+  async function once(op: WorkerTask["op"], args: readonly unknown[]): Promise<unknown> {
+    if (closed) throw new Fault("aborted", "the gateway stops");
+    idle?.cancel();
+    worker ??= started();
+    worker.ref();
+    worker.channel?.ref();
+    asked += 1;
+    const id = asked;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    waiting.set(id, { resolve, reject });
+    const child = worker;
+    const timer = clock.after(op === "reindex" ? rebuildMs : answerMs, () => {
+      waiting.delete(id);
+      reject(new Fault("unavailable", "the memory's index does not answer"));
+      child.kill("SIGKILL");
+    });
+    child.send({ id, op, args } as unknown as WorkerTask, (error) => {
+      if (error !== null) reject(new WorkerDied());
+    });
+    try {
+      return await promise;
+    } finally {
+      timer.cancel();
+      waiting.delete(id);
+      rest();
+    }
+  }
+
+  async function ask(op: WorkerTask["op"], args: readonly unknown[]): Promise<unknown> {
+    try {
+      return await once(op, args);
+    } catch (error) {
+      if (!(error instanceof WorkerDied)) throw error;
+    }
+    try {
+      return await once(op, args);
+    } catch (error) {
+      if (!(error instanceof WorkerDied)) throw error;
+      throw new Fault("unavailable", "the process that keeps the memory's index died twice");
+    }
+  }
+
+  return {
+    search: (...args) => ask("search", args) as ReturnType<MemoryEngine["search"]>,
+    get: (...args) => ask("get", args) as ReturnType<MemoryEngine["get"]>,
+    status: (...args) => ask("status", args) as ReturnType<MemoryEngine["status"]>,
+    reindex: (...args) => ask("reindex", args) as ReturnType<MemoryEngine["reindex"]>,
+    processes: () => (worker === null ? 0 : 1),
+    close() {
+      closed = true;
+      idle?.cancel();
+      worker?.disconnect();
+      worker = null;
+      for (const waiter of waiting.values()) waiter.reject(new Fault("aborted", "the gateway stops"));
+      waiting.clear();
+    },
+  };
+}
+
+/** Nothing was done that counts: an index is a cache. */
+class WorkerDied extends Error {}

@@ -1,0 +1,101 @@
+// Splits text into words for FTS5, the same way for what is indexed and what is asked. FTS5 has no word
+// boundaries for scripts without spaces, so Intl.Segmenter puts spaces in before SQLite's tokenizer sees the
+// text; emoji stand alone.
+
+const noSpaces =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const runs =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー々〆ヶ]+/gu;
+const emoji = /\p{Extended_Pictographic}/u;
+const emojis = /(?![0-9#*©®™])\p{Extended_Pictographic}/gu;
+/** Emoji are joined and coloured by characters that no tokenizer needs. */
+const joiners = /\u200d|\ufe0e|\ufe0f|[\u{1f3fb}-\u{1f3ff}]/gu;
+
+let segmenter: Intl.Segmenter | undefined;
+
+function segmented(run: string): string {
+  segmenter ??= new Intl.Segmenter("und", { granularity: "word" });
+  const words = Array.from(segmenter.segment(run), ({ segment }) => segment.trim());
+  return ` ${words.filter((word) => word !== "").join(" ")} `;
+}
+
+/** Text as FTS5 indexes it: one form of each character, spaces between words. */
+export function spaced(text: string): string {
+  let plain = text.normalize("NFKC");
+  if (emoji.test(plain)) plain = plain.replace(joiners, "").replace(emojis, (one) => ` ${one} `);
+  return noSpaces.test(plain) ? plain.replace(runs, segmented) : plain;
+}
+
+/** Words that stand in so many sentences that they find nothing. A query of nothing else keeps them. */
+const stopWords = new Set(
+  (
+    "a an and are as at be been but by can could did do does for from had has have he her his how i if in into is it its me my no not of on or our " +
+    "she should so some tell than that the their them then there they this to us was we were what when where which who whom why will with would you your"
+  ).split(" "),
+);
+
+/** More words make no better question, and each costs a look into the index. */
+const mostWords = 32;
+/** A question longer than this is a document: its beginning is asked. */
+const mostQueryChars = 4_000;
+const word = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{M}\p{Co}]*(?:[._@/'’-][\p{L}\p{N}\p{M}\p{Co}]+)*|\p{So}/gu;
+
+/** The distinct words of a question, in its order. Empty when there is nothing to look for. */
+export function queryWords(query: string): readonly string[] {
+  const text = spaced(query.slice(0, mostQueryChars).toWellFormed()).toLowerCase();
+  const all = new Set<string>();
+  for (const [found] of text.matchAll(word)) {
+    all.add(found);
+    if (all.size > mostWords * 4) break;
+  }
+  const telling = [...all].filter((each) => !stopWords.has(each));
+  return (telling.length > 0 ? telling : [...all]).slice(0, mostWords);
+}
+
+/**
+ * The MATCH expression of a question inside one of the scopes; every word is quoted, so that nothing in it is
+ * an operator.
+ */
+export function matchExpression(words: readonly string[], scopeTokens: readonly string[]): string {
+  const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+  const terms = words.map((each) =>
+    // Korean words carry their particles, and segments of Chinese and Japanese may be longer in the text.
+    /^[\p{Script=Hangul}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+$/u.test(each)
+      ? `${quoted(each)}*`
+      : quoted(each),
+  );
+  const scopes = scopeTokens.map(quoted).join(" OR ");
+  return `scope : (${scopes}) AND {heading body} : (${terms.join(" OR ")})`;
+}
+
+/** A rough stem, to tell which words of a question a text has; the index itself uses Porter's. */
+function stem(text: string): string {
+  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  if (plain.length < 4 || !/^[a-z'’]+$/.test(plain)) return plain;
+  return plain
+    .replace(/['’]s$/, "")
+    .replace(/(?:ies|ied)$/, "y")
+    .replace(/(?:ing|ed|ly|es|s|e)$/, "");
+}
+
+/** The words of a text as stems. */
+export function stemsOf(text: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const [each] of spaced(text).toLowerCase().matchAll(word)) {
+    found.add(stem(each));
+    // A compound is also its parts, as it is for the index.
+    if (/[._@/'’-]/.test(each)) for (const part of each.split(/[._@/'’-]+/)) found.add(stem(part));
+  }
+  return found;
+}
+
+/** The share of the question's words that a text has, 0 to 1. */
+export function coverage(words: readonly string[], text: string): number {
+  if (words.length === 0) return 0;
+  const stems = stemsOf(text);
+  const has = (each: string): boolean =>
+    stems.has(stem(each)) ||
+    (/[._@/'’-]/.test(each) && each.split(/[._@/'’-]+/).every((part) => stems.has(stem(part)))) ||
+    (noSpaces.test(each) && text.normalize("NFKC").includes(each));
+  return words.filter(has).length / words.length;
+}

@@ -1,0 +1,92 @@
+// The control plane's methods for the agents' memory: search the notes, read lines of them, and look after
+// their index.
+import { z } from "zod";
+
+const agent = z.string().min(1).max(64).optional();
+
+const hit = z.object({
+  /** Relative to the agent's workspace. */
+  path: z.string(),
+  startLine: z.number().int(),
+  endLine: z.number().int(),
+  /** Headings that the passage stands under. */
+  heading: z.string(),
+  score: z.number(),
+  source: z.enum(["memory", "sessions"]),
+  /** Who may find it: `curated`, `daily`, `shared`, `session:…`, `person:…`. */
+  scope: z.string(),
+  snippet: z.string(),
+});
+
+const indexStatus = z.object({
+  agent: z.string(),
+  enabled: z.boolean(),
+  workspace: z.string(),
+  index: z.string(),
+  provider: z.string(),
+  model: z.string().nullable(),
+  files: z.number().int(),
+  chunks: z.number().int(),
+  vectors: z.number().int(),
+  /** Files that are not indexed yet. */
+  filesLeft: z.number().int(),
+  bytes: z.number(),
+  /** Files that are left out or read otherwise than as UTF-8. */
+  problems: z.array(z.object({ path: z.string(), reason: z.string() })),
+  notes: z.array(z.string()),
+});
+
+export const memoryMethods = {
+  /** Searches all notes of an agent, whoever may find them in a chat. */
+  "memory.search": {
+    scope: "read",
+    sessions: "all",
+    needs: "config",
+    params: z.object({
+      agent,
+      query: z.string().max(1_000_000),
+      maxResults: z.number().int().min(1).max(50).optional(),
+      minScore: z.number().min(0).max(1).optional(),
+    }),
+    result: z.object({
+      agent: z.string(),
+      mode: z.enum(["keyword", "hybrid"]),
+      notes: z.array(z.string()),
+      results: z.array(hit),
+    }),
+  },
+  "memory.get": {
+    scope: "read",
+    sessions: "all",
+    needs: "config",
+    params: z.object({
+      agent,
+      path: z.string().min(1).max(1_024),
+      from: z.number().int().min(1).optional(),
+      lines: z.number().int().min(1).max(2_000).optional(),
+    }),
+    result: z.object({
+      path: z.string(),
+      startLine: z.number().int(),
+      endLine: z.number().int(),
+      totalLines: z.number().int(),
+      text: z.string(),
+    }),
+  },
+  /** Every agent, or the one that is named. Brings the index up to date first. */
+  "memory.status": {
+    scope: "read",
+    sessions: "all",
+    needs: "config",
+    params: z.object({ agent }),
+    result: z.object({ agents: z.array(indexStatus) }),
+  },
+  /** Throws the index away and builds it anew from the notes. */
+  "memory.reindex": {
+    scope: "admin",
+    sessions: "all",
+    needs: "config",
+    params: z.object({ agent }),
+    result: z.object({ agents: z.array(indexStatus) }),
+  },
+} as const;

@@ -1,0 +1,100 @@
+// Opens an agent's memory to the people of one conversation. The scopes are decided before anything is
+// searched: what is private stays out of shared places, and notes on talk with one person out of talk with
+// another. A model chooses words and never scopes.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { AgentConfig, Config } from "@parley/config";
+import type { MemoryEngine, MemoryScope, MemoryTarget, SearchRequest } from "@parley/memory";
+import { parseConversationKey, parseSessionKey, type Clock } from "@parley/protocol";
+import type { AgentMemory, ToolScope } from "@parley/tools";
+import { agentIn } from "../prepare-turn.ts";
+
+/** What one search of an agent's notes may return to a model. */
+const getChars = 12_000;
+
+export interface AgentMemoryOptions {
+  readonly memory: MemoryParts;
+  /** The state folder. */
+  readonly home: string;
+  readonly config: Config;
+  /** Everybody who is an owner, as `<channel>:<id>`. */
+  readonly owners: () => Promise<readonly string[]>;
+  readonly clock: Clock;
+}
+
+/** The memory of this process, whatever the config. */
+export interface MemoryParts {
+  readonly engine: MemoryEngine;
+  /** Makes the name of a person's folder. */
+  readonly personFolder: (person: string) => string;
+}
+
+export function memoryTarget(home: string, agent: AgentConfig): MemoryTarget {
+  const { chunking } = agent.memorySearch;
+  return {
+    workspace: agent.workspace,
+    indexPath: join(home, "memory", `${agent.id}.sqlite`),
+    chunking,
+  };
+}
+
+/** How the agent's notes are searched, as its config says or as the question asks. */
+export function searchSettings(
+  { memorySearch: { query, sync } }: AgentConfig,
+  asked: { readonly maxResults: number | undefined; readonly minScore: number | undefined },
+): Pick<SearchRequest, "maxResults" | "minScore" | "hybrid" | "sync"> {
+  return {
+    maxResults: asked.maxResults ?? query.maxResults,
+    minScore: asked.minScore ?? query.minScore,
+    hybrid: { vectorWeight: 0, textWeight: 1, ...query.hybrid },
+    sync: sync.onSearch,
+  };
+}
+
+export function agentMemory(options: AgentMemoryOptions): AgentMemory {
+  const { memory, home, config, clock } = options;
+  const { engine } = memory;
+  return {
+    async search(scope, { query, maxResults, minScore }) {
+      const agent = agentIn(config)(scope.agent);
+      const answer = await engine.search(memoryTarget(home, agent), {
+        ...searchSettings(agent, { maxResults, minScore }),
+        query,
+        scopes: await scopesOf(scope, options),
+        nowMs: clock.now(),
+      });
+      const { citations } = config.memory;
+      return { ...answer, citations: citations === "on" || (citations === "auto" && !isShared(scope)) };
+    },
+    async get(scope, { path, from, lines }) {
+      const agent = agentIn(config)(scope.agent);
+      const scopes = await scopesOf(scope, options);
+      return engine.get(memoryTarget(home, agent), { path, from, lines, maxChars: getChars, scopes });
+    },
+  };
+}
+
+/** In a shared place many read the answer, whoever asks. */
+function isShared({ session, conversation }: Pick<ToolScope, "session" | "conversation">): boolean {
+  const { kind } = parseSessionKey(session);
+  return kind === "group" || kind === "channel" || parseConversationKey(conversation).kind !== "dm";
+}
+
+type Asking = Pick<ToolScope, "session" | "conversation" | "by">;
+
+async function scopesOf(
+  asking: Asking,
+  { owners, memory: { personFolder } }: Pick<AgentMemoryOptions, "owners" | "memory">,
+): Promise<readonly MemoryScope[]> {
+  const mark = createHash("sha256").update(asking.session).digest("hex").slice(0, 16);
+  const own: readonly MemoryScope[] = ["shared", `session:${mark}`];
+  if (isShared(asking)) return own;
+  const { owner, senders } = asking.by;
+  const [person] = senders;
+  const people: readonly MemoryScope[] =
+    senders.length === 1 && person !== undefined ? [`person:${personFolder(person)}`] : [];
+  // Their prompts show the curated files to everybody in private. The notes of the day are the owners', but
+  // where nobody is an owner, they are of whoever may write.
+  const daily: readonly MemoryScope[] = owner || (await owners()).length === 0 ? ["daily"] : [];
+  return [...own, ...people, "curated", ...daily];
+}
