@@ -33,7 +33,7 @@ const agent: Fixes = {
   thinkingLevel: "Use thinkingDefault",
   typingIntervalSeconds: typing,
   typingMode: typing,
-  verboseDefault: "Remove it: tool calls are not told in the chat",
+  verboseDefault: "Remove it: /verbose shows tool calls, for each conversation",
 };
 
 const always = "Remove it: every search looks at the files first, and reads what changed";

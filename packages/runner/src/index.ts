@@ -102,3 +102,4 @@ export {
   type UsageRow,
   type Used,
 } from "./usage/usage-log.ts";
+export { verboseField, verboseLevels, verboseOf, type VerboseLevel } from "./streaming/told-calls.ts";

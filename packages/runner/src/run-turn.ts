@@ -2,6 +2,7 @@
 // answer as it grows, asks the gate before each call, loops, and commits (I2, I3, I6). Nothing here retries:
 // a fault gives the turn back to the lane runner, and the next holder resumes from the journal.
 // Next: packages/runner/src/prepare-turn.ts.
+import { isProgram } from "@parley/access";
 import { runLoop } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { deadline } from "@parley/protocol";
@@ -26,6 +27,7 @@ import { answerReader, saysNothing, visibleOf } from "./streaming/read-answer.ts
 import { makingWay } from "./streaming/make-way.ts";
 import { noProgress } from "./streaming/progress.ts";
 import { ackReaction } from "./streaming/ack-reaction.ts";
+import { tellingCalls, verboseOf } from "./streaming/told-calls.ts";
 import { keepTyping } from "./streaming/typing.ts";
 import { resultName } from "./tools/result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
@@ -135,6 +137,8 @@ async function talk(
   const answer = liveAnswer(services, scope, journal, progress);
   const reader = answerReader(services, scope, journal);
 
+  const isTold = !opened.unseen && !isProgram(address);
+  const verbose = isTold ? verboseOf(opened.session) : "off";
   const gate = turnGate(services, scope, async () => {
     await answer.close();
     return journal.previews.at(-1)?.delivery ?? null;
@@ -161,7 +165,7 @@ async function talk(
         model: askedModel(services, turn, prepared, journal),
         tools: prepared.tools,
         scope: toolScope(turn, prepared),
-        journal: makingWay(journal, turn, answer),
+        journal: tellingCalls(makingWay(journal, turn, answer), turn, verbose, redaction),
         ledger: spending,
         context,
         secrets: redaction.secrets,

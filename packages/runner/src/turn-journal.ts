@@ -163,7 +163,9 @@ export function turnJournal(
     absorb: () =>
       inOrder(async () => {
         const most = steer ? rowsPerAbsorb : Math.min(rowsPerAbsorb, await pushed());
-        const claimed = most > 0 ? await turns.absorb(turn, at, most) : [];
+        // Where each message has a turn of its own, /steer joins it, unless processes have died in it.
+        const evenAlone = !steer && turn.attempt === 1;
+        const claimed = most > 0 ? await turns.absorb(turn, at, most, { evenAlone }) : [];
         if (claimed.length > 0) at += 1;
         rows.push(...claimed);
         await prepare(claimed);

@@ -4,7 +4,7 @@ import type { ChatCommand, PastLaneCommand } from "./chat-command.ts";
 
 const groups: readonly (readonly [title: string, names: readonly string[]])[] = [
   ["Conversation", ["new", "reset", "compact", "name", "stop", "steer", "btw", "handoff", "export_session"]],
-  ["Answers", ["model", "think", "reasoning", "queue", "activation"]],
+  ["Answers", ["model", "think", "reasoning", "verbose", "queue", "activation"]],
   [
     "Look",
     ["help", "commands", "status", "usage", "context", "tools", "agents", "tasks", "subagents", "unfocus"],

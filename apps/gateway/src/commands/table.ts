@@ -31,6 +31,7 @@ import { think } from "./think.ts";
 import { tools } from "./tools.ts";
 import { unfocus } from "./unfocus.ts";
 import { usage } from "./usage.ts";
+import { verbose } from "./verbose.ts";
 import { whoami } from "./whoami.ts";
 import { why } from "./why.ts";
 
@@ -49,6 +50,7 @@ export const chatCommands: readonly ChatCommand[] = [
   unfocus,
   exportSession,
   queue,
+  verbose,
   whoami,
   usage,
   context,

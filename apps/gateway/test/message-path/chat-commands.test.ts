@@ -1,4 +1,6 @@
 // Commands that look at a conversation or act beside it: what they say, to whom, and that they leave no trace.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { stage, type Person, type Stage, type StageOptions } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
@@ -61,30 +63,33 @@ describe("/btw", () => {
 });
 
 describe("/steer", () => {
-  test.each(["collect", "interrupt"])("joins the running turn in the queue mode %s", async (mode) => {
-    const tool = waitTool(() => s.clock, 20_000);
-    const olga = await begin({
-      tools: [tool.tool],
-      config: { messages: { queue: { mode, debounceMs: 0 } } },
-    });
-    s.model.answers(({ text, messages }) =>
-      text === "work" && messages.at(-1)?.role !== "tool"
-        ? { calls: { name: "wait", args: {} } }
-        : `re: ${text}`,
-    );
-    olga.says("work");
-    await s.until(() => tool.starts() === 1, "the tool's start");
-    olga.says("/steer use the other file");
-    await olga.gets("re: use the other file");
-    expect(tool.starts()).toBe(1);
-    expect((await s.transcript(lane)).map(({ type }) => type)).toEqual([
-      "user",
-      "assistant",
-      "toolResult",
-      "user",
-      "assistant",
-    ]);
-  });
+  test.each(["collect", "interrupt", "followup"])(
+    "joins the running turn in the queue mode %s",
+    async (mode) => {
+      const tool = waitTool(() => s.clock, 20_000);
+      const olga = await begin({
+        tools: [tool.tool],
+        config: { messages: { queue: { mode, debounceMs: 0 } } },
+      });
+      s.model.answers(({ text, messages }) =>
+        text === "work" && messages.at(-1)?.role !== "tool"
+          ? { calls: { name: "wait", args: {} } }
+          : `re: ${text}`,
+      );
+      olga.says("work");
+      await s.until(() => tool.starts() === 1, "the tool's start");
+      olga.says("/steer use the other file");
+      await olga.gets("re: use the other file");
+      expect(tool.starts()).toBe(1);
+      expect((await s.transcript(lane)).map(({ type }) => type)).toEqual([
+        "user",
+        "assistant",
+        "toolResult",
+        "user",
+        "assistant",
+      ]);
+    },
+  );
 
   test("overtakes nothing that waits before it", async () => {
     const tool = waitTool(() => s.clock, 20_000);
@@ -108,6 +113,72 @@ describe("/steer", () => {
     const olga = await begin();
     await olga.says("/steer").gets("Usage: /steer your words.");
     await olga.says("/steer hello").gets("re: hello");
+  });
+});
+
+describe("/verbose", () => {
+  async function working(level: string): Promise<Person> {
+    const olga = await begin({ catalogue: true });
+    await mkdir(join(s.home, "workspace"), { recursive: true });
+    await writeFile(join(s.home, "workspace", "plan.md"), `the plan is ${"long ".repeat(400)}`);
+    s.model.answers(({ messages }) =>
+      messages.at(-1)?.role === "tool" ? "read it" : { calls: { name: "read", args: { path: "plan.md" } } },
+    );
+    if (level !== "") await olga.says(`/verbose ${level}`).gets(/^Tool calls are/);
+    return olga;
+  }
+  const shown = (who: Person): readonly string[] =>
+    who.sees().filter((text) => !text.startsWith("Tool calls"));
+
+  test.each(["", "off"])("tool calls are not shown by default, nor with %j", async (level) => {
+    const olga = await working(level);
+    await olga.says("look").gets("read it");
+    expect(shown(olga)).toEqual(["read it"]);
+  });
+
+  test("on: each call with short arguments, once, before the answer, also over deaths", async () => {
+    const olga = await working("on");
+    olga.says("look");
+    for (let life = 0; life < 6; life += 1) {
+      await s.pass(life * 3);
+      await s.kill();
+      await s.start();
+    }
+    await s.until(() => olga.sees().includes("read it"), "the answer");
+    expect(shown(olga)).toEqual([expect.stringMatching(/^🛠️ read path: plan\.md$/), "read it"]);
+  });
+
+  test("full: the beginning of the result too", async () => {
+    const olga = await working("full");
+    await olga.says("look").gets(/^🛠️ read/, /^↩️ read\s[^]{0,40}the plan is long[^]{0,600}$/, "read it");
+    await olga.says("/verbose").gets(/^Tool calls are shown here, with short arguments and the beginning/);
+    await olga.says("/verbose loud").gets("Usage: /verbose on|off|full.");
+    await olga.says("/verbose off").gets("Tool calls are not shown here.");
+  });
+
+  test("in a group only an owner sets it", async () => {
+    await begin({
+      config: {
+        commands: { ownerAllowFrom: ["telegram:olga"] },
+        channels: {
+          telegram: {
+            botToken: "1:x",
+            groupPolicy: "open",
+            groups: { "*": { requireMention: false } },
+            pacing: "off",
+            streaming: "off",
+          },
+        },
+      },
+    });
+    const address = { channel: "telegram", account: "default", kind: "group", peer: "-5" } as const;
+    for (const [who, answer] of [
+      ["eve", "Only an owner may set that here."],
+      ["olga", "Tool calls are shown here, with short arguments. From the next message on."],
+    ] as const) {
+      s.person(who, { chat: "-5" }).says("/verbose on", { address, id: `telegram:default:${who}` });
+      await s.until(() => s.telegram.shown("-5").at(-1) === answer, answer);
+    }
   });
 });
 

@@ -76,8 +76,8 @@ function answeringTurns({ turns, ...needs }: AnsweringOptions): Turns {
 
   return {
     ...turns,
-    async absorb(lease, at, maxRows) {
-      const rows = await turns.absorb(lease, at, maxRows);
+    async absorb(lease, at, maxRows, how) {
+      const rows = await turns.absorb(lease, at, maxRows, how);
       if (holdsAsks(rows) && "id" in lease) joined.add((lease as Turn).id);
       return rows;
     },

@@ -96,9 +96,15 @@ export interface Turns extends Lanes<Turn> {
   find(turn: string): Promise<TurnView | null>;
   /**
    * Claims the waiting prefix of the turn's conversation and authority and logs the step `absorbed` at
-   * position `at`. A repeat with the same `at` returns the same rows.
+   * position `at`. A repeat with the same `at` returns the same rows. Nothing joins a turn of a
+   * barrier row or of a split, except with `evenAlone`: a person told these rows to join it.
    */
-  absorb(lease: Lease, at: number, maxRows: number): Promise<readonly Row[]>;
+  absorb(
+    lease: Lease,
+    at: number,
+    maxRows: number,
+    how?: { readonly evenAlone?: boolean },
+  ): Promise<readonly Row[]>;
   /**
    * Appends steps at position `at`, queues deliveries, accepts rows and writes cells in one transaction;
    * returns the log's length. The attempt count goes back to 1.

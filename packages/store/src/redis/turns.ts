@@ -59,10 +59,10 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
       await call(releaseTurnScript, { lease: leaseOf(lease), afterMs, refund });
     },
     list: laneViews(connection, "i"),
-    async absorb(lease, at, maxRows) {
-      return (await call<readonly RowReply[]>(absorbScript, { lease: leaseOf(lease), at, maxRows })).map(
-        rowOf,
-      );
+    async absorb(lease, at, maxRows, { evenAlone = false } = {}) {
+      return (
+        await call<readonly RowReply[]>(absorbScript, { lease: leaseOf(lease), at, maxRows, evenAlone })
+      ).map(rowOf);
     },
     async checkpoint(lease, at, { steps, deliveries = [], rows = [], cells = [] }) {
       if (steps.length === 0 && (cells.length > 0 || rows.length > 0)) {

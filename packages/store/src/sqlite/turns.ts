@@ -145,13 +145,13 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         lanes.schedule(lane.lane, lane.pool, clock.now() + afterMs);
       }),
     list: lanes.list,
-    absorb: (lease, at, maxRows) =>
+    absorb: (lease, at, maxRows, { evenAlone = false } = {}) =>
       tx.run(() => {
         const { lane, turn } = heldTurn(lease);
         const length = turns.logLength(turn.id);
         if (at < length) return logged(turn.id, at);
         if (at > length) throw stepFault(turn.id, at, length);
-        const rows = turn.alone === 1 ? [] : claims.following(lane.lane, turn, maxRows);
+        const rows = turn.alone === 1 && !evenAlone ? [] : claims.following(lane.lane, turn, maxRows);
         if (rows.length === 0) return [];
         const claimed = claims.claim(turn.id, rows);
         turns.addStep(turn.id, at, absorbedStep(claimed));

@@ -293,6 +293,19 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
+    title:
+      "into the turn of a barrier joins only what a person told to join it, and nothing past another barrier",
+    async run({ store }) {
+      const barrier = (id: string) => row(id, { as: { kind: "work", barrier: true } });
+      await store.inbox.accept([barrier("1"), row("2"), barrier("3"), row("4")]);
+      const turn = await takeTurn(store);
+      expect(await store.turns.absorb(turn, 0, 20)).toEqual([]);
+      expect(ids(await store.turns.absorb(turn, 0, 20, { evenAlone: true }))).toEqual(["2"]);
+      expect(ids(await store.turns.absorb(turn, 0, 20))).toEqual(["2"]);
+      expect(await store.turns.absorb(turn, 1, 20, { evenAlone: true })).toEqual([]);
+    },
+  },
+  {
     title: "absorb claims what arrived, logs it, and a repeat gives the same rows",
     async run({ store, clock }) {
       await store.inbox.accept([row("1")]);

@@ -105,7 +105,7 @@ local ids = {}
 if arg.at < length then
   local step = cjson.decode(call('LINDEX', key.steps(turn.id), arg.at))
   if step.kind == 'absorbed' then ids = cjson.decode(step.body) end
-elseif not turn.alone then
+elseif arg.evenAlone or not turn.alone then
   local list = rows.following(lane.name, turn, arg.maxRows)
   if #list > 0 then
     turns.absorb(turn, list)
