@@ -5,7 +5,7 @@ import type { Channel } from "@parley/channels";
 import { formatContent, parseContent, type Action, type Content, type OutboxAction } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Outbox, PartView } from "@parley/store";
 import { editedText, lateMs, type RenderMeant } from "./render.ts";
-import { messagesOf, quotedId, type SentMessage } from "./targets.ts";
+import { messagesOf, quotedId, threadOpenedBy, type SentMessage } from "./targets.ts";
 
 /** One platform call. */
 export type Planned = Extract<Content, { kind: "rendered" | "act" }>;
@@ -36,9 +36,13 @@ export async function plannedParts(
   switch (content.kind) {
     case "reply": {
       const replyTo = await quotedId(options.outbox, delivery.lane, content.replyTo);
-      const { replyTo: _meant, ...unquoted } = content;
+      const { replyTo: _meant, inThreadOf, ...unquoted } = content;
       const answer = replyTo === undefined ? unquoted : { ...unquoted, replyTo };
       split = rendered(options.render(answer, channel, lateMs(delivery, nowMs)));
+      if (inThreadOf === undefined) break;
+      const thread = await threadOpenedBy(options.outbox, delivery.lane, inThreadOf);
+      if (thread === undefined) return { impossible: `${inThreadOf} opened no thread` };
+      split = split.map((planned) => ({ ...planned, thread }));
       break;
     }
     case "preview":

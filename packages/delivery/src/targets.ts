@@ -9,6 +9,7 @@ import {
   type Receipt,
 } from "@parley/protocol";
 import type { DeliveryView, Outbox, PartView } from "@parley/store";
+import { threadIn } from "./opened-thread.ts";
 
 export interface SentMessage {
   readonly messageId: string;
@@ -48,6 +49,16 @@ export async function quotedId(
   if (quoted === undefined || typeof quoted === "string") return quoted;
   const found = await messagesOf(outbox, lane, quoted);
   return "gone" in found ? undefined : found[0].messageId;
+}
+
+/** Undefined where that delivery opened none in this lane. */
+export async function threadOpenedBy(
+  outbox: Pick<Outbox, "find">,
+  lane: ConversationKey,
+  delivery: string,
+): Promise<string | undefined> {
+  const [found] = await outbox.find({ id: delivery, limit: 1 });
+  return found?.lane === lane ? threadIn(...found.parts.map(({ receipt }) => receipt)) : undefined;
 }
 
 /** An album is several messages in one part. */

@@ -19,6 +19,8 @@ export type Meant =
       readonly parts: readonly Part[];
       readonly replyTo?: Quoted;
       readonly silent?: true;
+      /** The delivery that opened the thread it goes to; it went to the same lane. */
+      readonly inThreadOf?: string;
     }
   | { readonly v: 1; readonly kind: "preview"; readonly markdown: string; readonly replyTo?: string }
   | { readonly v: 1; readonly kind: "action"; readonly action: OutboxAction };

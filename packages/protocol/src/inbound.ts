@@ -88,6 +88,8 @@ export const inboundSchema = z.object({
    * Peer id of the conversation that contains this thread; policy and routing rules are inherited from it.
    */
   parent: z.string().optional(),
+  /** What people there call the group, channel, topic or thread, where the platform says it. */
+  title: z.string().exactOptional(),
   /** When the message was sent according to the platform. */
   atMs: z.number(),
   editedAtMs: z.number().optional(),

@@ -43,6 +43,13 @@ const names: { readonly [place: string]: string } = {
   general: "Bert",
 };
 
+const titles: { readonly [place: string]: string } = {
+  group: "Tea room",
+  topic: "Kettles",
+  general: "general",
+  thread: "Eve",
+};
+
 const sessionOf = (address: Address, agent = "main"): SessionKey =>
   sessionKeyOf(address, { agent, dmScope: "per-channel-peer", identityLinks: {} });
 
@@ -54,6 +61,7 @@ async function writes(
   name: string,
   more: Partial<NewRow> = {},
   agent = "main",
+  title?: string,
 ): Promise<void> {
   rows += 1;
   const id = `row-${rows}`;
@@ -72,6 +80,7 @@ async function writes(
     mentions: [],
     addressed: true,
     ...(address.channel === "discord" && address.kind !== "dm" ? { guild: "77" } : {}),
+    ...(title === undefined ? {} : { title }),
     atMs: 0,
   };
   const row: NewRow = {
@@ -90,7 +99,8 @@ async function writes(
 beforeEach(async () => {
   rows = 0;
   store = await memoryStore(virtualClock());
-  for (const [place, address] of Object.entries(places)) await writes(address, names[place] ?? "");
+  for (const [place, address] of Object.entries(places))
+    await writes(address, names[place] ?? "", {}, "main", titles[place]);
   // Refused, of another agent, and not written by a person: none of them is known.
   await writes(telegram("dm", "66"), "Mallory", {
     as: { kind: "closed", outcome: "refused", reason: "not listed" },
@@ -145,12 +155,18 @@ const spellings: readonly (readonly [to: string, place: keyof typeof places])[] 
   ["discord:default:channel:500:501", "thread"],
   ["discord:user:11", "olgaThere"],
   ["agent:main:discord:channel:500", "general"],
-  ["Eve", "stranger"],
-  ["eve", "stranger"],
+];
+
+const named: typeof spellings = [
+  ["#general", "general"],
+  ["General", "general"],
+  ["tea room", "group"],
+  ["kettles", "topic"],
+  ["#eve", "thread"],
 ];
 
 describe("an owner's turn", () => {
-  test.each(spellings)("reaches %j as %s", async (to, place) => {
+  test.each([...spellings, ...named])("reaches %j as %s", async (to, place) => {
     expect(await reach(to, places.olga, true)).toBe(conversationKey(places[place]));
     expect(await reach(to, places.general, true)).toBe(conversationKey(places[place]));
   });
@@ -160,6 +176,17 @@ describe("an owner's turn", () => {
       "a name of several",
       "Olga",
       /"Olga" may mean (?=.*telegram:1 \(Olga\))(?=.*discord:user:11 \(Olga\)).*: say which/,
+    ],
+    [
+      "a name of a person and of a thread",
+      "Eve",
+      /"Eve" may mean (?=.*telegram:9 \(Eve\))(?=.*discord:channel:501 \(#Eve\)).*: say which/,
+    ],
+    ["a person's name with a channel's sign", "#olga", /"#olga" is no place that this agent knows/],
+    [
+      "a title that is nearly one, with those like it first",
+      "#generall",
+      /is no place that this agent knows; known are discord:channel:500 \(#general\), /,
     ],
     ["nobody", "Nobody", /"Nobody" is no place that this agent knows; known are .*telegram:1 \(Olga\)/],
     ["who was refused", "telegram:66", /no place that this agent knows/],
@@ -174,6 +201,16 @@ describe("an owner's turn", () => {
     const refused = await reach(to, places.olga, true);
     expect(refused).toMatch(/^refused: /);
     expect(refused).toMatch(reason);
+  });
+
+  test("reaches a place by its newest title, and another one by the old", async () => {
+    await writes(places.general, "Bert", {}, "main", "lounge");
+    expect(await reach("#lounge", places.olga, true)).toBe(conversationKey(places.general));
+    expect(await reach("#general", places.olga, true)).toMatch(/no place that this agent knows/);
+    await writes(places.group, "Bert", {}, "main", "Lounge");
+    expect(await reach("#lounge", places.olga, true)).toMatch(
+      /(?=.*telegram:-100 \(#Lounge\))(?=.*discord:channel:500 \(#lounge\)).*: say which/,
+    );
   });
 
   test("stays here with crossContext off, whatever it names", async () => {

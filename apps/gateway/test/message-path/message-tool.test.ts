@@ -305,3 +305,22 @@ test("a message may be silent, and a poll open for so long; longer than the surf
     text: expect.stringContaining("a poll on telegram is open for 1 to 48 hours, not 49"),
   });
 });
+
+test("a thread that a call opened is written in by its handle, before anybody knows its id", async () => {
+  const olga = await begin(
+    script(
+      (asked, nth) =>
+        [
+          { action: "thread", title: "Plans" },
+          { action: "send", to: handleIn(results(asked)[0]), text: "Inside" },
+          { action: "send", text: "Outside" },
+          { action: "send", to: handleIn(results(asked)[2]), text: "Nowhere" },
+        ][nth] ?? null,
+      (asked) => results(asked).at(-1) ?? "",
+    ),
+  );
+  await olga.says("go").gets("Inside", "Outside", /that call opened no thread/);
+  const [inside, outside] = s.telegram.sent("olga");
+  expect(s.telegram.threads()).toEqual(["Plans"]);
+  expect([inside?.to.thread, outside?.to.thread]).toEqual(["thread-1", undefined]);
+});

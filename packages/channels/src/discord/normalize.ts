@@ -106,6 +106,7 @@ export function normalizeMessage(
     mentions: [...mentions, ...roleMentions],
     addressed: address.kind === "dm" || called,
     ...within(place),
+    ...titleOf(place, nameOf),
     atMs: writtenAtMs(message, nowMs),
     ...(isEdit ? { editedAtMs: editedMs(message) } : {}),
   });
@@ -203,6 +204,11 @@ type Body = Omit<Inbound, "id" | "channel" | "account">;
 function checked(context: NormalizeContext, what: string, body: Body): Inbound {
   const { channel, account } = context;
   return inboundSchema.parse({ ...body, id: eventId(context, what), channel, account });
+}
+
+function titleOf({ id, guild, title }: Place, nameOf: NormalizeContext["nameOf"]): Pick<Inbound, "title"> {
+  const known = guild === undefined ? undefined : (title ?? nameOf?.(id));
+  return known === undefined ? {} : { title: known };
 }
 
 function within({ guild, parent }: Place): Pick<Inbound, "guild" | "parent"> {

@@ -137,6 +137,7 @@ function fromMessage(told: Message, isEdit: boolean, context: NormalizeContext):
     mentions: [...mentions],
     addressed: address.kind === "dm" || toUs,
     ...(groupId === undefined ? {} : { groupId }),
+    ...titleOf(message, address),
     atMs: message.date * 1000,
     ...(isEdit ? { editedAtMs: (message.edit_date ?? message.date) * 1000 } : {}),
   };
@@ -207,6 +208,13 @@ function fromReaction(
     addressed: false,
     atMs: reaction.date * 1000,
   };
+}
+
+/** A topic's title comes only with messages that follow the one that opened it; General is the group. */
+function titleOf({ chat, reply_to_message: opening }: Message, { thread }: Address): Pick<Inbound, "title"> {
+  const isTopic = thread !== undefined && thread !== generalThread;
+  const title = isTopic ? opening?.forum_topic_created?.name : chat.title;
+  return typeof title === "string" && title !== "" ? { title } : {};
 }
 
 function addressOf(

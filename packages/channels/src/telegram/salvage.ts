@@ -57,7 +57,7 @@ const content = {
 const quote = object({ text });
 const quoted = object(
   { message_id: integer },
-  { ...content, from: person, sender_chat: chat, forum_topic_created: object({}) },
+  { ...content, from: person, sender_chat: chat, forum_topic_created: object({}, { name: text }) },
 );
 
 const whole = object(

@@ -347,3 +347,14 @@ test("what names no author is thrown for, not guessed", () => {
 test("ids keep their time", () => {
   expect(madeAtMs(idAt(sentAtMs))).toBe(sentAtMs);
 });
+
+test("the title of a channel is its name, that of a thread its own, and a private chat has none", () => {
+  const titleOf = (place: Place): string | undefined => {
+    const named = { ...context, nameOf: () => "general" };
+    return normalizeMessage(message(), { place, parentType: null, roles: [], myRoles: [] }, named, false)
+      ?.title;
+  };
+  expect(titleOf(room)).toBe("general");
+  expect(titleOf({ ...room, parent: room.id, type: 11, title: "a thread" })).toBe("a thread");
+  expect(titleOf({ id: room.id, type: 1 })).toBeUndefined();
+});

@@ -52,6 +52,21 @@ describe("messages", () => {
     });
   });
 
+  test("the title is the group's, in a topic the topic's as far as Telegram tells it", () => {
+    const chat = { id: -7, type: "supergroup", title: "Tea", is_forum: true };
+    const opening = { message_id: 3, date: 1, chat, forum_topic_created: { name: "Kettles", icon_color: 1 } };
+    const said = (more: object): unknown =>
+      (
+        read({ message: { message_id: 5, date: 100, chat, from: user, text: "x", ...more } } as never) as {
+          title?: string;
+        }
+      ).title;
+    const inTopic = { message_thread_id: 3, is_topic_message: true };
+    expect(said({})).toBe("Tea");
+    expect(said({ ...inTopic, reply_to_message: opening })).toBe("Kettles");
+    expect(said(inTopic)).toBeUndefined();
+  });
+
   test("a channel post is written by the channel, which is nobody's id", () => {
     const post = {
       message_id: 5,

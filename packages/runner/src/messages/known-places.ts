@@ -17,6 +17,8 @@ export interface KnownPlace extends Place {
   readonly session: string;
   /** Display names of those who wrote there, the newest first. */
   readonly names: readonly string[];
+  /** What people call a group, channel or thread, as its newest message says; null where none does. */
+  readonly title: string | null;
   readonly lastAtMs: number;
 }
 
@@ -24,6 +26,8 @@ const mostSessions = 300;
 const rowsPerSession = 40;
 /** Sessions that nobody writes to from a chat. */
 const withoutPeople: readonly string[] = ["subagent", "cron", "hook", "api"];
+
+const titleChars = 128;
 
 /** The newest first. */
 export async function knownPlaces(
@@ -43,7 +47,7 @@ export async function knownPlaces(
         ...(known?.names ?? []),
         ...place.names.filter((name) => known?.names.includes(name) !== true),
       ];
-      found.set(place.conversation, { ...(known ?? place), names });
+      found.set(place.conversation, { ...(known ?? place), names, title: known?.title ?? place.title });
     }
   }
   return [...found.values()].toSorted((a, b) => b.lastAtMs - a.lastAtMs);
@@ -54,13 +58,14 @@ function placeOfRow({ lane, conversation, payload, outcome, acceptedAtMs }: RowV
   try {
     const { inbound, internal } = parseRowPayload(payload);
     if (internal !== undefined) return [];
-    const { guild, parent, sender } = inbound;
+    const { guild, parent, sender, title = "" } = inbound;
     return [
       {
         address: parseConversationKey(conversation),
         conversation,
         session: lane,
         names: sender.name.trim() === "" ? [] : [sender.name.trim()],
+        title: title.trim() === "" ? null : title.replaceAll(/\s+/g, " ").trim().slice(0, titleChars),
         lastAtMs: acceptedAtMs,
         ...(guild === undefined ? {} : { guild }),
         ...(parent === undefined ? {} : { parent }),

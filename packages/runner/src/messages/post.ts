@@ -22,7 +22,7 @@ import { fileType } from "./file-type.ts";
 import { knownPlaces, spellingOf } from "./known-places.ts";
 import { editOf, partsOf } from "./parts.ts";
 import { messageId } from "./said-here.ts";
-import { checkMayChange, deliveryNamed, namedTarget } from "./sent-messages.ts";
+import { checkMayChange, deliveryNamed, namedTarget, threadNamed } from "./sent-messages.ts";
 import { checkAction, degradations, withPollOf, type SurfaceFacts } from "./surface.ts";
 import { mayCross, targetOf, type Target } from "./targets.ts";
 
@@ -54,16 +54,18 @@ export function messagesPort(services: MessageServices): Messages {
         known: () => knownPlaces(services, scope.agent),
         reach: services.reach,
       };
-      const target = await targetOf(request.to ?? named?.lane, scope, needs);
+      const opening = await threadNamed(outbox, request, scope, mayCross(scope, crossContext) === null);
+      const target = await targetOf(opening?.lane ?? request.to ?? named?.lane, scope, needs);
       if (named !== null && named.lane !== target.conversation)
         throw new Fault("invalid", `that message is in ${spellingOf(parseConversationKey(named.lane))}`);
       if (target.here) await checkSeen(scope);
       const surface = surfaceOf(target);
       checkAction(request.action, surface);
-      const id = messageId(scope, target.here);
+      const id = messageId(scope, target.here && opening === null);
       const asked = withPollOf(request, surface);
       const { content, cells, notes } = await contentOf(scope, asked, target, surface, id);
-      return done(scope, request, target, { id, content, cells, notes });
+      const inside = opening === null ? {} : { inThreadOf: opening.id };
+      return done(scope, request, target, { id, content: { ...content, ...inside }, cells, notes });
     },
   };
 
@@ -218,6 +220,7 @@ function done(
   const lines = [
     `${action}: queued ${where}; it goes out by itself, in order. Do not repeat it.`,
     ...(action === "react" || action === "delete" ? [] : [`Handle: ${id}`]),
+    ...(action === "thread" ? ["To write in the thread later, give this handle as `to`."] : []),
     ...notes.map((note) => `Note: ${note}.`),
   ];
   const delivery = {

@@ -1,7 +1,13 @@
 // Finds the message that a tool's call means, by the handle of an earlier call or the platform's id, and says
 // whether the agent may change it. What Parley itself said, above all requests for approval, no agent
 // changes.
-import { Fault, type ConversationKey, type MessageTarget, type Receipt } from "@parley/protocol";
+import {
+  Fault,
+  parseContent,
+  type ConversationKey,
+  type MessageTarget,
+  type Receipt,
+} from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import type { MessageRequest, ToolScope } from "@parley/tools";
 
@@ -22,6 +28,30 @@ export async function deliveryNamed(
   // What is out of this turn's reach is as unknown as what was never sent.
   if (found === undefined || !isAgents(found, agent) || (!crosses && found.lane !== conversation))
     throw new Fault("missing", "you sent no message with this handle");
+  return found;
+}
+
+/** Turns and calls stand in a handle, and in no name of a place. */
+const isHandle = /#\d+\//;
+
+/** The call that opened the thread which `to` means; null for any other `to`. Throws Fault. */
+export async function threadNamed(
+  outbox: Pick<Outbox, "find">,
+  { to, action }: Pick<MessageRequest, "to" | "action">,
+  scope: Pick<ToolScope, "agent" | "conversation">,
+  crosses: boolean,
+): Promise<DeliveryView | null> {
+  if (to === undefined || !isHandle.test(to)) return null;
+  const found = await deliveryNamed(outbox, { handle: to.trim(), messageId: undefined }, scope, crosses);
+  const first = found?.parts[0];
+  const content = first === undefined ? null : parseContent(first.content);
+  const opens =
+    (content?.kind === "action" || content?.kind === "act") && content.action.kind === "createThread";
+  if (!opens) throw new Fault("invalid", "that call opened no thread: give the handle of one that did");
+  if (first?.state === "failed" || first?.state === "ambiguous")
+    throw new Fault("missing", `its thread could not be opened: ${first.reason ?? "the outcome is unknown"}`);
+  if (action !== "send" && action !== "reply" && action !== "poll")
+    throw new Fault("invalid", "by its handle a thread can only be written in: send, reply or poll");
   return found;
 }
 

@@ -2,7 +2,7 @@
 // made canonical before anything is decided, and rights are checked before anything is looked up, so that a
 // stranger's turn learns nothing about other places (I13, I14).
 import type { MayReach, Place } from "@parley/access";
-import type { Config } from "@parley/config";
+import { nearestWord, type Config } from "@parley/config";
 import {
   conversationKey,
   Fault,
@@ -168,22 +168,40 @@ function inDirectory(
   return place;
 }
 
-/** A person's name means the private chat with them; it must be exact, but for its case. */
+/**
+ * A person's name means the private chat with them, a title its group, channel, topic or thread; "#" before
+ * it means no person. It must be exact, but for its case.
+ */
 function named(name: string, known: readonly KnownPlace[]): KnownPlace {
   const wanted = name.toLowerCase();
-  const people = known.filter(
-    ({ address, names }) => address.kind === "dm" && names.some((each) => each.toLowerCase() === wanted),
+  const titled = wanted.replace(/^#\s*/, "");
+  const meant = known.filter(({ address, names, title }) =>
+    address.kind === "dm"
+      ? names.some((each) => each.toLowerCase() === wanted)
+      : title !== null && [wanted, titled].includes(title.toLowerCase()),
   );
-  const [only, ...more] = people;
+  const [only, ...more] = meant;
   if (only === undefined) return unknown(name, known);
-  if (more.length > 0) throw ambiguous(name, people);
+  if (more.length > 0) throw ambiguous(name, meant);
   return only;
+}
+
+/** The places whose names are like it come first. */
+function nearFirst(said: string, known: readonly KnownPlace[]): readonly KnownPlace[] {
+  const wanted = said.toLowerCase().replace(/^#\s*/, "");
+  const wordsOf = ({ address, names, title }: KnownPlace): readonly string[] =>
+    (address.kind === "dm" ? names : title === null ? [] : [title]).map((each) => each.toLowerCase());
+  const all = known.flatMap(wordsOf);
+  const nearest = nearestWord(wanted, all);
+  const isNear = (place: KnownPlace): boolean =>
+    wordsOf(place).some((each) => each === nearest || each.includes(wanted) || wanted.includes(each));
+  return known.toSorted((a, b) => Number(isNear(b)) - Number(isNear(a)));
 }
 
 const mostNamed = 12;
 
 function unknown(said: string, known: readonly KnownPlace[]): never {
-  const some = known.slice(0, mostNamed).map(placeWords);
+  const some = nearFirst(said, known).slice(0, mostNamed).map(placeWords);
   const those = some.length === 0 ? "nobody wrote yet" : `known are ${some.join(", ")}`;
   throw new Fault("missing", `${quoted(said)} is no place that this agent knows; ${those}`);
 }
@@ -193,8 +211,8 @@ function ambiguous(said: string, places: readonly KnownPlace[]): Fault {
   return new Fault("conflict", `${quoted(said)} may mean ${some.join(" or ")}: say which`);
 }
 
-function placeWords({ address, names }: KnownPlace): string {
-  const who = names.slice(0, 3).join(", ");
+function placeWords({ address, names, title }: KnownPlace): string {
+  const who = address.kind !== "dm" && title !== null ? `#${title}` : names.slice(0, 3).join(", ");
   return who === "" ? spellingOf(address) : `${spellingOf(address)} (${who})`;
 }
 

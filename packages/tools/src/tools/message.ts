@@ -44,7 +44,7 @@ const args = z.object({
   to: short(300)
     .optional()
     .describe(
-      "Absent: here. Else a session key, telegram:ID, telegram:ID:topic:N, discord:channel:ID, discord:user:ID, or a known person's name.",
+      "Absent: here. Else a session key, telegram:ID, telegram:ID:topic:N, discord:channel:ID, discord:user:ID, a known person's, group's or channel's name, or the handle of a call that opened a thread.",
     ),
   text: z.string().max(100_000).optional().describe("Markdown. With media it is the caption."),
   media: z.array(short(500)).max(mostFiles).default([]).describe("Files of the workspace."),
