@@ -39,7 +39,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
       ...skillsOfAgent(agent, defaults),
       tools: toolsOfAgent(agent, tools),
-      memorySearch: memorySearchOf(agent.memorySearch, fileDefaults.memorySearch),
+      memorySearch: memorySearchOf(agent.memorySearch, fileDefaults.memorySearch, { providers, env }),
       sandbox: sandboxOf(agent.sandbox, fileDefaults.sandbox),
     };
   });

@@ -4,6 +4,8 @@
 import { existsSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { Fault, type Clock } from "@parley/protocol";
+import { embedder, type EmbedderSettings } from "./embed.ts";
+import { vectorsOf, type Vectors } from "./vectors.ts";
 import { isDamage, openIndex, removeIndex, type IndexFile } from "./index-file.ts";
 import { ranked, type Candidate, type HybridSettings } from "./rank.ts";
 import { readMemoryFile } from "./read-file.ts";
@@ -17,6 +19,8 @@ export interface MemoryTarget {
   readonly workspace: string;
   readonly indexPath: string;
   readonly chunking: { readonly tokens: number; readonly overlap: number };
+  /** Null: words alone are searched. */
+  readonly embedder: EmbedderSettings | null;
 }
 
 export interface SearchRequest {
@@ -70,6 +74,8 @@ export interface MemoryStatus {
   readonly files: number;
   readonly chunks: number;
   readonly vectors: number;
+  /** Passages that have no vector yet. */
+  readonly vectorsLeft: number;
   readonly filesLeft: number;
   readonly bytes: number;
   readonly problems: readonly { readonly path: string; readonly reason: string }[];
@@ -83,6 +89,8 @@ export interface MemoryEngine {
   status(target: MemoryTarget): Promise<MemoryStatus>;
   /** Throws the index away, builds it anew and waits for the end. */
   reindex(target: MemoryTarget): Promise<MemoryStatus>;
+  /** True while an index is built or passages are embedded in the background. */
+  isBusy(): Promise<boolean>;
   close(): void;
 }
 
@@ -138,18 +146,15 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
         await index.upToDate(patienceMs);
         return statusOf(index);
       }),
-    reindex: (target) => {
-      for (const [key, index] of open) {
-        if (index.target.indexPath !== target.indexPath) continue;
-        index.close();
-        open.delete(key);
-      }
-      removeIndex(target.indexPath);
-      return heal(target, async (index) => {
+    reindex: (target) =>
+      heal(target, async (index) => {
+        index.wipe();
         await index.upToDate(Infinity);
+        index.shrink();
+        await index.vectors?.filled();
         return statusOf(index);
-      });
-    },
+      }),
+    isBusy: async () => [...open.values()].some((index) => index.filesLeft() > 0 || index.vectors?.isBusy()),
     close() {
       for (const index of open.values()) index.close();
       open.clear();
@@ -164,6 +169,11 @@ interface OpenIndex {
   /** Told with answers until the index is whole again. */
   readonly rebuilt: () => string | null;
   readonly filesLeft: () => number;
+  readonly vectors: Vectors | null;
+  /** Takes everything out but the vectors, which the same passages get again. */
+  wipe(): void;
+  /** Leaves no byte in the file of what is not in the index any more. */
+  shrink(): void;
   /** Resolves when the index is what the notes say, or after `waitMs`; the rest goes on by itself. */
   upToDate(waitMs: number): Promise<void>;
   close(): void;
@@ -173,6 +183,24 @@ function openedIndex(target: MemoryTarget, clock: Clock, lost: string | null): O
   const { indexPath, chunking, workspace } = target;
   const file = openIndex(indexPath, JSON.stringify({ workspace, chunking }));
   const problems = new Map<string, string>();
+  const settings = target.embedder;
+  const vectors =
+    settings === null
+      ? null
+      : vectorsOf(
+          file.db,
+          {
+            current: embedder(settings),
+            // The same service by another model: its key is the one that is at hand.
+            byId(id) {
+              const [before, after] = [`${settings.provider}/`, `@${settings.baseUrl}`];
+              return id.startsWith(before) && id.endsWith(after)
+                ? embedder({ ...settings, model: id.slice(before.length, -after.length) })
+                : null;
+            },
+          },
+          clock,
+        );
   let rebuilt = file.rebuilt ?? lost;
   let filesLeft = 0;
   let closed = false;
@@ -182,12 +210,14 @@ function openedIndex(target: MemoryTarget, clock: Clock, lost: string | null): O
 
   function pass(untilMs: number): void {
     const steps: Generator<SyncStep, void> = syncFiles(file.db, workspace, chunking, problems);
-    for (;;) {
+    for (let slices = 0; ; slices += 1) {
       if (closed) return;
       const step = steps.next();
       if (step.done === true) {
         filesLeft = 0;
         rebuilt = null;
+        if (slices > 0) vectors?.changed();
+        vectors?.fill();
         return;
       }
       ({ filesLeft } = step.value);
@@ -209,6 +239,8 @@ function openedIndex(target: MemoryTarget, clock: Clock, lost: string | null): O
     filesLeft = 0;
     running = null;
     rebuilt = null;
+    vectors?.changed();
+    vectors?.fill();
   }
 
   return {
@@ -227,14 +259,24 @@ function openedIndex(target: MemoryTarget, clock: Clock, lost: string | null): O
       }
       pass(untilMs);
     },
+    vectors,
+    wipe() {
+      file.db.exec("DELETE FROM chunks; DELETE FROM files; INSERT INTO words (words) VALUES ('delete-all')");
+    },
+    shrink() {
+      file.db.exec("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM chunks)");
+      file.db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+    },
     close() {
       closed = true;
+      vectors?.close();
       if (file.db.isOpen) file.close();
     },
   };
 }
 
 const mostSnippets = 50;
+const mostMeaningChars = 4_000;
 
 async function search(index: OpenIndex, request: SearchRequest): Promise<SearchAnswer> {
   const before = index.rebuilt();
@@ -249,8 +291,31 @@ async function search(index: OpenIndex, request: SearchRequest): Promise<SearchA
   const { hybrid, minScore, nowMs } = request;
   const maxResults = Math.min(mostSnippets, Math.max(1, request.maxResults));
   const most = Math.max(maxResults, Math.ceil(maxResults * hybrid.candidateMultiplier));
-  const found = keywordHits(index.file.db, words, scopes, most);
-  const chosen = ranked(found, { settings: hybrid, withVectors: false, nowMs, maxResults, minScore });
+  const { db } = index.file;
+  const near = (await index.vectors?.near(request.query.slice(0, mostMeaningChars), scopes, most)) ?? null;
+  const found = keywordHits(db, words, scopes, most).map((chunk) => ({
+    ...chunk,
+    vectorScore: near?.scoreOf(chunk.id) ?? 0,
+  }));
+  const seen = new Set(found.map(({ id }) => id));
+  const byMeaning = chunksBy(
+    db,
+    [...(near?.scores.keys() ?? [])].filter((id) => !seen.has(id)),
+  ).map((chunk) => ({
+    ...chunk,
+    textScore: 0.5 * coverage(words, `${chunk.heading} ${chunk.text}`),
+    vectorScore: near?.scores.get(chunk.id) ?? 0,
+  }));
+  const withVectors = near !== null && near.scores.size > 0;
+  const chosen = ranked([...found, ...byMeaning], {
+    settings: hybrid,
+    withVectors,
+    nowMs,
+    maxResults,
+    minScore,
+  });
+  const trouble = near === null ? (index.vectors?.trouble() ?? null) : null;
+  const flagged = trouble === null ? [] : [`meaning is not searched now, words alone are: ${trouble}`];
   const hits = chosen.map(({ candidate, score }): MemoryHit => {
     const { text, startLine, endLine } = snippetOf(candidate, words);
     const { path, heading, source, scope, last } = candidate;
@@ -265,7 +330,7 @@ async function search(index: OpenIndex, request: SearchRequest): Promise<SearchA
       snippet: text,
     };
   });
-  return { hits, mode: "keyword", notes };
+  return { hits, mode: withVectors ? "hybrid" : "keyword", notes: [...flagged, ...notes] };
 }
 
 interface FoundChunk extends Candidate {
@@ -332,16 +397,21 @@ function notesOf(index: OpenIndex, rebuilt: string | null): readonly string[] {
 function statusOf(index: OpenIndex): MemoryStatus {
   const count = (sql: string): number => (index.file.db.prepare(sql).get() as { n: number }).n;
   const { indexPath } = index.target;
+  const trouble = index.vectors?.trouble() ?? null;
   return {
     files: count("SELECT count(*) AS n FROM files WHERE sha256 <> '' OR source = 'sessions'"),
     chunks: count("SELECT count(*) AS n FROM chunks"),
     vectors: count("SELECT count(*) AS n FROM vectors"),
+    vectorsLeft: index.vectors?.pending() ?? 0,
     filesLeft: index.filesLeft(),
     bytes: ["", "-wal"]
       .map((ending) => `${indexPath}${ending}`)
       .reduce((sum, path) => sum + (existsSync(path) ? statSync(path).size : 0), 0),
     problems: [...index.problems].map(([path, reason]) => ({ path, reason })),
-    notes: notesOf(index, index.rebuilt()).filter((note) => !index.problems.has(note.split(": ")[0] ?? "")),
+    notes: [
+      ...(trouble === null ? [] : [`meaning is not searched now: ${trouble}`]),
+      ...notesOf(index, index.rebuilt()),
+    ].filter((note) => !index.problems.has(note.split(": ")[0] ?? "")),
   };
 }
 

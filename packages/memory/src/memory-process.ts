@@ -74,9 +74,19 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     worker.channel?.unref();
     idle = clock.after(idleMs, () => {
       if (waiting.size > 0) return;
-      worker?.disconnect();
-      worker = null;
+      // Passages may still be embedded: it is asked again later.
+      void once("isBusy", []).then(
+        (busy) => busy !== true && leave(),
+        () => leave(),
+      );
     });
+  };
+
+  const leave = (): void => {
+    if (waiting.size > 0) return;
+    idle?.cancel();
+    worker?.disconnect();
+    worker = null;
   };
 
   async function once(op: WorkerTask["op"], args: readonly unknown[]): Promise<unknown> {
@@ -126,6 +136,7 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     get: (...args) => ask("get", args) as ReturnType<MemoryEngine["get"]>,
     status: (...args) => ask("status", args) as ReturnType<MemoryEngine["status"]>,
     reindex: (...args) => ask("reindex", args) as ReturnType<MemoryEngine["reindex"]>,
+    isBusy: (...args) => ask("isBusy", args) as ReturnType<MemoryEngine["isBusy"]>,
     processes: () => (worker === null ? 0 : 1),
     close() {
       closed = true;

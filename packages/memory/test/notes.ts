@@ -45,6 +45,7 @@ export function notes(files: { readonly [path: string]: string } = {}): Notes {
     workspace,
     indexPath: join(root, "index", "main.sqlite"),
     chunking: { tokens: 400, overlap: 80 },
+    embedder: null,
   };
   return {
     target,

@@ -28,6 +28,8 @@ const indexStatus = z.object({
   files: z.number().int(),
   chunks: z.number().int(),
   vectors: z.number().int(),
+  /** Passages that have no vector yet. */
+  vectorsLeft: z.number().int(),
   /** Files that are not indexed yet. */
   filesLeft: z.number().int(),
   bytes: z.number(),

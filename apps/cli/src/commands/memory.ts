@@ -87,13 +87,25 @@ function foundLines({ results, mode, notes }: Found, { out, env }: Console): rea
 }
 
 function statusLines(status: Status["agents"][number]): readonly string[] {
-  const { agent, enabled, workspace, index, provider, model, files, chunks, vectors, filesLeft } = status;
+  const {
+    agent,
+    enabled,
+    workspace,
+    index,
+    provider,
+    model,
+    files,
+    chunks,
+    vectors,
+    vectorsLeft,
+    filesLeft,
+  } = status;
   const megabytes = (status.bytes / 1_048_576).toFixed(1);
   return [
     `${agent}: ${files} files, ${chunks} passages${enabled ? "" : " (memorySearch.enabled is false)"}`,
     `  notes    ${workspace}`,
     `  index    ${index} (${megabytes} MB)`,
-    `  vectors  ${provider === "none" ? "none: words alone are searched" : `${vectors} by ${provider}/${model ?? ""}`}`,
+    `  vectors  ${provider === "none" ? "none: words alone are searched" : `${vectors} by ${provider}/${model ?? ""}${vectorsLeft === 0 ? "" : `, ${vectorsLeft} to come`}`}`,
     ...(filesLeft === 0 ? [] : [`  ${filesLeft} files are not indexed yet`]),
     ...status.problems.map(({ path, reason }) => `  problem  ${path}: ${reason}`),
     ...status.notes.map((note) => `  note     ${note}`),

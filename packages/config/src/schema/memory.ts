@@ -1,6 +1,9 @@
 // agents.defaults.memorySearch and what an agent sets in its place: how the agent's notes are searched. The
 // names are those that users of this field know.
 import { z } from "zod";
+import { secretField } from "./fields.ts";
+
+export const embedProviders = ["openai", "openai-compatible", "gemini", "voyage", "ollama"] as const;
 
 export const memorySearchDefaults = {
   enabled: true,
@@ -11,6 +14,8 @@ export const memorySearchDefaults = {
     minScore: 0.35,
     hybrid: {
       enabled: true,
+      vectorWeight: 0.7,
+      textWeight: 0.3,
       candidateMultiplier: 4,
       mmr: { enabled: true, lambda: 0.7 },
       temporalDecay: { enabled: true, halfLifeDays: 30 },
@@ -24,7 +29,16 @@ const { query, chunking } = memorySearchDefaults;
 const { mmr, temporalDecay } = query.hybrid;
 const share = z.number().min(0).max(1);
 
+const weight = (what: string, most: number) =>
+  share.exactOptional().describe(`How much ${what} count where both are searched. Default: ${most}.`);
+
 const hybridSchema = z.strictObject({
+  enabled: z
+    .boolean()
+    .exactOptional()
+    .describe("Whether meaning is searched beside words, where a provider is set. Default: true."),
+  vectorWeight: weight("the scores of meaning", query.hybrid.vectorWeight),
+  textWeight: weight("the scores of words", query.hybrid.textWeight),
   candidateMultiplier: z
     .number()
     .min(1)
@@ -73,9 +87,29 @@ export const memorySearchSchema = z.strictObject({
     .exactOptional()
     .describe('What is searched: "memory" (MEMORY.md, USER.md and memory/). Default: ["memory"].'),
   provider: z
-    .enum(["none"])
+    .enum(["none", ...embedProviders])
     .exactOptional()
-    .describe('"none" searches by words alone, without any model. Default: none.'),
+    .describe(
+      'The service that finds meaning: passages are sent to it. "none" searches by words alone, without any model. Default: none.',
+    ),
+  model: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe("Its model. Default: the provider's usual one; openai-compatible has none."),
+  remote: z
+    .strictObject({
+      baseUrl: z
+        .string()
+        .regex(/^https?:\/\/\S+$/, { error: "not an http(s) address" })
+        .exactOptional()
+        .describe("Address of the service. Default: the provider's own, or that of models.providers."),
+      apiKey: secretField(
+        "Key of the service. Default: that of models.providers; VOYAGE_API_KEY for voyage.",
+      ).exactOptional(),
+    })
+    .exactOptional()
+    .describe("Where the service is."),
   query: z
     .strictObject({
       maxResults: z

@@ -30,11 +30,12 @@ export interface MemoryParts {
 }
 
 export function memoryTarget(home: string, agent: AgentConfig): MemoryTarget {
-  const { chunking } = agent.memorySearch;
+  const { chunking, embedder } = agent.memorySearch;
   return {
     workspace: agent.workspace,
     indexPath: join(home, "memory", `${agent.id}.sqlite`),
     chunking,
+    embedder: embedder === null ? null : { ...embedder, apiKey: embedder.apiKey?.reveal() ?? null },
   };
 }
 
@@ -46,7 +47,7 @@ export function searchSettings(
   return {
     maxResults: asked.maxResults ?? query.maxResults,
     minScore: asked.minScore ?? query.minScore,
-    hybrid: { vectorWeight: 0, textWeight: 1, ...query.hybrid },
+    hybrid: query.hybrid,
     sync: sync.onSearch,
   };
 }
