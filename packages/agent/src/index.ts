@@ -75,6 +75,7 @@ export { type ForeignOrigin, type OriginOf, ownersAlone } from "./workspace/orig
 export { rootedReader } from "./workspace/read-rooted.ts";
 export type { LoopContext } from "./loop/context-port.ts";
 export type { Journal, JournalStep } from "./loop/journal.ts";
+export type { HeardBefore } from "./loop/heard.ts";
 export type { Gate, GateDecision } from "./loop/calls.ts";
 export type { LoopEnd, LoopEvent, LoopStop } from "./loop/event.ts";
 export { type Ledger, type LoopDeps, type LoopInput, runLoop } from "./loop/loop.ts";

@@ -33,6 +33,7 @@ describe("tools keys", () => {
         },
         egress: { allow: [], deny: [] },
       },
+      taint: "ask",
     });
     expect(agents.list[0]?.tools).toEqual({ byProvider: {}, exec: tools.exec });
     expect(agents.list[0]?.sandbox).toEqual({

@@ -47,6 +47,7 @@ const payloadSchema = z.object({
       asker: askerSchema.optional(),
       hops: z.number().optional(),
       unseen: z.boolean().optional(),
+      untrusted: z.string().optional(),
       run: z
         .object({
           label: z.string(),
@@ -75,6 +76,8 @@ export interface InternalRow {
   readonly hops?: number | undefined;
   /** No conversation sees the turn that this row begins, because none saw the one that caused it. */
   readonly unseen?: boolean | undefined;
+  /** The turn that wrote it had read text of strangers, from there: so has whoever reads it. */
+  readonly untrusted?: string | undefined;
   /** How a sub-agent runs. */
   readonly run?:
     | {

@@ -35,6 +35,15 @@ export function isUnseenRow(row: Pick<RowView, "payload">): boolean {
   return internal?.unseen ?? internal?.kind === "message";
 }
 
+/** What a turn that read text of strangers leaves for another is marked as that text is. */
+export function marked({
+  untrusted,
+}: {
+  readonly untrusted?: string | undefined;
+}): Pick<InternalRow, "untrusted"> {
+  return untrusted === undefined ? {} : { untrusted };
+}
+
 /**
  * `began`: a row of the turn that began it. Its id is its ticket, so that it wakes no turn that waits for
  * something else, such as a person's answer.
@@ -50,6 +59,7 @@ export function internalRow(
   const { guild, parent, channel, account, address, sender } = inbound;
   const hops = hopsOf(began);
   const caused = {
+    ...marked(internalOf(began) ?? {}),
     ...(internal.asker === undefined && hops > 0 ? { hops } : {}),
     ...(isUnseenRow(began) ? { unseen: true } : {}),
   };

@@ -10,6 +10,7 @@ import {
   type UserEntry,
 } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
+import { internalOf } from "./internal-row.ts";
 import { isBacklog } from "./backlog.ts";
 import { readDirectives } from "./models/directives.ts";
 import type { ReadMessage } from "./media/attachments.ts";
@@ -92,7 +93,14 @@ export function turnMessages(
       ...more,
     });
     // These are the ids of the rows, because a message edited while it waited has the id of the edit.
-    return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
+    const source = rows.map((row) => internalOf(row)?.untrusted).find((each) => each !== undefined);
+    return {
+      type: "user",
+      content,
+      rows: rows.map((row) => row.id),
+      ...(source === undefined ? {} : { untrusted: source }),
+      atMs: rows.at(-1)?.acceptedAtMs ?? 0,
+    };
   };
 
   const whole = wholeRows(rows, cap);

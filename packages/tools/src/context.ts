@@ -280,7 +280,7 @@ export interface SendRequest {
 }
 
 /** `waitsFor`: the answer has not come yet. */
-export type Sent = Done & Pick<ToolResult, "waitsFor">;
+export type Sent = Done & Pick<ToolResult, "waitsFor" | "untrusted">;
 
 /** Sessions beside the one that a call's scope names, as far as it may see them. Throws Fault. */
 export interface OtherSessions {

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { JsonObject } from "@parley/protocol";
 import type { ExecAction } from "./exec/exec-action.ts";
-import type { Tool, ToolEffect, ToolResult, ToolScope } from "./tool.ts";
+import type { Heard, Tool, ToolEffect, ToolResult, ToolScope } from "./tool.ts";
 
 export interface ToolDefinition<S extends z.ZodType> {
   readonly name: string;
@@ -14,11 +14,22 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly keyed?: boolean;
   readonly endsPreview?: boolean;
   action?(args: z.output<S>, scope: ToolScope): Promise<ExecAction>;
+  outside?(args: z.output<S>, scope: ToolScope, heard: Heard): string | null;
   run(args: z.output<S>, scope: ToolScope): Promise<ToolResult>;
 }
 
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
-  const { name, summary, description, effect, keyed = false, endsPreview = false, args, action } = definition;
+  const {
+    name,
+    summary,
+    description,
+    effect,
+    keyed = false,
+    endsPreview = false,
+    args,
+    action,
+    outside,
+  } = definition;
   return {
     name,
     summary,
@@ -37,6 +48,12 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
     ...(action === undefined
       ? {}
       : { action: (parsed: unknown, scope: ToolScope) => action(parsed as z.output<S>, scope) }),
+    ...(outside === undefined
+      ? {}
+      : {
+          outside: (parsed: unknown, scope: ToolScope, heard: Heard) =>
+            outside(parsed as z.output<S>, scope, heard),
+        }),
     run: (parsed, scope) => definition.run(parsed as z.output<S>, scope),
   };
 }

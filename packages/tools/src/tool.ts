@@ -28,7 +28,8 @@ export interface ToolResult {
   readonly content: readonly (TextContent | ImageContent)[];
   readonly isError?: boolean;
   /**
-   * There when the content has text of strangers. The loop fences the whole text.
+   * There when the content has text of strangers. The loop fences the whole text, and from then on the turn
+   * asks an owner before a call that goes outside.
    */
   readonly untrusted?: UntrustedOrigin;
   /** Of keyed tools only. An error has none; those of a call that waits are written when it begins to. */
@@ -65,8 +66,18 @@ export interface ToolScope {
    * only.
    */
   readonly env: { readonly [name: string]: string };
+  /** Where text of strangers came from that the turn has read; what a call leaves for later is marked so. */
+  readonly untrusted?: string;
   /** Aborts at stop, deadline, lost lease; a tool then ends within a second and takes its processes along. */
   readonly signal: AbortSignal;
+}
+
+/** What a turn has heard before a call: of people, and of strangers. */
+export interface Heard {
+  /** The messages that the turn answers, and its own calls before it read text of strangers. */
+  readonly trusted: readonly string[];
+  /** What it read: results of its calls, messages of sessions. */
+  readonly read: readonly string[];
 }
 
 export interface Tool {
@@ -98,6 +109,11 @@ export interface Tool {
    * Throws Fault when the call can never run.
    */
   action?(args: unknown, scope: ToolScope): Promise<ExecAction>;
+  /**
+   * What this call would send or spend outside the conversation, in words for the person who must approve
+   * it; null for nothing. Asked only once the turn has read text of strangers. Absent: nothing ever.
+   */
+  outside?(args: unknown, scope: ToolScope, heard: Heard): string | null;
   /** A throw becomes an error result that the model sees; it never ends the turn. */
   run(args: unknown, scope: ToolScope): Promise<ToolResult>;
 }

@@ -19,7 +19,7 @@ import {
 import { memoryEngine, personFolder } from "@parley/memory";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
-import type { Tool } from "@parley/tools";
+import type { MachinePorts, Tool } from "@parley/tools";
 import { messagePath, type MessagePath } from "../../src/message-path.ts";
 import type { MessagePathParts } from "../../src/message-path/parts.ts";
 import { noDaemon } from "../no-daemon.ts";
@@ -39,6 +39,8 @@ export interface StageOptions {
   readonly tools?: readonly Tool[];
   /** The catalogue's tools, with files and without commands; absent: only `tools`. */
   readonly catalogue?: boolean;
+  /** The open web of the catalogue's tools: texts by address. */
+  readonly web?: { readonly [url: string]: string };
   readonly daemon?: MessagePathParts["daemon"];
   /** Absent: there are none. */
   readonly skills?: (config: Config) => SkillRegistry;
@@ -177,6 +179,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
               home: join(home, "state"),
               userHome: join(home, "person"),
               memory: { engine: memoryEngine({ clock: own.clock }), personFolder },
+              ...(options.web === undefined ? {} : { web: webOf(options.web) }),
             },
             mediaFolder: mediaFolder(join(home, "media")),
           }
@@ -381,6 +384,24 @@ function countingWrites<T extends object>(port: T, wrote: () => void): T {
       };
     },
   });
+}
+
+function webOf(texts: { readonly [url: string]: string }): NonNullable<MachinePorts["web"]> {
+  return {
+    pages: () => ({
+      maxChars: 20_000,
+      read: async (url) => ({
+        url,
+        contentType: "text/html",
+        title: null,
+        byline: null,
+        text: texts[url] ?? "",
+        truncated: false,
+        cached: false,
+      }),
+    }),
+    search: () => ({ unavailable: "nobody searches here" }),
+  };
 }
 
 function keyOf(session: string): SessionKey {

@@ -14,11 +14,12 @@ import { orAbandon } from "./abandon.ts";
 import type { LoopEvent } from "./event.ts";
 import type { BadCall, Journal, JournalStep, UsedRecord } from "./journal.ts";
 import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
+import { heardBefore, type HeardBefore } from "./heard.ts";
 import { fencedResult, sourceOf } from "./fenced-result.ts";
 import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
 
 /** Decides about a call before it starts: policy, approvals, hooks. */
-export type Gate = (call: ToolCall, tool: Tool) => Promise<GateDecision>;
+export type Gate = (call: ToolCall, tool: Tool, heard: HeardBefore) => Promise<GateDecision>;
 export type GateDecision =
   /** `uses`: the record that the call uses up, its approval; written in one step with its intent (I7). */
   | { readonly kind: "go"; readonly uses?: UsedRecord | undefined }
@@ -75,6 +76,7 @@ interface Ready {
   readonly uses: UsedRecord | undefined;
   /** An earlier holder of the turn began to wait for its answer. */
   readonly waited: boolean;
+  readonly untrusted: string | null;
 }
 
 type Prepared = Ready | { readonly answer: ToolResult } | Parked;
@@ -156,11 +158,13 @@ async function prepare(
   if (nth >= repeatLimits.block) return refuse(blockedText(nth));
   const parsed = tool.parse(call.args);
   if (!parsed.ok) return refuse(`Not run, wrong arguments: ${parsed.reason}`);
-  const decision = await ports.gate?.(call, tool);
+  const heard = heardBefore(entries, call.id);
+  const decision = await ports.gate?.(call, tool, heard);
   if (decision?.kind === "refuse") return refuse(decision.reason);
   if (decision?.kind === "park")
     return { kind: "parked", tickets: decision.tickets, untilMs: decision.untilMs };
-  return { call, tool, args: parsed.args, nth, uses: decision?.uses, waited: begun };
+  const { untrusted } = heard;
+  return { call, tool, args: parsed.args, nth, uses: decision?.uses, waited: begun, untrusted };
 }
 
 /** Prefers the exact name, then any casing, because models vary it. */
@@ -242,7 +246,7 @@ async function answerOf(
     return { entry: resultEntry(call, [{ type: "text", text }], true, ports.clock), known: false };
   }
   const content = await capped(
-    fencedResult(withoutSecrets(answer, ports.secrets ?? []), ports.scope.turn, call.id),
+    fencedResult(withoutSecrets(answer, ports.secrets ?? []), ports.scope.turn),
     call.id,
     ports.spill,
     ports.resultBytes,
@@ -263,13 +267,14 @@ async function answerOf(
 
 /** Null when the tool was abandoned after an abort, so its outcome is unknown. */
 async function run(
-  { call, tool, args }: Ready,
+  { call, tool, args, untrusted }: Ready,
   ports: CallPorts,
   signal: AbortSignal,
 ): Promise<ToolResult | null> {
+  const mark = untrusted === null ? {} : { untrusted };
   try {
     const waited = await orAbandon(
-      tool.run(args, { ...ports.scope, callId: call.id, signal }),
+      tool.run(args, { ...ports.scope, ...mark, callId: call.id, signal }),
       signal,
       ports.clock,
     );

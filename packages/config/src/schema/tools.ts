@@ -152,6 +152,12 @@ export const toolsSchema = z
       .prefault({})
       .describe("The message tool."),
     web: webSchema,
+    taint: z
+      .enum(["ask", "off"])
+      .default("ask")
+      .describe(
+        'After a turn has read text of strangers (web pages, search results): "ask" (what sends or spends outside waits for an owner\'s approval), "off" (nobody is asked).',
+      ),
     agentToAgent: z
       .strictObject({
         enabled: z

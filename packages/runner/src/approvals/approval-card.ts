@@ -35,7 +35,7 @@ export function cardDeliveries(
   const { id, shown, reason, grant, expiresAtMs, createdAtMs, agent } = approval;
   const isLong = shown.length > shortChars;
   const minutes = Math.max(1, Math.round((expiresAtMs - createdAtMs) / 60_000));
-  const head = `🔐 **Approval \`${id}\`**: agent "${agent}" asks to run this command (${plain(reason)}).\n${fenced(askedByLines(approval))}`;
+  const head = `🔐 **Approval \`${id}\`**: agent "${agent}" asks to ${deed(approval)} (${plain(reason)}).\n${fenced(askedByLines(approval))}`;
   const tail = [
     `Answer within ${minutes} minutes with a button, or with \`/approve ${id} once${grant === null ? "" : "|always"}\` or \`/deny ${id}\`.`,
     ...(grant === null ? [] : [alwaysWords(grant.files.length)]),
@@ -66,10 +66,17 @@ export function cardDeliveries(
   return { deliveries: isLong ? [above, card] : [card], cells };
 }
 
+function deed({ tool }: Approval): string {
+  return tool === "exec" ? "run this command" : `use \`${plain(tool)}\` outside`;
+}
+
 /** Tells people who asked but may not decide, once, or they would wait before a silent chat. */
-export function toldElsewhere({ id, turn, conversation }: Approval, closes: string | null): NewDelivery {
-  const words =
-    "🔐 For this I need leave to run a command. Those who may give it have been asked; I go on when they have answered.";
+export function toldElsewhere(
+  { id, turn, conversation, tool }: Approval,
+  closes: string | null,
+): NewDelivery {
+  const what = tool === "exec" ? "run a command" : `use ${tool} outside`;
+  const words = `🔐 For this I need leave to ${what}. Those who may give it have been asked; I go on when they have answered.`;
   const told = textDelivery(`approval:${id}:told`, parseConversationKey(conversation), words, turn);
   return closes === null ? told : { ...told, closes };
 }

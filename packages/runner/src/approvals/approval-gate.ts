@@ -1,13 +1,16 @@
 // Decides about each call of a turn before it starts. A call that is not allowed yet parks the turn until a
 // person has answered. The approval is consumed in the same write that records the call's intent, so that one
 // approval starts one call (I7); the hash covers exactly what was shown and what runs.
-import type { Gate, GateDecision } from "@parley/agent";
+import { createHash } from "node:crypto";
+import type { Gate, GateDecision, HeardBefore } from "@parley/agent";
 import { isFault, type ToolCall } from "@parley/protocol";
 import {
   actionHash,
   describeAction,
   execDecision,
+  reachesOut,
   type ExecAction,
+  type ExecDecision,
   type ExecPorts,
   type Tool,
 } from "@parley/tools";
@@ -21,6 +24,27 @@ import { namesIn } from "../turn-rows.ts";
 import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 
 type GateServices = Pick<Services, "approvals" | "config" | "inbox" | "hold" | "toolHooks" | "clock">;
+
+/** What a person is asked about. */
+interface Asked {
+  readonly hash: string;
+  readonly shown: string;
+  /** What "always" would keep, where that may be chosen. */
+  readonly grant: Approval["grant"];
+}
+
+/** Why a call waits that would need nobody's word in a turn that had read nothing of strangers. */
+function asksAfter(source: string | null): Extract<ExecDecision, { readonly kind: "ask" }> {
+  const reason = `the turn has read text of strangers: ${source ?? "in an earlier turn"}`;
+  return { kind: "ask", reason, always: false };
+}
+
+/** Arguments are the whole of a call that is no command. */
+function callHash({ name, args }: ToolCall): string {
+  return createHash("sha256")
+    .update(JSON.stringify([name, args]))
+    .digest("hex");
+}
 
 const refuse = (reason: string): GateDecision => ({ kind: "refuse", reason });
 const go: GateDecision = { kind: "go" };
@@ -37,7 +61,7 @@ export function turnGate(
 ): Gate {
   const { turn, lease, prepared } = scope;
   const approval = approvalGate(services, scope, closePreview);
-  return async (call, tool) => {
+  return async (call, tool, heard) => {
     const refusal = prepared.refuses(tool.name);
     if (refusal !== null) return refuse(refusal);
     await lease.cover(prepared.timeoutMs);
@@ -46,11 +70,14 @@ export function turnGate(
     const hooked = await services.toolHooks.before(call, tool, toolScope(turn, prepared));
     if (hooked !== null) return refuse(hooked);
     if (tool.endsPreview === true) await closePreview();
-    return approval(call, tool);
+    return approval(call, tool, heard);
   };
 }
 
-/** Asks people about what the exec policy does not allow by itself. */
+/**
+ * Asks people about what the exec policy does not allow by itself, and about what a turn would send or spend
+ * outside after it has read text of strangers (DESIGN 10.4).
+ */
 function approvalGate(
   { approvals, config, inbox, clock }: GateServices,
   scope: TurnScope,
@@ -60,20 +87,36 @@ function approvalGate(
   const session = scope.session.key;
   const timeoutMs = config.approvals.exec.timeoutMinutes * 60_000;
 
-  async function gate(call: ToolCall, tool: Tool): Promise<GateDecision> {
-    if (tool.action === undefined) return go;
+  async function gate(call: ToolCall, tool: Tool, heard: HeardBefore): Promise<GateDecision> {
     const parsed = tool.parse(call.args);
     if (!parsed.ok) return go; // The tool itself reports bad arguments.
+    const told = { ...toolScope(turn, prepared), callId: call.id, signal };
+    const read = config.tools.taint === "ask" ? heard.untrusted : null;
+    if (tool.action === undefined) {
+      const shown = tool.outside?.(parsed.args, told, heard) ?? null;
+      const isAsked = (read !== null && shown !== null) || storedIn(call.id) !== null;
+      return isAsked
+        ? judge(call, { hash: callHash(call), shown: shown ?? "", grant: null }, asksAfter(read))
+        : go;
+    }
     let action: ExecAction;
     try {
-      action = await tool.action(parsed.args, { ...toolScope(turn, prepared), callId: call.id, signal });
+      action = await tool.action(parsed.args, told);
     } catch (error) {
       if (isFault(error)) return refuse(`Not run: ${error.message}`);
       throw error;
     }
-    const hash = actionHash(action);
-    const decision = execDecision(action, prepared.execPolicy);
-    if (decision.kind === "refuse") return refuse(`Not run: ${decision.reason}.\n${describeAction(action)}`);
+    const policy = execDecision(action, prepared.execPolicy);
+    const decision = policy.kind === "run" && read !== null && reachesOut(action) ? asksAfter(read) : policy;
+    const { argv, cwd, sandbox, files, outside } = action;
+    const grant = { argv: [...argv], cwd, sandbox, files: [...files], outside: [...outside] };
+    return judge(call, { hash: actionHash(action), shown: describeAction(action), grant }, decision);
+  }
+
+  /** `decision`: what is so without any person's word. */
+  async function judge(call: ToolCall, what: Asked, decision: ExecDecision): Promise<GateDecision> {
+    const { hash, shown } = what;
+    if (decision.kind === "refuse") return refuse(`Not run: ${decision.reason}.\n${shown}`);
     const stored = storedIn(call.id);
     const found = await approvals.book.get(stored ?? approvalId(turn.id, call.id, hash));
     const kept = found === null ? null : await approvals.current(found);
@@ -90,7 +133,7 @@ function approvalGate(
     }
     if (decision.kind === "run") return go;
     return stored === null
-      ? ask(call, action, hash, decision)
+      ? ask(call, what, decision)
       : refuse("Not run: that approval is not there any more.");
   }
 
@@ -101,14 +144,12 @@ function approvalGate(
 
   async function ask(
     call: ToolCall,
-    action: ExecAction,
-    hash: string,
+    { hash, shown, grant }: Asked,
     why: { readonly reason: string; readonly always: boolean },
   ): Promise<GateDecision> {
-    const shown = describeAction(action);
     if (shown.length > longestShown)
       return refuse(
-        `Not run: it needs a person's approval, and ${shown.length} characters are too many to be read before. Put it into a script and run that.`,
+        `Not run: it needs a person's approval, and ${shown.length} characters are too many to be read before. Make it shorter; a command, put into a script.`,
       );
     const surfaces = await approvals.surfaces(place.address, speakers.owner);
     if (surfaces.length === 0)
@@ -118,7 +159,7 @@ function approvalGate(
     const id = approvalId(turn.id, call.id, hash);
     if (turn.tickets.includes(id) && (await somebodyWrote(inbox, turn)))
       return refuse(
-        `Not run yet: nobody has decided, and somebody wrote meanwhile. Approval ${id} stays open; once it is given, the command runs by itself and you are told. Do not ask again; answer the message.`,
+        `Not run yet: nobody has decided, and somebody wrote meanwhile. Approval ${id} stays open; once it is given, the call runs by itself and you are told. Do not ask again; answer the message.`,
       );
     const nowMs = clock.now();
     const { guild, parent } = place;
@@ -143,15 +184,7 @@ function approvalGate(
         hash,
         shown,
         reason: why.reason,
-        grant: why.always
-          ? {
-              argv: [...action.argv],
-              cwd: action.cwd,
-              sandbox: action.sandbox,
-              files: [...action.files],
-              outside: [...action.outside],
-            }
-          : null,
+        grant: why.always ? grant : null,
         approvers: await approvals.people(),
         createdAtMs: nowMs,
         expiresAtMs: nowMs + timeoutMs,

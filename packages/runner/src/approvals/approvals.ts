@@ -366,9 +366,10 @@ function ticketRow(approval: Approval, nowMs: number): NewRow {
   const address = parseConversationKey(conversation);
   const asker = askedBy[0] ?? "parley:parley";
   const who = lastBy(approval);
+  const what = approval.tool === "exec" ? "The command" : `The call of ${approval.tool}`;
   const text = isGiven(approval)
-    ? `Approval ${id} was given by ${who}. The command is run now; its result follows.`
-    : `Approval ${id} was denied by ${who}. The command was not run and may not be tried again in another form.`;
+    ? `Approval ${id} was given by ${who}. ${what} is run now; its result follows.`
+    : `Approval ${id} was denied by ${who}. ${what} was not run and may not be tried again in another form.`;
   const inbound = {
     id: `approval:${id}`,
     channel: address.channel,

@@ -9,6 +9,7 @@ import {
   type Address,
   type Asker,
   type Clock,
+  type Entry,
   type Part,
   type SessionKey,
 } from "@parley/protocol";
@@ -303,7 +304,20 @@ async function isUnderWay(
 }
 
 /** Takes the state from what the runtime did, never from the words. */
-function endOf({ outcome, reason = "", deliveries = [], patch = {} }: Commit): AskedEnd {
+function endOf(what: Commit): AskedEnd {
+  const source = (what.entries ?? []).map(untrustedIn).find((each) => each !== null);
+  const end = endWords(what);
+  return source === undefined || source === null ? end : { ...end, untrusted: source };
+}
+
+/** Of an entry as it is written; most have no such word and are not parsed. */
+function untrustedIn(entry: string): string | null {
+  if (!entry.includes('"untrusted"')) return null;
+  const { untrusted } = JSON.parse(entry) as Extract<Entry, { readonly type: "toolResult" }>;
+  return untrusted ?? null;
+}
+
+function endWords({ outcome, reason = "", deliveries = [], patch = {} }: Commit): AskedEnd {
   const words = deliveries.flatMap(({ parts }) => parts.flatMap(({ content }) => wordsIn(content)));
   const used = patch["usage"] as
     | { readonly inputTokens?: number; readonly outputTokens?: number }

@@ -10,7 +10,7 @@ import {
   type SessionKey,
 } from "@parley/protocol";
 import type { NewRow, Row } from "@parley/store";
-import { internalOf, internalRow, isUnseenRow, movedTo, rowIn } from "../internal-row.ts";
+import { internalOf, internalRow, isUnseenRow, marked, movedTo, rowIn } from "../internal-row.ts";
 import { childIn, worksInThread, type AskedEnd, type Child } from "./child-registry.ts";
 
 /** A row that another session's turn wrote for this one to answer. */
@@ -67,7 +67,14 @@ export function answerRow(
     `Session ${session} ${stateWords[end.state]}${reason}. It was asked by message ${id}.`,
     ...resultLines(end),
   ];
-  const built = handed(row, asker, answerId("answer", id), words, { kind: "answer", id, turn }, handing);
+  const built = handed(
+    row,
+    asker,
+    answerId("answer", id),
+    words,
+    { kind: "answer", id, turn, ...marked(end) },
+    handing,
+  );
   return asker.reply === "wait" && handing.over === null
     ? { ...built, subject: `ticket:${id}`, as: { kind: "work", ticket: id } }
     : built;
@@ -99,7 +106,7 @@ export function childRow(
     asker,
     answerId("child", runs === 1 ? id : `${id}/${runs}`),
     words,
-    { kind: "child", id, turn },
+    { kind: "child", id, turn, ...marked(end) },
     handing,
   );
   return child.quiet === true && handing.over === null

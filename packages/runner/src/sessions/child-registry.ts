@@ -15,6 +15,8 @@ export interface AskedEnd {
   readonly reason: string | null;
   /** Tokens that the answering session has used so far. */
   readonly tokens: number;
+  /** Where text of strangers came from that the turn read. */
+  readonly untrusted?: string;
 }
 
 const childSchema = z.object({

@@ -5,7 +5,7 @@ import { isAbsolute } from "node:path";
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
 import { isSandboxed, type Children, type SpawnRequest, type ToolScope } from "@parley/tools";
-import { internalRow, rowIn } from "../internal-row.ts";
+import { internalRow, marked, rowIn } from "../internal-row.ts";
 import { modelCatalog } from "../models/model-catalog.ts";
 import { agentIn } from "../prepare-turn.ts";
 import type { Services } from "../turn-scope.ts";
@@ -132,6 +132,7 @@ export function childrenPort(services: ChildServices): Children {
           id,
           turn: scope.turn,
           asker,
+          ...marked(scope),
           ...(inThread ? { unseen: false } : {}),
           run: {
             label,
@@ -205,7 +206,13 @@ export function childrenPort(services: ChildServices): Children {
         { ...began, lane, pool: "subagent" },
         `steer:${id}`,
         `From session ${scope.session}: ${message}`,
-        { kind: "message", id, turn: scope.turn, ...(thread === undefined ? {} : { unseen: false }) },
+        {
+          kind: "message",
+          id,
+          turn: scope.turn,
+          ...marked(scope),
+          ...(thread === undefined ? {} : { unseen: false }),
+        },
         clock.now(),
       );
       const row = thread === undefined ? written : rowIn(written, thread);

@@ -12,7 +12,7 @@ import {
 } from "@parley/protocol";
 import type { RowView } from "@parley/store";
 import type { SendRequest, Sent, ToolScope } from "@parley/tools";
-import { internalRow } from "../internal-row.ts";
+import { internalRow, marked } from "../internal-row.ts";
 import { agentIn } from "../prepare-turn.ts";
 import type { Services } from "../turn-scope.ts";
 import { answerId, sentId } from "./asked-rows.ts";
@@ -50,7 +50,14 @@ export async function sendToSession(
     { ...began, lane: key, pool },
     rowId(id),
     `Message from session ${scope.session}: ${request.message}\n${answerWords[request.reply]}`,
-    { kind: "message", id, turn: scope.turn, asker: asker(request.reply, hops + 1), unseen: true },
+    {
+      kind: "message",
+      id,
+      turn: scope.turn,
+      asker: asker(request.reply, hops + 1),
+      unseen: true,
+      ...marked(scope),
+    },
     clock.now(),
   );
   const effects = { rows: [row] };
@@ -92,7 +99,11 @@ async function waited(
 ): Promise<Sent> {
   const [answer] = await inbox.find({ id: answerId("answer", id), limit: 1 });
   // The turn has claimed the answer, so that it is not told beside this result.
-  if (answer?.turn === turn) return { text: parseRowPayload(answer.payload).inbound.text };
+  if (answer?.turn === turn) {
+    const { inbound, internal } = parseRowPayload(answer.payload);
+    const source = internal?.untrusted;
+    return { text: inbound.text, ...(source === undefined ? {} : { untrusted: { source } }) };
+  }
   const untilMs = acceptedAtMs + timeoutSeconds * 1_000;
   return clock.now() < untilMs
     ? { text: laterText(lane), waitsFor: { ticket: id, untilMs } }

@@ -67,6 +67,12 @@ export function execDecision(action: ExecAction, policy: ExecPolicy): ExecDecisi
   return { kind: "ask", reason: miss, always };
 }
 
+/** False only where a command certainly stays on this machine. */
+export function reachesOut({ sandbox, shell, parts }: ExecAction): boolean {
+  if (sandbox.endsWith("network off")) return false;
+  return shell || parts === null || !parts.every((argv) => knownForm(argv) !== null);
+}
+
 /**
  * A permission can be permanent only for a command that means the same every time and runs what a person saw.
  */

@@ -2,7 +2,7 @@
 // delete, react, pin, poll, open threads. The call only says what is to be done; the outbox does it, once
 // (I4, I5).
 import { basename } from "node:path";
-import { Fault, type MediaFile } from "@parley/protocol";
+import { Fault, visibleText, type MediaFile } from "@parley/protocol";
 import { z } from "zod";
 import { messageActions, type ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
@@ -92,6 +92,20 @@ export function message({ files, messages }: ToolContext): Tool {
       "What you sent here is part of the conversation: do not say it again in your answer.",
     args,
     keyed: true,
+    outside({ to, action, media, ...more }, { session, conversation }) {
+      if (to === undefined || to === session || to === conversation) return null;
+      const { text = "", messageId, handle, voice: _voice, tags, ...rest } = more;
+      const beside = Object.entries({ messageId, handle, ...rest }).filter(
+        ([, value]) => value !== undefined,
+      );
+      return [
+        `${action} to ${visibleText(to)}`,
+        ...(text === "" ? [] : [visibleText(text)]),
+        ...media.map((path) => `file: ${visibleText(path)}`),
+        ...tags.map((tag) => `tag: ${visibleText(tag)}`),
+        ...beside.map(([name, value]) => `${name}: ${visibleText(JSON.stringify(value))}`),
+      ].join("\n");
+    },
     async run({ media, ...request }, scope) {
       const kept: MediaFile[] = [];
       // One file at a time is in memory.

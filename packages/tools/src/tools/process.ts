@@ -1,5 +1,5 @@
 // Manages background commands of this session: reads their output, sends them input, and ends them.
-import { Fault } from "@parley/protocol";
+import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
@@ -44,6 +44,8 @@ export function process(context: ToolContext): Tool | Unavailable {
       "Background commands of this session: list them, poll for new output, log for the beginning and end of all output, write to the input of one that " +
       "was started with background or pty, kill one, remove one that is over. What a restart of the gateway ended is listed as lost.",
     args,
+    outside: ({ action, id, data = "" }) =>
+      action === "write" ? `write to ${visibleText(id ?? "")}\n${visibleText(data)}` : null,
     async run({ action, id, timeout, data, eof }, scope) {
       if (action === "list") return listed(await commands.list(scope.session), clock.now());
       const command = await found(commands, id, scope);

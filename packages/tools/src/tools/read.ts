@@ -65,9 +65,17 @@ export function read(context: ToolContext): Tool | Unavailable {
             `${file.path} is a binary file of ${file.size} bytes; there is no text to show.`,
             true,
           );
-        return page(file, offset, limit, resultRoom(context), signal);
+        const shown = await page(file, offset, limit, resultRoom(context), signal);
+        return keepsStrangers(file.path, head)
+          ? { ...shown, untrusted: { source: "what a tool read and kept" } }
+          : shown;
       }),
   });
+}
+
+/** A kept result that was fenced is still text of strangers, in whatever turn it is read. */
+function keepsStrangers(path: string, head: Uint8Array): boolean {
+  return path.startsWith(".parley/results/") && Buffer.from(head).includes("<<<BEGIN_PARLEY_RESULT ");
 }
 
 function seen(file: OpenFile, mediaType: string, kept: string): ToolResult {

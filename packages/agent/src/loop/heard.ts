@@ -1,0 +1,34 @@
+// Tells what a turn had heard before one of its answers: whether text of strangers was among it, what people
+// said, what was read. It is read from the turn's entries, which the journal keeps, so a resumed turn knows
+// the same.
+import type { Entry } from "@parley/protocol";
+import type { Heard } from "@parley/tools";
+
+export interface HeardBefore extends Heard {
+  /** Where the first text of strangers came from; null: there was none. */
+  readonly untrusted: string | null;
+}
+
+/** `callId`: a call of the answer that is judged. Calls of one answer know nothing of each other. */
+export function heardBefore(entries: readonly Entry[], callId: string): HeardBefore {
+  const at = entries.findLastIndex(
+    (entry) =>
+      entry.type === "assistant" &&
+      entry.content.some((part) => part.type === "toolCall" && part.id === callId),
+  );
+  const before = at < 0 ? entries : entries.slice(0, at);
+  const trusted: string[] = [];
+  const read: string[] = [];
+  let untrusted: string | null = null;
+  for (const entry of before) {
+    if (entry.type === "user" || entry.type === "toolResult") {
+      untrusted ??= entry.untrusted ?? null;
+      const texts = entry.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+      const isPeoples = entry.type === "user" && entry.untrusted === undefined;
+      (isPeoples ? trusted : read).push(...texts);
+    } else if (entry.type === "assistant" && untrusted === null) {
+      for (const part of entry.content) if (part.type === "toolCall") trusted.push(JSON.stringify(part.args));
+    }
+  }
+  return { untrusted, trusted, read };
+}
