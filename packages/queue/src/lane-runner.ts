@@ -31,6 +31,8 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly maxRows: number;
+  /** Returns the least time between two starts of work now, for pools that make way for others. Default: 0. */
+  readonly paceMs?: () => number;
   /** Returns the term of the pool's leader, for pools that have one. */
   readonly term?: (() => number | undefined) | undefined;
   readonly clock: Clock;
@@ -86,6 +88,8 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
   let isAway = false;
   let idleTimer: Timer | null = null;
   let emptied: (() => void) | null = null;
+  let lastStartMono = -Infinity;
+  let pacing: Timer | null = null;
 
   const stopListening = options.onReady((ready) => ready === pool && wake());
 
@@ -100,6 +104,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
 
   function pump(): void {
     if (stopped || taking >= parallelTakes || handles.size + taking >= options.concurrency) return;
+    if (isPaced()) return;
     taking += 1;
     void takeOne().then((found) => {
       taking -= 1;
@@ -112,6 +117,20 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       }
       settleIfEmpty();
     });
+  }
+
+  /** True when the next start has to wait; it is then tried again in time. */
+  function isPaced(): boolean {
+    const paceMs = options.paceMs?.() ?? 0;
+    if (paceMs === 0) return false;
+    const leftMs = lastStartMono + paceMs - clock.mono();
+    // A take that is under way looks again when it is done.
+    if (leftMs > 0 && taking === 0)
+      pacing ??= clock.after(leftMs, () => {
+        pacing = null;
+        pump();
+      });
+    return leftMs > 0 || taking > 0;
   }
 
   async function takeOne(): Promise<boolean> {
@@ -131,6 +150,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       sleepUntil(lease.nextAtMs);
       return false;
     }
+    lastStartMono = clock.mono();
     void hold(lease);
     return true;
   }
@@ -234,6 +254,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       stopped = true;
       stopListening();
       idleTimer?.cancel();
+      pacing?.cancel();
       if (handles.size === 0 && taking === 0) return;
       const empty = new Promise<void>((resolve) => {
         emptied = resolve;

@@ -32,6 +32,13 @@ export interface PoolsOptions {
 export const turnPools = ["main", "cron", "subagent", "heartbeat"] as const;
 type TurnPool = (typeof turnPools)[number];
 
+const peoplesPool: TurnPool = "main";
+/**
+ * Beside people's turns, those of each background class begin no closer together than this: a turn of a
+ * sub-agent costs 27 ms of the process (bench/children.ts), and the rest is for people (I15).
+ */
+const backgroundPaceMs = 100;
+
 export interface Pools {
   turnsRunning(): number;
   deliveriesRunning(): number;
@@ -67,8 +74,10 @@ export function startPools(options: PoolsOptions): Pools {
   const { store, holder, clock, ids, log } = options;
   const base = { holder, leaseMs, clock, ids, log, onReady: options.onReady };
 
-  const turnRunners = (options.runsTurns === false ? [] : turnPools).map((pool) =>
-    runLanes({
+  let ofPeople: LaneRunner | null = null;
+  const areServed = (): boolean => (ofPeople?.running() ?? 0) > 0;
+  const turnRunners = (options.runsTurns === false ? [] : turnPools).map((pool) => {
+    const runner = runLanes({
       ...base,
       lanes: store.turns,
       pool,
@@ -76,13 +85,16 @@ export function startPools(options: PoolsOptions): Pools {
       get concurrency() {
         return options.concurrency[pool];
       },
+      paceMs: () => (pool !== peoplesPool && areServed() ? backgroundPaceMs : 0),
       maxRows: rowsPerTurn,
       about: turnNames,
       work: options.runTurn,
       lost: store.turns.lived,
       bury: options.buryTurn,
-    }),
-  );
+    });
+    if (pool === peoplesPool) ofPeople = runner;
+    return runner;
+  });
   const deliveryRunner = (account: string, term?: () => number | undefined): LaneRunner =>
     runLanes({
       ...base,

@@ -1,6 +1,6 @@
 // The pools of a process: how much one lease brings, how long it lasts, how many run at once, and who delivers for whom.
 import { expect, onTestFinished, test } from "vitest";
-import { conversationKey, silentLog, type SessionKey } from "@parley/protocol";
+import { conversationKey, silentLog, sleep, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type Lease } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { startPools, turnPools, type PoolsOptions } from "../src/index.ts";
@@ -110,11 +110,12 @@ test("a turn takes at most 200 messages, a delivery lease 20 answers; they last 
 });
 
 test("each class of turns has its own number at once, and an account 32 conversations", async () => {
-  const { rows, post, start } = await fixture();
+  const { clock, rows, post, start } = await fixture();
   for (const pool of turnPools) for (let peer = 0; peer < 4; peer += 1) await rows(1, pool, peer);
   for (let peer = 0; peer < 33; peer += 1) await post(1, peer);
   const pools = start();
   await settle();
+  await clock.advance(1_000);
   expect([pools.turnsRunning(), pools.deliveriesRunning()]).toEqual([3 + 2 + 1 + 1, 32]);
 });
 
@@ -146,4 +147,46 @@ test("an account that the config drops is left once its sends end; what it alway
   await clock.advance(2_000);
   await settle();
   expect(served()).toEqual(["always", "led", "one", "two"]);
+});
+
+test("background turns begin one after the other while a turn of a person runs, and all at once when none does", async () => {
+  const begun: { readonly pool: string; readonly atMs: number }[] = [];
+  const { clock, start, rows, store } = await fixture({
+    concurrency: { main: 3, cron: 2, subagent: 8, heartbeat: 1 },
+    runTurn: async (turn, { signal }) => {
+      begun.push({ pool: turn.pool, atMs: clock.now() });
+      const forMs = turn.pool === "main" ? 350 : 10_000;
+      await sleep(clock, forMs, signal);
+      await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+      return { settled: true };
+    },
+  });
+  const startedAtMs = clock.now();
+  start();
+  await rows(1, "main", 1);
+  await clock.advance(1);
+  for (let peer = 0; peer < 8; peer += 1) await rows(1, "subagent", peer);
+  await clock.advance(2_000);
+  const times = begun.filter(({ pool }) => pool === "subagent").map(({ atMs }) => atMs - startedAtMs);
+  expect(times).toHaveLength(8);
+  const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+  // When the person's turn has ended the others do not wait.
+  expect(gaps).toEqual([100, 100, 100, 100, 0, 0, 0]);
+});
+
+test("a person's turn never waits for the pace of background turns", async () => {
+  const begun: string[] = [];
+  const { clock, start, rows } = await fixture({
+    concurrency: { main: 3, cron: 2, subagent: 8, heartbeat: 1 },
+    runTurn: async (turn, { signal }) => {
+      begun.push(turn.pool);
+      await sleep(clock, 60_000, signal);
+      throw signal.reason;
+    },
+  });
+  start();
+  for (let peer = 0; peer < 8; peer += 1) await rows(1, "subagent", peer);
+  for (let peer = 0; peer < 3; peer += 1) await rows(1, "main", peer);
+  await clock.advance(1);
+  expect(begun.filter((pool) => pool === "main")).toHaveLength(3);
 });
