@@ -31,7 +31,7 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly maxRows: number;
-  /** Returns the least time between two starts of work now, for pools that make way for others. Default: 0. */
+  /** Returns the least time between two starts now, for pools that make way for others. Default: 0. */
   readonly paceMs?: () => number;
   /** Returns the term of the pool's leader, for pools that have one. */
   readonly term?: (() => number | undefined) | undefined;

@@ -43,6 +43,33 @@ async function diesAt(nth: number): Promise<boolean> {
   return true;
 }
 
+/** Passes time until it is so, over one death at the nth write from now on; returns whether there was one. */
+async function overDeath(nth: number, isOver: () => Promise<boolean>): Promise<boolean> {
+  const died = s.dieAtWrite(nth);
+  let again = false;
+  for (let waits = 0; waits < 60; waits += 1) {
+    await s.pass(1_000);
+    if (died() && !again) {
+      again = true;
+      await s.kill();
+      await s.start();
+    } else if (await isOver()) break;
+  }
+  await atRest();
+  return again;
+}
+
+/** The owner's turn makes this call once, and answers "done". */
+function calls(name: string, args: JsonObject, others: (text: string) => string = () => "ok"): void {
+  s.model.answers(({ text, users, messages }) => {
+    if (!users.some((each) => each.endsWith("go"))) return others(text);
+    if (text.includes("[System Message]")) return "told";
+    return results(messages).length > 0 ? "done" : { calls: { name, args } };
+  });
+}
+
+const isDone = (who: Person) => async (): Promise<boolean> => who.sees().some((text) => text === "done");
+
 /** How the rows of the owner's session with this kind of id ended. */
 const told = async (start: string): Promise<readonly (string | null)[]> =>
   (await s.rows({ lane: owner as never }))
@@ -80,5 +107,85 @@ test("the answer to a pushed message is told once, also when the process dies as
     await atRest();
     expect(await told("answer:"), `at write ${nth}`).toEqual(["answered"]);
     expect(olga.sees().at(-1)).toMatch(/^told: .*was stopped before it finished: \/stop/s);
+    return died;
+  }));
+
+test("message: what it sends is one delivery", () =>
+  atEveryWrite(async (nth) => {
+    const { olga } = await begin();
+    calls("message", { action: "send", text: "look here" });
+    olga.says("go");
+    const died = await overDeath(nth, isDone(olga));
+    const sent = (await s.deliveries()).filter(({ parts }) =>
+      parts.some(({ content }) => content.includes("look here")),
+    );
+    expect(sent, `at write ${nth}`).toHaveLength(1);
+    expect(olga.sees()).toContain("look here");
+    return died;
+  }));
+
+test("sessions_spawn: one sub-agent with one task, told once", () =>
+  atEveryWrite(async (nth) => {
+    const { olga } = await begin();
+    calls("sessions_spawn", { task: "dig", label: "digger" }, () => "dug");
+    olga.says("go");
+    const died = await overDeath(nth, async () => (await told("child:")).length > 0);
+    const tasks = (await s.rows()).filter(({ id }) => id.startsWith("task:"));
+    expect(
+      tasks.map(({ outcome }) => outcome),
+      `at write ${nth}`,
+    ).toEqual(["answered"]);
+    expect(await s.store().cells.list("child:", 9)).toHaveLength(1);
+    expect(await told("child:")).toEqual(["answered"]);
+    return died;
+  }));
+
+test("sessions_send: one message, and its answer is heard once", () =>
+  atEveryWrite(async (nth) => {
+    const { olga, ben } = await begin();
+    await ben.says("hello").gets(/.+/);
+    calls("sessions_send", { sessionKey: other, message: "the word?", timeoutSeconds: 30 }, () => "tulip");
+    olga.says("go");
+    const died = await overDeath(nth, isDone(olga));
+    const messages = (await s.rows({ lane: other as never })).filter(({ id }) => id.startsWith("message:"));
+    expect(
+      messages.map(({ outcome }) => outcome),
+      `at write ${nth}`,
+    ).toEqual(["answered"]);
+    expect(await told("answer:")).toEqual(["answered"]);
+    const heard = (await s.transcript(owner)).filter((entry) => JSON.stringify(entry).includes("tulip"));
+    expect(heard).toHaveLength(1);
+    expect(ben.sees()).toHaveLength(1);
+    return died;
+  }));
+
+test("ask_user: one question, whose answer is the call's result once", () =>
+  atEveryWrite(async (nth) => {
+    const { olga } = await begin();
+    calls("ask_user", { question: "Which?", options: ["Red", "Blue"] });
+    olga.says("go");
+    let isAnswered = false;
+    const died = await overDeath(nth, async () => {
+      const [question] = await s.core().questions.list();
+      if (question !== undefined && !isAnswered) {
+        isAnswered = true;
+        olga.says(`/answer ${question.id} Blue`);
+      }
+      return isDone(olga)();
+    });
+    const questions = await s.core().questions.list();
+    expect(
+      questions.map(({ state, answer }) => [state, answer?.text]),
+      `at write ${nth}`,
+    ).toEqual([["answered", "Blue"]]);
+    expect(await told("question:")).toEqual(["answered"]);
+    const shown = (await s.deliveries()).filter(
+      ({ id }) => id === `question:${questions[0]?.id}:telegram:default:dm:olga`,
+    );
+    expect(shown).toHaveLength(1);
+    const heard = (await s.transcript(owner)).filter((entry) =>
+      JSON.stringify(entry).includes("Answered by"),
+    );
+    expect(heard).toHaveLength(1);
     return died;
   }));

@@ -50,6 +50,8 @@ export interface StageOptions {
   readonly models?: () => MessagePathParts["models"];
   /** Files for chats are kept; absent: none can be. */
   readonly mediaFolder?: MessagePathParts["mediaFolder"];
+  /** A store that is broken in some way, in the place of the real one. */
+  readonly store?: (store: SqliteStore) => SqliteStore;
   /** Of the model, tokens. */
   readonly contextWindow?: number;
 }
@@ -158,7 +160,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       ...plainParts({
         config,
         store: own.awaited(
-          countingWrites(store, () => {
+          countingWrites(options.store?.(store) ?? store, () => {
             writesLeft -= 1;
             if (writesLeft === 0) own.end();
           }),
