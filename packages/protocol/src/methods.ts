@@ -100,6 +100,17 @@ export const methods = {
       /** Deliveries that failed or are ambiguous; counted up to 1,000. */
       deliveriesTroubled: z.number().int(),
       memoryBytes: z.number(),
+      /**
+       * Sub-agents that work now, that wait for a slot, a decision or their own, and those of the last seven
+       * days by how they ended. Absent while the store fails.
+       */
+      subagents: z
+        .object({
+          running: z.number().int(),
+          waiting: z.number().int(),
+          ended: z.record(z.string(), z.number().int()),
+        })
+        .optional(),
     }),
   },
   /** Lists the accounts in this node's config with their health. */

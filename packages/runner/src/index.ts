@@ -103,3 +103,4 @@ export {
   type Used,
 } from "./usage/usage-log.ts";
 export { verboseField, verboseLevels, verboseOf, type VerboseLevel } from "./streaming/told-calls.ts";
+export { childCounts, type ChildCounts } from "./sessions/child-counts.ts";

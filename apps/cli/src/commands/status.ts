@@ -47,12 +47,23 @@ function statusLines(found: Status, style: (style: Style, text: string) => strin
     `Config    ${found.configPath}`,
     ...configLines(found).map((text) => `  ${style("yellow", text)}`),
     `Work      ${found.turnsRunning} running, ${found.rowsWaiting} waiting, ${found.deliveriesWaiting} to deliver`,
+    ...childLines(found),
     ...(found.deadRows + found.deliveriesTroubled === 0 ? [] : [style("yellow", troubleLine(found))]),
     ...found.channels.map(({ channel, account, state, reason }) => {
       const why = reason === undefined ? "" : `  ${reason}`;
       return `Channel   ${channel}:${account}  ${style(colour(state), state)}${why}`;
     }),
   ];
+}
+
+/** Nothing where no session has had sub-agents in the last days. */
+function childLines({ subagents }: Status): string[] {
+  if (subagents === undefined) return [];
+  const { running, waiting, ended } = subagents;
+  const ends = Object.entries(ended).map(([state, count]) => `${count} ${state}`);
+  if (running + waiting + ends.length === 0) return [];
+  const past = ends.length === 0 ? "" : `; in seven days ${ends.join(", ")}`;
+  return [`Subagents ${running} running, ${waiting} waiting${past}`];
 }
 
 /** What of the file is not in force. A gateway from before an upgrade does not say. */

@@ -5,10 +5,11 @@ import { accountKey } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
 import type { MetricRegistry, Sample } from "@parley/control";
 import type { GatewayState } from "../gateway-state.ts";
+import { childrenNow } from "../operator/status.ts";
 import type { Reloader } from "../reload/reloader.ts";
 
 export interface WatchedParts {
-  readonly store: Pick<Store, "turns" | "outbox" | "troubled">;
+  readonly store: Pick<Store, "turns" | "outbox" | "cells" | "troubled">;
   readonly channels: () => readonly Channel[];
   readonly state: Pick<GatewayState, "phase" | "ready" | "store">;
   readonly turnsRunning: () => number;
@@ -80,6 +81,15 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
   registry.look("gauge", "parley_turns_running", "Turns at work in this process.", () => [
     [{}, parts.turnsRunning()],
   ]);
+  registry.look(
+    "gauge",
+    "parley_subagents",
+    "Sub-agents that run or wait, and those of the last seven days by how they ended.",
+    async () => {
+      const { running, waiting, ended } = await childrenNow(store);
+      return Object.entries({ running, waiting, ...ended }).map(([state, value]) => [{ state }, value]);
+    },
+  );
   registry.look("gauge", "parley_deliveries_running", "Conversations that this process sends to now.", () => [
     [{}, parts.deliveriesRunning()],
   ]);

@@ -3,6 +3,8 @@ import type { Channel } from "@parley/channels";
 import { accountKey, type MethodResult, version } from "@parley/protocol";
 import type { ConfigState } from "../reload/reloader.ts";
 import type { NodeView } from "@parley/cluster";
+import { childCounts, childRegistry, type ChildCounts } from "@parley/runner";
+import type { Store } from "@parley/store";
 import type { DaemonPorts } from "./ports.ts";
 
 /** Counts of lanes stop at this number. */
@@ -15,13 +17,14 @@ export function statusMethods(ports: DaemonPorts) {
   async function status(): Promise<MethodResult<"status">> {
     // When the store fails, these counts are left out: the state names the reason, and facts in memory still
     // show.
-    const [report, nodes, lanes, conversations, troubled, held] = await Promise.all([
+    const [report, nodes, lanes, conversations, troubled, held, children] = await Promise.all([
       state.report(),
       ports.listNodes().catch(() => []),
       store.turns.list(undefined, laneLimit).catch(() => []),
       store.outbox.list(undefined, laneLimit).catch(() => []),
       store.troubled().catch(() => ({ rows: 0, deliveries: 0 })),
       ports.hold.now().catch(() => null),
+      childrenNow(store).catch(() => null),
     ]);
     const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
     return {
@@ -50,6 +53,7 @@ export function statusMethods(ports: DaemonPorts) {
       deadRows: troubled.rows,
       deliveriesTroubled: troubled.deliveries,
       memoryBytes: residentBytes(),
+      ...(children === null ? {} : { subagents: { ...children, ended: { ...children.ended } } }),
     };
   }
 
@@ -63,6 +67,15 @@ export function statusMethods(ports: DaemonPorts) {
       channels: (await status()).channels,
     }),
   };
+}
+
+/** Counts the sub-agents of all sessions. */
+export async function childrenNow({ cells, turns }: Pick<Store, "cells" | "turns">): Promise<ChildCounts> {
+  const [children, lanes] = await Promise.all([
+    childRegistry(cells).all(),
+    turns.list("subagent", laneLimit),
+  ]);
+  return childCounts(children, lanes);
 }
 
 /** An account that another node runs is no failure of this process. */

@@ -1,5 +1,6 @@
 // Sub-agents on the message path: spawned once, told once, never wider than their parents, ended with them.
 import { afterEach, describe, expect, test } from "vitest";
+import { childrenNow } from "../../src/operator/status.ts";
 import { storyTeller } from "../../src/trace/story.ts";
 import type { Answer, Asked } from "./scripted-model.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
@@ -402,6 +403,20 @@ test("a child whose process dies for good between its rows is told as lost at th
   await s.kill();
   await s.start();
   await s.until(async () => (await ends())[0] !== undefined, "the end");
+});
+
+test("they are counted by what they do and how they ended", async () => {
+  const olga = await begin(
+    (task) =>
+      task === "fail"
+        ? { afterMs: 1_000, fails: "refused" }
+        : { afterMs: task === "a" ? 1_000 : 90_000, says: ["done"] },
+    { agents: { defaults: { subagents: { maxConcurrent: 2 } } } },
+  );
+  olga.says("spawn a, fail, slow, slower, slowest");
+  await s.until(async () => (await ends()).filter((state) => state !== undefined).length === 2, "two ends");
+  await s.pass(1_000);
+  expect(await childrenNow(s.store())).toEqual({ running: 2, waiting: 1, ended: { answered: 1, failed: 1 } });
 });
 
 test("a parent that began anew is told that it asked before", async () => {
