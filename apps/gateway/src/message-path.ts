@@ -81,8 +81,8 @@ export interface MessagePath {
   readonly quarantine: Pick<Quarantine, "reasons">;
   /** The models that people may choose. */
   readonly models: ModelCatalog;
-  /** Returns an account's menu of commands. */
-  readonly menu: BoundCommands["menu"];
+  /** An account's menu of commands, and what may stand after them. */
+  readonly commands: Pick<BoundCommands, "menu" | "suggest">;
   readonly work: LaneWork;
   /** Starts to work on waiting rows. `now`: the current config's handlers; absent: this path's own. */
   start(now?: () => LaneWork, share?: Share): Pools;
@@ -214,7 +214,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       clock,
       log,
     },
-    route,
+    access,
   );
 
   // Receive: from an event to durable rows.
@@ -288,7 +288,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     questions,
     hold,
     stop,
-    menu: commands.menu,
+    commands,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
       Promise.all([asks.healAsks(), sideQuestions.heal(), heal()]).catch((error: unknown) =>
         log.warn({ error }, "what waited before the start could not be looked through"),

@@ -7,6 +7,7 @@ import type {
   Capabilities,
   ChannelEvent,
   CreateThread,
+  Inbound,
   Receipt,
   RenderedPart,
 } from "@parley/protocol";
@@ -42,6 +43,16 @@ export interface SendOptions {
   readonly follows?: Receipt;
 }
 
+/** One argument that a platform offers while somebody types a command. */
+export interface Suggestion {
+  readonly label: string;
+  /** What stands behind the command when it is chosen. */
+  readonly value: string;
+}
+
+/** `typed`: the command as far as it is typed. Empty for whoever may not give it. */
+export type Suggest = (typed: Inbound) => Promise<readonly Suggestion[]>;
+
 export interface Channel {
   readonly name: string;
   readonly account: string;
@@ -51,6 +62,8 @@ export interface Channel {
    * can never succeed (bad token).
    */
   start(receive: Receive): Promise<void>;
+  /** Names who knows the arguments of commands, where the platform offers them. Called before `start`. */
+  suggestsWith?(suggest: Suggest): void;
   /**
    * Stops receiving and waits for `receive` calls in flight. Never confirms an event that was not accepted.
    * Calling it again changes nothing. Sending goes on working.

@@ -21,6 +21,7 @@ export function remoteChannel({ bus, channel, leads }: DistantOptions): Channel 
     account: first.account,
     capabilities: first.capabilities,
     ...(first.actions === undefined ? {} : { actions: first.actions }),
+    suggestsWith: (suggest) => channel().suggestsWith?.(suggest),
     start: (receive) => channel().start(receive),
     stop: () => channel().stop(),
     health: () => channel().health(),

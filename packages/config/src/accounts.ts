@@ -52,10 +52,16 @@ export function discordAccounts(
   const { accounts, ...root } = file.channels.discord;
   const result: { [account: string]: DiscordAccountConfig } = {};
   for (const [id, own] of entries(accounts, root)) {
-    const { enabled, intents, ...account } = { ...discordDefaults, ...root, ...own };
+    const { enabled, intents, slashCommand, ...account } = { ...discordDefaults, ...root, ...own };
     const token = tokenOf(id, own.token, root.token, env["DISCORD_BOT_TOKEN"]);
     if (token === undefined || enabled === false) continue;
-    result[id] = { ...account, messageContent: intents?.messageContent ?? true, token };
+    const { ephemeral } = slashCommand ?? {};
+    result[id] = {
+      ...account,
+      messageContent: intents?.messageContent ?? true,
+      ...(ephemeral === undefined ? {} : { ephemeral }),
+      token,
+    };
   }
   return result;
 }

@@ -23,10 +23,12 @@ export interface TelegramAccountConfig extends Account<
 
 export interface DiscordAccountConfig extends Account<
   DiscordFile,
-  "enabled" | "intents",
+  "enabled" | "intents" | "slashCommand",
   "guilds" | "reactionLevel" | "ackReaction" | "ackReactionScope"
 > {
   readonly messageContent: boolean;
+  /** Which commands' answers only the asker sees in servers; absent: of those that only tell something. */
+  readonly ephemeral?: boolean;
 }
 
 export type DmPolicy = TelegramAccountConfig["dmPolicy"];

@@ -91,7 +91,6 @@ const discord: Fixes = {
     'Remove it: what a proxy writes comes from a webhook, which allowBots: "mentions" lets through where it calls',
   presence: noPresence,
   requireMention: "Put it into guilds, at the server or the channel",
-  slashCommand: "Remove it: an answer to a slash command is seen by everybody who sees the command",
   status: noPresence,
   tokenFile: 'Use token: { file: "path" }',
   voice: "Remove it: recordings are heard, voice channels are not joined",

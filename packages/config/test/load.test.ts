@@ -212,3 +212,12 @@ test("the config cannot be changed by accident", async () => {
   expect(allowFrom).toEqual(["1"]);
   expect(() => (allowFrom as string[]).push("*")).toThrow(TypeError);
 });
+
+test("who sees the answers of slash commands is said for all accounts, and by one for itself", async () => {
+  const { config, warnings } = await loadText(
+    "{ channels: { discord: { token: 'x', slashCommand: { ephemeral: true }, accounts: { two: { token: 'y', slashCommand: { ephemeral: false } }, three: { token: 'z', slashCommand: {} } } } } }",
+  );
+  const { default: first, two, three } = config.channels.discord;
+  expect([first?.ephemeral, two?.ephemeral, three?.ephemeral]).toEqual([true, false, undefined]);
+  expect(warnings).toEqual([]);
+});

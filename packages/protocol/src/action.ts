@@ -62,7 +62,12 @@ export type Action =
   | { readonly kind: "answerCallback"; readonly callbackId: string; readonly text?: string }
   | {
       readonly kind: "setCommands";
-      readonly commands: readonly { readonly name: string; readonly description: string }[];
+      readonly commands: readonly {
+        readonly name: string;
+        readonly description: string;
+        /** The gateway knows what may stand after it, and is asked while people type. */
+        readonly suggests?: true;
+      }[];
     };
 
 export type ActionKind = Action["kind"];

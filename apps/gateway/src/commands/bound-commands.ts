@@ -2,10 +2,11 @@
 // of an account.
 import type { Config } from "@parley/config";
 import { isFault, type Address } from "@parley/protocol";
-import type { RouteInbound } from "@parley/access";
+import type { Admit, RouteInbound } from "@parley/access";
+import type { Suggest } from "@parley/channels";
 import type { LaneCommand } from "@parley/runner";
 import type { Admitted, CommandPorts, MenuEntry } from "./chat-command.ts";
-import { knownCommands } from "./parse-command.ts";
+import { knownCommands, parseCommand } from "./parse-command.ts";
 import { chatCommands, listedCommands } from "./table.ts";
 
 export interface BoundCommands {
@@ -16,13 +17,30 @@ export interface BoundCommands {
   ): Promise<string | null>;
   readonly inLane: readonly LaneCommand[];
   menu(account: Pick<Address, "channel" | "account">): Promise<readonly MenuEntry[]>;
+  /** What may stand after a command that somebody types; nothing for whoever may not give it. */
+  readonly suggest: Suggest;
 }
 
 /** The limit of Telegram and of Discord; the menu leaves out the commands beyond it. */
 const mostMenuCommands = 100;
 
-export function boundCommands(ports: CommandPorts, route: RouteInbound): BoundCommands {
+export function boundCommands(
+  ports: CommandPorts,
+  { route, mayAsk }: { readonly route: RouteInbound; readonly mayAsk: Admit },
+): BoundCommands {
   return {
+    async suggest(typed) {
+      const given = parseCommand(typed.text);
+      const command = chatCommands.find(({ name }) => name === given?.name);
+      if (given === null || command?.suggests === undefined) return [];
+      const call = { isSlashCommand: true, activation: async () => null };
+      const admitted = await mayAsk(typed, call);
+      if (admitted.kind !== "turn" || (command.ownersOnly === true && !admitted.owner)) return [];
+      const by = { inbound: typed, route: route(typed), owner: admitted.owner };
+      const all = await command.suggests(by, ports);
+      const wanted = given.args.toLowerCase();
+      return all.filter(({ label, value }) => `${value} ${label}`.toLowerCase().includes(wanted));
+    },
     async runPastLane({ name, args }, by) {
       const found = chatCommands.find((command) => command.name === name);
       return found?.place === "past-lane" ? found.run({ ...by, args }, ports) : null;
@@ -35,7 +53,11 @@ export function boundCommands(ports: CommandPorts, route: RouteInbound): BoundCo
       // chats.
       const agent = agentFor(route, { channel, account, kind: "dm", peer: "0" });
       const own = agent === null ? [] : await ports.skills.menu(agent);
-      const everybodys = listedCommands(false).map(({ name, summary }) => ({ name, description: summary }));
+      const everybodys = listedCommands(false).map(({ name, summary, suggests }) => ({
+        name,
+        description: summary,
+        ...(suggests === undefined ? {} : { suggests: true as const }),
+      }));
       const known = new Set([...knownCommands(), ...own.map(({ name }) => name)]);
       const custom = customCommands(ports.config, channel, account).filter(({ name }) => !known.has(name));
       return [...everybodys, ...custom, ...own].slice(0, mostMenuCommands);

@@ -2,7 +2,7 @@
 // /help, the platforms' menus, the names reserved from skills and the owner check derive from that table.
 import type { Redaction } from "@parley/agent";
 import type { Models } from "@parley/models";
-import type { Channel } from "@parley/channels";
+import type { Channel, Suggestion } from "@parley/channels";
 import type { Config } from "@parley/config";
 import type { Address, Clock, Log, Inbound, SessionKey, SkillCall } from "@parley/protocol";
 import type { Session, Store } from "@parley/store";
@@ -36,6 +36,8 @@ interface Described {
   readonly ownersOnly?: true;
   /** It only reports something to the person who asked: where a platform can, nobody else sees the answer. */
   readonly onlyTells?: true;
+  /** What may stand after it, offered where a platform asks while people type; nothing that is private. */
+  suggests?(by: Suggesting, ports: CommandPorts): Promise<readonly Suggestion[]>;
   /** It works but stands in no list, because people find it without one. */
   readonly isUnlisted?: true;
 }
@@ -59,6 +61,14 @@ export interface InLaneCommand extends Described {
   readonly isDirective?: true;
   /** Must be idempotent: after a crash before the commit it runs again. */
   run(call: LaneCommandCall, ports: CommandPorts): ReturnType<LaneCommand["run"]>;
+}
+
+/** Who types a command, and where. */
+export type Suggesting = Pick<Admitted, "inbound" | "route" | "owner">;
+
+/** Arguments that are words of their own. */
+export function plainly(words: readonly string[]): readonly Suggestion[] {
+  return words.map((value) => ({ label: value, value }));
 }
 
 export type ChatCommand = PastLaneCommand | InLaneCommand;
@@ -150,6 +160,8 @@ export interface ChatSkills {
   called(inbound: Inbound, route: Route): Promise<SkillCall | null>;
   /** Returns the entries for this agent's skills in a platform's menu. */
   menu(agent: string): Promise<readonly MenuEntry[]>;
+  /** The names after /skill that call one here. */
+  names(by: Pick<Admitted, "inbound" | "route">): Promise<readonly string[]>;
   /** Returns the answer of a /skill that calls none: the list, or that no skill has the name. */
   list(call: PastLaneCall): Promise<string>;
 }
@@ -157,6 +169,7 @@ export interface ChatSkills {
 export interface MenuEntry {
   readonly name: string;
   readonly description: string;
+  readonly suggests?: true;
 }
 
 const form = /^\/([a-z0-9_]{1,32})(?::|\s|$)\s*([\s\S]*)$/i;

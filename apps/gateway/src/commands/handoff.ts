@@ -2,12 +2,18 @@
 // them. What is under way is answered where it was asked; what comes next, also by itself, is there. The
 // hand-over is durable before anybody is told, and asking twice changes nothing more.
 import { accountKey, conversationKey, formatContent, type Address } from "@parley/protocol";
-import type { PastLaneCommand } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "./chat-command.ts";
 
 export const handoff: PastLaneCommand = {
   name: "handoff",
   summary: "go on with this conversation on another channel: /handoff discord, /handoff off",
   place: "past-lane",
+  suggests: async ({ inbound: { address } }, { accounts }) =>
+    plainly(
+      [...new Set(accounts().map(({ channel }) => channel)), "off"].filter(
+        (each) => each !== address.channel,
+      ),
+    ),
   async run({ args, route: { session }, inbound }, { config, store, approvals, handOvers, accounts }) {
     const { address } = inbound;
     if (address.kind !== "dm") return "Only a private conversation can be handed over.";

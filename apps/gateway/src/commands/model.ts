@@ -3,7 +3,7 @@
 import type { AgentConfig } from "@parley/config";
 import type { Session } from "@parley/store";
 import { type LaneCommandCall, type ModelCatalog, modelField, type ModelChoice } from "@parley/runner";
-import { carriedMessage, type CommandPorts, type InLaneCommand } from "./chat-command.ts";
+import { type CommandPorts, type InLaneCommand, carriedMessage, plainly } from "./chat-command.ts";
 import { talkOf } from "./think.ts";
 
 const usage = "Usage: /model list, /model NAME, or /model default.";
@@ -15,6 +15,17 @@ export const model: InLaneCommand = {
   summary: "which model answers here: /model list, /model NAME, /model default",
   place: "in-lane",
   carries: "model",
+  async suggests({ route }, { config, modelCatalog }) {
+    const agent = config.agents.list.find(({ id }) => id === route.agent);
+    const known = agent === undefined ? [] : modelCatalog.choices(agent);
+    return [
+      ...known.map(({ ref, alias }) => ({
+        label: alias === undefined ? ref : `${alias} (${ref})`,
+        value: alias ?? ref,
+      })),
+      ...plainly(["default", "list"]),
+    ];
+  },
   async run(call, ports) {
     const { modelCatalog, store } = ports;
     const { agent, session } = await talkOf(ports, call);

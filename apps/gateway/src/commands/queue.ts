@@ -7,7 +7,7 @@ import {
   queueSettingsOf,
   type QueueSettings,
 } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "./chat-command.ts";
 
 const usage =
   "Usage: /queue steer|followup|collect|interrupt [debounce:0.5s] [cap:20] [drop:summarize|old|new], or /queue default.";
@@ -52,6 +52,7 @@ export const queue: PastLaneCommand = {
   name: "queue",
   summary: "how messages wait while I work: steer, followup, collect or interrupt",
   place: "past-lane",
+  suggests: async () => plainly([...queueModes, "default"]),
   async run({ args, route }, { config, store: { sessions } }) {
     const configured = config.messages.queue;
     const session = await sessions.open(route.session);

@@ -1,7 +1,7 @@
 // Implements /reasoning: sets who sees the model's thoughts. Whoever may talk may set it, and everybody in
 // the chat sees it.
 import { isClearing, ownReasoning, reasoningField, reasoningOf } from "@parley/runner";
-import type { InLaneCommand } from "./chat-command.ts";
+import { type InLaneCommand, plainly } from "./chat-command.ts";
 import { reasoningWords, setDirectives, talkOf } from "./think.ts";
 
 export const reasoning: InLaneCommand = {
@@ -9,6 +9,7 @@ export const reasoning: InLaneCommand = {
   summary: "whether my thoughts are shown: off, on or stream",
   place: "in-lane",
   isDirective: true,
+  suggests: async () => plainly(["off", "on", "stream", "default"]),
   async run(call, ports) {
     const { agent, session, model } = await talkOf(ports, call);
     const { sessions } = ports.store;

@@ -53,6 +53,9 @@ export function chatSkills({ config, book, rules }: ChatSkillsOptions): ChatSkil
       const { commands } = await book.at(agent);
       return commands.map(({ command, skill }) => ({ name: command, description: commandSummary(skill) }));
     },
+    async names({ inbound, route }) {
+      return ((await here(inbound, route.agent))?.commands ?? []).map(({ command }) => command);
+    },
     async list({ args, inbound, route }) {
       const commands = (await here(inbound, route.agent))?.commands ?? [];
       if (commands.length === 0) return "There are no skills here.";

@@ -3,11 +3,12 @@
 // others may not read.
 import { childLine, steerChild, taskRow, transcriptLines, type Child } from "@parley/runner";
 import type { SessionKey } from "@parley/protocol";
-import type { CommandPorts, PastLaneCall, PastLaneCommand } from "./chat-command.ts";
+import { type CommandPorts, type PastLaneCall, type PastLaneCommand, plainly } from "./chat-command.ts";
 
 const usage =
   "Usage: /subagents [list | log N | kill N | kill all | steer N TEXT]; N is a number of the list, or an id.";
 const mostShown = 20;
+const mostSuggested = 8;
 const entriesShown = 12;
 const entryChars = 300;
 
@@ -15,6 +16,16 @@ export const subagents: PastLaneCommand = {
   name: "subagents",
   summary: "my sub-agents here: list, log N, kill N or all, steer N TEXT",
   place: "past-lane",
+  async suggests({ route }, { beside }) {
+    const all = (await beside.children(route.session)).slice(0, mostSuggested);
+    const acts = all.flatMap(({ id, label, end }) =>
+      (end === null ? ["kill", "log", "steer"] : ["log"]).map((action) => ({
+        label: `${action} ${label}`,
+        value: `${action} ${id}`,
+      })),
+    );
+    return [...plainly(["list", "kill all"]), ...acts];
+  },
   async run(call, ports) {
     const all = await ports.beside.children(call.route.session);
     const [action = "list", name = "", ...words] = call.args.split(/\s+/).filter((word) => word !== "");

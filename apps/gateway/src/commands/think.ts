@@ -15,7 +15,7 @@ import {
   thinkingWords,
   unsupportedThinking,
 } from "@parley/runner";
-import type { CommandPorts, InLaneCommand } from "./chat-command.ts";
+import { type CommandPorts, type InLaneCommand, plainly } from "./chat-command.ts";
 
 /** The facts about its conversation that a directive needs. */
 export interface Talk {
@@ -40,6 +40,13 @@ export const think: InLaneCommand = {
   summary: "how much I think before I answer; /think high, or in a message for that message only",
   place: "in-lane",
   isDirective: true,
+  async suggests({ route: { agent: id, session: key } }, { config, store, models, modelCatalog }) {
+    const agent = config.agents.list.find((each) => each.id === id);
+    if (agent === undefined) return [];
+    const session = await store.sessions.open(key);
+    const model = await models.get(modelCatalog.of(agent, session).primary);
+    return plainly([...thinkingLevelsOf(model), "default"]);
+  },
   async run(call, ports) {
     const { agent, session, model } = await talkOf(ports, call);
     const { config } = ports;

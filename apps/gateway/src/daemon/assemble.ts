@@ -238,7 +238,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const setMenu: Parts["setMenu"] = (channel, signal = ending.signal) =>
     keepMenu({
       channel,
-      menuNow: () => path.menu({ channel: channel.name, account: channel.account }),
+      menuNow: () => path.commands.menu({ channel: channel.name, account: channel.account }),
       cells: store.cells,
       clock,
       log,

@@ -64,6 +64,7 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
     receive: Receive = path.receive,
   ): Promise<void> => {
     try {
+      channel.suggestsWith?.(path.commands.suggest);
       await channel.start(receive);
       // Set in the background: the channel receives messages without its menu.
       setMenu(channel, signal).catch((error: unknown) =>

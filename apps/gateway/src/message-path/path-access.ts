@@ -1,6 +1,7 @@
 // Builds access under one config: owners, pairing, the policy of each account, and the routes to agents.
 import {
   accessPolicy,
+  admission,
   linkedPeople,
   mayReach,
   owners,
@@ -8,6 +9,7 @@ import {
   pairingStore,
   placeNow,
   router,
+  type Admit,
   type HandOver,
   type MayReach,
   type Owners,
@@ -29,6 +31,8 @@ export interface PathAccess {
   /** Says why nothing may be sent to a place by a tool. */
   readonly reach: MayReach;
   readonly route: RouteInbound;
+  /** Admits as a message would be, and leaves nothing behind: nobody is asked to pair, nothing is counted. */
+  readonly mayAsk: Admit;
   readonly placeOf: PlaceOf;
 }
 
@@ -55,6 +59,12 @@ export function pathAccess({
     policy,
     rules,
     reach: mayReach({ policy, isOwner: known.isOwner, pairing: requests }),
+    mayAsk: admission({
+      policy,
+      isOwner: known.isOwner,
+      pairing: { isPaired: requests.isPaired, ask: async () => ({ kind: "pending" }) },
+      botLoops: { passes: () => false },
+    }),
     route: router({
       agents: config.agents.list.map((agent) => agent.id),
       bindings: config.bindings,

@@ -130,7 +130,7 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
   const path: MessagePath = {
     receive: (events) => now().path.receive(events),
     route: (inbound) => now().path.route(inbound),
-    menu: (account) => now().path.menu(account),
+    commands: live(() => now().path.commands),
     start: (work, ...how) => now().path.start(work ?? (() => now().path.work), ...how),
     work: live(() => now().path.work),
     models: live(() => now().path.models),

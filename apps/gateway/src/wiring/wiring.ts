@@ -81,9 +81,9 @@ export function connections({ channels }: Config): ReadonlyMap<string, string> {
     ],
   );
   const discords = Object.entries(channels.discord).map(
-    ([account, { token, apiRoot, messageContent, suppressEmbeds }]): [string, unknown] => [
+    ([account, { token, apiRoot, messageContent, suppressEmbeds, ephemeral }]): [string, unknown] => [
       accountKey({ channel: "discord", account }),
-      [token.reveal(), apiRoot, messageContent, suppressEmbeds],
+      [token.reveal(), apiRoot, messageContent, suppressEmbeds, ephemeral],
     ],
   );
   const web: [string, unknown][] = channels.web.enabled
@@ -193,7 +193,7 @@ async function wireDiscord(
   ports: WiringPorts,
 ): Promise<Channel> {
   const { store, mediaFolder, clock, ids, log } = ports;
-  const { token, apiRoot, messageContent, suppressEmbeds } = settings;
+  const { token, apiRoot, messageContent, suppressEmbeds, ephemeral } = settings;
   const cell = (name: string): string => `discord:${account}:${name}`;
   try {
     return await discord({
@@ -203,7 +203,7 @@ async function wireDiscord(
       mediaFolder,
       messageContent,
       suppressEmbeds,
-      quietCommands: tellingCommands,
+      quietCommands: ephemeral === undefined ? tellingCommands : ephemeral ? knownCommands() : [],
       memory: {
         load: async (name) => (await store.cells.get(cell(name)))?.value ?? null,
         save: async (name, text) => void (await store.cells.put(cell(name), text, {})),

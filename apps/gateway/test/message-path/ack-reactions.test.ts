@@ -75,13 +75,13 @@ test("the config's own commands stand in the menu, replace none of Parley's, and
       ],
     },
   );
-  const menu = await s.core().menu({ channel: "telegram", account: "default" });
+  const menu = await s.core().commands.menu({ channel: "telegram", account: "default" });
   expect(menu.filter(({ name }) => name === "weather" || name === "stop")).toEqual([
     { name: "stop", description: "stop what I am doing and forget what waits" },
     { name: "weather", description: "the weather" },
   ]);
   expect(
-    (await s.core().menu({ channel: "loopback", account: "default" })).map(({ name }) => name),
+    (await s.core().commands.menu({ channel: "loopback", account: "default" })).map(({ name }) => name),
   ).not.toContain("weather");
   await s.person("olga").says("/weather Rome").gets("re: /weather Rome");
 });

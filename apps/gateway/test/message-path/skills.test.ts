@@ -155,7 +155,7 @@ describe("/skill", () => {
     // A directive of Parley's own: a skill that took its name would hide it.
     await skill("think");
     await on();
-    const menu = await s.core().menu({ channel: "telegram", account: "default" });
+    const menu = await s.core().commands.menu({ channel: "telegram", account: "default" });
     const names = menu.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["skill", "think", "status_2", "new_2", "think_2"]));
     expect(new Set(names).size).toBe(names.length);
@@ -165,7 +165,9 @@ describe("/skill", () => {
   test("a hundred and twenty skills leave the menu its own commands, and /skill reaches them all", async () => {
     for (let n = 100; n < 220; n += 1) await skill(`s${n}`);
     await on();
-    const names = (await s.core().menu({ channel: "telegram", account: "default" })).map(({ name }) => name);
+    const names = (await s.core().commands.menu({ channel: "telegram", account: "default" })).map(
+      ({ name }) => name,
+    );
     expect(names).toHaveLength(100);
     expect(names).toEqual(
       expect.arrayContaining(["stop", "new", "status", "skill", "s100"].filter((name) => name !== "status")),

@@ -103,18 +103,26 @@ async function unreact(
 async function setCommands(
   rest: DiscordRest,
   known: Self | null,
-  commands: readonly { readonly name: string; readonly description: string }[],
+  commands: Extract<Action, { kind: "setCommands" }>["commands"],
   signal: AbortSignal,
 ): Promise<void> {
   const application = isSnowflake(known?.application)
     ? known.application
     : await applicationId(rest, known?.user, signal);
   // The list is cut at the limit; the caller puts the important commands first.
-  const body = commands.slice(0, slashCommands).map(({ name, description }) => ({
+  const body = commands.slice(0, slashCommands).map(({ name, description, suggests }) => ({
     type: 1,
     name: name.toLowerCase(),
     description: description.slice(0, 100) || name,
-    options: [{ type: 3, name: "text", description: "What stands after the command", required: false }],
+    options: [
+      {
+        type: 3,
+        name: "text",
+        description: "What stands after the command",
+        required: false,
+        ...(suggests === true ? { autocomplete: true } : {}),
+      },
+    ],
   }));
   await rest.call({ method: "PUT", route: `/applications/${application}/commands`, body, signal });
 }

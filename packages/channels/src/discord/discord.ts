@@ -1,6 +1,6 @@
 // The Discord channel of one bot account. receiver.ts receives; send.ts and act.ts send.
 import { type Clock, Fault, type Ids, type Log, sleep } from "@parley/protocol";
-import type { Channel } from "../channel.ts";
+import type { Channel, Suggest } from "../channel.ts";
 import { healthBoard } from "../health.ts";
 import { performAction } from "./act.ts";
 import { discordActions, discordCapabilities } from "./capabilities.ts";
@@ -12,6 +12,7 @@ import type { DiscordMemory } from "./memory.ts";
 import { places } from "./places.ts";
 import { shownTexts } from "../shown-texts.ts";
 import { tokenWatch } from "../token-watch.ts";
+import { typedCommand } from "./reader.ts";
 import { receiver } from "./receiver.ts";
 import { discordRest } from "./rest.ts";
 import { sendPart, sentSince } from "./send.ts";
@@ -75,11 +76,22 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
   const known = places(rest, () => clock.mono());
   const kept = forms(memory, log);
   const shown = shownTexts();
+  let suggest: Suggest | null = null;
   const pending = interactions({
     rest,
     memory,
     forms: kept,
     quietCommands: options.quietCommands ?? [],
+    suggestions: async (interaction) => {
+      const me = { id: notes.self()?.user ?? "" };
+      const typed = await typedCommand(interaction, known, {
+        channel: "discord",
+        account,
+        me,
+        nowMs: clock.now(),
+      });
+      return typed === null || suggest === null ? [] : suggest(typed);
+    },
     clock,
     log,
   });
@@ -133,6 +145,9 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       const { state, reason } = health.read();
       // A network that is down may come back; a refused token or intent will not.
       if (state === "down") throw new Fault("denied", reason ?? "Discord refuses this account");
+    },
+    suggestsWith(by) {
+      suggest = by;
     },
     async stop() {
       ending.abort();

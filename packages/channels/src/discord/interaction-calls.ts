@@ -1,6 +1,7 @@
 // Discord's calls for one interaction: respond to it, change or remove its first answer, follow up. Source:
 // "Receiving and Responding to Interactions" in the developer documentation.
 import type { APIInteraction } from "discord-api-types/v10";
+import type { Suggestion } from "../channel.ts";
 import type { Forms } from "./forms.ts";
 import { customIdOf, interactionTypes } from "./interaction-text.ts";
 import type { DiscordRest } from "./rest.ts";
@@ -49,12 +50,22 @@ export function interactionCalls(rest: DiscordRest): InteractionCalls {
   };
 }
 
-/**
- * Answers interactions that need no row: the form behind a button, and suggestions, of which there are none.
- */
+const mostChoices = 25;
+const choiceChars = 100;
+
+/** Discord takes each value once; one that is too long could not be chosen as it is. */
+export function choicesOf(suggestions: readonly Suggestion[]): object {
+  const known = new Map<string, string>();
+  for (const { value, label } of suggestions)
+    if (value !== "" && value.length <= choiceChars && !known.has(value))
+      known.set(value, label.slice(0, choiceChars) || value);
+  const choices = [...known].slice(0, mostChoices).map(([value, name]) => ({ name, value }));
+  return { type: responses.choices, data: { choices } };
+}
+
+/** Answers interactions that need no row: the form behind a button. */
 export function answerAtOnce(interaction: APIInteraction, forms: Pick<Forms, "find">): object | null {
   const type = interaction.type as number;
-  if (type === interactionTypes.autocomplete) return { type: responses.choices, data: { choices: [] } };
   const form = type === interactionTypes.component ? forms.find(customIdOf(interaction)) : null;
   return form === null ? null : { type: responses.form, data: form };
 }

@@ -2,9 +2,17 @@
 // one, so the driver defers: a slash command shows "is thinking" until its answer replaces that. This works
 // for fifteen minutes, also after a restart; later answers are sent as ordinary messages.
 import type { APIInteraction } from "discord-api-types/v10";
-import { type Clock, Fault, isFault, type Log, type Timer } from "@parley/protocol";
+import { type Clock, Fault, isFault, type Log, sleep, type Timer } from "@parley/protocol";
+import type { Suggestion } from "../channel.ts";
 import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "./memory.ts";
-import { answerAtOnce, ephemeral, interactionCalls, type Payload, responses } from "./interaction-calls.ts";
+import {
+  answerAtOnce,
+  choicesOf,
+  ephemeral,
+  interactionCalls,
+  type Payload,
+  responses,
+} from "./interaction-calls.ts";
 import { interactionTypes } from "./interaction-text.ts";
 import { isRefusal } from "./refusals.ts";
 import type { Forms } from "./forms.ts";
@@ -48,6 +56,7 @@ export interface Interactions {
 const tokenMs = 14 * 60_000;
 /** Discord drops an interaction without an answer after three seconds. */
 const deferAfterMs = 1_500;
+const suggestWithinMs = 2_000;
 const mostOpen = 500;
 const refusal = "You cannot use this here.";
 const noLongerUsed = {
@@ -73,6 +82,8 @@ export interface InteractionsOptions {
   readonly forms: Pick<Forms, "find">;
   /** In a server, only the person who gave one of these commands sees the answer. */
   readonly quietCommands: readonly string[];
+  /** The arguments that are offered for what is typed. */
+  readonly suggestions: (interaction: APIInteraction) => Promise<readonly Suggestion[]>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -82,6 +93,7 @@ export function interactions({
   memory,
   forms,
   quietCommands,
+  suggestions,
   clock,
   log,
 }: InteractionsOptions): Interactions {
@@ -177,6 +189,22 @@ export function interactions({
   };
   const refuse = async (to: Arrived): Promise<void> => (to.isSlashCommand ? tell(to, refusal) : undefined);
 
+  /** Late suggestions help nobody: what is not known in time is nothing. */
+  const suggest = async (interaction: APIInteraction): Promise<void> => {
+    const timeouts = new AbortController();
+    const found = await Promise.race([
+      suggestions(interaction).catch((error: unknown): readonly Suggestion[] => {
+        log.debug({ interaction: interaction.id, error }, "no arguments could be suggested");
+        return [];
+      }),
+      sleep(clock, suggestWithinMs, timeouts.signal).then(() => []),
+    ]);
+    timeouts.abort();
+    await respond(interaction, choicesOf(found)).catch((error: unknown) =>
+      log.debug({ interaction: interaction.id, error }, "suggestions could not be shown"),
+    );
+  };
+
   return {
     async load() {
       open = ((await recall(memory, "interactions", interactionsSchema, log)) ?? []).filter(isFresh);
@@ -185,6 +213,7 @@ export function interactions({
     arrived(interaction, event) {
       const { id, application_id: application, token } = interaction;
       const type = interaction.type as number;
+      if (type === interactionTypes.autocomplete) return void suggest(interaction);
       if (arrived.has(event)) return; // Discord repeated it after RESUME.
       const atMs = clock.now();
       for (const [key, one] of arrived) if (!isFresh(one)) arrived.delete(key);

@@ -2,7 +2,7 @@
 // normalizes it. Throws Fault only for failures that may pass, so that the event is read again; an event that
 // can never be read becomes `Unreadable`.
 import type { APIInteraction, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
-import { type ChannelEvent, isFault, type Unreadable } from "@parley/protocol";
+import { type ChannelEvent, type Inbound, isFault, type Unreadable } from "@parley/protocol";
 import { isHidden } from "./content.ts";
 import type { Dispatch } from "./connection.ts";
 import {
@@ -89,12 +89,8 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     }
     case "INTERACTION_CREATE": {
       const interaction = body as APIInteraction;
-      const { channel: described } = interaction;
-      const guild = interaction.guild_id ?? undefined;
       if (isPress(interaction) && context.opensForm(customIdOf(interaction))) return nothing;
-      const channel = idIn(described?.id ?? interaction.channel_id, "channel");
-      places.learn(described, guild);
-      const place = await places.find(channel, guild);
+      const { channel, place } = await placeOf(interaction, places);
       const user = interaction.user?.id;
       if (place.guild === undefined && user !== undefined) places.learnDirect(user, channel);
       return { event: normalizeInteraction(interaction, place, context) };
@@ -121,6 +117,28 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     default:
       return nothing;
   }
+}
+
+async function placeOf(
+  interaction: APIInteraction,
+  places: Places,
+): Promise<{ readonly channel: string; readonly place: Place }> {
+  const { channel: described } = interaction;
+  const guild = interaction.guild_id ?? undefined;
+  const channel = idIn(described?.id ?? interaction.channel_id, "channel");
+  places.learn(described, guild);
+  return { channel, place: await places.find(channel, guild) };
+}
+
+/** A command that somebody is still typing, as if it were given; null when it is none. */
+export async function typedCommand(
+  interaction: APIInteraction,
+  places: Places,
+  context: NormalizeContext,
+): Promise<Inbound | null> {
+  const { place } = await placeOf(interaction, places);
+  const given = { ...interaction, type: interactionTypes.command } as APIInteraction;
+  return normalizeInteraction(given, place, context);
 }
 
 async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean): Promise<Read> {

@@ -9,7 +9,7 @@ import type {
   RenderedPart,
 } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Channel, Received } from "@parley/channels";
+import type { Channel, Received, Suggest } from "@parley/channels";
 import { expectFault, text } from "../contract.ts";
 import { alice, discordRig, dm, type Rig } from "./rig.ts";
 
@@ -239,6 +239,55 @@ describe("a slash command", () => {
       ["one", alice.id],
       ["two", alice.id],
     ]);
+  });
+
+  describe("that offers arguments", () => {
+    const choices = (typed: string): unknown =>
+      (rig.fake.interaction(typed).response as { data?: { choices?: unknown } } | null)?.data?.choices;
+    async function offering(suggest: Suggest): Promise<(typed: string) => string> {
+      const fresh = await rig.open();
+      await rig.channel.stop();
+      const commands = [{ name: "model", description: "Which model", suggests: true as const }];
+      await fresh.act?.(room(), { kind: "setCommands", commands }, how());
+      fresh.suggestsWith?.(suggest);
+      await fresh.start(async () => {});
+      return (typed) => rig.fake.as(alice).typesBehind("model", typed, { channel: rig.room });
+    }
+
+    test("asks for them with the command as it is typed, and shows what Discord takes", async () => {
+      const asked: Inbound[] = [];
+      const type = await offering(async (typed) => {
+        asked.push(typed);
+        const many = Array.from({ length: 30 }, (_, n) => ({ label: `Model ${n}`, value: `m${n}` }));
+        return [
+          ...many.slice(0, 2),
+          { label: "again", value: "m0" },
+          { label: "", value: "x".repeat(101) },
+          ...many,
+        ];
+      });
+      const id = type("gp");
+      await expect.poll(() => choices(id)).toHaveLength(25);
+      expect(choices(id)).toContainEqual({ name: "Model 1", value: "m1" });
+      expect(asked).toMatchObject([
+        { text: "/model gp", kind: "command", address: room(), sender: { id: alice.id } },
+      ]);
+      expect(rig.fake.violations()).toEqual([]);
+    });
+
+    test("offers none where nobody knows any, or not in time", async () => {
+      const type = await offering((typed) =>
+        typed.text.endsWith("late") ? new Promise(() => {}) : Promise.reject(new Error("a bug")),
+      );
+      const [broken, late] = [type("x"), type("late")];
+      await expect.poll(() => choices(broken)).toEqual([]);
+      await expect
+        .poll(async () => {
+          await rig.clock.advance(500);
+          return choices(late);
+        })
+        .toEqual([]);
+    });
   });
 
   test("of somebody who is refused is answered to them alone", async () => {

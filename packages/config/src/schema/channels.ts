@@ -242,6 +242,17 @@ const discordAccount = {
     .boolean()
     .exactOptional()
     .describe(`Whether links in answers show no preview. Default: ${discordDefaults.suppressEmbeds}.`),
+  slashCommand: z
+    .strictObject({
+      ephemeral: z
+        .boolean()
+        .exactOptional()
+        .describe(
+          "Whether only whoever gave a slash command in a server sees its answer: true for all of Parley's own, false for none. Default: for those that only tell something, such as /status.",
+        ),
+    })
+    .exactOptional()
+    .describe("Slash commands."),
   intents: z
     .strictObject({
       messageContent: z

@@ -79,6 +79,9 @@ const deeds: { readonly [name: string]: Deed } = {
     }),
   dm: (who) => ({ channel: who.dm() }),
   run: (who, order) => ({ interaction: who.runs(needed(order, "command"), order) }),
+  suggest: (who, order) => ({
+    interaction: who.typesBehind(needed(order, "command"), order.text ?? "", order),
+  }),
   press: (who, order) => ({
     interaction: who.presses(needed(order, "message"), needed(order, "customId"), order),
   }),

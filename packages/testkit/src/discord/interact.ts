@@ -118,6 +118,30 @@ export function runCommand(
   });
 }
 
+/**
+ * Types behind a registered command, whose one option asks the bot what to offer. Throws when it does not, as
+ * the app would not ask.
+ */
+export function typeArgument(
+  state: World,
+  bot: Bot,
+  user: APIUser,
+  channel: Channel,
+  name: string,
+  typed: string,
+): Interaction {
+  const command = shownCommand(bot, name, channel.guild?.id);
+  const option = command?.options?.find((each) => "autocomplete" in each && each.autocomplete === true);
+  if (command === undefined || option === undefined)
+    throw new Error(`no registered command /${name} asks for suggestions`);
+  return begin(state, bot, user, channel, InteractionType.ApplicationCommandAutocomplete, {
+    id: command.id,
+    name,
+    type: ApplicationCommandType.ChatInput,
+    options: [{ name: option.name, type: option.type, value: typed, focused: true }],
+  });
+}
+
 interface Offered {
   readonly type: number;
   readonly custom_id?: string;

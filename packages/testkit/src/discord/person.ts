@@ -10,7 +10,7 @@ import {
 } from "discord-api-types/v10";
 import type { UploadedFile } from "../telegram/body.ts";
 import { tellChannel, tellMessage, tellTyping } from "./events.ts";
-import { type OptionValues, runCommand, submitModal, useComponent } from "./interact.ts";
+import { type OptionValues, runCommand, submitModal, typeArgument, useComponent } from "./interact.ts";
 import { mentionsIn } from "./mentions.ts";
 import { removeMessages } from "./rest/messages.ts";
 import { addReaction, parsedEmoji, removeReaction } from "./rest/reactions.ts";
@@ -76,6 +76,8 @@ export interface DiscordPerson {
   joins(guild: string, options?: { readonly roles?: readonly string[]; readonly nick?: string }): void;
   /** Runs a slash command; returns the interaction's id. So do the next three. */
   runs(command: string, options?: DiscordPlace & { readonly values?: OptionValues }): string;
+  /** Types behind a command that offers arguments; returns the interaction's id. */
+  typesBehind(command: string, typed: string, place?: DiscordPlace): string;
   presses(messageId: string, customId: string, place?: DiscordPlace): string;
   selects(messageId: string, customId: string, values: readonly string[], place?: DiscordPlace): string;
   /** Sends the modal that an interaction opened. */
@@ -203,6 +205,7 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
     joins: (guild, { roles = [], nick } = {}) => join(guild, roles, nick ?? null),
     runs: (command, { values = {}, ...place } = {}) =>
       runCommand(state, bot, user, at(place), command, values).id,
+    typesBehind: (command, typed, place = {}) => typeArgument(state, bot, user, at(place), command, typed).id,
     presses: (messageId, customId, place = {}) =>
       useComponent(state, bot, user, at(place), messageId, customId).id,
     selects: (messageId, customId, values, place = {}) =>
