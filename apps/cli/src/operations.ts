@@ -127,6 +127,37 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     async () => done(await (await import("./commands/devices.ts")).devicesLink(await terminal())),
   );
 
+  const mcp = program.command("mcp").description("servers whose tools agents use (Model Context Protocol)");
+  const listed = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  command(mcp, "list [name]", "show them, their tools, and which wait for an approval").action(
+    async (name: string | undefined) =>
+      done(await (await import("./commands/mcp.ts")).mcpList(await terminal(), name)),
+  );
+  command(
+    mcp,
+    "add <name> [program-or-url...]",
+    "put one into the config: NAME -- PROGRAM ARGUMENTS, or NAME URL",
+  )
+    .option("--env <NAME=VALUE>", "a variable of its program; may be repeated", listed)
+    .option("--header <header>", '"Name: value", sent with every request; may be repeated', listed)
+    .option("--url <url>", "its address")
+    .option("--transport <kind>", "stdio, http or sse; without it, by what is given")
+    .option("--cwd <folder>", "the folder that its program runs in")
+    .option("--force", "replace one of the same name")
+    .action(async (name: string, words: readonly string[], flags: object) =>
+      done(await (await import("./commands/mcp.ts")).mcpAdd(await terminal(), name, words, flags)),
+    );
+  command(mcp, "test <name>", "start it and list its tools").action(async (name: string) =>
+    done(await (await import("./commands/mcp.ts")).mcpTest(await terminal(), name)),
+  );
+  command(mcp, "remove <name>", "take it out of the config, and forget what was approved").action(
+    async (name: string) => done(await (await import("./commands/mcp.ts")).mcpRemove(await terminal(), name)),
+  );
+  command(mcp, "approve <name> [code]", "let agents use its tools that are new or changed").action(
+    async (name: string, code: string | undefined) =>
+      done(await (await import("./commands/mcp.ts")).mcpApprove(await terminal(), name, code)),
+  );
+
   const config = program.command("config").description("the config file");
   command(config, "get [path]", "show it, or one place of it, with every default and with secrets masked")
     .option("--file", "only what the file says")

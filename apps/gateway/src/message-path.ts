@@ -74,6 +74,7 @@ export interface MessagePath {
   readonly approvals: Approvals;
   readonly questions: Questions;
   readonly hold: EmergencyStop;
+  readonly mcp: MessagePathParts["mcp"];
   /** Ends turns for /stop and the page's button. */
   readonly stop: Stoppable;
   readonly running: RunningTurns;
@@ -100,10 +101,9 @@ export function messagePath(parts: MessagePathParts): MessagePath {
 
   // Access: admission and routes to agents.
   const access = pathAccess(parts);
-  const { placeOf } = access;
+  const { placeOf, rules, route } = access;
   const { store, children, heal } = pathStore(parts, shows, placeOf);
   const { cells, inbox, outbox, sessions } = store;
-  const { rules, route } = access;
   const owners = access.owners.all;
   const closed = unreachableChats(cells);
 
@@ -115,8 +115,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const catalog = modelCatalog(config, parts.models);
 
   // Tools, and what they ask people.
-  const asks = pathAsks(parts, store, access, channel);
-  const { approvals, questions } = asks;
+  const { approvals, questions, ...asks } = pathAsks(parts, store, access, channel);
   const commandsOfTools = parts.machinePorts?.exec?.commands;
   const begunBy = async (session: SessionKey) => (await commandsOfTools?.list(session)) ?? [];
   const hold = emergencyStop({
@@ -190,6 +189,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       hold,
       approvals,
       questions,
+      mcp: parts.mcp,
       sideQuestions,
       beside: {
         children: children.below,
@@ -287,6 +287,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     approvals,
     questions,
     hold,
+    mcp: parts.mcp,
     stop,
     commands,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {

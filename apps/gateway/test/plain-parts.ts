@@ -1,6 +1,8 @@
-// The parts of a message path with nothing around it: no files, hooks, skills or daemon. A test lays over them what it is about.
+// The parts of a message path with nothing around it: no files, hooks, skills or daemon. A test lays over
+// them what it is about.
 import { conversationBindings, migratedChats, noRefusals } from "@parley/access";
 import { noRedaction } from "@parley/agent";
+import { noServers } from "@parley/mcp";
 import { Fault } from "@parley/protocol";
 import { noProgress, noSkills, turnPreparer } from "@parley/runner";
 import type { MessagePathParts } from "../src/message-path/parts.ts";
@@ -17,6 +19,7 @@ export function plainParts(needed: Pick<MessagePathParts, Needed>): MessagePathP
     moved: migratedChats(needed.store.cells),
     handOvers: conversationBindings(needed.store.cells),
     tools: [],
+    mcp: noServers,
     hooks: [],
     toolHooks: { before: async () => null, watched: (tool) => tool },
     daemon: noDaemon,

@@ -6,6 +6,7 @@ import type { AgentConfig, AgentDefaults, ModelChoice } from "./agent-config.ts"
 import type { Config, StoreConfig } from "./config.ts";
 import { expandPath, type Env } from "./home.ts";
 import { memorySearchOf } from "./memory.ts";
+import { mcpOf } from "./mcp.ts";
 import { defaultModel, providersOf } from "./providers.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { skillsOf, skillsOfAgent } from "./skills.ts";
@@ -60,6 +61,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     approvals: file.approvals,
     memory: file.memory,
     hooks: file.hooks,
+    mcp: mcpOf(file.mcp, home),
     skills: skillsOf(file.skills, home),
     store: storeOf(file.store, home),
     media: file.media,

@@ -2,13 +2,14 @@
 // what they inherit, paths absolute and credentials secret.
 import type { AgentConfig, AgentDefaults } from "./agent-config.ts";
 import type { DiscordAccountConfig, TelegramAccountConfig } from "./channel-config.ts";
+import type { McpConfig } from "./mcp.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import type { Secret } from "./secret.ts";
 import type { ToolsConfig } from "./tools.ts";
 
 export interface Config extends Omit<
   ConfigFile,
-  "$schema" | "configVersion" | "agents" | "channels" | "skills" | "tools"
+  "$schema" | "configVersion" | "agents" | "channels" | "skills" | "tools" | "mcp"
 > {
   readonly agents: { readonly defaults: AgentDefaults; readonly list: readonly AgentConfig[] };
   readonly channels: {
@@ -19,6 +20,7 @@ export interface Config extends Omit<
   };
   readonly skills: SkillsConfig;
   readonly tools: ToolsConfig;
+  readonly mcp: McpConfig;
 }
 
 /**

@@ -26,6 +26,7 @@ export { nearestWord } from "./nearest.ts";
 export { parseConfigPath } from "./path.ts";
 export { redact, secretValues } from "./redact.ts";
 export { isSecret, secret, type Secret } from "./secret.ts";
+export type * from "./mcp.ts";
 export type * from "./tools.ts";
 export { tokenWeakness } from "./weak-token.ts";
 export { folderTrouble } from "./usable-folder.ts";

@@ -144,6 +144,13 @@ const blocks: { readonly [block: string]: Fixes } = {
       "Remove it: what nobody called the agent for is context; requireMention: false at a group makes it a question",
     visibleReplies: "Remove it: an answer is always sent to where its question came from",
   },
+  "": { mcpServers: "Use mcp: { servers: { … } }" },
+  "mcp.servers": {
+    alwaysAllow: "Remove it: what tools may be used is said by tools.allow and tools.deny",
+    autoApprove: "Remove it: what tools may be used is said by tools.allow and tools.deny",
+    disabled: "Use enabled: false",
+    timeout: "Use timeoutSeconds",
+  },
   "messages.queue": { byChannel: "Remove it: /queue sets the mode of one conversation" },
 };
 
@@ -157,6 +164,7 @@ export function fixOfKnownElsewhere(at: ConfigPath): string | null {
 /** The block's name, the same for each account and each group or topic. */
 function blockOf(at: ConfigPath): string {
   const [first, channel, ...rest] = at;
+  if (first === "mcp" && channel === "servers" && rest.length === 1) return "mcp.servers";
   if (first !== "channels") return at.join(".");
   const [step, ...inner] = rest[0] === "accounts" ? rest.slice(2) : rest;
   return (step === "groups" || step === "guilds") && inner.length > 0

@@ -29,7 +29,8 @@ export function isSecretPath(path: ConfigPath): boolean {
   return (
     secretKeys.has(path.at(-1) ?? "") ||
     path.join(".") === "store.redis.url" ||
-    (path[0] === "models" && path.at(-2) === "headers")
+    (path[0] === "models" && path.at(-2) === "headers") ||
+    (path[0] === "mcp" && path.length === 5 && ["env", "headers"].includes(String(path.at(-2))))
   );
 }
 

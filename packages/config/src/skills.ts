@@ -1,5 +1,6 @@
 // Completes skills.*: makes folders absolute and wraps in a Secret whatever looks like a credential, so that
 // logs and answers hide it.
+import { isCredential } from "./credentials.ts";
 import { expandPath } from "./home.ts";
 import type { AgentConfig, AgentDefaults } from "./agent-config.ts";
 import type { SkillEntryConfig, SkillsConfig } from "./config.ts";
@@ -34,19 +35,4 @@ function entryOf(entry: ConfigFile["skills"]["entries"][string]): SkillEntryConf
     ([name, value]) => [name, isCredential(name, value) ? secret(value) : value] as const,
   );
   return { ...entry, env: Object.fromEntries(env) };
-}
-
-const credentialNames =
-  /(?:^|_)(?:API|AUTH|KEY|KEYS|TOKEN|TOKENS|SECRET|PASS|PASSWD|PASSWORD|PASSPHRASE|PWD|CREDENTIAL|CREDENTIALS|COOKIE|DSN|PAT)(?:_|$)|(?:KEY|TOKEN|SECRET|PASSWORD)$/i;
-const credentialForms =
-  /^(?:sk-|gh[pousr]_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{10,}\.)|:\/\/[^/\s:@]+:[^/\s@]+@/;
-
-/** A plain word is not hidden: every answer that says it would be cut. */
-function isCredential(name: string, value: string): boolean {
-  const random = value.length >= 24 && /^[\w+=-]+$/.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value);
-  return (
-    (credentialNames.test(name) && value.length >= 6 && !/^(?:true|false)$/i.test(value)) ||
-    credentialForms.test(value) ||
-    random
-  );
 }

@@ -47,7 +47,9 @@ export function guardedConnect(options: GuardedConnect): buildConnector.connecto
         lookup: pinned(addresses),
       });
       connect({ ...asked, hostname: isIP(host) === 0 ? asked.hostname : host }, (error, socket) => {
-        if (socket === null) return fail(error ?? new Error("no socket"));
+        // undici's types promise null beside an error; a refused connection comes with undefined.
+        if (error !== null) return fail(error);
+        if (socket === null) return fail(new Error("no socket"));
         const decision = guard.judgeAddress(host, socket.remoteAddress ?? "");
         if (decision.allowed) return done(socket);
         socket.destroy();

@@ -1,4 +1,5 @@
 // The dialler against servers that redirect, rebind, flood, stall and lie.
+import { createServer } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { isFault, type FaultCode } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
@@ -49,6 +50,19 @@ describe("the address that is dialled", () => {
       expect((await faultOf(dialler.dial({ url: server.at(host) }, never)))[0], host).toBe("denied");
     expect(server.seen).toHaveLength(0);
     expect(dialler.refusals).toHaveLength(hosts.length);
+  });
+
+  it("may refuse connections: the call fails with the host's name, and the process goes on", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as { readonly port: number };
+    await new Promise((resolve) => server.close(resolve));
+    const dialler = testDialler([`wiki.test:${port}`, `127.0.0.1:${port}`]);
+    for (const host of ["wiki.test", "127.0.0.1"])
+      expect(await faultOf(dialler.dial({ url: `http://${host}:${port}/` }, never))).toEqual([
+        "unavailable",
+        `${host} refuses connections`,
+      ]);
   });
 
   it("is refused for good when one of several addresses is closed", async () => {

@@ -6,6 +6,7 @@ import { chatMethods } from "./chat-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
 import { memoryMethods } from "./memory-methods.ts";
+import { mcpMethods } from "./mcp-methods.ts";
 import { operatorMethods } from "./operator-methods.ts";
 import { nodeMethods } from "./node-methods.ts";
 import { configStatus, reloadMethods } from "./reload-methods.ts";
@@ -230,6 +231,7 @@ export const methods = {
     result: z.object({ path: z.string(), keptAs: z.string().nullable() }),
   },
   ...skillMethods,
+  ...mcpMethods,
 } as const satisfies { readonly [method: string]: MethodSpec };
 
 /**

@@ -85,6 +85,7 @@ export { noProgress, type ShowProgress } from "./streaming/progress.ts";
 export { keepTyping } from "./streaming/typing.ts";
 export { allCommandRecords, commandRecords } from "./tools/process-store.ts";
 export { effectiveTools, type MachinePorts } from "./tools/effective-tools.ts";
+export type { RemoteTools } from "./tools/remote-tools.ts";
 export { emergencyStop, type EmergencyStop } from "./emergency-stop.ts";
 export { agentSettings, type Restarting } from "./tools/gateway-settings.ts";
 export { toolHooks, type ToolHooks } from "./tools/tool-hooks.ts";

@@ -24,3 +24,4 @@ export type { DiscordVisible } from "./discord/visible.ts";
 export { answersWithTokens, innerMark, innerTags, proseWithTags, silences, wrappings } from "./inner-text.ts";
 export { directMessage, groupMessage } from "./messages.ts";
 export { oggOpusFile } from "./ogg-opus.ts";
+export { type FakeMcp, fakeMcp } from "./mcp/fake-mcp.ts";

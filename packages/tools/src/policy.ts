@@ -62,6 +62,7 @@ const aliases: { readonly [name: string]: string } = {
   bash: "exec",
   "apply-patch": "apply_patch",
   "group:openclaw": "group:parley",
+  "group:plugins": "group:mcp",
 };
 
 /** The whole chain in its order. Steps without rules are left out. */
@@ -133,10 +134,19 @@ export function applyPolicy(tools: readonly string[], steps: readonly PolicyStep
 }
 
 /** Patterns that name no tool of the catalogue and none of `tools`: likely misspelt. */
-export function unknownPatterns(rules: ToolRules, tools: readonly string[] = []): readonly string[] {
+export function unknownPatterns(
+  rules: ToolRules,
+  tools: readonly string[] = [],
+  servers: readonly string[] = [],
+): readonly string[] {
   const known = [...catalogue.map(({ id }) => id), ...tools];
   return [...(rules.allow ?? []), ...(rules.deny ?? [])].filter(
-    (pattern) => !known.some((tool) => names(pattern, tool)),
+    (pattern) =>
+      !known.some((tool) => names(pattern, tool)) &&
+      // Which tools a server has is known when it was listed; that there is such a server is known here.
+      !servers.some(
+        (server) => names(pattern.split("__")[0] ?? "", server) || names(pattern, `${server}__x`),
+      ),
   );
 }
 
@@ -160,7 +170,15 @@ function names(pattern: string, tool: string): boolean {
   return new RegExp(`^${parts.join(".*")}$`).test(tool.toLowerCase());
 }
 
+/** True for a tool of another program, `<server>__<tool>`: no tool of ours has "__" in its name. */
+export function isRemote(tool: string): boolean {
+  return tool.includes("__");
+}
+
+const remoteGroup = "mcp";
+
 function inGroup(group: string, tool: string): boolean {
+  if (isRemote(tool)) return group === remoteGroup;
   const found = catalogue.find(({ id }) => sameName(id, tool));
   return found !== undefined && groupsOf(found).includes(group);
 }
@@ -171,9 +189,10 @@ export function groupsOf({ section, own }: CatalogueEntry): readonly string[] {
 
 function profileRules(profile: ToolProfile, also: readonly string[]): ToolRules {
   if (profile === "full") return {};
-  return {
-    allow: [...catalogue.filter(({ profiles }) => profiles.includes(profile)).map(({ id }) => id), ...also],
-  };
+  const named = catalogue.filter(({ profiles }) => profiles.includes(profile)).map(({ id }) => id);
+  // The operator added the servers on purpose; only the least profile leaves them out.
+  const remote = profile === "minimal" ? [] : [`group:${remoteGroup}`];
+  return { allow: [...named, ...remote, ...also] };
 }
 
 function ofProvider(

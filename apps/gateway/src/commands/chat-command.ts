@@ -4,6 +4,7 @@ import type { Redaction } from "@parley/agent";
 import type { Models } from "@parley/models";
 import type { Channel, Suggestion } from "@parley/channels";
 import type { Config } from "@parley/config";
+import type { McpServers } from "@parley/mcp";
 import type { Address, Clock, Log, Inbound, SessionKey, SkillCall } from "@parley/protocol";
 import type { Session, Store } from "@parley/store";
 import type { ConversationBindings, PairingDecisions, Route } from "@parley/access";
@@ -101,6 +102,7 @@ export interface CommandPorts {
   readonly hold: EmergencyStop;
   readonly approvals: Approvals;
   readonly questions: Questions;
+  readonly mcp: Pick<McpServers, "list" | "approve">;
   readonly sideQuestions: SideQuestions;
   readonly beside: WorkBeside;
   /** Files for chats are kept here. */

@@ -16,6 +16,7 @@ import { context } from "./context.ts";
 import { estop } from "./estop.ts";
 import { handoff } from "./handoff.ts";
 import { helpOn } from "./help.ts";
+import { mcp } from "./mcp.ts";
 import { model } from "./model.ts";
 import { newConversation, reset } from "./new.ts";
 import { pair } from "./pair.ts";
@@ -55,6 +56,7 @@ export const chatCommands: readonly ChatCommand[] = [
   usage,
   context,
   tools,
+  mcp,
   pair,
   handoff,
   skill,

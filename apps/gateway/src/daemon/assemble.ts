@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Channel } from "@parley/channels";
 import { configEditor, type Config, type Places } from "@parley/config";
+import type { McpServers } from "@parley/mcp";
 import { type Bus, type WorkNotifier, turnPools, type Pools } from "@parley/queue";
 import { keepMenu } from "../commands/command-menu.ts";
 import { processMemory } from "../message-path/process-memory.ts";
@@ -32,6 +33,7 @@ import { memoryProcess } from "@parley/memory";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";
 import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
+import { remoteTools, wireMcp, mcpSettings } from "../wiring/mcp.ts";
 import { wireWorkNotifier } from "../wiring/store.ts";
 import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
@@ -71,6 +73,7 @@ export interface Parts {
   readonly workNotifier: WorkNotifier;
   readonly control: ControlPlane;
   readonly machinePorts: WiredMachinePorts;
+  readonly mcp: McpServers;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
   readonly state: GatewayState;
@@ -170,12 +173,33 @@ export async function assemble(options: Assembly): Promise<Parts> {
     },
     store,
   );
+  const mcp = wireMcp({
+    store,
+    home: places.home,
+    mediaPath,
+    env,
+    configNow: () => configured?.config ?? config,
+    refused: metrics.egressRefused,
+    // As for approvals: everybody who may decide, in private.
+    deciders: async () =>
+      (
+        (await configured?.path.approvals.surfaces(
+          { channel: "none", account: "none", kind: "dm", peer: "none" },
+          false,
+        )) ?? []
+      ).map(({ address }) => address),
+    clock,
+    ids,
+    log,
+  });
+  mcp.use(mcpSettings(config.mcp));
   const pathOf = pathsByConfig({
     store,
     onReady: workNotifier.onReady,
     channels: nodes?.channels ?? wired.channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
-    machinePorts,
+    machinePorts: { ...machinePorts, remote: remoteTools(mcp) },
+    mcp,
     chatRestart: machinePorts.chatRestart,
     moved,
     handOvers,
@@ -248,11 +272,15 @@ export async function assemble(options: Assembly): Promise<Parts> {
     path,
     configNow: () => pathNow().config,
     pathOf,
-    use: (next) => void (configured = next),
+    use(next) {
+      configured = next;
+      mcp.use(mcpSettings(next.config.mcp));
+    },
     wired,
     workNotifier,
     control,
     machinePorts,
+    mcp,
     ...restart,
     state,
     setMenu,

@@ -11,7 +11,7 @@ const drainBudgets = { turnsMs: 25_000, flushMs: 10_000 } as const;
 const channelStopMs = 10_000;
 
 export async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promise<void> {
-  const { wired, workNotifier, control, machinePorts, state, ending, cluster, nodeRegistry } = parts;
+  const { wired, workNotifier, control, machinePorts, mcp, state, ending, cluster, nodeRegistry } = parts;
   state.enter("draining");
   ending.abort();
   // Other nodes then take over at once; the last node first sends what it can.
@@ -21,6 +21,7 @@ export async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promi
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
   await machinePorts.end();
+  await mcp.close();
   await cluster?.handOver();
   await nodeRegistry.leave();
   cluster?.close();

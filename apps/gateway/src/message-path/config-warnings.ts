@@ -34,7 +34,7 @@ interface MisspeltTool {
  * catalogue.
  */
 export function misspeltTools(
-  { tools, agents, channels }: Config,
+  { tools, agents, channels, mcp }: Pick<Config, "tools" | "agents" | "channels" | "mcp">,
   more: readonly string[],
 ): readonly MisspeltTool[] {
   const found: MisspeltTool[] = [];
@@ -45,7 +45,9 @@ export function misspeltTools(
         readonly [list in "allow" | "alsoAllow" | "deny"]?: unknown;
       };
       const rules = { allow: [...wordsOf(allow), ...wordsOf(alsoAllow)], deny: wordsOf(deny) };
-      found.push(...unknownPatterns(rules, more).map((pattern) => ({ at, pattern })));
+      found.push(
+        ...unknownPatterns(rules, more, Object.keys(mcp.servers)).map((pattern) => ({ at, pattern })),
+      );
     }
     for (const [key, inner] of Object.entries(value))
       walk(inner, at === "" ? key : `${at}.${key}`, inTools || key.startsWith("tools"));

@@ -3,6 +3,7 @@ import type { ConversationBindings, MigratedChats, Refusals } from "@parley/acce
 import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
+import type { McpServers } from "@parley/mcp";
 import type { Models } from "@parley/models";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { PoolsOptions } from "@parley/queue";
@@ -38,6 +39,8 @@ export interface MessagePathParts {
   readonly tools: readonly Tool[];
   /** The ports of the catalogue's tools; absent: the agent has only the other tools. */
   readonly machinePorts?: MachinePorts;
+  /** Servers of the Model Context Protocol. */
+  readonly mcp: McpServers;
   readonly hooks: readonly BootstrapHook[];
   readonly toolHooks: ToolHooks;
   readonly daemon: DaemonForChats;

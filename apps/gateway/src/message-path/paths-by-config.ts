@@ -146,6 +146,7 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
     approvals: live(() => now().path.approvals),
     questions: live(() => now().path.questions),
     hold: live(() => now().path.hold),
+    mcp: live(() => now().path.mcp),
     stop: live(() => now().path.stop),
   };
   return { path, models: live(() => now().models), skills: live(() => now().skills) };

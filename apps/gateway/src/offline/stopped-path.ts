@@ -13,6 +13,7 @@ import { installationFacts } from "../installation.ts";
 import { messagePath, type MessagePath } from "../message-path.ts";
 import { processMemory } from "../message-path/process-memory.ts";
 import { idleMachinePorts } from "../wiring/machine-ports.ts";
+import { mcpSettings, remoteTools, wireMcp } from "../wiring/mcp.ts";
 import { unopenedChannels, wireSkills, wireTools } from "../wiring/wiring.ts";
 
 export interface StoppedPathOptions {
@@ -38,6 +39,18 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     { config, home: places.home, mediaPath: places.home, env, memory, clock, ids, log },
     store,
   );
+  const mcp = wireMcp({
+    store,
+    home: places.home,
+    mediaPath: places.home,
+    env,
+    configNow: () => config,
+    refused: () => {},
+    clock,
+    ids,
+    log,
+  });
+  mcp.use(mcpSettings(config.mcp));
   return messagePath({
     config,
     store,
@@ -47,7 +60,8 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     handOvers,
     models,
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
-    machinePorts,
+    machinePorts: { ...machinePorts, remote: remoteTools(mcp) },
+    mcp,
     hooks: bootstrapHooks(config, configPath, clock),
     toolHooks: toolHooks({ config, configPath, clock, log }),
     daemon: { report: notRunning, restart: notRunning },

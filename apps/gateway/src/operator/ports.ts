@@ -34,7 +34,16 @@ export type DatabaseHandlers = Pick<Handlers, MethodsNeeding<"database">>;
 
 type PathParts = Pick<
   MessagePath,
-  "closed" | "pairing" | "usage" | "ledger" | "prompts" | "turnPreparer" | "approvals" | "questions" | "hold"
+  | "closed"
+  | "pairing"
+  | "usage"
+  | "ledger"
+  | "prompts"
+  | "turnPreparer"
+  | "approvals"
+  | "questions"
+  | "hold"
+  | "mcp"
 >;
 
 export interface StorePorts extends PathParts {
@@ -47,7 +56,7 @@ export interface StorePorts extends PathParts {
   readonly clock: Clock;
 }
 
-export interface DaemonPorts extends Pick<MessagePath, "route" | "stop" | "running" | "hold"> {
+export interface DaemonPorts extends Pick<MessagePath, "route" | "stop" | "running" | "hold" | "mcp"> {
   readonly configNow: () => Config;
   readonly configPath: string;
   readonly configState: () => ConfigState;

@@ -13,6 +13,7 @@ import { lifecycleMethods } from "./lifecycle.ts";
 import { logMethods } from "./logs.ts";
 import { loginMethods } from "./logins.ts";
 import { memoryMethods } from "./memory.ts";
+import { mcpDaemonMethods, mcpMethods } from "./mcp.ts";
 import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
@@ -56,6 +57,7 @@ export function storeHandlers(
     ...pairingMethods(ports),
     ...deviceMethods(ports),
     ...usageMethods(ports),
+    ...mcpMethods(ports),
     ...perConfig(ports.configNow, (config) => ({
       ...sessionMethods({ config, ...ports }),
       ...promptMethods({ config, ...ports }),
@@ -72,5 +74,6 @@ function daemonHandlers(ports: DaemonPorts): Pick<Handlers, MethodsNeeding<"daem
     ...lifecycleMethods(ports, status.status),
     ...logMethods(ports),
     ...loginMethods(ports),
+    ...mcpDaemonMethods(ports),
   };
 }

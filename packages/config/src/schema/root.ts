@@ -8,6 +8,7 @@ import { bindingsSchema } from "./bindings.ts";
 import { ackReaction, ackReactionScope, channelsSchema } from "./channels.ts";
 import { modelRef, personId, secretField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
+import { mcpSchema } from "./mcp.ts";
 import { modelsSchema } from "./models.ts";
 import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
 import { sessionSchema } from "./session.ts";
@@ -139,6 +140,7 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe("Chat commands."),
   tools: toolsSchema,
+  mcp: mcpSchema,
   approvals: approvalsSchema,
   memory: memorySchema,
   hooks: hooksSchema,

@@ -34,6 +34,7 @@ import type { FileOrigins } from "../file-origins.ts";
 import { agentMemory, type MemoryParts } from "../memory/recall.ts";
 import { docsRoots } from "../installation-facts.ts";
 import type { Services } from "../turn-scope.ts";
+import type { RemoteTools } from "./remote-tools.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 
 /** The ports that the catalogue's tools use on this machine, and where it lies. */
@@ -46,6 +47,8 @@ export interface MachinePorts extends Omit<HandedOnPorts, "memory"> {
   readonly exec?: Pick<ExecPorts, "commands" | "host">;
   /** Absent where no notes are searched. */
   readonly memory?: MemoryParts;
+  /** Tools of other programs. */
+  readonly remote?: RemoteTools;
 }
 
 type EffectiveToolsNeeds = Pick<
@@ -112,7 +115,7 @@ export function effectiveTools(
     policy: ExecPolicy,
   ): MadeTools {
     if (machine === undefined) return { tools: [], unavailable: [] };
-    const { home: _home, userHome: _userHome, exec, memory: _memory, ...handedOn } = machine;
+    const { home: _home, userHome: _userHome, exec, memory: _memory, remote: _remote, ...handedOn } = machine;
     const { timeoutSeconds } = agent.tools.exec;
     return makeTools({
       ...ports,
@@ -156,7 +159,10 @@ export function effectiveTools(
           : tools
               .filter(({ name }) => needsSandbox(name))
               .map(({ name }) => ({ tool: name, reason: cannot }));
-      const there = [...moreTools, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
+      const remote = await machine?.remote?.at(config.mcp, cannot === null ? sandbox : null);
+      const there = [...moreTools, ...tools, ...(remote?.tools ?? [])].filter(
+        ({ name }) => !shut.some(({ tool }) => tool === name),
+      );
       const steps = (senders: readonly ToolRules[]): ReturnType<typeof policySteps> =>
         policySteps({
           global: settings,
@@ -193,7 +199,7 @@ export function effectiveTools(
             .map(({ tool, reason }) => [tool, reason]),
         ),
         decision,
-        unavailable: [...lacking, ...shut],
+        unavailable: [...lacking, ...shut, ...(remote?.unavailable ?? [])],
         files,
         sandbox: factsOf(sandbox, agent),
         execPolicy,

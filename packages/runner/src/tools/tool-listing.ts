@@ -1,7 +1,7 @@
 // Lists every tool as a session sees it: usable, removed by a rule, or unavailable, with the reason. `parley
 // tools` and /tools show this list.
 import type { MethodResult } from "@parley/protocol";
-import { catalogue, groupsOf } from "@parley/tools";
+import { catalogue, groupsOf, isRemote } from "@parley/tools";
 import type { ToolsHere } from "./tools-here.ts";
 
 export type ListedTool = MethodResult<"tools.list">["tools"][number];
@@ -33,18 +33,31 @@ export function listedTools({
       reason,
     };
   });
+  const isOurs = (name: string): boolean => catalogue.some(({ id }) => id === name);
   const more = tools
-    .filter(({ name }) => !catalogue.some(({ id }) => id === name))
+    .filter(({ name }) => !isOurs(name))
     .map(({ name, summary, effect }): ListedTool => ({
-      id: name,
-      label: name,
-      section: "rehearsal",
-      profiles: ["full"],
-      groups: [],
+      ...elsewhere(name),
       effect,
       summary,
       status: "ready",
       reason: null,
     }));
-  return [...listed, ...more];
+  const without = [...removed, ...missing]
+    .filter(([name]) => !isOurs(name) && !more.some(({ id }) => id === name))
+    .map(([name, reason]): ListedTool => ({
+      ...elsewhere(name),
+      effect: "sends",
+      summary: "",
+      status: removed.has(name) ? "removed" : "unavailable",
+      reason,
+    }));
+  return [...listed, ...more, ...without];
+}
+
+/** What is told of a tool that no catalogue lists. */
+function elsewhere(name: string): Pick<ListedTool, "id" | "label" | "section" | "profiles" | "groups"> {
+  return isRemote(name)
+    ? { id: name, label: name, section: "mcp", profiles: ["coding", "messaging", "full"], groups: ["mcp"] }
+    : { id: name, label: name, section: "rehearsal", profiles: ["full"], groups: [] };
 }

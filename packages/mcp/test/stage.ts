@@ -1,0 +1,114 @@
+// Servers for a test: the hub over cells in memory, with real processes of the testkit's server.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Fault, systemClock, systemIds, type Log } from "@parley/protocol";
+import { fakeMcp, type FakeMcp } from "@parley/testkit";
+import type { Sandbox, Tool, ToolResult, ToolScope } from "@parley/tools";
+import { onTestFinished } from "vitest";
+import {
+  mcpServers,
+  type McpServers,
+  type McpSettings,
+  type ServerSettings,
+  type Waiting,
+} from "../src/index.ts";
+
+const quiet: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => quiet,
+} as Log;
+
+export const onHost = { kind: "none" } as Sandbox;
+
+export const plain: ServerSettings = {
+  enabled: true,
+  args: [],
+  env: {},
+  headers: {},
+  transport: "stdio",
+  timeoutMs: 20_000,
+  startTimeoutMs: 20_000,
+  idleMs: 0,
+  tools: {},
+  sandbox: "auto",
+};
+
+export interface Stage {
+  readonly servers: McpServers;
+  /** The server "fake". */
+  readonly fake: FakeMcp;
+  readonly told: { readonly server: string; readonly tools: readonly Waiting[]; readonly code: string }[];
+  /** Takes up servers beside "fake", whose settings `own` changes. */
+  use(own?: Partial<ServerSettings>, others?: McpSettings["servers"], approveFirst?: boolean): McpSettings;
+  tools(settings: McpSettings): Promise<readonly Tool[]>;
+  call(settings: McpSettings, tool: string, args?: object): Promise<ToolResult>;
+}
+
+export function stage(behaviour: object = {}): Stage {
+  const folder = mkdtempSync(join(tmpdir(), "mcp-"));
+  const cells = new Map<string, { readonly value: string; readonly version: number }>();
+  const told: Stage["told"][number][] = [];
+  const fake = fakeMcp(join(folder, "fake.json"), behaviour);
+  const servers = mcpServers({
+    cells: {
+      get: async (key) => cells.get(key) ?? null,
+      async put(key, value, { expect }) {
+        const version = cells.get(key)?.version ?? 0;
+        if (expect !== undefined && expect !== version) return null;
+        cells.set(key, { value, version: version + 1 });
+        return { version: version + 1 };
+      },
+      remove: async (key) => cells.delete(key),
+    },
+    host: { PATH: process.env["PATH"] ?? "", HOME: folder, GATEWAY_TOKEN: "do-not-tell" },
+    folder: join(folder, "mcp"),
+    keepPicture: async (_bytes, extension) => `kept.${extension}`,
+    rules: async () => ({}),
+    refused: () => {},
+    mayStart: true,
+    onWaiting: (server, tools, code) => told.push({ server, tools, code }),
+    clock: systemClock(),
+    ids: systemIds(),
+    log: quiet,
+  });
+  onTestFinished(async () => {
+    await servers.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const tools = async (settings: McpSettings): Promise<readonly Tool[]> =>
+    (await servers.at(settings, onHost)).tools;
+  return {
+    servers,
+    fake,
+    told,
+    use(own = {}, others = {}, approveFirst = false) {
+      const settings = { approveFirst, servers: { fake: { ...plain, ...fake.server, ...own }, ...others } };
+      servers.use(settings);
+      return settings;
+    },
+    tools,
+    async call(settings, name, args = {}) {
+      const tool = (await tools(settings)).find((each) => each.name === name);
+      if (tool === undefined) throw new Fault("missing", `there is no ${name}`);
+      return tool.run(args, { signal: new AbortController().signal, turn: "t", callId: "c" } as ToolScope);
+    },
+  };
+}
+
+export function textOf({ content }: ToolResult): string {
+  return content.map((part) => (part.type === "text" ? part.text : `[${part.path}]`)).join("\n");
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    // Nobody has this number any more.
+    return false;
+  }
+}
