@@ -8,7 +8,8 @@ const most = { pathChars: 64, labelChars: 24, labels: 5 };
 
 export function carriesOut(text: string, { trusted, read }: Heard): boolean {
   const url = URL.parse(text);
-  if (url === null) return false;
+  // Others have no host to look for, and are refused where they are dialled.
+  if (url === null || url.hostname === "") return false;
   if (!hasData(url)) return false;
   const host = url.hostname.replace(/\.$/, "");
   if (trusted.some((said) => names(said, host))) return false;

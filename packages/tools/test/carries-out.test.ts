@@ -27,6 +27,8 @@ test.each<[string, boolean]>([
   [`https://${"a".repeat(25)}.new.test/`, true],
   ["https://a.b.c.d.new.test/", true],
   ["no address", false],
+  ["mailto:a@b.test?body=secret", false],
+  ["data:text/html,?q=secret", false],
 ])("%s carries data out: %s", (url, expected) => {
   expect(carriesOut(url, heard)).toBe(expected);
 });
