@@ -1,7 +1,7 @@
 // Implements /verbose: whether the tool calls of this conversation's turns are shown in it. In a place that
 // several people share only owners set it, because arguments and results may tell more than the answer.
 import { verboseField, verboseLevels, verboseOf, type VerboseLevel } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "./chat-command.ts";
 
 const usage = "Usage: /verbose on|off|full.";
 
@@ -15,6 +15,7 @@ export const verbose: PastLaneCommand = {
   name: "verbose",
   summary: "show the tools that I call, with their results too: /verbose on, off or full",
   place: "past-lane",
+  suggests: async () => plainly(verboseLevels),
   async run({ args, owner, inbound, route: { session } }, { store: { sessions } }) {
     const wanted = args.toLowerCase();
     if (wanted === "") return `${words[verboseOf(await sessions.open(session))]}\n${usage}`;

@@ -160,10 +160,14 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       ...plainParts({
         config,
         store: own.awaited(
-          countingWrites(options.store?.(store) ?? store, () => {
-            writesLeft -= 1;
-            if (writesLeft === 0) own.end();
-          }),
+          countingWrites(
+            options.store?.(store) ?? store,
+            () => writesLeft !== Infinity,
+            () => {
+              writesLeft -= 1;
+              if (writesLeft === 0) own.end();
+            },
+          ),
         ),
         channels: byAccount,
         models: options.models?.() ?? model.models(own.clock),
@@ -366,17 +370,17 @@ const looking: readonly string[] = [
   "onReady",
 ];
 
-/** Calls `wrote` when a write is durable, before whoever asked for it hears. */
-function countingWrites<T extends object>(port: T, wrote: () => void): T {
+/** Calls `wrote` when a write is durable, before whoever asked hears; while nobody counts, it stands aside. */
+function countingWrites<T extends object>(port: T, counts: () => boolean, wrote: () => void): T {
   return new Proxy(port, {
     get(target, name, receiver) {
       const member: unknown = Reflect.get(target, name, receiver);
       if (typeof member === "object" && member !== null && !Array.isArray(member))
-        return countingWrites(member, wrote);
+        return countingWrites(member, counts, wrote);
       if (typeof member !== "function" || looking.includes(String(name))) return member;
       return (...args: readonly unknown[]): unknown => {
         const result: unknown = Reflect.apply(member, target, args);
-        return result instanceof Promise
+        return counts() && result instanceof Promise
           ? result.then((value: unknown) => {
               const isIdle = typeof value === "object" && value !== null && "idle" in value;
               if (!isIdle) wrote();
