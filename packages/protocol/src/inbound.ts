@@ -82,6 +82,14 @@ export const inboundSchema = z.object({
   groupId: z.string().optional(),
   /** The platform's token for answering a pressed button, and the button's value. */
   callback: z.object({ id: z.string(), value: z.string() }).optional(),
+  /** A reaction that is a vote, by the poll's options from 0. `poll`: where no message is named. */
+  vote: z
+    .object({
+      poll: z.string().optional(),
+      options: z.array(z.number().int().nonnegative()),
+      takenBack: z.boolean(),
+    })
+    .exactOptional(),
   /** Discord guild id; routing rules match on it. */
   guild: z.string().optional(),
   /**

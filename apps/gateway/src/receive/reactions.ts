@@ -2,12 +2,14 @@
 // becomes context for the next turn and starts none. Telegram names neither the message's author nor its
 // topic; our own receipts know both.
 import {
+  accountKey,
   conversationKey,
   parseConversationKey,
   type Address,
   type Content,
   type Inbound,
   parseContent,
+  type RenderedPart,
 } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import type { ReactionNotifications } from "@parley/access";
@@ -39,10 +41,33 @@ export function reactions({ outbox, wanted }: ReactionsOptions): ReadReaction {
     });
   }
 
+  /** The delivery of the poll that was voted in. */
+  async function polled({ address, replyTo, vote }: Inbound): Promise<DeliveryView | undefined> {
+    if (vote?.poll === undefined) return ours(address, replyTo?.messageId ?? "");
+    const found = await outbox.find({ receipt: `"poll":${JSON.stringify(vote.poll)}`, limit: lookedAt });
+    return found.find(({ lane }) => accountKey(parseConversationKey(lane)) === accountKey(address));
+  }
+
+  async function readVote(inbound: Inbound, vote: NonNullable<Inbound["vote"]>): ReturnType<ReadReaction> {
+    const delivery = await polled(inbound);
+    const poll = delivery === undefined ? null : pollIn(delivery);
+    if (delivery === undefined || poll === null) return { unwanted: "a vote in a poll that is not mine" };
+    const chosen = vote.options.map((option) => JSON.stringify(shortened(poll.options[option] ?? "?")));
+    const what = vote.takenBack
+      ? `took back ${chosen.length === 0 ? "the vote" : `the vote ${chosen.join(", ")}`}`
+      : `voted ${chosen.join(", ")}`;
+    return {
+      ...inbound,
+      address: parseConversationKey(delivery.lane),
+      text: `${what} in your poll ${JSON.stringify(shortened(poll.question))}`,
+    };
+  }
+
   return async (inbound) => {
     if (inbound.kind !== "reaction") return inbound;
     const wish = wanted(inbound);
     if (wish === "off") return { unwanted: "reactions are not told (reactionNotifications: off)" };
+    if (inbound.vote !== undefined) return readVote(inbound, inbound.vote);
     const messageId = inbound.replyTo?.messageId ?? "";
     const delivery = await ours(inbound.address, messageId);
     if (delivery === undefined) {
@@ -64,8 +89,19 @@ export function reactions({ outbox, wanted }: ReactionsOptions): ReadReaction {
 function textOf({ parts }: DeliveryView, messageId: string): string {
   const part = parts.find(({ receipt }) => receipt?.includes(JSON.stringify(messageId)));
   const content = part === undefined ? null : parseContent(part.content);
-  const text = content === null ? "" : shownText(content);
+  return content === null ? "" : shortened(shownText(content));
+}
+
+function shortened(text: string): string {
   return text.length > quotedChars ? `${text.slice(0, quotedChars)}…` : text;
+}
+
+function pollIn({ parts }: DeliveryView): Extract<RenderedPart, { kind: "poll" }> | null {
+  const polls = parts.flatMap(({ content }) => {
+    const shown = parseContent(content);
+    return shown.kind === "rendered" && shown.part.kind === "poll" ? [shown.part] : [];
+  });
+  return polls[0] ?? null;
 }
 
 function shownText(content: Content): string {

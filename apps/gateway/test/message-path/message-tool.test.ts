@@ -324,3 +324,39 @@ test("a thread that a call opened is written in by its handle, before anybody kn
   expect(s.telegram.threads()).toEqual(["Plans"]);
   expect([inside?.to.thread, outside?.to.thread]).toEqual(["thread-1", undefined]);
 });
+
+describe("a vote in its poll", () => {
+  const poll = { question: "Tea?", options: ["Yes", "No"], anonymous: false };
+  async function voted(reactionNotifications: "own" | "off"): Promise<string> {
+    const ask = once({ action: "poll", poll });
+    const olga = await begin((asked) => (asked.text.endsWith("ask") ? ask(asked) : "read"), {
+      telegram: { reactionNotifications },
+    });
+    olga.says("ask");
+    await s.until(() => s.telegram.sent("olga").length === 1, "the poll");
+    const [shown] = s.telegram.sent("olga");
+    const voting = { kind: "reaction" as const, addressed: false };
+    const replyTo = { messageId: shown?.id ?? "", toBot: false };
+    olga.says("voted", { ...voting, replyTo, vote: { options: [1], takenBack: false } });
+    olga.says("voted", {
+      ...voting,
+      replyTo: { messageId: "other", toBot: false },
+      vote: { options: [0], takenBack: false },
+    });
+    await s.pass(60_000);
+    expect(olga.sees()).toHaveLength(1);
+    olga.says("and now?");
+    await s.until(() => olga.sees().length === 2, "the answer");
+    return JSON.stringify(s.model.asked.at(-1)?.request.messages);
+  }
+
+  test("is told with the next message", async () => {
+    const read = await voted("own");
+    expect(read).toMatch(/voted \\+"No\\+" in your poll \\+"Tea\?\\+"/);
+    expect(read).not.toContain('voted \\"Yes');
+  });
+
+  test("is not told where reactionNotifications is off", async () => {
+    expect(await voted("off")).not.toContain("voted");
+  });
+});

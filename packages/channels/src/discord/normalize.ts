@@ -8,6 +8,7 @@ import type {
   APIMessage,
   APIUser,
   GatewayMessageCreateDispatchData,
+  GatewayMessagePollVoteDispatchData,
   GatewayMessageReactionAddDispatchData,
 } from "discord-api-types/v10";
 import { type Inbound, inboundSchema, wordsOf } from "@parley/protocol";
@@ -150,6 +151,35 @@ export function normalizeReaction(
 }
 
 /** Null for interactions that need no row: pings, autocompletion. */
+/** One option of a poll; Discord tells each that is chosen or taken back by itself, numbered from 1. */
+export function normalizeVote(
+  {
+    user_id: user,
+    message_id: message,
+    answer_id: answer,
+  }: Omit<GatewayMessagePollVoteDispatchData, "channel_id">,
+  isAdded: boolean,
+  turn: string,
+  { place, roles }: Pick<Surroundings, "place" | "roles">,
+  context: NormalizeContext,
+): Inbound | null {
+  if (user === context.me.id) return null;
+  return checked(context, `v${turn}`, {
+    address: addressOf(place, context, user),
+    sender: { id: user, name: user, isBot: false, ...(roles.length === 0 ? {} : { roles: [...roles] }) },
+    messageId: `vote-${turn}`,
+    kind: "reaction",
+    text: isAdded ? "voted" : "took back a vote",
+    attachments: [],
+    replyTo: { messageId: message, toBot: false },
+    mentions: [],
+    addressed: false,
+    vote: { options: [answer - 1], takenBack: !isAdded },
+    ...within(place),
+    atMs: context.nowMs,
+  });
+}
+
 export function normalizeInteraction(
   interaction: APIInteraction,
   place: Place,

@@ -1,7 +1,11 @@
 // Turns a dispatch into an Inbound: adds what the event does not carry (its place, the sender's roles) and
 // normalizes it. Throws Fault only for failures that may pass, so that the event is read again; an event that
 // can never be read becomes `Unreadable`.
-import type { APIInteraction, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
+import type {
+  APIInteraction,
+  GatewayMessagePollVoteDispatchData,
+  GatewayMessageReactionAddDispatchData,
+} from "discord-api-types/v10";
 import { type ChannelEvent, type Inbound, isFault, type Unreadable } from "@parley/protocol";
 import { isHidden } from "./content.ts";
 import type { Dispatch } from "./connection.ts";
@@ -13,6 +17,7 @@ import {
   normalizeInteraction,
   normalizeMessage,
   normalizeReaction,
+  normalizeVote,
   type NormalizeContext,
 } from "./normalize.ts";
 import { interactionTypes, customIdOf } from "./interaction-text.ts";
@@ -86,6 +91,16 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
       return {
         event: normalizeReaction(reaction, event === "MESSAGE_REACTION_ADD", turn, { place, roles }, context),
       };
+    }
+    case "MESSAGE_POLL_VOTE_ADD":
+    case "MESSAGE_POLL_VOTE_REMOVE": {
+      const vote = body as GatewayMessagePollVoteDispatchData;
+      const place = await places.find(idIn(vote.channel_id, "channel"), vote.guild_id);
+      const voter = idIn(vote.user_id, "user");
+      const roles = place.guild === undefined ? [] : await places.rolesOf(place.guild, voter);
+      const turn = `${session.id}-${sequence ?? vote.message_id}`;
+      const isAdded = event === "MESSAGE_POLL_VOTE_ADD";
+      return { event: normalizeVote(vote, isAdded, turn, { place, roles }, context) };
     }
     case "INTERACTION_CREATE": {
       const interaction = body as APIInteraction;

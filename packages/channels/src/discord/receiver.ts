@@ -37,8 +37,8 @@ interface ReceiverOptions {
   readonly signal: AbortSignal;
 }
 
-/** GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS. */
-const baseIntents = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13);
+/** Guilds; messages, reactions and polls in them; messages, reactions and polls in private. */
+const baseIntents = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 24) | (1 << 12) | (1 << 13) | (1 << 25);
 const messageContentIntent = 1 << 15;
 /** Wait before a history that could not be read after a gap is tried again. */
 const unreadAgainMs = 60_000;

@@ -14,6 +14,8 @@ import { type Address, type Inbound, inboundSchema } from "@parley/protocol";
 import { addressing, type BotIdentity, quotedMessage } from "./addressing.ts";
 import { contentOf, originName, personName, quotedWords } from "./content.ts";
 import { salvage, salvageQuery, salvageReaction } from "./salvage.ts";
+import { chatSender, senderOf } from "./sender.ts";
+import { fromVote } from "./vote.ts";
 import { generalThread } from "./destination.ts";
 
 /**
@@ -49,6 +51,7 @@ export const wantedUpdates = [
   "edited_channel_post",
   "callback_query",
   "message_reaction",
+  "poll_answer",
 ] as const satisfies readonly Exclude<keyof Update, "update_id">[];
 
 export function eventId(
@@ -93,7 +96,9 @@ export function normalize(update: Update, context: NormalizeContext): Inbound | 
         ? fromCallback(update.callback_query, context)
         : update.message_reaction !== undefined
           ? fromReaction(update.message_reaction, update.update_id, context)
-          : null;
+          : update.poll_answer !== undefined
+            ? fromVote(update.poll_answer, update.update_id, context)
+            : null;
   if (found === null || found.kind === "migration") return found;
   const { channel, account, bot } = context;
   return inboundSchema.parse({
@@ -236,23 +241,6 @@ function addressOf(
         ? generalThread
         : undefined;
   return { channel, account, kind, peer: String(chat.id), ...(thread === undefined ? {} : { thread }) };
-}
-
-/**
- * Channels and anonymous admins write as a chat; their `from` is a placeholder that many share, so it
- * identifies nobody.
- */
-function senderOf(message: Message): Inbound["sender"] {
-  if (message.sender_chat !== undefined) return chatSender(message.sender_chat);
-  if (message.from === undefined)
-    return chatSender(message.chat.type === "channel" ? message.chat : undefined);
-  return { id: String(message.from.id), name: personName(message.from), isBot: message.from.is_bot === true };
-}
-
-/** `chat:<id>`, which never equals a person's id. */
-function chatSender(chat: Chat | undefined): Inbound["sender"] {
-  if (chat === undefined) throw new Error("it names no sender");
-  return { id: `chat:${chat.id}`, name: chat.title ?? "", isBot: false };
 }
 
 function replyOf(message: Message, me: BotIdentity): NonNullable<Inbound["replyTo"]> | null {

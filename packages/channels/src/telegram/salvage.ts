@@ -1,7 +1,7 @@
 // Reads the valid parts of a message, a press or a reaction whose other parts do not have the form that the
 // Bot API promises. It never guesses place and author, and throws without them and without the message's own
 // id.
-import type { CallbackQuery, Message, MessageReactionUpdated } from "grammy/types";
+import type { CallbackQuery, Message, MessageReactionUpdated, PollAnswer } from "grammy/types";
 import { unsupportedKinds } from "./content.ts";
 import { amount, count, finite, flag, integer, list, object, type Part, text } from "../salvage.ts";
 
@@ -94,6 +94,8 @@ const reaction = object(
   { user: person, actor_chat: chat, date: integer },
 );
 
+const vote = object({ poll_id: text, option_ids: list(integer) }, { user: person, voter_chat: chat });
+
 export interface Salvaged {
   readonly message: Message;
   /** Paths of the parts that were left out. */
@@ -128,6 +130,11 @@ export function salvageQuery(query: unknown): CallbackQuery {
 export function salvageReaction(given: unknown, nowMs: number): MessageReactionUpdated {
   const read = needed(reaction, given, "message_reaction", []);
   return { date: Math.floor(nowMs / 1000), ...read } as unknown as MessageReactionUpdated;
+}
+
+/** Throws when the poll or the choice cannot be read. */
+export function salvageVote(given: unknown): PollAnswer {
+  return needed(vote, given, "poll_answer", []) as unknown as PollAnswer;
 }
 
 function needed(part: Part, value: unknown, at: string, left: string[]): Record<string, unknown> {

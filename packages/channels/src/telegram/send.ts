@@ -138,21 +138,24 @@ async function sendAsIs(
     case "voice":
       await checkFile(mediaFolder, part.file);
       return receipt(await sendVoice(api, mediaFolder, target, part.file, signal));
-    case "poll":
+    case "poll": {
       checkPoll(part, telegramCapabilities.pollLimits, "Telegram");
-      return receipt(
-        await api.raw.sendPoll(
-          {
-            ...target,
-            question: part.question,
-            options: part.options.map((text) => ({ text })),
-            is_anonymous: part.anonymous,
-            allows_multiple_answers: part.multiple,
-            ...(part.hours === undefined ? {} : { open_period: part.hours * 3_600 }),
-          },
-          signal,
-        ),
+      const sent = await api.raw.sendPoll(
+        {
+          ...target,
+          question: part.question,
+          options: part.options.map((text) => ({ text })),
+          is_anonymous: part.anonymous,
+          allows_multiple_answers: part.multiple,
+          ...(part.hours === undefined ? {} : { open_period: part.hours * 3_600 }),
+        },
+        signal,
       );
+      // Votes name the poll and neither its message nor its chat.
+      const id: unknown = (sent as { readonly poll?: { readonly id?: unknown } }).poll?.id;
+      const done = receipt(sent);
+      return typeof id === "string" ? { ...done, extra: { ...done.extra, poll: id } } : done;
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import {
   normalizeInteraction,
   normalizeMessage,
   normalizeReaction,
+  normalizeVote,
   type Surroundings,
 } from "../../src/discord/normalize.ts";
 import type { Place } from "../../src/discord/places.ts";
@@ -357,4 +358,19 @@ test("the title of a channel is its name, that of a thread its own, and a privat
   expect(titleOf(room)).toBe("general");
   expect(titleOf({ ...room, parent: room.id, type: 11, title: "a thread" })).toBe("a thread");
   expect(titleOf({ id: room.id, type: 1 })).toBeUndefined();
+});
+
+test("a vote is of the message with the poll, by the option's place", () => {
+  const vote = { user_id: ann.id, message_id: "500000000000000001", answer_id: 2 };
+  const around = { place: room, roles: ["5"] };
+  expect(normalizeVote(vote, true, "t1", around, context)).toMatchObject({
+    kind: "reaction",
+    address: { kind: "channel", peer: room.id },
+    sender: { id: ann.id, roles: ["5"] },
+    replyTo: { messageId: "500000000000000001" },
+    vote: { options: [1], takenBack: false },
+    guild,
+  });
+  expect(normalizeVote(vote, false, "t2", around, context)?.vote?.takenBack).toBe(true);
+  expect(normalizeVote({ ...vote, user_id: me.id }, true, "t3", around, context)).toBeNull();
 });

@@ -67,6 +67,17 @@ describe("messages", () => {
     expect(said(inTopic)).toBeUndefined();
   });
 
+  test("a vote names the poll and the options; without any it is taken back", () => {
+    const vote = (option_ids: readonly number[]): unknown =>
+      read({ poll_answer: { poll_id: "77", user, option_ids, option_persistent_ids: [] } } as never);
+    expect(vote([0, 2])).toMatchObject({
+      kind: "reaction",
+      sender: { id: "42" },
+      vote: { poll: "77", options: [0, 2], takenBack: false },
+    });
+    expect(vote([])).toMatchObject({ vote: { takenBack: true } });
+  });
+
   test("a channel post is written by the channel, which is nobody's id", () => {
     const post = {
       message_id: 5,

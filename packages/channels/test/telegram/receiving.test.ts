@@ -51,6 +51,7 @@ test("the first poll has no offset and names the update kinds; later ones confir
       "edited_channel_post",
       "callback_query",
       "message_reaction",
+      "poll_answer",
     ],
   });
   expect(polls()[1]?.params).toMatchObject({ offset: 2, timeout: 30 });
@@ -346,6 +347,7 @@ test("updates of any shape never stop the loop", async () => {
         "channel_post",
         "callback_query",
         "message_reaction",
+        "poll_answer",
         "my_chat_member",
         "brand_new",
       ),

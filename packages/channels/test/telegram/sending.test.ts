@@ -471,7 +471,8 @@ describe("files", () => {
     Array.from({ length: count }, (_, n) => String(n).padEnd(chars, "x"));
 
   test("what is silent rings nobody, and a poll closes when it is told to", async () => {
-    await send({ ...poll, options: ["a"], hours: 730, silent: true });
+    const sent = await send({ ...poll, options: ["a"], hours: 730, silent: true });
+    expect(sent).toMatchObject({ extra: { poll: "poll" } });
     const album = [await file("a.png", "image/png"), await file("b.png", "image/png")];
     await send({ kind: "media", media: "image", files: album, silent: true });
     expect(rig.fake.calls("sendPoll")[0]?.params).toMatchObject({
