@@ -59,6 +59,7 @@ const walls: Readonly<Record<string, Wall>> = {
       "queue",
       "access",
       "delivery",
+      "schedules",
     ].map((name) => `@parley/${name}`),
     types: ["@parley/memory", "@parley/store"],
   },

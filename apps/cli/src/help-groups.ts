@@ -8,7 +8,7 @@ const groups: { readonly [heading: string]: readonly string[] } = {
   "See how it is:": ["status", "doctor", "logs", "nodes", "usage", "resume"],
   "Talk, and let people in:": ["chat", "send", "pair", "devices", "approvals", "questions"],
   "What became of a message:": ["why", "sessions", "lanes", "outbox", "dead"],
-  "What the agent has:": ["models", "tools", "mcp", "skills", "memory", "prompt"],
+  "What the agent has:": ["models", "tools", "mcp", "skills", "memory", "cron", "prompt"],
   "Keep and move its data:": ["backup", "restore", "migrate"],
   [atShell]: ["completion", "help"],
 };

@@ -5,7 +5,8 @@ import type { MemoryChoice } from "./commands/memory.ts";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
-import { addOperations } from "./operations.ts";
+import { addCron } from "./cron-commands.ts";
+import { addOperations, type Operations } from "./operations.ts";
 import manifest from "../package.json" with { type: "json" };
 
 /** What a program hands in; the environment is read, where none is given, only by a command that runs. */
@@ -276,7 +277,9 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   ).action(async (file: string) => {
     exitCode = await (await import("./commands/backup.ts")).restore(await terminal(), file);
   });
-  addOperations(program, { command, terminal, done: (code) => (exitCode = code) });
+  const operations: Operations = { command, terminal, done: (code) => (exitCode = code) };
+  addCron(program, operations);
+  addOperations(program, operations);
   groupHelp(program);
 
   try {

@@ -4,6 +4,7 @@
 import {
   programSinks,
   speakersAt,
+  type MayReach,
   type Owners,
   type PairingDecisions,
   type RouteInbound,
@@ -20,7 +21,6 @@ import {
   unreachableChats,
   type UnreachableChats,
 } from "@parley/delivery";
-import type { SessionKey } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
 import {
   agentIn,
@@ -33,7 +33,6 @@ import {
   quarantine,
   runSession,
   spendLimits,
-  stopBelow,
   toolPorts,
   usageLog,
   type Approvals,
@@ -43,6 +42,7 @@ import {
   type Questions,
   type Quarantine,
   type RunningTurns,
+  type Schedules,
   type SpendLimits,
   type ToolPortNeeds,
   type TurnPreparer,
@@ -55,6 +55,8 @@ import { startWork, type LaneWork, type Share } from "./message-path/lane-work.t
 import type { MessagePathParts } from "./message-path/parts.ts";
 import { pathAccess } from "./message-path/path-access.ts";
 import { pathAsks } from "./message-path/path-asks.ts";
+import { pathSchedules } from "./message-path/path-schedules.ts";
+import { pathStop } from "./message-path/path-stop.ts";
 import { pathStore } from "./message-path/path-store.ts";
 import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
@@ -75,6 +77,7 @@ export interface MessagePath {
   readonly questions: Questions;
   readonly hold: EmergencyStop;
   readonly mcp: MessagePathParts["mcp"];
+  readonly schedules: Schedules;
   /** Ends turns for /stop and the page's button. */
   readonly stop: Stoppable;
   readonly running: RunningTurns;
@@ -89,9 +92,6 @@ export interface MessagePath {
   start(now?: () => LaneWork, share?: Share): Pools;
 }
 
-/** Limits the turns of background classes that run at once; the config limits those of people. */
-const backgroundConcurrency = { cron: 4, heartbeat: 2 } as const;
-
 export function messagePath(parts: MessagePathParts): MessagePath {
   const { config, channels, moved, kept, clock, ids, log, bootId } = parts;
   const { running, bootAtMs } = kept;
@@ -102,10 +102,13 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   // Access: admission and routes to agents.
   const access = pathAccess(parts);
   const { placeOf, rules, route } = access;
-  const { store, children, heal } = pathStore(parts, shows, placeOf);
+  const { store, children, heal } = pathStore(parts, shows, placeOf, access.ownersAt);
   const { cells, inbox, outbox, sessions } = store;
   const owners = access.owners.all;
   const closed = unreachableChats(cells);
+  const reach: MayReach = async (place) =>
+    (await access.reach(place)) ?? (await closed.reason(moved.current(place.address)));
+  const { schedules, lookAtJob } = pathSchedules(parts, store, { owners, reach, ownersAt: access.ownersAt });
 
   // Prompts, spending, skills and models.
   const prompts = promptHistory(cells, clock);
@@ -117,7 +120,6 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   // Tools, and what they ask people.
   const { approvals, questions, ...asks } = pathAsks(parts, store, access, channel);
   const commandsOfTools = parts.machinePorts?.exec?.commands;
-  const begunBy = async (session: SessionKey) => (await commandsOfTools?.list(session)) ?? [];
   const hold = emergencyStop({
     ...store,
     stopTurn: running.stop,
@@ -125,29 +127,19 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     clock,
   });
   const ending = { ...store, children, threads: parts.handOvers, running, placeOf, clock, log };
-  const stop: Stoppable = {
-    turn: running.stop,
-    async beside(session: SessionKey) {
-      const begun = await begunBy(session);
-      await commandsOfTools?.end(session);
-      const ended = begun.filter(({ state }) => state === "running").length;
-      const below = await stopBelow(ending, session, "/stop");
-      return ended + below + (await asks.endAsks(session));
-    },
-    answers: dropAnswers(inbox, outbox),
-  };
+  const { stop, begunBy } = pathStop(ending, commandsOfTools, asks.endAsks, dropAnswers(inbox, outbox));
 
   const suspects = quarantine(store, kept.quarantine, { bootId, bootAtMs }, clock, log);
   const services: ToolPortNeeds = {
     ...store,
     children,
     threads: parts.handOvers,
+    schedules,
     placeOf,
     config,
     channel,
     rules,
-    reach: async (place) =>
-      (await access.reach(place)) ?? (await closed.reason(moved.current(place.address))),
+    reach,
     speakers: speakersAt(access.owners),
     owners,
     models: parts.models,
@@ -191,6 +183,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       questions,
       mcp: parts.mcp,
       sideQuestions,
+      schedules,
       beside: {
         children: children.below,
         commands: begunBy,
@@ -248,8 +241,11 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     concurrency: {
       main: config.agents.defaults.maxConcurrent,
       subagent: config.agents.defaults.subagents.maxConcurrent,
-      ...backgroundConcurrency,
+      cron: config.cron.maxConcurrentRuns,
+      heartbeat: 2,
     },
+    lookAtJob,
+    jobsOn: config.cron.enabled,
     runTurn: lane.run,
     buryTurn: lane.bury,
     deliver: (account) =>
@@ -288,13 +284,16 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     questions,
     hold,
     mcp: parts.mcp,
+    schedules,
     stop,
     commands,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
       Promise.all([asks.healAsks(), sideQuestions.heal(), heal()]).catch((error: unknown) =>
         log.warn({ error }, "what waited before the start could not be looked through"),
       );
-      return startWork({ store, onReady: parts.onReady, holder: bootId, clock, ids, log }, now, share);
+      const { onReady, dial } = parts;
+      const jobs = { dial, jobChanges: kept.jobChanges, isShared: config.store.driver === "redis" };
+      return startWork({ store, onReady, holder: bootId, ...jobs, clock, ids, log }, now, share);
     },
   };
 }

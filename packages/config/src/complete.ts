@@ -60,6 +60,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     tools,
     approvals: file.approvals,
     memory: file.memory,
+    cron: file.cron,
     hooks: file.hooks,
     mcp: mcpOf(file.mcp, home),
     skills: skillsOf(file.skills, home),

@@ -71,7 +71,6 @@ const blocks: { readonly [block: string]: Fixes } = {
     auth: "Write a provider's key into models.providers.NAME.apiKey",
     browser: later,
     canvasHost: later,
-    cron: later,
     env: "Set variables where the gateway is started; skills have theirs under skills.entries.NAME.env",
     identity,
     meta: "Remove it",

@@ -12,6 +12,7 @@ import { nodeMethods } from "./node-methods.ts";
 import { configStatus, reloadMethods } from "./reload-methods.ts";
 import { pairingMethods } from "./pairing-methods.ts";
 import { promptMethods } from "./prompt-methods.ts";
+import { scheduleMethods } from "./schedule-methods.ts";
 import { skillMethods } from "./skill-methods.ts";
 import { toolMethods } from "./tool-methods.ts";
 import { usageMethods } from "./usage-methods.ts";
@@ -230,6 +231,7 @@ export const methods = {
     params: z.object({ path }),
     result: z.object({ path: z.string(), keptAs: z.string().nullable() }),
   },
+  ...scheduleMethods,
   ...skillMethods,
   ...mcpMethods,
 } as const satisfies { readonly [method: string]: MethodSpec };

@@ -23,7 +23,19 @@ const internalKinds = [
   "message",
   "answer",
   "question",
+  "schedule",
+  "heartbeat",
+  "watch",
 ] as const;
+
+/** The form of `SlotRun`. */
+const slotSchema = z.object({
+  version: z.number(),
+  instantMs: z.number(),
+  own: z.boolean(),
+  tools: z.array(z.string()).optional(),
+  light: z.boolean().optional(),
+});
 
 const payloadSchema = z.object({
   v: z.literal(1),
@@ -56,15 +68,16 @@ const payloadSchema = z.object({
           timeoutSeconds: z.number().optional(),
         })
         .optional(),
+      slot: slotSchema.optional(),
     })
     .optional(),
 });
 
 /**
  * A row that Parley wrote: the decision on an approval, the end of a background command or of a restart, a
- * sub-agent's task, the end of a sub-agent, another session's message, the answer to one, or a person's
- * answer to a question of `ask_user`. `turn` is the
- * turn that asked for it or began it.
+ * sub-agent's task, the end of a sub-agent, another session's message, the answer to one, a person's answer
+ * to a question of `ask_user`, a schedule that is due, a heartbeat, or a change that a schedule watches for.
+ * `turn` is the turn that asked for it or began it; empty where no turn did.
  */
 export interface InternalRow {
   readonly kind: (typeof internalKinds)[number];
@@ -78,7 +91,7 @@ export interface InternalRow {
   readonly unseen?: boolean | undefined;
   /** The turn that wrote it had read text of strangers, from there: so has whoever reads it. */
   readonly untrusted?: string | undefined;
-  /** How a sub-agent runs. */
+  /** How a sub-agent or a schedule's turn runs. */
   readonly run?:
     | {
         readonly label: string;
@@ -88,6 +101,21 @@ export interface InternalRow {
         readonly timeoutSeconds?: number | undefined;
       }
     | undefined;
+  /** Of a row that a schedule's job wrote; `id` is the job's. */
+  readonly slot?: SlotRun | undefined;
+}
+
+/** One instant of a job that is to run. */
+export interface SlotRun {
+  /** The job's, when the row was written. */
+  readonly version: number;
+  readonly instantMs: number;
+  /** The job has a session of its own, and no run reads of the one before. */
+  readonly own: boolean;
+  /** The only tools that the run may use; absent: all that its people may. */
+  readonly tools?: readonly string[] | undefined;
+  /** Without the workspace's files in the prompt. */
+  readonly light?: boolean | undefined;
 }
 
 /** The session whose turn asked another one, and how it wants to be answered. */

@@ -147,7 +147,9 @@ function commitOf(
     // A spending limit is no failure of the message, so an operator has nothing to look at.
     outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
-    entries: [...end.entries, ...journal.unheard()].map((entry) => JSON.stringify(entry)),
+    entries: isForgotten(outcome, end)
+      ? []
+      : [...end.entries, ...journal.unheard()].map((entry) => JSON.stringify(entry)),
     deliveries: deliveriesOf(turn, address, said, previewed.open, waits),
     patch: { ...more.patch, ...patch, ...usageAfter(session, end.usage) },
     ...(last === undefined ? {} : { contextThrough: last.seq }),
@@ -180,6 +182,11 @@ function deliveriesOf(
     { id: `${turn.id}/removed`, ...at, ...closes, parts: [removed] },
     { id, ...at, parts: [{ content: formatContent(content) }] },
   ];
+}
+
+/** A heartbeat that found nothing and did nothing would only cost what every later turn reads of it. */
+function isForgotten(outcome: Outcome, { entries }: LoopEnd): boolean {
+  return outcome.kind === "heartbeatOk" && entries.every(({ type }) => type !== "toolResult");
 }
 
 function contentOf(outcome: Outcome): Content | null {

@@ -71,6 +71,18 @@ export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine } from "./sessions/children.ts";
 export { threadOpeningOutbox } from "./sessions/child-threads.ts";
 export { endWithoutTurn, healChildren, killBelow, killChild, stopBelow } from "./sessions/end-children.ts";
+export { runLog, type JobRun } from "./schedules/run-log.ts";
+export { alertPlaces, scheduledStore } from "./schedules/scheduled-turns.ts";
+export {
+  createSchedules,
+  isManual,
+  jobLine,
+  nextOf,
+  type JobMaker,
+  type Schedules,
+} from "./schedules/schedules.ts";
+export { placeOfRuns, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
+export { readCall, webhookPrefix, writtenCall, type WebhookCall } from "./schedules/webhook-cell.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {
   noSkills,

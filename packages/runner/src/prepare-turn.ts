@@ -103,6 +103,9 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
       wanted = {},
       by,
       unseen = false,
+      within,
+      light = false,
+      timeoutMs = defaults.timeoutSeconds * 1000,
       log = services.log,
       ...place
     }) {
@@ -110,8 +113,19 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
       const [primary, ...fallbacks] = await modelsOf(agent, session);
       /** Directives of the messages so far; messages that join may change them. */
       let wantedNow = wanted;
-      const situation = await situationOf({ agent, session, place, wanted: () => wantedNow, by, unseen });
-      const ready = await situation.for(primary);
+      const situation = await situationOf({
+        agent,
+        session,
+        place,
+        wanted: () => wantedNow,
+        by,
+        unseen,
+        light,
+      });
+      const ready = await situation.for(
+        primary,
+        within?.map((name) => ({ name })),
+      );
       const { compiled, explanation, here, system } = ready;
       const { tools } = here;
       // The turn runs with the primary's tools, so a fallback may have fewer but never others.
@@ -161,7 +175,7 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
         },
         refusal: unsupportedThinking(primary, wanted.thinking),
         refuses: (tool) => refusalOf(asked.last().here, tool),
-        timeoutMs: defaults.timeoutSeconds * 1000,
+        timeoutMs,
         spill: (name, text) => keepResult(here.files, name, text),
         context: contextSettings(config, agent),
         keepsNotes: mayKeepNotes(here),

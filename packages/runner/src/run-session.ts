@@ -9,6 +9,7 @@ import { injectCommand } from "./inject.ts";
 import { clearedAfterMs, isSuspect } from "./quarantine.ts";
 import { runCommand, type LaneCommand } from "./run-command.ts";
 import { runTurn } from "./run-turn.ts";
+import { overBefore } from "./schedules/before-run.ts";
 import { buriedNotice } from "./turn-notes.ts";
 import { isChatCommandTurn } from "./turn-rows.ts";
 import type { Services, TurnWork } from "./turn-scope.ts";
@@ -47,7 +48,13 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
     );
   }
 
-  const work: TurnWork = (turn, lease) => (isChatCommandTurn(turn) ? command : talk)(turn, lease);
+  const work: TurnWork = async (turn, lease) => {
+    const over = await overBefore(services, turn);
+    if (over === null) return (isChatCommandTurn(turn) ? command : talk)(turn, lease);
+    await turns.commit(turn, turn.id, { outcome: "superseded", reason: over, entries: [] });
+    log.info({ ...turnNames(turn), reason: over }, "a scheduled run was not begun");
+    return { settled: true };
+  };
 
   /** Runs the turn and reports when the process survived a minute with it. */
   async function outlived(

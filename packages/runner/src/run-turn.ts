@@ -17,6 +17,7 @@ import { turnMedia } from "./media/attachments.ts";
 import { startupFor } from "./memory/startup-memory.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
 import { overflow, type Overflow } from "./overflow.ts";
+import { isUnasked, ownRun, runLimits } from "./schedules/slot-row.ts";
 import { runTimeoutMs } from "./sessions/asked-rows.ts";
 import { pushedRows, somebodyWrote } from "./pushed-rows.ts";
 import { queueSettingsOf } from "./queue-settings.ts";
@@ -65,7 +66,8 @@ export function runTurn(services: Services): TurnWork {
 async function prepare(services: Services, { historyOf, flood }: Readers, opened: OpenTurn) {
   const { turn, session, agent, place, speakers, address, log } = opened;
   const [history, trouble, dropped, prepared] = await Promise.all([
-    historyOf(session, turn.epoch),
+    // Nothing of the runs before: a job's own session is a new one for every run.
+    ownRun(opened.opening) === null ? historyOf(session, turn.epoch) : [],
     troubleNotes(services, opened),
     flood.notes(turn.conversation),
     services.prepareTurn({
@@ -76,6 +78,7 @@ async function prepare(services: Services, { historyOf, flood }: Readers, opened
       wanted: wantedBy(turn.rows),
       by: speakers,
       unseen: opened.unseen,
+      ...runLimits(turn.rows),
       ...place,
     }),
   ]);
@@ -110,7 +113,8 @@ async function talk(
   const scope: TurnScope = {
     ...opened,
     ...known,
-    channel: opened.unseen ? null : services.channel(opened.account),
+    // Nobody watches what time alone began: its answer comes whole, once.
+    channel: opened.unseen || isUnasked(opening) ? null : services.channel(opened.account),
     queue,
     signal: AbortSignal.any([lease.signal, running.signal, timeout.signal]),
     timedOut: () => timeout.signal.aborted,
@@ -132,7 +136,8 @@ async function talk(
   const ack = ackReaction(services, turn, lease);
   ack.show();
   const stopTyping = keepTyping(scope.channel, address, lease, clock, log);
-  const progress = opened.unseen ? noProgress : services.showProgress(turn.conversation);
+  const progress =
+    opened.unseen || isUnasked(opening) ? noProgress : services.showProgress(turn.conversation);
   progress.begin();
   const answer = liveAnswer(services, scope, journal, progress);
   const reader = answerReader(services, scope, journal);

@@ -38,6 +38,8 @@ import type { Quarantine } from "./quarantine.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { ChildRegistry } from "./sessions/child-registry.ts";
+import type { Schedules } from "./schedules/schedules.ts";
+import { isUnasked, ownRun } from "./schedules/slot-row.ts";
 import { askedRow, isUnseen } from "./sessions/asked-rows.ts";
 import type { SkillRegistry } from "./skills/skill-registry.ts";
 import type { ShowProgress } from "./streaming/progress.ts";
@@ -62,6 +64,8 @@ export interface Services {
   readonly children: ChildRegistry;
   /** Threads in which sub-agents work. */
   readonly threads: Pick<ConversationBindings, "worker" | "threadsOf" | "bind" | "unbind">;
+  /** Jobs that are due at their times. */
+  readonly schedules: Schedules;
   /** Returns where what a session began in `from` goes on; null where its rows say. */
   readonly placeOf: (session: string, from: Address) => Address | null;
   /** Finds a channel by `<channel>:<account>`; null for accounts that this process does not have. */
@@ -198,25 +202,32 @@ interface PrepareRequest extends Place {
   readonly wanted?: Wanted;
   /** No conversation sees the turn's answer. */
   readonly unseen?: boolean;
+  /** The only tools that it may use; absent: all that its people may. */
+  readonly within?: readonly string[] | undefined;
+  /** Without the workspace's files in the prompt. */
+  readonly light?: boolean | undefined;
+  /** In place of the config's time for a turn. */
+  readonly timeoutMs?: number | undefined;
   /** The messages' authors; absent means everyone who writes there. */
   readonly by?: Speakers;
 }
 
 export type PrepareTurn = (request: PrepareRequest) => Promise<PreparedTurn>;
 
-/** Sets the model and the thinking that a sub-agent was spawned with. */
+/** Sets the model and the thinking that a sub-agent was spawned with, or that a job's own session has. */
 async function asAsked(
   sessions: Pick<Sessions, "patch">,
   session: Session,
   { rows }: Turn,
 ): Promise<Session> {
   const run = rows.map((row) => askedRow(row)?.internal.run).find((each) => each !== undefined);
-  const { model, thinking } = run ?? {};
+  const own = ownRun(rows);
+  const { model, thinking } = own?.settings ?? run ?? {};
   const fields = {
-    ...(model === undefined ? {} : { [modelField]: model }),
-    ...(thinking === undefined ? {} : { [thinkingField]: thinking }),
+    ...(model === undefined && own === null ? {} : { [modelField]: model ?? null }),
+    ...(thinking === undefined && own === null ? {} : { [thinkingField]: thinking ?? null }),
   };
-  const differs = Object.entries(fields).some(([field, value]) => session.fields[field] !== value);
+  const differs = Object.entries(fields).some(([field, value]) => (session.fields[field] ?? null) !== value);
   return differs ? sessions.patch(session.key as SessionKey, fields) : session;
 }
 
@@ -253,15 +264,24 @@ export async function openTurn(
 /** What each call of the turn is told of it, beside its own id and signal. */
 export function toolScope(
   { lane, id, rows, conversation, authority }: Turn,
-  { workspace, env }: Pick<ToolScope, "workspace" | "env">,
+  {
+    workspace,
+    env,
+    tools: seen,
+    refuses = () => null,
+  }: Pick<ToolScope, "workspace" | "env"> & Partial<Pick<PreparedTurn, "tools" | "refuses">>,
 ): Omit<ToolScope, "callId" | "signal"> {
   const { agent } = parseSessionKey(lane);
   const session = lane as SessionKey;
-  return { session, agent, turn: id, conversation, by: speakersOf(rows), authority, workspace, env };
+  const tools = seen?.map(({ name }) => name).filter((name) => refuses(name) === null);
+  const by = speakersOf(rows);
+  const known = { session, agent, turn: id, conversation, by, authority, workspace, env };
+  return tools === undefined ? known : { ...known, tools };
 }
 
 /** True when somebody waits for the turn's answer, so that an empty one is told. */
 export function isOwed({ address, prepared, opening }: TurnScope): boolean {
+  if (isUnasked(opening)) return false;
   return address.kind === "dm" || (prepared.tellsEmptyInGroups && opening.some(isAddressed));
 }
 

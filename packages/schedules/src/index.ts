@@ -2,9 +2,12 @@
 // arms no timer and writes no row: whoever looks hands in the time and stores what was decided.
 export { type Due, dueSlots, slotId } from "./due.ts";
 export { instantsOfSchedule, nextInstants, staggerOf } from "./instants.ts";
-export type { Job } from "./job.ts";
-export { afterLook, afterRun } from "./job-state.ts";
-export { jobStore } from "./job-store.ts";
+export type { Job, JobOwner } from "./job.ts";
+export { afterLook, afterRun, type AfterRun } from "./job-state.ts";
+export { jobPrefix, type JobStore, jobStore, type KeptJob, wakeOf } from "./job-store.ts";
+export { asWritten } from "./known-names.ts";
 export { mayRun } from "./may-run.ts";
 export { previewOf } from "./words.ts";
 export { editedJob, newJob } from "./written-job.ts";
+export { type Problem, spanMs } from "./written-schedule.ts";
+export { localText } from "./zones.ts";

@@ -2,7 +2,7 @@
 // errors hold it back, are told, and at last pause it. A clock or a crash changes nothing here, because
 // each step is written with what it belongs to.
 import { instantsOfSchedule } from "./instants.ts";
-import type { Due, Slot } from "./due.ts";
+import { type Due, type Slot, slotId } from "./due.ts";
 import type { outcomes, Job } from "./job.ts";
 
 export interface RunEnd {
@@ -20,6 +20,18 @@ export interface AfterRun {
   readonly isOver: boolean;
 }
 
+/**
+ * A quick run may end before the look that fired it has written what it decided. Then the end writes it, and
+ * the look, which is refused, finds nothing to decide any more.
+ */
+function withDecided(job: Job, { id, instantMs }: RunEnd["slot"], outcome: RunEnd["outcome"]): Job {
+  const { state } = job;
+  const ran = outcome === "ok" || outcome === "silent" || outcome === "failed";
+  if (!ran || id !== slotId(job.id, instantMs) || instantMs <= state.decidedMs) return job;
+  const nextMs = instantsOfSchedule(job.schedule).next(instantMs);
+  return { ...job, state: { ...state, decidedMs: instantMs, nextMs, runs: state.runs + 1 } };
+}
+
 const backoffsMs = [30_000, 60_000, 300_000, 900_000, 3_600_000];
 const alertAfter = 2;
 const alertAgainMs = 3_600_000;
@@ -35,7 +47,8 @@ export function afterLook(job: Job, due: Due, accepted: number): Job {
 }
 
 /** A run that was skipped, missed or replaced is neither an error nor the end of errors. */
-export function afterRun(job: Job, { slot, outcome, reason, endedAtMs }: RunEnd): AfterRun {
+export function afterRun(given: Job, { slot, outcome, reason, endedAtMs }: RunEnd): AfterRun {
+  const job = withDecided(given, slot, outcome);
   const { state } = job;
   const told = reason === null ? null : reason.slice(0, mostReasonChars);
   const last = { slot: slot.id, instantMs: slot.instantMs, endedAtMs, outcome, reason: told };

@@ -2,9 +2,10 @@
 // people who edit at once one is told; the state is written against the cell's own version, so that a look
 // and an edit never undo each other. The number of jobs is bounded (I9).
 import type { Cell, Cells, CellWrite } from "@parley/store";
+import { staggerOf } from "./instants.ts";
 import { formatJob, parseJob, type Job } from "./job.ts";
 
-interface KeptJob {
+export interface KeptJob {
   readonly job: Job;
   /** Version of the cell, which grows with the state too. */
   readonly cell: number;
@@ -16,7 +17,7 @@ type JobWrite =
   | { readonly ok: true; readonly kept: KeptJob }
   | { readonly ok: false; readonly refusal: Refusal; readonly reason: string };
 
-interface JobStore {
+export interface JobStore {
   add(job: Job): Promise<JobWrite>;
   get(id: string): Promise<KeptJob | null>;
   /** In the order of ids; `unreadable`: cells of another version of Parley, which are left alone. */
@@ -25,13 +26,17 @@ interface JobStore {
   update(from: number, next: Job): Promise<JobWrite>;
   /** Stops a job from outside, as a blocked chat does; editing `enabled` to true resumes it. */
   pause(id: string, reason: string, nowMs: number): Promise<JobWrite>;
+  /** The new state alone. False when the job changed meanwhile. */
+  write(kept: KeptJob, next: Job): Promise<boolean>;
   /** The new state, as part of another write, which the store refuses when the job changed meanwhile. */
   writing(kept: KeptJob, next: Job): CellWrite;
   /** `version`: the job's, as it was seen. False when there is no such job. */
   remove(id: string, version?: number): Promise<boolean>;
 }
 
-const prefix = "job:";
+/** Of the cells that hold jobs. */
+export const jobPrefix = "job:";
+const prefix = jobPrefix;
 const mostJobs = 10_000;
 /** Looks that come in between an edit's reading and writing. */
 const mostTries = 10;
@@ -91,6 +96,8 @@ export function jobStore(cells: Pick<Cells, "get" | "put" | "list" | "remove">):
         ...job,
         state: { ...job.state, nextMs: null, paused: { reason: reason.slice(0, 1_000), atMs: nowMs } },
       })),
+    write: async ({ cell }, next) =>
+      (await cells.put(`${prefix}${next.id}`, formatJob(next), { expect: cell })) !== null,
     writing: ({ cell }, next) => ({ key: `${prefix}${next.id}`, value: formatJob(next), expect: cell }),
     async remove(id, version) {
       for (let tried = 0; tried < mostTries; tried += 1) {
@@ -101,6 +108,20 @@ export function jobStore(cells: Pick<Cells, "get" | "put" | "list" | "remove">):
       return false;
     },
   };
+}
+
+/**
+ * When a job is to be looked at, read from its cell without checking the rest of it: a process that starts
+ * reads all of them. Null: it waits for nothing.
+ */
+export function wakeOf({ value }: Pick<Cell, "value">): {
+  readonly id: string;
+  readonly atMs: number | null;
+} {
+  const { id, staggerMs, enabled, state } = JSON.parse(value) as Job;
+  const { nextMs, paused } = state;
+  const waits = enabled && paused === null && nextMs !== null;
+  return { id, atMs: waits ? nextMs + staggerOf({ id, staggerMs }) : null };
 }
 
 function keptIn({ value, version }: Cell): KeptJob | null {

@@ -61,7 +61,7 @@ export const deliverySchema = z.discriminatedUnion("kind", [
 const ownerSchema = z.object({
   /** A turn's tool call, a person's chat command, or an operator's `parley cron`. */
   kind: z.enum(["turn", "command", "operator"]),
-  /** The person's id on the platform; null for an operator. */
+  /** `<channel>:<id>` of the person; null for an operator. */
   sender: z.string().nullable(),
   isOwner: z.boolean(),
   /** The conversation that alerts go to; null: the agent's owner. */

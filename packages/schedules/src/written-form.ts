@@ -36,7 +36,7 @@ export const writtenJobSchema = z.strictObject({
   wake: z.enum(wakeModes).exactOptional(),
   delivery: writtenDeliverySchema
     .exactOptional()
-    .describe("Default: announce in the present conversation for an isolated run, else none."),
+    .describe("Default: announce in the present conversation where there is one, else none."),
   misfire: z.enum(misfirePolicies).exactOptional().describe("Missed instants. Default: latest."),
   overlap: z.enum(overlapPolicies).exactOptional().describe("While a run goes on. Default: skip."),
   catchUpMs: z.int().min(leastCatchUpMs).max(mostCatchUpMs).exactOptional(),

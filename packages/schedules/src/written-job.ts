@@ -48,7 +48,7 @@ export function newJob(asked: unknown, context: NewJobContext): JobDecision {
   const isOnce = schedule.kind === "at";
   const target = targetOf(written.target ?? { kind: isEvent(payload) ? "main" : "isolated" }, owner);
   const to = owner.conversation;
-  const announces = !isProblem(target) && target.kind === "isolated" && to !== null;
+  const announces = !isProblem(target) && target.kind !== "session" && to !== null;
   const delivery = deliveryOf(written.delivery ?? { kind: announces ? "announce" : "none" }, owner);
   const problems = [target, delivery].filter(isProblem);
   if (isProblem(target) || isProblem(delivery)) return { ok: false, problems };

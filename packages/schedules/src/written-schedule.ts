@@ -88,7 +88,7 @@ function readEvery(
   { every, anchorMs }: Extract<WrittenSchedule, { readonly kind: "every" }>,
   { nowMs }: WritingContext,
 ): Read<Schedule> {
-  const everyMs = typeof every === "number" ? every : spanOf(every);
+  const everyMs = typeof every === "number" ? every : spanMs(every);
   const schedule = { kind: "every", everyMs, anchorMs: anchorMs ?? nowMs + (everyMs ?? 0) };
   const parsed = scheduleSchema.safeParse(schedule);
   return parsed.success
@@ -115,7 +115,7 @@ function readAt(at: string | number, zone: string, nowMs: number): Read<Schedule
 }
 
 function instantIn(text: string, zone: string, nowMs: number): Read<number> {
-  const span = spanOf(text);
+  const span = spanMs(text);
   if (span !== null) return valid(nowMs + span);
   const path = "schedule.at";
   const form = 'write for example "2026-12-24T09:00", "2026-12-24T09:00+01:00" or "20m"';
@@ -145,8 +145,8 @@ function offsetMs(text: string): number {
   return (text.startsWith("-") ? -1 : 1) * ((hours ?? 0) * 60 + (minutes ?? 0)) * 60_000;
 }
 
-/** Null for what is no span. */
-function spanOf(text: string): number | null {
+/** Milliseconds of "30m", "1h30m" or "2d"; null for what is no span. */
+export function spanMs(text: string): number | null {
   const [, parts] = spanForm.exec(text.trim()) ?? [];
   if (parts === undefined) return null;
   return [...parts.matchAll(/(\d+)\s*(ms|[smhdw])/gi)].reduce(

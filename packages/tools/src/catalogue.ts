@@ -6,6 +6,7 @@ import type { ToolListing } from "./tool-listing.ts";
 import { agentsList, agentsListListing } from "./tools/agents-list.ts";
 import { applyPatch, applyPatchListing } from "./tools/apply-patch.ts";
 import { askUser, askUserListing } from "./tools/ask-user.ts";
+import { cron, cronListing } from "./tools/cron.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
 import { gateway, gatewayListing } from "./tools/gateway.ts";
@@ -54,7 +55,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   planned("canvas", "Canvas", "ui", [], "writes", "Present, evaluate or snapshot the canvas"),
   built(messageListing, message),
   built(askUserListing, askUser),
-  planned("cron", "Cron", "automation", ["coding"], "writes", "Manage reminders and scheduled jobs"),
+  built(cronListing, cron),
   built(gatewayListing, gateway),
   planned("nodes", "Nodes", "nodes", [], "sends", "List, notify or use paired devices"),
   built(agentsListListing, agentsList),

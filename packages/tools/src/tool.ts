@@ -60,6 +60,8 @@ export interface ToolScope {
   };
   /** What those people may have done for them. A row that a call writes for the turn inherits it. */
   readonly authority: string;
+  /** The tools that those people may use in this turn. Absent: nobody narrowed them. */
+  readonly tools?: readonly string[];
   readonly workspace: string;
   /**
    * What the turn's skills add to the environment of its processes: the operator's values, for this turn

@@ -68,6 +68,7 @@ export const sessionPorts: SessionPorts = {
     steer: async (_scope, child) => ({ text: `told ${child}` }),
     kill: async (_scope, child) => `killed ${child}`,
   },
+  schedules: { act: async (_scope, { action }) => ({ text: `jobs: ${action}` }) },
   questions: { ask: async (_scope, { question }) => ({ text: `asked ${question}` }) },
   messages: {
     keep: async (bytes, name) => ({ path: name, mediaType: "text/plain", bytes: bytes.length, name }),

@@ -22,6 +22,7 @@ import type {
   MediaHandling,
   Child,
   RunningTurns,
+  Schedules,
   SpendLimits,
   TurnPreparer,
   UsageLog,
@@ -105,6 +106,7 @@ export interface CommandPorts {
   readonly mcp: Pick<McpServers, "list" | "approve">;
   readonly sideQuestions: SideQuestions;
   readonly beside: WorkBeside;
+  readonly schedules: Schedules;
   /** Files for chats are kept here. */
   readonly mediaFolder: MediaHandling["folder"];
   /** Removes secrets from what is exported. */

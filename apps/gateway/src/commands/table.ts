@@ -11,6 +11,7 @@ import { name } from "./name.ts";
 import { subagents } from "./subagents.ts";
 import { tasks } from "./tasks.ts";
 import type { ChatCommand } from "./chat-command.ts";
+import { cron } from "./cron.ts";
 import { compact } from "./compact.ts";
 import { context } from "./context.ts";
 import { estop } from "./estop.ts";
@@ -48,6 +49,7 @@ export const chatCommands: readonly ChatCommand[] = [
   agents,
   tasks,
   subagents,
+  cron,
   unfocus,
   exportSession,
   queue,

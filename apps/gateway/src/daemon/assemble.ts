@@ -201,6 +201,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     machinePorts: { ...machinePorts, remote: remoteTools(mcp) },
     mcp,
     chatRestart: machinePorts.chatRestart,
+    dial: machinePorts.dial,
     moved,
     handOvers,
     places,
@@ -237,6 +238,8 @@ export async function assemble(options: Assembly): Promise<Parts> {
   });
   path.running.tellOthers((turn) => bus.tell("stop", turn));
   bus.hear("stop", path.running.heard);
+  kept.jobChanges.tellOthers((job) => bus.tell("schedules", job));
+  bus.hear("schedules", kept.jobChanges.heard);
   const running: Parts["running"] = { pools: null };
   const startedAtMs = clock.now();
   const nodeRegistry = keepNodeRegistry({

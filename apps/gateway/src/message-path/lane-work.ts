@@ -1,11 +1,19 @@
-// Starts the pools of turns and deliveries. It resolves the current config's handlers on every lease, so a
-// reload takes effect on the next turn or batch, and work that began ends with the config it began with.
+// Starts the pools of turns and deliveries, and the timer of jobs. It resolves the current config's handlers
+// on every lease, so a reload takes effect on the next turn or batch, and work that began ends with the
+// config it began with.
 import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
 import { programSinks } from "@parley/access";
+import { type FireJob } from "../schedules/fire-job.ts";
+import type { JobChanges } from "../schedules/job-changes.ts";
+import { callWebhooks, type Dial } from "../schedules/call-webhooks.ts";
+import { jobTimer } from "../schedules/job-timer.ts";
 import { live } from "./live.ts";
 
 export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "deliver"> {
   readonly concurrency: PoolsOptions["concurrency"];
+  readonly lookAtJob: FireJob;
+  /** False: no job fires. */
+  readonly jobsOn: boolean;
 }
 
 /** The part of the work that this process does; other nodes do the rest. */
@@ -15,10 +23,47 @@ export interface Share {
   readonly accounts: readonly string[];
 }
 
-export type StartWorkOptions = Pick<PoolsOptions, "store" | "onReady" | "holder" | "clock" | "ids" | "log">;
+export interface StartWorkOptions extends Pick<
+  PoolsOptions,
+  "store" | "onReady" | "holder" | "clock" | "ids" | "log"
+> {
+  readonly jobChanges: Pick<JobChanges, "onChange">;
+  /** Absent: the webhooks of jobs wait. */
+  readonly dial?: Dial | undefined;
+  /** Several processes share the store. */
+  readonly isShared: boolean;
+}
 
-/** Starts the pools. `now` returns the current config's handlers. */
+/** Starts the pools and the timer of jobs. `now` returns the current config's handlers. */
 export function startWork(options: StartWorkOptions, now: () => LaneWork, share: Share): Pools {
+  const pools = startLanes(options, now, share);
+  if (!share.turns) return pools;
+  const { store, jobChanges, isShared, dial, clock } = options;
+  const log = options.log.child({ part: "schedules" });
+  const timer = jobTimer({
+    cells: store.cells,
+    isOn: () => now().jobsOn,
+    fire: (id) => now().lookAtJob(id),
+    isShared,
+    clock,
+    log,
+  });
+  const webhooks = dial === undefined ? undefined : callWebhooks({ cells: store.cells, dial, clock, log });
+  const forget = jobChanges.onChange((job) => {
+    timer.changed(job);
+    webhooks?.look();
+  });
+  return {
+    ...pools,
+    async drain(budgets) {
+      forget();
+      await Promise.all([timer.stop(), webhooks?.stop()]);
+      await pools.drain(budgets);
+    },
+  };
+}
+
+function startLanes(options: StartWorkOptions, now: () => LaneWork, share: Share): Pools {
   return startPools({
     ...options,
     concurrency: live(() => now().concurrency),

@@ -20,6 +20,7 @@ import type {
 } from "@parley/runner";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
+import type { Dial } from "../schedules/call-webhooks.ts";
 import type { DaemonForChats } from "../commands/chat-command.ts";
 import type { ProcessMemory } from "./process-memory.ts";
 
@@ -49,6 +50,8 @@ export interface MessagePathParts {
   readonly readMedia: ReadMedia;
   /** The folder for answers that are too long for messages. */
   readonly mediaFolder: MediaHandling["folder"];
+  /** The guarded way out; absent: the webhooks of jobs wait. */
+  readonly dial?: Dial;
   /** Removes secrets from answers. */
   readonly redaction: Redaction;
   /** Facts that are the same in every prompt. */

@@ -19,10 +19,13 @@ import {
   type PlaceRules,
   type RouteInbound,
 } from "@parley/access";
+import type { Address } from "@parley/protocol";
 import type { MessagePathParts } from "./parts.ts";
 
 export interface PathAccess {
   readonly owners: Owners;
+  /** Private chats of the owners, on accounts that this process has. */
+  readonly ownersAt: () => Promise<readonly Address[]>;
   readonly pairingStore: ReturnType<typeof pairingStore>;
   readonly pairing: PairingDecisions;
   readonly policy: ReturnType<typeof accessPolicy>;
@@ -39,11 +42,15 @@ export interface PathAccess {
 export function pathAccess({
   config,
   store,
+  channels,
   moved,
   handOvers,
   clock,
   ids,
-}: Pick<MessagePathParts, "config" | "store" | "moved" | "handOvers" | "clock" | "ids">): PathAccess {
+}: Pick<
+  MessagePathParts,
+  "config" | "store" | "channels" | "moved" | "handOvers" | "clock" | "ids"
+>): PathAccess {
   const requests = pairingStore(store.cells, clock, ids);
   const known = owners(config.commands.ownerAllowFrom, store.cells);
   const policy = accessPolicy(config.channels, moved);
@@ -54,6 +61,9 @@ export function pathAccess({
     found !== null && linked(found.from, found.to) ? found : null;
   return {
     owners: known,
+    ownersAt: ownerChats(known.all, () =>
+      [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
+    ),
     pairingStore: requests,
     pairing: pairingDecisions(requests, known),
     policy,
@@ -77,4 +87,18 @@ export function pathAccess({
     }),
     placeOf: placeNow(handOvers, identityLinks),
   };
+}
+
+/** Private chats of the owners with accounts that this process has. */
+function ownerChats(
+  owners: () => Promise<readonly string[]>,
+  accounts: () => readonly Pick<Address, "channel" | "account">[],
+): () => Promise<readonly Address[]> {
+  return async () =>
+    (await owners()).flatMap((owner): Address[] => {
+      const at = owner.indexOf(":");
+      const [channel, peer] = [owner.slice(0, at), owner.slice(at + 1)];
+      const account = accounts().find((each) => each.channel === channel);
+      return account === undefined ? [] : [{ channel, account: account.account, kind: "dm", peer }];
+    });
 }

@@ -1,5 +1,5 @@
 // Wraps the store for one message path, so that rows and turns that end tell those who wait for them: the
-// platform that shows an answer is coming, and the session that asked.
+// platform that shows an answer is coming, the session that asked, and the job whose run it was.
 import type { Address, SessionKey } from "@parley/protocol";
 import {
   answeringStore,
@@ -7,12 +7,16 @@ import {
   endWithoutTurn,
   healChildren,
   killBelow,
+  runLog,
+  scheduledStore,
   threadOpeningOutbox,
   type ChildRegistry,
 } from "@parley/runner";
 import type { Store } from "@parley/store";
 import { endsWaiting } from "../receive/end-waiting.ts";
+import { noticingJobs } from "../schedules/job-changes.ts";
 import type { MessagePathParts } from "./parts.ts";
+import { runLimitsOf } from "./path-schedules.ts";
 
 export interface PathStore {
   readonly store: Store;
@@ -23,14 +27,16 @@ export interface PathStore {
 
 /** `shows`: true when the account's platform shows that an answer is awaited. */
 export function pathStore(
-  parts: Pick<MessagePathParts, "store" | "kept" | "handOvers" | "clock" | "log">,
+  parts: Pick<MessagePathParts, "config" | "store" | "kept" | "handOvers" | "clock" | "log">,
   shows: (account: string) => boolean,
   placeOf: (session: string, from: Address) => Address | null,
+  ownersAt: () => Promise<readonly Address[]>,
 ): PathStore {
   const { handOvers: threads, clock, log } = parts;
   const { running } = parts.kept;
   const children = childRegistry(parts.store.cells);
-  const inner = { ...parts.store, inbox: endsWaiting({ ...parts.store, shows, log }) };
+  const noticed = noticingJobs(parts.store, parts.kept.jobChanges);
+  const inner = { ...noticed, inbox: endsWaiting({ ...noticed, shows, log }) };
   const endBelow = async (session: SessionKey): Promise<void> => {
     await killBelow(
       { ...parts.store, children, threads, running, placeOf, clock },
@@ -59,5 +65,7 @@ export function pathStore(
     await healStops();
     await healChildren(ending);
   };
-  return { store: { ...answering, outbox }, children, heal };
+  const runs = runLog(noticed.cells, runLimitsOf(parts.config));
+  const store = scheduledStore({ ...answering, outbox }, { log: runs, ownersAt, clock });
+  return { store, children, heal };
 }

@@ -147,6 +147,7 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
     questions: live(() => now().path.questions),
     hold: live(() => now().path.hold),
     mcp: live(() => now().path.mcp),
+    schedules: live(() => now().path.schedules),
     stop: live(() => now().path.stop),
   };
   return { path, models: live(() => now().models), skills: live(() => now().skills) };

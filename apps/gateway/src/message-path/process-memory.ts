@@ -4,10 +4,12 @@ import { cooldowns, type Cooldowns } from "@parley/models";
 import type { Clock } from "@parley/protocol";
 import { botLoops, type BotLoops } from "@parley/access";
 import type { RateLimit } from "@parley/delivery";
+import { jobChanges, type JobChanges } from "../schedules/job-changes.ts";
 import { runningTurns, type RunningTurns, quarantineMemory, type QuarantineMemory } from "@parley/runner";
 
 export interface ProcessMemory {
   readonly running: RunningTurns;
+  readonly jobChanges: JobChanges;
   readonly cooldowns: Cooldowns;
   readonly quarantine: QuarantineMemory;
   readonly botLoops: BotLoops;
@@ -21,6 +23,7 @@ export interface ProcessMemory {
 export function processMemory(clock: Clock): ProcessMemory {
   return {
     running: runningTurns(),
+    jobChanges: jobChanges(),
     cooldowns: cooldowns(clock),
     quarantine: quarantineMemory(),
     botLoops: botLoops(clock),

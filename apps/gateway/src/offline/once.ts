@@ -135,6 +135,7 @@ export async function runOnce({
       devices: deviceStore(store.cells, clock, ids),
       clients: connectedClients(),
       clock,
+      ids,
     });
   }
 

@@ -44,12 +44,14 @@ type PathParts = Pick<
   | "questions"
   | "hold"
   | "mcp"
+  | "schedules"
 >;
 
 export interface StorePorts extends PathParts {
   readonly configNow: () => Config;
   readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions">;
   readonly modelCatalog: MessagePath["models"];
+  readonly ids: Ids;
   readonly listNodes: NodeRegistry["list"];
   readonly devices: Devices;
   readonly clients: Clients;

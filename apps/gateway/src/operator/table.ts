@@ -19,6 +19,7 @@ import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
 import type { ConfigPorts, DaemonPorts, DatabaseHandlers, StorePorts } from "./ports.ts";
 import { promptMethods } from "./prompt.ts";
+import { scheduleMethods } from "./schedules.ts";
 import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
 import { statusMethods } from "./status.ts";
@@ -62,6 +63,7 @@ export function storeHandlers(
       ...sessionMethods({ config, ...ports }),
       ...promptMethods({ config, ...ports }),
       ...toolMethods({ config, ...ports }),
+      ...scheduleMethods({ config, ...ports }),
     })),
   };
 }

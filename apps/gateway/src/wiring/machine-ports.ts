@@ -9,6 +9,7 @@ import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
+import type { Dial } from "../schedules/call-webhooks.ts";
 import { idleWeb, wireWeb } from "./web.ts";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
@@ -50,6 +51,8 @@ export interface MachinePortsWiring {
 export interface WiredMachinePorts extends MachinePorts {
   readonly exec: NonNullable<MachinePorts["exec"]>;
   readonly chatRestart: ChatRestart;
+  /** The guarded way out, for the webhooks of jobs. */
+  readonly dial: Dial;
   /** Ends all commands of this process; the next start tells their sessions. */
   end(): Promise<void>;
 }
@@ -90,6 +93,7 @@ export async function wireMachinePorts(
     ...basicPorts(wiring, commands, origins),
     settings,
     web: web.port,
+    dial: web.dial,
     chatRestart: restartOfChat,
     async end() {
       ending = true;

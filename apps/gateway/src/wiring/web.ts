@@ -28,6 +28,8 @@ export interface WebWiring {
 
 export interface WiredWeb {
   readonly port: NonNullable<MachinePorts["web"]>;
+  /** For what is called for a job, by the same rules as pages. */
+  readonly dial: Dialler["dial"];
   close(): Promise<void>;
 }
 
@@ -83,6 +85,11 @@ export function wireWeb({ configNow, clock, log, refused, dialling = {} }: WebWi
         return found.search(query, signal);
       },
     }),
+    async dial(request, signal) {
+      const { fetch, egress } = settings();
+      const { dialler } = await pagesOf({ fetch, egress });
+      return dialler.dial(request, signal);
+    },
     close: pagesOf.close,
   };
 }

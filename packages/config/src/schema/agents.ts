@@ -7,17 +7,13 @@ import {
   contextPruningSchema,
   startupContextSchema,
 } from "./context.ts";
-import { agentName } from "./fields.ts";
+import { agentName, timeZone } from "./fields.ts";
 import { modelsBlock, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
 import { memorySearchSchema } from "./memory.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
 import { allowAgents, subagentsSchema } from "./subagents.ts";
 import { agentToolsSchema, sandboxSchema } from "./tools.ts";
-
-const timeZone = z
-  .string()
-  .refine(isTimeZone, { error: 'not a time zone; use a name like "Europe/Berlin" or "UTC"' });
 
 const defaults = z
   .strictObject({
@@ -148,13 +144,3 @@ export const agentsSchema = z
   })
   .prefault({})
   .describe("Agents.");
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    // Intl says "no such zone" only by throwing.
-    return false;
-  }
-}

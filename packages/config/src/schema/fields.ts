@@ -1,5 +1,5 @@
-// Fields that several blocks use: secrets, platform ids, agent ids. Ids are strings always, because
-// snowflakes exceed 2^53.
+// Fields that several blocks use: secrets, platform ids, agent ids, time zones. Ids are strings always,
+// because snowflakes exceed 2^53.
 import { isAgentId } from "@parley/protocol";
 import { z } from "zod";
 import { secret } from "../secret.ts";
@@ -83,3 +83,17 @@ export const modelRef = z
   .string()
   .regex(/^[^/\s]+\/\S+$/, { error: 'a model is named "PROVIDER/MODEL"' })
   .describe('"PROVIDER/MODEL", for example "openai/gpt-5".');
+
+export const timeZone = z
+  .string()
+  .refine(isTimeZone, { error: 'not a time zone; use a name like "Europe/Berlin" or "UTC"' });
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    // Intl says "no such zone" only by throwing.
+    return false;
+  }
+}

@@ -11,6 +11,7 @@ import { gatewaySchema } from "./gateway.ts";
 import { mcpSchema } from "./mcp.ts";
 import { modelsSchema } from "./models.ts";
 import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
+import { cronSchema } from "./schedules.ts";
 import { sessionSchema } from "./session.ts";
 import { skillsSchema } from "./skills.ts";
 import { storeSchema } from "./store.ts";
@@ -143,6 +144,7 @@ export const configSchema = z.strictObject({
   mcp: mcpSchema,
   approvals: approvalsSchema,
   memory: memorySchema,
+  cron: cronSchema,
   hooks: hooksSchema,
   skills: skillsSchema,
   media: z

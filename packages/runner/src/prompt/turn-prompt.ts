@@ -55,6 +55,8 @@ export interface Asking {
   readonly by?: Speakers | undefined;
   /** No conversation sees the answer. */
   readonly unseen?: boolean | undefined;
+  /** Without the workspace's files. */
+  readonly light?: boolean | undefined;
 }
 
 /** The part that is the same for every model. */
@@ -88,7 +90,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
   });
   const repoRootOf = repoRoots();
 
-  return async ({ agent, session, place, wanted, by, unseen = false }) => {
+  return async ({ agent, session, place, wanted, by, unseen = false, light = false }) => {
     const { kind } = parseSessionKey(session.key);
     const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
     const isShared = place === null ? kind === "group" || kind === "channel" : place.address.kind !== "dm";
@@ -99,7 +101,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
     const [snapshot, skills, speakers, owners] = await Promise.all([
       files.load({
         workspace: agent.workspace,
-        mode,
+        mode: light ? "none" : mode,
         audience,
         heartbeats: tellsHeartbeats(config),
         agent: agent.id,

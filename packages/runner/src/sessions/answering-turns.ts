@@ -331,7 +331,7 @@ function endWords({ outcome, reason = "", deliveries = [], patch = {} }: Commit)
   return { state: "failed", text: "", reason, tokens };
 }
 
-function wordsIn(content: string): readonly string[] {
+export function wordsIn(content: string): readonly string[] {
   const meant = parseContent(content);
   return meant.kind === "reply" ? meant.parts.map(partWords) : [];
 }

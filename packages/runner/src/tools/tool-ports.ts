@@ -2,6 +2,7 @@
 // a config, since the prompt lists the tools before a turn has its scope; every call brings the scope along.
 import type { SessionPorts } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
+import { cronPort } from "./cron-port.ts";
 import { childrenPort } from "../sessions/children.ts";
 import { messagesPort } from "../messages/post.ts";
 import { sessionsPort } from "../sessions/other-sessions.ts";
@@ -18,5 +19,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     questions: services.questions,
     messages: messagesPort(services),
     sessions: sessionsPort(services),
+    schedules: cronPort(services),
   };
 }

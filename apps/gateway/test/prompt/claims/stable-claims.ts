@@ -102,6 +102,14 @@ export const stableClaims: readonly Claim[] = [
         ["list", "log", "write", "kill"].every((action) => schemaOf(s, "process").includes(`"${action}"`)),
     ],
     [
+      "tools.cron",
+      /^For later work \(check back, reminders, recurring\) use `cron`(, not `exec` sleep loops, yieldMs tricks or repeated polling)?\.$/,
+      "the tool is there and keeps jobs (schedules.test.ts shows them done); exec is named where it is there",
+      ([, others], s) =>
+        /use it for reminders/.test(s.tool("cron")?.description ?? "") &&
+        (others !== undefined) === hasTool(s, "exec"),
+    ],
+    [
       "tools.spawn",
       /^If a task is larger or takes long, prefer `sessions_spawn`\. Completion is push-based: it announces itself when done\.$/,
       "the tool is there, and says itself that results come (children.test.ts shows it)",

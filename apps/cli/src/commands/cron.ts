@@ -1,0 +1,346 @@
+// `parley cron`: jobs, what became of their instants, and what a schedule means.
+import type { MethodResult } from "@parley/protocol";
+import { document, line, words, type Console } from "../console.ts";
+import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
+import { withState } from "../with-gateway.ts";
+
+export interface JobFlags {
+  readonly name?: string;
+  readonly at?: string;
+  readonly every?: string;
+  readonly cron?: string;
+  readonly tz?: string;
+  readonly message?: string;
+  readonly systemEvent?: string;
+  readonly session?: string;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly thinking?: string;
+  readonly tools?: string;
+  readonly lightContext?: boolean;
+  readonly timeoutSeconds?: string;
+  readonly announce?: boolean;
+  /** False with --no-deliver. */
+  readonly deliver?: boolean;
+  readonly webhook?: string;
+  readonly to?: string;
+  readonly wake?: string;
+  readonly misfire?: string;
+  readonly overlap?: string;
+  readonly catchUp?: string;
+  readonly exact?: boolean;
+  readonly stagger?: string;
+  readonly maxRuns?: string;
+  readonly deleteAfterRun?: boolean;
+  readonly keepAfterRun?: boolean;
+  readonly maxTokensPerDay?: string;
+  readonly disabled?: boolean;
+}
+
+type Job = MethodResult<"cron.get">["job"];
+
+export async function cronList(terminal: Console, agent: string | undefined): Promise<ExitCode> {
+  const found = await withState(terminal, (client) =>
+    client.request("cron.list", agent === undefined ? {} : { agent }),
+  );
+  if (terminal.json) document(terminal.out, found);
+  else if (found.jobs.length === 0) line(terminal.out, "There are no jobs. `parley cron add` makes one.");
+  else for (const job of found.jobs) line(terminal.out, jobLine(job));
+  return exitCodes.ok;
+}
+
+export async function cronGet(terminal: Console, id: string): Promise<ExitCode> {
+  return shown(terminal, await withState(terminal, (client) => client.request("cron.get", { id })));
+}
+
+export async function cronAdd(terminal: Console, flags: JobFlags): Promise<ExitCode> {
+  const job = jobOf(flags);
+  return shown(terminal, await withState(terminal, (client) => client.request("cron.add", { job })));
+}
+
+export async function cronEdit(
+  terminal: Console,
+  id: string,
+  { ifVersion, ...flags }: JobFlags & { readonly ifVersion?: string },
+): Promise<ExitCode> {
+  const version = ifVersion === undefined ? {} : { version: numberOf("--if-version", ifVersion) };
+  const patch = jobOf(flags);
+  return shown(
+    terminal,
+    await withState(terminal, (client) => client.request("cron.update", { id, patch, ...version })),
+  );
+}
+
+export async function cronSwitch(terminal: Console, id: string, enabled: boolean): Promise<ExitCode> {
+  return shown(
+    terminal,
+    await withState(terminal, (client) => client.request("cron.update", { id, patch: { enabled } })),
+  );
+}
+
+export async function cronRemove(terminal: Console, id: string): Promise<ExitCode> {
+  const removed = await withState(terminal, (client) => client.request("cron.remove", { id }));
+  if (terminal.json) document(terminal.out, removed);
+  else line(terminal.out, `Removed ${removed.id} (${removed.name}).`);
+  return exitCodes.ok;
+}
+
+export async function cronRun(terminal: Console, id: string): Promise<ExitCode> {
+  const begun = await withState(terminal, (client) => client.request("cron.run", { id }));
+  if (terminal.json) document(terminal.out, begun);
+  else line(terminal.out, `Run ${begun.run} waits for its turn. \`parley cron runs ${begun.id}\` shows it.`);
+  return exitCodes.ok;
+}
+
+export async function cronRuns(terminal: Console, id: string, limit: string): Promise<ExitCode> {
+  const found = await withState(terminal, (client) =>
+    client.request("cron.runs", { id, limit: numberOf("--limit", limit) }),
+  );
+  if (terminal.json) {
+    document(terminal.out, found);
+    return exitCodes.ok;
+  }
+  if (found.now.length + found.runs.length === 0) line(terminal.out, "It has not run yet.");
+  for (const { slot, state, instantMs } of found.now)
+    line(terminal.out, `${isoOf(instantMs)}  ${state}  ${slot}`);
+  for (const {
+    instantMs,
+    outcome,
+    reason,
+    count,
+    tokens,
+    startedAtMs,
+    endedAtMs,
+    said,
+    slot,
+  } of found.runs) {
+    const took = startedAtMs === null ? [] : [`${Math.round((endedAtMs - startedAtMs) / 1000)} s`];
+    const facts = [
+      outcome,
+      ...(count > 1 ? [`${count === 100 ? "100 or more" : count} instants`] : []),
+      ...took,
+      ...(tokens > 0 ? [`${tokens} tokens`] : []),
+      ...(reason === null ? [] : [reason]),
+    ];
+    line(terminal.out, `${isoOf(instantMs)}  ${facts.join(", ")}  ${slot}`);
+    if (said !== "") line(terminal.out, `    ${said.slice(0, 120).replaceAll("\n", " ")}`);
+  }
+  return exitCodes.ok;
+}
+
+export async function cronStatus(terminal: Console): Promise<ExitCode> {
+  const status = await withState(terminal, (client) => client.request("cron.status", {}));
+  if (terminal.json) {
+    document(terminal.out, status);
+    return exitCodes.ok;
+  }
+  const { enabled, jobs, switchedOff, paused, failing, nextAt, nextJob, zone, unreadable } = status;
+  line(terminal.out, `Schedules are ${enabled ? "on" : "off (cron.enabled)"}; the zone is ${zone}.`);
+  line(terminal.out, `${jobs} jobs, ${switchedOff} switched off, ${paused} paused, ${failing} failing.`);
+  line(terminal.out, nextAt === null ? "Nothing is due." : `Next: ${nextJob ?? ""} at ${nextAt}.`);
+  if (unreadable.length > 0)
+    line(terminal.out, `Written by another version of Parley: ${unreadable.join(", ")}`);
+  return exitCodes.ok;
+}
+
+export async function cronExplain(
+  terminal: Console,
+  schedule: string | undefined,
+  { cron, every, at, tz, count = "10", from }: { readonly [name: string]: string | undefined },
+): Promise<ExitCode> {
+  const named = cron ?? every ?? at;
+  const isExpression = schedule !== undefined && (/\s/.test(schedule.trim()) || schedule.startsWith("@"));
+  if (named === undefined && schedule === undefined)
+    throw new CommandFailure(
+      "invalid",
+      'name a job, or a schedule: parley cron explain "0 9 * * 1-5" --tz Europe/Berlin',
+      exitCodes.usage,
+    );
+  const written = {
+    ...(cron !== undefined ? { kind: "cron", expression: cron } : {}),
+    ...(every !== undefined ? { kind: "every", every } : {}),
+    ...(at !== undefined ? { kind: "at", at } : {}),
+    ...(named === undefined && isExpression ? { kind: "cron", expression: schedule } : {}),
+    ...(tz === undefined ? {} : { zone: tz }),
+  };
+  const explained = await withState(terminal, (client) =>
+    client.request("cron.explain", {
+      ...(named === undefined && !isExpression && schedule !== undefined
+        ? { id: schedule }
+        : { schedule: written }),
+      count: numberOf("--count", count),
+      ...(from === undefined ? {} : { from }),
+    }),
+  );
+  if (terminal.json) {
+    document(terminal.out, explained);
+    return exitCodes.ok;
+  }
+  line(terminal.out, explained.words);
+  for (const { iso, local } of explained.next) line(terminal.out, `  ${local.padEnd(40)}  ${iso}`);
+  if (explained.staggerMs > 0)
+    line(terminal.out, `  each spread by up to ${explained.staggerMs / 1000} s (--exact: not at all)`);
+  if (explained.next.length === 0) line(terminal.out, "  It never comes.");
+  return exitCodes.ok;
+}
+
+export async function cronWake(
+  terminal: Console,
+  text: string,
+  { mode, agent, session }: { readonly mode: string; readonly agent?: string; readonly session?: string },
+): Promise<ExitCode> {
+  if (mode !== "now" && mode !== "next-heartbeat")
+    throw new CommandFailure("invalid", `--mode takes now or next-heartbeat, not "${mode}"`, exitCodes.usage);
+  const told = await withState(terminal, (client) =>
+    client.request("wake", {
+      text,
+      mode,
+      ...(agent === undefined ? {} : { agent }),
+      ...(session === undefined ? {} : { session }),
+    }),
+  );
+  if (terminal.json) document(terminal.out, told);
+  else line(terminal.out, `Told to ${told.session} as ${told.id}.`);
+  return exitCodes.ok;
+}
+
+/** The job as the flags say it, in Parley's own form. */
+function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
+  const { at, every, cron, tz, message, systemEvent, session, agent, tools } = flags;
+  const times = [at, every, cron].filter((each) => each !== undefined);
+  if (times.length > 1)
+    throw new CommandFailure("invalid", "name one of --at, --every and --cron", exitCodes.usage);
+  if (message !== undefined && systemEvent !== undefined)
+    throw new CommandFailure("invalid", "name --message or --system-event, not both", exitCodes.usage);
+  const zone = tz === undefined ? {} : { zone: tz };
+  const schedule =
+    at !== undefined
+      ? { kind: "at", at, ...zone }
+      : every !== undefined
+        ? { kind: "every", every }
+        : cron !== undefined
+          ? { kind: "cron", expression: cron, ...zone }
+          : undefined;
+  const names = tools?.split(",").map((name) => name.trim());
+  const payload =
+    message !== undefined
+      ? kept({
+          kind: "agentTurn",
+          message,
+          model: flags.model,
+          thinking: flags.thinking,
+          tools: names,
+          lightContext: flags.lightContext,
+        })
+      : systemEvent !== undefined
+        ? { kind: "systemEvent", text: systemEvent }
+        : undefined;
+  return kept({
+    name: flags.name,
+    agent,
+    schedule,
+    payload,
+    target: session,
+    delivery: deliveryOf(flags),
+    wake: flags.wake,
+    misfire: flags.misfire,
+    overlap: flags.overlap,
+    catchUpMs: flags.catchUp === undefined ? undefined : spanOf("--catch-up", flags.catchUp),
+    staggerMs:
+      flags.exact === true ? 0 : flags.stagger === undefined ? undefined : spanOf("--stagger", flags.stagger),
+    maxRuns: flags.maxRuns === undefined ? undefined : numberOf("--max-runs", flags.maxRuns),
+    deleteAfterRun: flags.keepAfterRun === true ? false : flags.deleteAfterRun,
+    timeoutSeconds:
+      flags.timeoutSeconds === undefined ? undefined : numberOf("--timeout-seconds", flags.timeoutSeconds),
+    mostTokensPerDay:
+      flags.maxTokensPerDay === undefined
+        ? undefined
+        : numberOf("--max-tokens-per-day", flags.maxTokensPerDay),
+    enabled: flags.disabled === true ? false : undefined,
+  });
+}
+
+function deliveryOf({ webhook, deliver, to, announce }: JobFlags): object | undefined {
+  if (webhook !== undefined) return { kind: "webhook", url: webhook };
+  if (deliver === false) return { kind: "none" };
+  if (to !== undefined) return { kind: "announce", to };
+  return announce === true ? { kind: "announce" } : undefined;
+}
+
+function kept(fields: { readonly [field: string]: unknown }): { readonly [field: string]: unknown } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function numberOf(flag: string, text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1)
+    throw new CommandFailure("invalid", `${flag} takes a number, not "${text}"`, exitCodes.usage);
+  return number;
+}
+
+const unitMs: { readonly [unit: string]: number } = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function spanOf(flag: string, text: string): number {
+  const [, number, unit = ""] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  if (number === undefined)
+    throw new CommandFailure("invalid", `${flag} takes a time like "30m", not "${text}"`, exitCodes.usage);
+  return Number(number) * (unitMs[unit] ?? 0);
+}
+
+function shown(terminal: Console, { job }: { readonly job: Job }): ExitCode {
+  if (terminal.json) {
+    document(terminal.out, { job });
+    return exitCodes.ok;
+  }
+  const { id, name, payload, session, delivery, misfire, overlap, nextAt, last, version } = job;
+  line(terminal.out, `${id}  ${name}  (version ${version})`);
+  line(terminal.out, `  when      ${job.words}${job.enabled ? "" : " (switched off)"}`);
+  if (job.paused !== null) line(terminal.out, `  paused    ${job.paused}`);
+  line(terminal.out, `  next      ${nextAt ?? "never, as it is now"}`);
+  words(
+    terminal.out,
+    `  does      ${textOf(payload["kind"])}: ${textOf(payload["message"] ?? payload["text"])}`,
+  );
+  line(terminal.out, `  in        ${session}`);
+  line(terminal.out, `  tells     ${tells(delivery)}`);
+  line(terminal.out, `  misfire   ${misfire}, overlap ${overlap}`);
+  line(terminal.out, `  runs      ${job.runs}, missed ${job.missed}`);
+  if (last !== null)
+    line(
+      terminal.out,
+      `  last      ${isoOf(last.instantMs)} ${last.outcome}${last.reason === null ? "" : `: ${last.reason}`}`,
+    );
+  return exitCodes.ok;
+}
+
+function jobLine({ id, name, words: when, enabled, paused, nextAt, last }: Job): string {
+  const state = !enabled
+    ? "switched off"
+    : paused !== null
+      ? `paused: ${paused}`
+      : `next ${nextAt ?? "never"}`;
+  return `${id}  ${name}  ${when}  ${state}${last === null ? "" : `  last ${last.outcome}`}`;
+}
+
+function tells(delivery: Job["delivery"]): string {
+  const { kind, to, url } = delivery as {
+    readonly kind: string;
+    readonly to?: {
+      readonly channel: string;
+      readonly account: string;
+      readonly kind: string;
+      readonly peer: string;
+    };
+    readonly url?: string;
+  };
+  if (to !== undefined) return `${to.channel}:${to.account}:${to.kind}:${to.peer}`;
+  return kind === "webhook" ? `webhook ${url ?? ""}` : "nobody";
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function isoOf(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

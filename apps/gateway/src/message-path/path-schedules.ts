@@ -1,0 +1,73 @@
+// Makes what one config knows of schedules: the jobs and who may do what with them, and the look by which the
+// process's timer fires them.
+import type { MayReach } from "@parley/access";
+import type { Config } from "@parley/config";
+import { formatSessionKey, sessionKeyOf, type Address } from "@parley/protocol";
+import { createSchedules, type Schedules } from "@parley/runner";
+import { jobStore, spanMs } from "@parley/schedules";
+import type { Store } from "@parley/store";
+import { fireJob, type FireJob } from "../schedules/fire-job.ts";
+import type { MessagePathParts } from "./parts.ts";
+
+export interface PathSchedules {
+  readonly schedules: Schedules;
+  readonly lookAtJob: FireJob;
+}
+
+export function runLimitsOf({ cron }: Pick<Config, "cron">): {
+  readonly retentionMs: number;
+  readonly keepLines: number;
+} {
+  return { retentionMs: spanMs(cron.runLog.retention) ?? 0, keepLines: cron.runLog.keepLines };
+}
+
+export function pathSchedules(
+  parts: MessagePathParts,
+  store: Store,
+  needs: {
+    readonly owners: () => Promise<readonly string[]>;
+    readonly ownersAt: () => Promise<readonly Address[]>;
+    readonly reach: MayReach;
+  },
+): PathSchedules {
+  const { config, kept, clock, ids, log } = parts;
+  const agents = config.agents.list.map(({ id }) => id);
+  const { ownersAt, reach, owners } = needs;
+  const schedules = createSchedules({
+    ...store,
+    agents,
+    zone: config.cron.timezone ?? config.agents.defaults.userTimezone,
+    runs: runLimitsOf(config),
+    owners,
+    reach,
+    async homeOf(agent) {
+      const [place = null] = await ownersAt();
+      const { dmScope, identityLinks } = config.session;
+      const session =
+        place === null
+          ? formatSessionKey({ kind: "main", agent })
+          : sessionKeyOf(place, { agent, dmScope, identityLinks });
+      return { session, place };
+    },
+    keeping: () => null,
+    clock,
+    ids,
+  });
+  const lookAtJob = fireJob(
+    {
+      // What a look writes is no change that the timer has to hear of.
+      schedules: { ...schedules, jobs: jobStore(parts.store.cells) },
+      store,
+      agents,
+      running: kept.running,
+      reach,
+      ownersAt,
+      keeping: schedules.keeping,
+      sessionRetentionMs: spanMs(config.cron.sessionRetention) ?? 0,
+      clock,
+      log: log.child({ part: "schedules" }),
+    },
+    () => {},
+  );
+  return { schedules, lookAtJob };
+}

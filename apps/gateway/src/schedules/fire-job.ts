@@ -1,0 +1,238 @@
+// Looks at one job: accepts the rows of the slots that are due, then writes what was decided. The order is
+// the guarantee. A crash in between only means that the same rows are accepted again, and the store knows
+// their ids; the other order would lose a slot. So the job's state is a hint that may lag behind its rows.
+import type { Log, SessionKey } from "@parley/protocol";
+import type { MayReach } from "@parley/access";
+import {
+  alertPlaces,
+  isManual,
+  placeOfRuns,
+  sessionOfRuns,
+  slotOf,
+  slotRow,
+  type JobRun,
+  type Schedules,
+} from "@parley/runner";
+import { textDelivery } from "@parley/delivery";
+import { afterLook, dueSlots, type Due, type Job } from "@parley/schedules";
+import type { Address, Clock } from "@parley/protocol";
+import type { NewRow, Store } from "@parley/store";
+import type { RunningTurns } from "@parley/runner";
+
+export interface FireJobOptions {
+  readonly schedules: Pick<Schedules, "jobs" | "log" | "rightsNow">;
+  readonly store: Pick<Store, "inbox" | "outbox" | "cells" | "sessions">;
+  readonly agents: readonly string[];
+  readonly running: Pick<RunningTurns, "stop">;
+  /** Says why nothing may be sent to a place. */
+  readonly reach: MayReach;
+  readonly ownersAt: () => Promise<readonly Address[]>;
+  /** The cell that keeps a row for the next heartbeat; null where none comes, and the row is due now. */
+  readonly keeping: Schedules["keeping"];
+  readonly sessionRetentionMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Looks at the job with this id, and returns when to look again; null: nothing comes any more. */
+export type FireJob = (id: string) => Promise<number | null>;
+
+export interface Fired {
+  readonly fired: number;
+  readonly skipped: number;
+  readonly missed: number;
+}
+
+/** More rows of one lane than anybody waits for. */
+const mostRows = 100;
+
+export function fireJob(options: FireJobOptions, count: (fired: Fired) => void): FireJob {
+  const { schedules, store, agents, running, reach, ownersAt, clock, log } = options;
+  const { jobs } = schedules;
+
+  return async (id) => {
+    const kept = await jobs.get(id);
+    if (kept === null) return null;
+    const { job } = kept;
+    const nowMs = clock.now();
+    const due = dueSlots(job, job.state.decidedMs, nowMs);
+    if (due.fire.length === 0 && due.missed.length === 0) return due.wakeAtMs;
+    const blocked = await whyNot(job);
+    if (blocked !== null) {
+      await pause(job, blocked);
+      return null;
+    }
+    const over = job.mostTokensPerDay === null ? null : await overDay(job, job.mostTokensPerDay, nowMs);
+    const rows = await rowsFor(job, due, over, nowMs);
+    const accepted = rows.length === 0 ? [] : await store.inbox.accept(rows);
+    const isNew = accepted.map(({ verdict }) => verdict !== "duplicate");
+    await schedules.log.note([
+      ...due.missed.map((missed) => missedRun(job, missed, nowMs)),
+      ...rows.flatMap((row, at) =>
+        row.as.kind === "closed" && isNew[at] === true ? [skippedRun(job, row, nowMs)] : [],
+      ),
+    ]);
+    // Of slots that were decided before, and come again because the clock was set back, each ran already.
+    const runs = due.isSetBack ? isNew.filter(Boolean).length : due.fire.length;
+    const written = await jobs.write(kept, afterLook(job, due, runs));
+    const skipped = rows.filter(({ as }) => as.kind === "closed").length;
+    count({
+      fired: rows.length - skipped,
+      skipped,
+      missed: due.missed.reduce((sum, missed) => sum + missed.count, 0),
+    });
+    log.info(
+      { job: id, rows: rows.map((row) => row.id), skipped, missed: due.missed.length, written },
+      "schedule fired",
+    );
+    // Somebody wrote the job meanwhile: what is due is decided again, and the rows are known.
+    return written ? due.wakeAtMs : nowMs;
+  };
+
+  /** Why the job cannot run any more, until somebody looks at it. */
+  async function whyNot(job: Job): Promise<string | null> {
+    if (!agents.includes(job.agent)) return `there is no agent ${JSON.stringify(job.agent)} any more`;
+    const place = placeOfRuns(job);
+    if (place === null) return null;
+    const refused = await reach({ address: place });
+    return refused === null ? null : `its answer can not be delivered: ${refused}`;
+  }
+
+  async function pause(job: Job, reason: string): Promise<void> {
+    const nowMs = clock.now();
+    const write = await jobs.pause(job.id, reason, nowMs);
+    if (!write.ok) return;
+    const words = `⏸ The scheduled job ${JSON.stringify(job.name)} (${job.id}) is paused: ${reason}\n\n\`parley cron enable ${job.id}\` lets it go on.`;
+    const own = await alertPlaces(job, ownersAt);
+    // Where its own conversation is what is closed, the owners hear of it.
+    const open = await Promise.all(own.map(async (address) => (await reach({ address })) === null));
+    const places = own.filter((_, at) => open[at]);
+    const told = places.length > 0 ? places : await ownersAt();
+    await store.outbox.post(
+      told.map((to, at) =>
+        textDelivery(`notice:cron:${job.id}:paused:${nowMs}/${at}`, to, words, `cron:${job.id}`),
+      ),
+    );
+    log.warn({ job: job.id, reason }, "a schedule is paused");
+  }
+
+  async function rowsFor(job: Job, due: Due, over: string | null, nowMs: number): Promise<readonly NewRow[]> {
+    if (due.fire.length === 0) return [];
+    const lane = sessionOfRuns(job);
+    const rights = await schedules.rightsNow(job);
+    const busy = await runsIn(lane, job.id);
+    const rows: NewRow[] = [];
+    let waiting = busy;
+    for (const slot of due.fire) {
+      const row = slotRow(job, slot, rights, nowMs);
+      const reason = over ?? (waiting > 0 ? await overlapping(job, lane, waiting) : null);
+      if (reason !== null) {
+        rows.push({ ...row, as: { kind: "closed", outcome: "superseded", reason } });
+        continue;
+      }
+      const kept = job.wake === "next-heartbeat" ? options.keeping(row, job.agent) : null;
+      if (kept !== null && kept.value !== null) {
+        await store.cells.put(kept.key, kept.value, {});
+        continue;
+      }
+      rows.push(row);
+      waiting += 1;
+    }
+    if (job.target.kind === "isolated" && busy === 0 && rows.some(({ as }) => as.kind === "work"))
+      await beginSession(lane, nowMs);
+    return rows;
+  }
+
+  /** Why this slot does not run beside the one that goes on; null when it does. */
+  async function overlapping(job: Job, lane: SessionKey, waiting: number): Promise<string | null> {
+    switch (job.overlap) {
+      case "skip":
+        return "the job's last run goes on, and its overlap policy is skip";
+      case "queue":
+        return waiting < mostRows ? null : `${waiting} runs of the job wait already`;
+      case "replace": {
+        if (job.target.kind !== "isolated") return null;
+        const { turn } = await store.inbox.stop(lane, {
+          turn: "open",
+          rows: "all",
+          reason: "replaced by the job's next run",
+        });
+        if (turn !== null) running.stop(turn);
+        return null;
+      }
+    }
+  }
+
+  async function runsIn(lane: SessionKey, job: string): Promise<number> {
+    const found = await Promise.all(
+      (["claimed", "waiting"] as const).map((state) => store.inbox.find({ lane, state, limit: mostRows })),
+    );
+    return found.flat().filter((row) => slotOf(row)?.job === job && !isManual(row.id)).length;
+  }
+
+  /** A new conversation for the run; what earlier ones left goes after its time. */
+  async function beginSession(lane: SessionKey, nowMs: number): Promise<void> {
+    const { fields, lastSeq } = await store.sessions.open(lane);
+    if (lastSeq === 0) return;
+    const kept = fields[keptField];
+    const sinceMs = typeof kept === "number" ? kept : nowMs;
+    if (nowMs - sinceMs >= options.sessionRetentionMs) {
+      await store.sessions.forget(lane, forgottenField);
+      await store.sessions.patch(lane, { [keptField]: nowMs });
+      return;
+    }
+    await store.sessions.reset(lane);
+    if (kept === undefined) await store.sessions.patch(lane, { [keptField]: nowMs });
+  }
+
+  async function overDay(job: Job, most: number, nowMs: number): Promise<string | null> {
+    const sinceMs = nowMs - dayMs;
+    const runs = await schedules.log.list(job.id, mostCounted);
+    const used = runs
+      .filter(({ endedAtMs }) => endedAtMs > sinceMs)
+      .reduce((sum, { tokens }) => sum + tokens, 0);
+    return used < most
+      ? null
+      : `its runs used ${used} tokens within a day, and ${most} may be (mostTokensPerDay)`;
+  }
+}
+
+const dayMs = 86_400_000;
+const mostCounted = 1_000;
+/** Since when the session's earlier conversations are kept. */
+const keptField = "keptSinceMs";
+const forgottenField = "forgotten";
+
+function missedRun(job: Job, { lastMs, count, why }: Due["missed"][number], nowMs: number): JobRun {
+  return {
+    ...emptyRun(job, nowMs),
+    slot: `cron:${job.id}:missed:${new Date(lastMs).toISOString()}`,
+    instantMs: lastMs,
+    outcome: "missed",
+    count,
+    reason:
+      why === "policy"
+        ? `misfire ${job.misfire}: ${job.misfire === "none" ? "what is late does not run" : "a later one stands for it"}`
+        : "longer ago than the job catches up (catchUpMs)",
+  };
+}
+
+function skippedRun(job: Job, row: NewRow, nowMs: number): JobRun {
+  const instantMs = slotOf(row)?.run.instantMs ?? nowMs;
+  const reason = row.as.kind === "closed" ? row.as.reason : null;
+  return { ...emptyRun(job, nowMs), slot: row.id, instantMs, outcome: "skipped", reason };
+}
+
+function emptyRun({ id }: Job, nowMs: number): Omit<JobRun, "slot" | "instantMs" | "outcome" | "reason"> {
+  return {
+    v: 1,
+    job: id,
+    turn: null,
+    session: null,
+    count: 1,
+    startedAtMs: null,
+    endedAtMs: nowMs,
+    tokens: 0,
+    said: "",
+  };
+}

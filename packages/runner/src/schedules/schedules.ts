@@ -1,0 +1,449 @@
+// Does with jobs what people, operators and agents ask for: add, list, change, remove, run now. All come
+// through here, so that they have the same rules: a job keeps who made it, where it speaks and with which
+// rights, and nobody reaches further by a job than by a message.
+import {
+  conversationKey,
+  Fault,
+  isFault,
+  parseConversationKey,
+  parseSessionKey,
+  type Address,
+  type Clock,
+  type Ids,
+  type SessionKey,
+} from "@parley/protocol";
+import {
+  asWritten,
+  dueSlots,
+  editedJob,
+  jobPrefix,
+  jobStore,
+  newJob,
+  previewOf,
+  type Job,
+  type JobOwner,
+  type JobStore,
+  type KeptJob,
+  type Problem,
+} from "@parley/schedules";
+import type { Cells, CellWrite, Inbox, NewRow } from "@parley/store";
+import type { MayReach } from "@parley/access";
+import { runLog, type JobRun, type RunLog } from "./run-log.ts";
+import { operatorSender, scheduleRow, sessionOfRuns, slotOf, slotRow, type RunRights } from "./slot-row.ts";
+
+/** Who does something with jobs. */
+export interface JobMaker extends JobOwner {
+  readonly agent: string;
+}
+
+interface RunningRun {
+  readonly slot: string;
+  readonly instantMs: number;
+  readonly state: "waiting" | "running";
+  readonly turn: string | null;
+  readonly session: string;
+}
+
+export interface Schedules {
+  readonly jobs: JobStore;
+  readonly log: RunLog;
+  /** Checks a new job, and stores nothing. Throws Fault with every mistake, its value and its fix. */
+  made(asked: unknown, by: JobMaker, id: string): Promise<Job>;
+  add(asked: unknown, by: JobMaker): Promise<Job>;
+  /** As part of another write. Throws Fault("conflict") when there are too many. */
+  adding(job: Job): Promise<CellWrite>;
+  /** The next version of a job. `from`: the version that was seen; absent: the present one. */
+  edited(id: string, asked: unknown, by: JobMaker): Promise<{ readonly kept: KeptJob; readonly next: Job }>;
+  edit(id: string, asked: unknown, by: JobMaker, from?: number): Promise<Job>;
+  /** Jobs that this maker may see, in the order in which they come. */
+  list(by: JobMaker): Promise<readonly Job[]>;
+  /** By id or name. Throws Fault("missing"), also for what this maker may not see. */
+  get(id: string, by: JobMaker): Promise<KeptJob>;
+  remove(id: string, by: JobMaker): Promise<Job>;
+  /** As `get`, of a job that this maker may change. Throws Fault("denied"). */
+  removable(id: string, by: JobMaker): Promise<KeptJob>;
+  /** Runs it now, beside its schedule. `key`: a repeat with the same key runs nothing more. */
+  run(id: string, by: JobMaker, key: string): Promise<string>;
+  runs(
+    id: string,
+    limit: number,
+  ): Promise<{ readonly now: readonly RunningRun[]; readonly ended: readonly JobRun[] }>;
+  /**
+   * The row that tells a session something. `key`: a repeat with the same key tells nothing more.
+   */
+  wake(event: WakeEvent, by: JobMaker, key: string): Promise<NewRow>;
+  /** The cell that keeps a row for the agent's next heartbeat; null where none comes. */
+  keeping(row: NewRow, agent: string): CellWrite | null;
+  /** Accepts a row of `wake`, or keeps it for the next heartbeat where one comes. */
+  tell(row: NewRow, agent: string, mode: WakeEvent["mode"]): Promise<void>;
+  /**
+   * Where an agent's operator is: the first owner's private chat, or its main session, which no conversation
+   * sees.
+   */
+  homeOf(agent: string): Promise<Home>;
+  /** What a row of the job may do at the moment: never more than when it was made. */
+  rightsNow(job: Pick<Job, "owner">): Promise<RunRights>;
+  /** The zone of schedules that name none. */
+  readonly zone: string;
+}
+
+interface WakeEvent {
+  readonly text: string;
+  readonly mode: "now" | "next-heartbeat";
+  /** Absent: the one of whoever wakes. */
+  readonly session?: string | undefined;
+}
+
+interface Home {
+  readonly session: SessionKey;
+  readonly place: Address | null;
+}
+
+export interface SchedulesOptions {
+  readonly cells: Cells;
+  readonly inbox: Pick<Inbox, "accept" | "find">;
+  readonly agents: readonly string[];
+  readonly zone: string;
+  readonly runs: { readonly retentionMs: number; readonly keepLines: number };
+  /** `<channel>:<id>` of each owner. */
+  readonly owners: () => Promise<readonly string[]>;
+  readonly reach: MayReach;
+  readonly homeOf: (agent: string) => Promise<Home>;
+  /** The cell that keeps a row for the agent's next heartbeat; null where none comes. */
+  readonly keeping: (row: NewRow, agent: string) => CellWrite | null;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Jobs that people who are no owners have in one conversation. */
+const mostOfOthers = 25;
+const mostShown = 1_000;
+
+export function createSchedules(options: SchedulesOptions): Schedules {
+  const { cells, inbox, agents, zone, owners, reach, clock, ids } = options;
+  const jobs = jobStore(cells);
+  const log = runLog(cells, options.runs);
+
+  async function written(asked: unknown, by: JobMaker, isNew: boolean): Promise<unknown> {
+    const form = asWritten(asked, isNew);
+    if (typeof form !== "object" || form === null) return form;
+    const {
+      agentId: _agentId,
+      agent: _agent,
+      delivery,
+      ...rest
+    } = form as { readonly [key: string]: unknown };
+    if (typeof delivery !== "object" || delivery === null || !("to" in delivery))
+      return delivery === undefined ? rest : { ...rest, delivery };
+    const to = addressIn(delivery.to, by);
+    const isOwn = by.conversation !== null && conversationKey(to) === conversationKey(by.conversation);
+    if (!isOwn) {
+      if (!by.isOwner)
+        throw new Fault(
+          "denied",
+          "delivery.to: only an owner's job may speak in another conversation: leave it out",
+        );
+      const refused = await reach({ address: to });
+      if (refused !== null)
+        throw new Fault("denied", `delivery.to: nothing can be sent to ${conversationKey(to)}: ${refused}`);
+    }
+    return { ...rest, delivery: { ...delivery, to } };
+  }
+
+  /** What this maker may not have a job do. */
+  function allowed(job: Job, by: JobMaker): void {
+    const { payload, delivery, target, owner } = job;
+    if (payload.kind === "command")
+      throw new Fault(
+        "invalid",
+        'payload.kind: "command" is not there: use { kind: "agentTurn", message } and let the agent run it',
+      );
+    const isOwnSession = target.kind !== "isolated" && payload.kind === "agentTurn";
+    if (isOwnSession && (payload.model !== undefined || payload.thinking !== undefined))
+      throw new Fault(
+        "invalid",
+        `payload.model and payload.thinking are for isolated runs: in a session, /model and /think say them. Use the target isolated`,
+      );
+    if (by.kind === "operator" && target.kind === "current")
+      throw new Fault(
+        "invalid",
+        'target "current" means the session in which the job is made, and there is none here. Fix: name one with session:<key>, or use main or isolated',
+      );
+    if (by.isOwner) return;
+    if (delivery.kind === "webhook")
+      throw new Fault("denied", "delivery: only an owner's job may call a webhook");
+    if (target.kind === "session" && target.session !== owner.session)
+      throw new Fault("denied", "target: only an owner's job may run in another session");
+  }
+
+  async function made(asked: unknown, by: JobMaker, id: string): Promise<Job> {
+    const agent = agentIn(asked) ?? by.agent;
+    if (!agents.includes(agent))
+      throw new Fault(
+        "invalid",
+        `agentId: there is no agent ${JSON.stringify(agent)}; there are ${agents.join(", ")}`,
+      );
+    if (agent !== by.agent && !by.isOwner)
+      throw new Fault("denied", "agentId: only an owner's job may be another agent's");
+    const { agent: _agent, ...owner } = by;
+    const decided = newJob(await written(asked, by, true), { nowMs: clock.now(), zone, id, agent, owner });
+    if (!decided.ok) throw problems(decided.problems);
+    allowed(decided.job, by);
+    return decided.job;
+  }
+
+  function mayName(job: Job, by: JobMaker): boolean {
+    if (by.kind === "operator") return true;
+    if (job.agent !== by.agent) return false;
+    const isHere =
+      (by.session !== null && job.owner.session === by.session) ||
+      (by.conversation !== null &&
+        job.owner.conversation !== null &&
+        conversationKey(job.owner.conversation) === conversationKey(by.conversation));
+    // In a shared place everybody reads what is listed, so an owner's other jobs stay out of it.
+    return isHere || (by.isOwner && by.conversation?.kind === "dm");
+  }
+
+  async function named(id: string, by: JobMaker): Promise<KeptJob> {
+    const kept = await jobs.get(id);
+    if (kept !== null && mayName(kept.job, by)) return kept;
+    const all = (await jobs.list()).jobs.filter(({ job }) => mayName(job, by));
+    const [found, second] = all.filter(({ job }) => job.name.toLowerCase() === id.trim().toLowerCase());
+    if (found !== undefined && second === undefined) return found;
+    if (found !== undefined)
+      throw new Fault("conflict", `several jobs are called ${JSON.stringify(id)}: name one by its id`);
+    const known = all.slice(0, 10).map(({ job }) => `${job.id} (${job.name})`);
+    throw new Fault(
+      "missing",
+      `there is no job ${JSON.stringify(id.slice(0, 80))} here; there ${known.length === 0 ? "is none" : `are ${known.join(", ")}`}`,
+    );
+  }
+
+  /** Beside owners, people change only what they made themselves, with the rights that they had. */
+  function mayChange(job: Job, by: JobMaker): void {
+    if (by.isOwner || (job.owner.sender === by.sender && !job.owner.isOwner)) return;
+    throw new Fault(
+      "denied",
+      `only an owner may change the job ${job.id}: it works with the rights of another`,
+    );
+  }
+
+  async function edited(id: string, asked: unknown, by: JobMaker) {
+    const kept = await named(id, by);
+    mayChange(kept.job, by);
+    // What an edit says is done with the rights of whoever edits, where those are narrower.
+    const decided = editedJob(kept.job, await written(asked, by, false), { nowMs: clock.now(), zone });
+    if (!decided.ok) throw problems(decided.problems);
+    allowed(decided.job, by);
+    return { kept, next: decided.job };
+  }
+
+  const rightsNow: Schedules["rightsNow"] = async ({ owner }) => {
+    const { sender, isOwner, authority } = owner;
+    if (!isOwner) return { owner: false, authority };
+    const isStill = sender === null || /^(?:web|api):/.test(sender) || (await owners()).includes(sender);
+    return isStill ? { owner: true, authority } : { owner: false, authority: "member" };
+  };
+
+  async function adding(job: Job): Promise<CellWrite> {
+    const all = await jobs.list();
+    if (!job.owner.isOwner) {
+      const here = all.jobs.filter(
+        ({ job: { owner } }) => !owner.isOwner && owner.session === job.owner.session,
+      );
+      if (here.length >= mostOfOthers)
+        throw new Fault(
+          "conflict",
+          `${here.length} jobs were made in this conversation already: remove some first`,
+        );
+    }
+    if (all.jobs.length >= 10_000)
+      throw new Fault("conflict", "there are 10000 jobs already; remove some that are not needed");
+    return { key: `${jobPrefix}${job.id}`, value: JSON.stringify(job), expect: 0 };
+  }
+
+  return {
+    jobs,
+    log,
+    zone,
+    made,
+    adding,
+    edited,
+    rightsNow,
+    async add(asked, by) {
+      const job = await made(asked, by, ids.uuid().slice(0, 8));
+      const write = await jobs.add(job);
+      if (!write.ok) throw new Fault("conflict", write.reason);
+      return write.kept.job;
+    },
+    async edit(id, asked, by, from) {
+      const { kept, next } = await edited(id, asked, by);
+      const write = await jobs.update(from ?? kept.job.version, next);
+      if (!write.ok) throw new Fault(write.refusal === "missing" ? "missing" : "conflict", write.reason);
+      return write.kept.job;
+    },
+    async list(by) {
+      const all = (await jobs.list()).jobs.map(({ job }) => job).filter((job) => mayName(job, by));
+      const nowMs = clock.now();
+      const wakes = new Map(all.map((job) => [job.id, nextOf(job, nowMs) ?? Infinity]));
+      return all.toSorted((a, b) => (wakes.get(a.id) ?? 0) - (wakes.get(b.id) ?? 0));
+    },
+    get: named,
+    async removable(id, by) {
+      const kept = await named(id, by);
+      mayChange(kept.job, by);
+      return kept;
+    },
+    async remove(id, by) {
+      const { job } = await named(id, by);
+      mayChange(job, by);
+      await jobs.remove(job.id);
+      await log.forget(job.id);
+      return job;
+    },
+    async run(id, by, key) {
+      const { job } = await named(id, by);
+      mayChange(job, by);
+      const nowMs = clock.now();
+      const slot = manualId(job.id, key);
+      await inbox.accept([slotRow(job, { id: slot, instantMs: nowMs }, await rightsNow(job), nowMs)]);
+      return slot;
+    },
+    homeOf: options.homeOf,
+    keeping: options.keeping,
+    async wake({ text, session }, by, key) {
+      if (session !== undefined && session !== by.session && !by.isOwner)
+        throw new Fault("denied", "only an owner may wake another session");
+      const home = await options.homeOf(by.agent);
+      const own = by.session === null ? home : { session: by.session as SessionKey, place: by.conversation };
+      const isOther = session !== undefined && session !== own.session;
+      const lane = isOther ? (session as SessionKey) : own.session;
+      parseSessionKey(lane);
+      return scheduleRow({
+        id: `wake:${key}`,
+        lane,
+        place: isOther ? (lane === home.session ? home.place : null) : own.place,
+        job: "wake",
+        sender: by.sender ?? operatorSender,
+        owner: by.isOwner,
+        authority: by.authority,
+        text: `Event for this session:\n${text}`,
+        turn: by.turn ?? "",
+        nowMs: clock.now(),
+        alone: false,
+      });
+    },
+    async tell(row, agent, mode) {
+      const kept = mode === "next-heartbeat" ? options.keeping(row, agent) : null;
+      if (kept === null || kept.value === null) await inbox.accept([row]);
+      else await cells.put(kept.key, kept.value, {});
+    },
+    async runs(id, limit) {
+      const kept = await jobs.get(id);
+      const lane = kept === null ? null : sessionOfRuns(kept.job);
+      const found =
+        lane === null
+          ? []
+          : await Promise.all(
+              (["claimed", "waiting"] as const).map((state) => inbox.find({ lane, state, limit: mostShown })),
+            );
+      const now = found.flat().flatMap((row): RunningRun[] => {
+        const slot = slotOf(row);
+        if (slot?.job !== id) return [];
+        const state = row.state === "claimed" ? "running" : "waiting";
+        return [{ slot: row.id, instantMs: slot.run.instantMs, state, turn: row.turn, session: row.lane }];
+      });
+      return { now, ended: await log.list(id, limit) };
+    },
+  };
+}
+
+/** When a job fires next, with its stagger; null: never, or not as long as it is paused. */
+export function nextOf(job: Job, nowMs: number): number | null {
+  return dueSlots(job, job.state.decidedMs, nowMs).wakeAtMs;
+}
+
+/** The id of a run that somebody asked for. */
+export function manualId(job: string, key: string): string {
+  return `cron:${job}:run:${key}`;
+}
+
+export function isManual(slot: string): boolean {
+  return /^cron:[^:]+:run:/.test(slot);
+}
+
+/** One line for people and models. */
+export function jobLine(job: Job, nowMs: number): string {
+  const { id, name, schedule, enabled, state, payload } = job;
+  const { words, next } = previewOf(schedule, nowMs, 1);
+  const paused = state.paused === null ? null : `paused: ${state.paused.reason}`;
+  const ends = nextOf(job, nowMs) === null ? "has no run any more" : null;
+  const when = !enabled ? "switched off" : (paused ?? ends ?? `next ${next[0]?.local ?? "never"}`);
+  const last =
+    state.last === null
+      ? ""
+      : `, last ${state.last.outcome}${state.last.reason === null ? "" : ` (${state.last.reason})`}`;
+  return `${id} ${JSON.stringify(name)}: ${words}, ${payload.kind}, ${when}${last}`;
+}
+
+function problems(found: readonly Problem[]): Fault {
+  const lines = found.map(({ path, value, why, fix }) => {
+    const said = value === undefined || value === null ? "" : ` ${JSON.stringify(value).slice(0, 200)}`;
+    return `${path === "" ? "the job" : path}${said} ${why}. Fix: ${fix}`;
+  });
+  return new Fault("invalid", lines.join("\n"));
+}
+
+function agentIn(asked: unknown): string | undefined {
+  if (typeof asked !== "object" || asked === null) return undefined;
+  const { agentId, agent = agentId } = asked as { readonly agentId?: unknown; readonly agent?: unknown };
+  return typeof agent === "string" ? agent : undefined;
+}
+
+/**
+ * A place as people and models write it: a conversation key, `telegram:123`, `discord:channel:5`, or fields.
+ */
+function addressIn(to: unknown, { conversation }: Pick<JobMaker, "conversation">): Address {
+  const wrong = new Fault(
+    "invalid",
+    `delivery.to ${JSON.stringify(to)} is no conversation. Fix: write it as "telegram:default:dm:123", "telegram:123", "discord:channel:456" or "discord:user:789"`,
+  );
+  if (typeof to === "object" && to !== null) {
+    const {
+      channel,
+      account = "default",
+      kind,
+      peer,
+      to: id = peer,
+      thread,
+    } = to as { readonly [key: string]: unknown };
+    if (typeof channel !== "string" || typeof id !== "string" || typeof account !== "string") throw wrong;
+    if (kind === "dm" || kind === "group" || kind === "channel")
+      return { channel, account, kind, peer: id, ...(typeof thread === "string" ? { thread } : {}) };
+    return addressIn(id.startsWith(`${channel}:`) ? id : `${channel}:${id}`, { conversation });
+  }
+  if (typeof to !== "string") throw wrong;
+  const words = to.trim();
+  if (/^(?:here|current)$/i.test(words)) {
+    if (conversation === null) throw wrong;
+    return conversation;
+  }
+  const [, chat, topic] = /^telegram:(-?\d+)(?::topic:(\d+))?$/i.exec(words) ?? [];
+  if (chat !== undefined)
+    return {
+      channel: "telegram",
+      account: "default",
+      kind: chat.startsWith("-") ? "group" : "dm",
+      peer: chat,
+      ...(topic === undefined ? {} : { thread: topic }),
+    };
+  const [, kind, id] = /^discord:(user|channel|thread):(\d+)$/i.exec(words) ?? [];
+  if (id !== undefined)
+    return { channel: "discord", account: "default", kind: kind === "user" ? "dm" : "channel", peer: id };
+  try {
+    return parseConversationKey(words);
+  } catch (error) {
+    if (isFault(error, "invalid")) throw wrong;
+    throw error;
+  }
+}

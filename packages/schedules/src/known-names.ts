@@ -1,0 +1,118 @@
+// Reads the names that jobs have elsewhere and in the habits of models (sessionTarget, wakeMode, expr, tz,
+// everyMs, delivery.mode, flat fields), and writes them as Parley's own form. It judges nothing: what is no
+// name of anything stays and is refused later, with its path.
+
+type Fields = { readonly [name: string]: unknown };
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** `isNew`: what a new job may leave out is filled in, such as its name. */
+export function asWritten(asked: unknown, isNew: boolean): unknown {
+  if (!isFields(asked)) return asked;
+  const {
+    sessionTarget,
+    wakeMode,
+    exact,
+    keepAfterRun,
+    at,
+    every,
+    everyMs,
+    cron,
+    expr,
+    tz,
+    message,
+    text,
+    toolsAllow,
+    timeoutMs,
+    ...rest
+  } = asked;
+  const flat = { at, every, everyMs, cron, expr, tz };
+  const named = Object.values(flat).some((value) => value !== undefined) ? present(flat) : undefined;
+  const schedule = scheduleOf(rest["schedule"] ?? named);
+  const words = message !== undefined || text !== undefined ? present({ message, text }) : undefined;
+  const { payload, timeoutSeconds } = payloadOf(rest["payload"] ?? words, toolsAllow);
+  const stagger = isFields(rest["schedule"]) ? rest["schedule"]["staggerMs"] : undefined;
+  const written = present({
+    ...rest,
+    schedule,
+    payload,
+    target: targetOf(rest["target"] ?? sessionTarget),
+    wake: rest["wake"] ?? wakeMode,
+    delivery: deliveryOf(rest["delivery"]),
+    staggerMs: rest["staggerMs"] ?? (exact === true ? 0 : stagger),
+    deleteAfterRun: rest["deleteAfterRun"] ?? (keepAfterRun === true ? false : undefined),
+    timeoutSeconds:
+      rest["timeoutSeconds"] ??
+      timeoutSeconds ??
+      (typeof timeoutMs === "number" ? Math.ceil(timeoutMs / 1_000) : undefined),
+  });
+  return isNew && written["name"] === undefined ? { ...written, name: firstWords(payload) } : written;
+}
+
+function present(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function scheduleOf(asked: unknown): unknown {
+  if (!isFields(asked)) return asked;
+  const { expr, cron, expression = expr ?? cron, tz, timezone, zone = tz ?? timezone } = asked;
+  const { at = asked["atMs"] ?? asked["time"], every = asked["everyMs"], anchorMs } = asked;
+  const kind =
+    asked["kind"] ??
+    (expression !== undefined ? "cron" : every !== undefined ? "every" : at !== undefined ? "at" : undefined);
+  switch (kind) {
+    case "at":
+      return present({ kind, at, zone });
+    case "every":
+      return present({ kind, every, anchorMs });
+    case "cron":
+      return present({ kind, expression, zone });
+    default:
+      return asked;
+  }
+}
+
+function payloadOf(
+  asked: unknown,
+  toolsAllow: unknown,
+): { readonly payload: unknown; readonly timeoutSeconds?: unknown } {
+  if (!isFields(asked)) return { payload: asked };
+  const { kind: named, text, message, timeoutSeconds, deliver: _deliver, ...rest } = asked;
+  const { toolsAllow: own, tools = own ?? toolsAllow, ...others } = rest;
+  const kind = named ?? (message === undefined ? "systemEvent" : "agentTurn");
+  const payload =
+    kind === "systemEvent"
+      ? present({ kind, text: text ?? message, ...others })
+      : kind === "agentTurn"
+        ? present({ kind, message: message ?? text, tools, ...others })
+        : asked;
+  return { payload, timeoutSeconds };
+}
+
+function targetOf(asked: unknown): unknown {
+  if (typeof asked !== "string") return asked;
+  if (asked.startsWith("session:")) return { kind: "session", session: asked.slice("session:".length) };
+  return asked.startsWith("agent:") ? { kind: "session", session: asked } : { kind: asked };
+}
+
+function deliveryOf(asked: unknown): unknown {
+  if (typeof asked === "string") return { kind: asked };
+  if (!isFields(asked)) return asked;
+  const { mode, kind = mode, channel, account, accountId = account, to, url, bestEffort } = asked;
+  if (kind === "webhook") return present({ kind, url: url ?? to, bestEffort });
+  if (kind === "none") return { kind };
+  const isPlace = typeof to === "string" && channel !== undefined && channel !== "last";
+  const place = isPlace ? present({ channel, account: accountId, peer: to }) : to;
+  return present({ kind: kind ?? "announce", to: place, bestEffort });
+}
+
+const nameChars = 60;
+
+function firstWords(payload: unknown): string | undefined {
+  if (!isFields(payload)) return undefined;
+  const said = payload["text"] ?? payload["message"];
+  if (typeof said !== "string") return undefined;
+  const [line = ""] = said.trim().split("\n");
+  return line.length <= nameChars ? line : `${line.slice(0, nameChars).toWellFormed().trimEnd()}…`;
+}
