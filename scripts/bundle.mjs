@@ -52,10 +52,10 @@ for (const app of ["gateway", "cli"]) {
           }
         : { program: main },
     platform: "node",
+    // The binaries of a package beside have its name with the machine's behind it; "redis-errors" is no part of "redis".
     external: (id) =>
-      [...beside, ...optional].some(
-        (name) => id === name || id.startsWith(`${name}/`) || id.startsWith(`${name}-`),
-      ),
+      [...beside, ...optional].some((name) => id === name || id.startsWith(`${name}/`)) ||
+      beside.some((name) => id.startsWith(`${name}-`)),
     // Libraries that we do not let evaluate anything: discord.js shards, gray-matter's JavaScript front matter.
     checks: { eval: false },
   });

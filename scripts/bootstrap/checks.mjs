@@ -52,6 +52,10 @@ async function staticCheck(name, check) {
   return { passed: passed ? 1 : 0, failed: passed ? 0 : 1, skipped: 0, failures: passed ? [] : [name] };
 }
 
+/** The page is built first: a bundle serves it. */
+const bundled = async (folder) =>
+  prepared({ web: true }) ? run("node", [at("scripts/bundle.mjs"), folder]) : 1;
+
 const turbo = (task) => async () =>
   (await run("turbo", ["run", task, "--output-logs=errors-only", "--continue"])) === 0;
 
@@ -111,7 +115,11 @@ export async function runChecks(args) {
     bringTestPrograms();
     const others = args.filter((arg) => arg !== "--long-only");
     const files = others.length > 0 ? others : [".long.test.ts"];
-    results.push(await vitest(files, { limitMs: longBudgetMs, env: { PARLEY_LONG: "1" } }));
+    const bundle = at("node_modules/.test-bundle");
+    results.push(await staticCheck("bundle", async () => (await bundled(bundle)) === 0));
+    // `npm test` runs daemons from their sources, as a checkout does; these hundreds run as people install them.
+    const env = { PARLEY_LONG: "1", PARLEY_TEST_BUNDLE: bundle };
+    results.push(await vitest(files, { limitMs: longBudgetMs, env }));
   } else {
     bringTestPrograms();
     results.push(await staticCheck("web app", () => prepared({ web: true })));

@@ -114,6 +114,14 @@ describe("while it is in use", () => {
     ],
     ["emptied", "was emptied", (file: string) => truncateSync(file)],
     ["robbed of its log", "state\\.db-wal was removed", (file: string) => rmSync(`${file}-wal`)],
+    [
+      "given another log",
+      "state\\.db-wal was removed or replaced",
+      (file: string) => (
+        copyFileSync(`${file}-wal`, `${file}.log`),
+        renameSync(`${file}.log`, `${file}-wal`)
+      ),
+    ],
   ])("a store that is %s confirms nothing more, and the process has to end", async (_, words, harm) => {
     harm(path);
     await expect(store.inbox.accept([row("2")])).rejects.toMatchObject({

@@ -5,7 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** Set by CI's longer tier (scripts/bootstrap/checks.mjs): a bundle's daemon starts for half the processor time. */
+const bundle = process.env["PARLEY_TEST_BUNDLE"];
+
+/** The daemon's or the command line's program. Both come from one installation, which the prompt names. */
+export const programOf = (app: "gateway" | "cli"): string =>
+  bundle === undefined
+    ? fileURLToPath(new URL(`../../../${app}/src/main.ts`, import.meta.url))
+    : join(bundle, "apps", app, "src/main.js");
+
+const main = programOf("gateway");
 /** Many tests start daemons at once, and the machine may have other work too. */
 const readyWithinMs = 60_000;
 

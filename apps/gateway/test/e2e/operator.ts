@@ -2,10 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
-import { processEnv, testToken, type Daemon } from "./daemon.ts";
+import { processEnv, programOf, testToken, type Daemon } from "./daemon.ts";
 
-const program = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+const program = programOf("cli");
 
 export interface Ran {
   readonly exitCode: number;

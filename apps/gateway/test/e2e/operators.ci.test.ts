@@ -5,10 +5,9 @@ import { once } from "node:events";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { lacks, program } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { cleanUp, freshHome, processEnv, startDaemon, testToken } from "./daemon.ts";
+import { cleanUp, freshHome, processEnv, programOf, startDaemon, testToken } from "./daemon.ts";
 import { findableGateway, parley } from "./operator.ts";
 import { world, type World } from "./world.ts";
 
@@ -93,7 +92,7 @@ test("a port that is taken: the start says by whom", async () => {
   );
 });
 
-const cli = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+const cli = programOf("cli");
 
 test.each(["config schema", "--help", "--json config get"])(
   "`parley %s > /dev/full` fails",

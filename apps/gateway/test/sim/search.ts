@@ -59,13 +59,23 @@ export interface Found {
 
 /** The first failure among these seeds, shrunk; null when there is none. `onRun` is told of each run, and ends the search by true. */
 export async function search(
-  { make, run }: Scenario,
+  scenario: Scenario,
   seeds: Iterable<number>,
   onRun: (seed: number, simulated: Simulated) => boolean = () => false,
 ): Promise<Found | null> {
+  const failure = await firstFailure(scenario, seeds, onRun);
+  return failure === null ? null : shrinkFailure(scenario, failure.seed, failure.violations);
+}
+
+/** The same, as it was found. */
+export async function firstFailure(
+  { make, run }: Scenario,
+  seeds: Iterable<number>,
+  onRun: (seed: number, simulated: Simulated) => boolean = () => false,
+): Promise<Pick<Found, "seed" | "violations"> | null> {
   for (const seed of seeds) {
     const simulated = await run(make(seed));
-    if (simulated.violations.length > 0) return shrinkFailure({ make, run }, seed, simulated.violations);
+    if (simulated.violations.length > 0) return { seed, violations: simulated.violations };
     if (onRun(seed, simulated)) return null;
   }
   return null;

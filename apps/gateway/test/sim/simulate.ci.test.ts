@@ -1,13 +1,14 @@
-// Goes on where simulate.test.ts and simulate-nodes.test.ts end: the next seeds of each kind of plan, judged by the same laws.
+// Goes on where simulate.test.ts and simulate-nodes.test.ts end: the next seeds of each kind of plan, judged by the same laws. Of the bugs
+// that planted.ci.test.ts plants the latest is found by seed 103, so these go four times as far; simulate.long.test.ts goes on.
 import { describe, test } from "vitest";
 import { holds, patienceMs } from "./holds.ts";
 import { approvals, deaths, messages, nodes } from "./search.ts";
 
 describe("the message path", () => {
-  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 51, 650));
+  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 51, 350));
 
   test("buries what kills the process and nothing else", { timeout: patienceMs }, () =>
-    holds(deaths, 11, 130),
+    holds(deaths, 11, 60),
   );
 
   test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 31, 370));
