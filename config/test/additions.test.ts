@@ -53,7 +53,7 @@ export const moon: PastLaneCommand = {
     ],
     proof: `import { boundCommands } from "./${commands}/bound-commands.ts";
 import { knownCommands, parseCommand, tellingCommands } from "./apps/gateway/src/commands/parse-command.ts";
-const bound = boundCommands({ config: { channels: { telegram: {} } }, skills: { menu: async () => [] } }, () => ({ agent: "main" }));
+const bound = boundCommands({ config: { channels: { telegram: {} } }, skills: { menu: async () => [] } }, { route: () => ({ agent: "main" }), mayAsk: async () => null });
 const run = (name) => bound.runPastLane({ name, args: "" }, { owner: false });
 if (parseCommand("/luna")?.name !== "moon") missing.push("the parser");
 if (!knownCommands().includes("luna")) missing.push("the names that no skill may take");
