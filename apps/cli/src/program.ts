@@ -1,7 +1,7 @@
 // The command line. A command's code is loaded when it runs, so that help stays quick; each lives in a file
 // of its own under commands/.
 import { Command, CommanderError } from "commander";
-import type { MemoryChoice } from "./commands/memory.ts";
+import type { ForgetChoice, MemoryChoice } from "./commands/memory.ts";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
@@ -121,6 +121,21 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .option("--agent <id>", "of this agent alone")
     .action(async ({ agent }: MemoryChoice) => {
       exitCode = await (await import("./commands/memory.ts")).memoryStatus(await terminal(), agent);
+    });
+  command(
+    memory,
+    "why <line>",
+    "tell which turn wrote a line, and for whom: the line, words of it, or path#line",
+  )
+    .option("--agent <id>", whose)
+    .action(async (text: string, { agent }: MemoryChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryWhy(await terminal(), text, agent);
+    });
+  command(memory, "forget <query>", "show what says it, and with --yes take it away for good")
+    .option("--agent <id>", whose)
+    .option("--yes", "do it without asking")
+    .action(async (query: string, choice: ForgetChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryForget(await terminal(), query, choice);
     });
   command(memory, "reindex", "throw the index away and build it anew from the notes")
     .option("--agent <id>", "of this agent alone")

@@ -35,11 +35,9 @@ import {
   spendLimits,
   toolPorts,
   usageLog,
-  type Approvals,
   type EmergencyStop,
   type ModelCatalog,
   type PromptHistory,
-  type Questions,
   type Quarantine,
   type RunningTurns,
   type Schedules,
@@ -54,7 +52,7 @@ import { chatSkills } from "./commands/skill-commands.ts";
 import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
 import type { MessagePathParts } from "./message-path/parts.ts";
 import { pathAccess } from "./message-path/path-access.ts";
-import { pathAsks } from "./message-path/path-asks.ts";
+import { pathAsks, type PathAsks } from "./message-path/path-asks.ts";
 import { pathSchedules } from "./message-path/path-schedules.ts";
 import { pathStop } from "./message-path/path-stop.ts";
 import { pathStore } from "./message-path/path-store.ts";
@@ -62,7 +60,7 @@ import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
 import { beginAnew } from "./receive/reset-policy.ts";
 
-export interface MessagePath {
+export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | "forgetting"> {
   readonly receive: ReceiveEvents;
   readonly route: RouteInbound;
   readonly pairing: PairingDecisions;
@@ -73,8 +71,6 @@ export interface MessagePath {
   readonly prompts: PromptHistory;
   readonly usage: UsageLog;
   readonly ledger: SpendLimits;
-  readonly approvals: Approvals;
-  readonly questions: Questions;
   readonly hold: EmergencyStop;
   readonly mcp: MessagePathParts["mcp"];
   readonly schedules: Schedules;
@@ -118,7 +114,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const catalog = modelCatalog(config, parts.models);
 
   // Tools, and what they ask people.
-  const { approvals, questions, ...asks } = pathAsks(parts, store, access, channel);
+  const { approvals, questions, forgetting, ...asks } = pathAsks(parts, store, access, channel);
   const commandsOfTools = parts.machinePorts?.exec?.commands;
   const hold = emergencyStop({
     ...store,
@@ -184,6 +180,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       mcp: parts.mcp,
       sideQuestions,
       schedules,
+      forgetting,
       beside: {
         children: children.below,
         commands: begunBy,
@@ -282,6 +279,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     quarantine: suspects,
     approvals,
     questions,
+    forgetting,
     hold,
     mcp: parts.mcp,
     schedules,

@@ -6,6 +6,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { Fault, type Clock } from "@parley/protocol";
 import { embedder, type EmbedderSettings } from "./embed.ts";
 import { vectorsOf, type Vectors } from "./vectors.ts";
+import { forgetInFiles, type FoundLines } from "./forget-files.ts";
+import { forgetting } from "./forgetting.ts";
 import { isDamage, openIndex, removeIndex, type IndexFile } from "./index-file.ts";
 import { ranked, type Candidate, type HybridSettings } from "./rank.ts";
 import { readMemoryFile } from "./read-file.ts";
@@ -82,6 +84,11 @@ export interface MemoryStatus {
   readonly notes: readonly string[];
 }
 
+interface ForgetRequest {
+  readonly query: string;
+  readonly write: boolean;
+}
+
 export interface MemoryEngine {
   search(target: MemoryTarget, request: SearchRequest): Promise<SearchAnswer>;
   get(target: MemoryTarget, request: GetRequest): Promise<GetAnswer>;
@@ -89,6 +96,11 @@ export interface MemoryEngine {
   status(target: MemoryTarget): Promise<MemoryStatus>;
   /** Throws the index away, builds it anew and waits for the end. */
   reindex(target: MemoryTarget): Promise<MemoryStatus>;
+  /**
+   * Finds the lines that a question means, in the notes and in kept results of tools. With `write` they are
+   * taken out of the files and of the index, in which no byte of them is left.
+   */
+  forget(target: MemoryTarget, request: ForgetRequest): Promise<FoundLines>;
   /** True while an index is built or passages are embedded in the background. */
   isBusy(): Promise<boolean>;
   close(): void;
@@ -154,6 +166,22 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
         await index.vectors?.filled();
         return statusOf(index);
       }),
+    async forget(target, { query, write }) {
+      const what = forgetting(query);
+      if (what === null)
+        throw new Fault(
+          "invalid",
+          "say more of what is to be forgotten: words, a name, a number of three signs",
+        );
+      const found = forgetInFiles(target.workspace, what, write);
+      if (write)
+        await heal(target, async (index) => {
+          index.wipe();
+          await index.upToDate(Infinity);
+          index.shrink();
+        });
+      return found;
+    },
     isBusy: async () => [...open.values()].some((index) => index.filesLeft() > 0 || index.vectors?.isBusy()),
     close() {
       for (const index of open.values()) index.close();

@@ -9,5 +9,6 @@ export type {
   MemoryTarget,
   SearchRequest,
 } from "./engine.ts";
+export { forgetting, type Forgetting } from "./forgetting.ts";
 export { memoryProcess } from "./memory-process.ts";
 export { personFolder, type MemoryScope } from "./scope.ts";

@@ -100,7 +100,7 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     waiting.set(id, { resolve, reject });
     const child = worker;
-    const timer = clock.after(op === "reindex" ? rebuildMs : answerMs, () => {
+    const timer = clock.after(op === "reindex" || op === "forget" ? rebuildMs : answerMs, () => {
       waiting.delete(id);
       reject(new Fault("unavailable", "the memory's index does not answer"));
       child.kill("SIGKILL");
@@ -136,6 +136,7 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     get: (...args) => ask("get", args) as ReturnType<MemoryEngine["get"]>,
     status: (...args) => ask("status", args) as ReturnType<MemoryEngine["status"]>,
     reindex: (...args) => ask("reindex", args) as ReturnType<MemoryEngine["reindex"]>,
+    forget: (...args) => ask("forget", args) as ReturnType<MemoryEngine["forget"]>,
     isBusy: (...args) => ask("isBusy", args) as ReturnType<MemoryEngine["isBusy"]>,
     processes: () => (worker === null ? 0 : 1),
     close() {

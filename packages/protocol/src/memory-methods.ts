@@ -91,4 +91,49 @@ export const memoryMethods = {
     params: z.object({ agent }),
     result: z.object({ agents: z.array(indexStatus) }),
   },
+  /** Who had a line of the notes written: the line itself, words of it, or `path#line`. */
+  "memory.why": {
+    scope: "read",
+    sessions: "all",
+    needs: "config and store",
+    params: z.object({ agent, line: z.string().min(1).max(4_000) }),
+    result: z.object({
+      agent: z.string(),
+      lines: z.array(
+        z.object({
+          path: z.string(),
+          line: z.number().int(),
+          text: z.string(),
+          /** Newest first; empty: a person or a program wrote it, or its turn is not stored any more. */
+          writtenBy: z.array(
+            z.object({
+              session: z.string(),
+              turn: z.string(),
+              by: z.array(z.string()),
+              atMs: z.number(),
+              tool: z.string(),
+            }),
+          ),
+        }),
+      ),
+    }),
+  },
+  /**
+   * Shows the lines of notes that the query means; with `confirm` takes them out of the files, the index and
+   * what is stored of conversations.
+   */
+  "memory.forget": {
+    scope: "admin",
+    sessions: "all",
+    needs: "config and store",
+    params: z.object({ agent, query: z.string().min(1).max(4_000), confirm: z.boolean().optional() }),
+    result: z.object({
+      agent: z.string(),
+      done: z.boolean(),
+      lines: z.array(z.object({ path: z.string(), line: z.number().int(), text: z.string() })),
+      /** Stored texts of conversations that were rewritten; null before it is confirmed. */
+      history: z.number().int().nullable(),
+      notes: z.array(z.string()),
+    }),
+  },
 } as const;

@@ -35,7 +35,7 @@ const prunedField = "prunedThroughSeq";
 const compactionsField = "compactions";
 
 export function turnContext(
-  services: Pick<Services, "sessions" | "clock">,
+  services: Pick<Services, "sessions" | "cells" | "redaction" | "clock">,
   scope: ContextScope,
 ): TurnContext {
   const { session, history, prepared, log } = scope;

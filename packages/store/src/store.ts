@@ -40,6 +40,11 @@ export interface Store {
   onReady(wake: (pool: string, lane?: string, atMs?: number) => void): () => void;
   /** Runs one bounded slice of retention. True when more is left. */
   sweep(limit: number): Promise<boolean>;
+  /**
+   * Rewrites every stored text for which `change` returns another one, wherever it stands, and leaves no byte
+   * of the old one behind (I11: the caller records that it did). Returns their number. Absent: unsupported.
+   */
+  redact?(change: (stored: string) => string | null): Promise<number>;
   /** Counts dead rows that nobody dismissed, and troubled deliveries, each up to 1,000. */
   troubled(): Promise<{ readonly rows: number; readonly deliveries: number }>;
   /** Writes and reads a probe. `danger` is set when the store works but may lose what it stored. */

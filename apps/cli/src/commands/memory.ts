@@ -1,4 +1,5 @@
-// `parley memory search|get|status|reindex`: the notes that agents keep, as they find them.
+// `parley memory search|get|status|why|forget|reindex`: the notes that agents keep, as they find them.
+import { createInterface } from "node:readline/promises";
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import { document, line, styled, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -6,6 +7,8 @@ import { withState } from "../with-gateway.ts";
 
 type Found = MethodResult<"memory.search">;
 type Status = MethodResult<"memory.status">;
+type Why = MethodResult<"memory.why">;
+type Forgotten = MethodResult<"memory.forget">;
 
 export interface MemoryChoice {
   readonly agent?: string;
@@ -64,6 +67,81 @@ export async function memoryReindex(terminal: Console, agent: string | undefined
     terminal,
     await withState(terminal, (client) => client.request("memory.reindex", named(agent))),
   );
+}
+
+export async function memoryWhy(
+  terminal: Console,
+  text: string,
+  agent: string | undefined,
+): Promise<ExitCode> {
+  const params = { ...named(agent), line: text };
+  const found = await withState(terminal, (client) => client.request("memory.why", params));
+  if (terminal.json) document(terminal.out, found);
+  else if (found.lines.length === 0) line(terminal.out, "No line of the notes says that.");
+  else for (const each of found.lines) for (const told of whyLines(each)) words(terminal.out, told);
+  return exitCodes.ok;
+}
+
+function whyLines({ path, line: at, text, writtenBy }: Why["lines"][number]): readonly string[] {
+  return [
+    `${path}#L${at}: ${text}`,
+    ...writtenBy.map(
+      ({ session, turn, by, atMs, tool }) =>
+        `    ${new Date(atMs).toISOString()}  ${tool}, for ${by.join(", ") || "nobody that is stored"}, in ${session} (parley why ${turn})`,
+    ),
+    ...(writtenBy.length === 0
+      ? ["    no stored turn wrote it: a person or a program did, or its turn is gone"]
+      : []),
+  ];
+}
+
+export interface ForgetChoice {
+  readonly agent?: string;
+  readonly yes?: boolean;
+}
+
+export async function memoryForget(
+  terminal: Console,
+  query: string,
+  { agent, yes = false }: ForgetChoice,
+): Promise<ExitCode> {
+  const ask = (confirm: boolean): Promise<Forgotten> =>
+    withState(terminal, (client) => client.request("memory.forget", { ...named(agent), query, confirm }));
+  const plan = yes && terminal.json ? null : await ask(false);
+  if (plan !== null && !terminal.json) for (const text of planLines(plan)) words(terminal.out, text);
+  const confirmed = yes || (plan !== null && (await isConfirmed(terminal)));
+  if (!confirmed) {
+    if (terminal.json) document(terminal.out, plan);
+    else line(terminal.out, "Nothing is changed. To do it, run it again with --yes.");
+    return exitCodes.ok;
+  }
+  const done = await ask(true);
+  if (terminal.json) document(terminal.out, done);
+  else {
+    const stored = done.history === null ? "" : ` and ${done.history} stored texts of conversations`;
+    line(terminal.out, `Forgotten: ${done.lines.length} lines of notes${stored}.`);
+    for (const note of done.notes) line(terminal.out, `  ${note}`);
+  }
+  return exitCodes.ok;
+}
+
+async function isConfirmed(terminal: Console): Promise<boolean> {
+  if (terminal.json || terminal.input.isTTY !== true) return false;
+  const asking = createInterface({ input: terminal.input, output: terminal.out });
+  try {
+    return /^y(?:es)?$/i.test((await asking.question("Forget this for good? [y/N] ")).trim());
+  } finally {
+    asking.close();
+  }
+}
+
+function planLines({ lines }: Forgotten): readonly string[] {
+  return [
+    lines.length === 0
+      ? "No line of the notes says that. What is stored of conversations would lose every line that does."
+      : "These lines, and every line of stored conversations that says it:",
+    ...lines.map(({ path, line: at, text }) => `  ${path}#L${at}: ${text}`),
+  ];
 }
 
 function show(terminal: Console, found: Status): ExitCode {

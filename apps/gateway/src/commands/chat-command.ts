@@ -15,6 +15,7 @@ import type {
   EmergencyStop,
   LaneCommand,
   LaneCommandCall,
+  MemoryForgetting,
   ModelCatalog,
   PromptHistory,
   Questions,
@@ -97,7 +98,7 @@ export interface PastLaneCall extends Admitted {
 /** The ports of commands under the current config. A command's parameters name those that it uses. */
 export interface CommandPorts {
   readonly config: Config;
-  readonly store: Pick<Store, "inbox" | "outbox" | "turns" | "sessions">;
+  readonly store: Pick<Store, "inbox" | "outbox" | "turns" | "sessions" | "cells">;
   readonly channel: (account: string) => Channel | null;
   readonly stop: Stoppable;
   readonly hold: EmergencyStop;
@@ -105,6 +106,7 @@ export interface CommandPorts {
   readonly questions: Questions;
   readonly mcp: Pick<McpServers, "list" | "approve">;
   readonly sideQuestions: SideQuestions;
+  readonly forgetting: MemoryForgetting;
   readonly beside: WorkBeside;
   readonly schedules: Schedules;
   /** Files for chats are kept here. */

@@ -41,9 +41,10 @@ export const compact: InLaneCommand = {
 
 async function compacted(
   call: LaneCommandCall,
-  { store: { sessions }, turnPreparer, ledger, clock }: CommandPorts,
+  { store, turnPreparer, ledger, redaction, clock }: CommandPorts,
   signal: AbortSignal,
 ): Promise<LaneCommandEnd> {
+  const { sessions } = store;
   const { key, inbound, turn, lease, log } = call;
   const { address, guild, parent } = inbound;
   const session = await sessions.open(key);
@@ -59,7 +60,7 @@ async function compacted(
     turnPreparer.forTurn({ agent, session, log, ...place }),
   ]);
   const context = turnContext(
-    { sessions, clock },
+    { sessions, cells: store.cells, redaction, clock },
     { turn, lease, session, agent, address, history, prepared, spending: account, log },
   );
   const verdict = await account.mayCall(noUsage);

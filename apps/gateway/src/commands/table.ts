@@ -6,6 +6,7 @@ import { answer } from "./answer.ts";
 import { agents } from "./agents.ts";
 import { btw } from "./btw.ts";
 import { commandsOn } from "./commands.ts";
+import { forget } from "./forget.ts";
 import { exportSession } from "./export-session.ts";
 import { name } from "./name.ts";
 import { subagents } from "./subagents.ts";
@@ -52,6 +53,7 @@ export const chatCommands: readonly ChatCommand[] = [
   cron,
   unfocus,
   exportSession,
+  forget,
   queue,
   verbose,
   whoami,

@@ -4,12 +4,21 @@ import type { Owners, PlaceOf } from "@parley/access";
 import type { Channel } from "@parley/channels";
 import type { SessionKey } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import { createApprovals, createQuestions, type Approvals, type Questions } from "@parley/runner";
+import {
+  createApprovals,
+  createQuestions,
+  memoryForgetting,
+  type Approvals,
+  type MemoryForgetting,
+  type Questions,
+} from "@parley/runner";
 import type { MessagePathParts } from "./parts.ts";
 
-interface PathAsks {
+export interface PathAsks {
   readonly approvals: Approvals;
   readonly questions: Questions;
+  /** Memory that an owner takes away, after a yes. */
+  readonly forgetting: MemoryForgetting;
   /** Ends what a session's people have not answered yet, and returns how much it was. */
   endAsks(session: SessionKey): Promise<number>;
   /** Finishes what a process left undone when it died after an answer. */
@@ -17,8 +26,8 @@ interface PathAsks {
 }
 
 export function pathAsks(
-  { config, channels, refusals, redaction, clock, log }: MessagePathParts,
-  store: Pick<Store, "cells" | "inbox" | "outbox" | "turns" | "sessions">,
+  { config, channels, machinePorts, refusals, redaction, clock, log }: MessagePathParts,
+  store: Pick<Store, "cells" | "inbox" | "outbox" | "turns" | "sessions" | "redact">,
   { owners: { all: owners }, placeOf }: { readonly owners: Pick<Owners, "all">; readonly placeOf: PlaceOf },
   channel: (account: string) => Channel | null,
 ): PathAsks {
@@ -39,6 +48,7 @@ export function pathAsks(
   return {
     approvals,
     questions,
+    forgetting: memoryForgetting({ machine: machinePorts, config, store, clock, log }),
     async endAsks(session) {
       return (await approvals.stop({ session })) + (await questions.stop({ session }));
     },

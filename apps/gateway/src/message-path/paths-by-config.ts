@@ -136,6 +136,7 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
     models: live(() => now().path.models),
     pairing: live(() => now().path.pairing),
     owners: live(() => now().path.owners),
+    forgetting: live(() => now().path.forgetting),
     closed: live(() => now().path.closed),
     turnPreparer: live(() => now().path.turnPreparer),
     prompts: live(() => now().path.prompts),

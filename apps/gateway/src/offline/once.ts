@@ -129,6 +129,8 @@ export async function runOnce({
     return storeHandlers({
       ...path,
       configNow,
+      memory,
+      home: places.home,
       store,
       modelCatalog: path.models,
       listNodes: readNodeRegistry(store.cells, clock),

@@ -3,8 +3,8 @@
 import type { AgentConfig, Config } from "@parley/config";
 import type { MemoryEngine, MemoryStatus } from "@parley/memory";
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
-import { memoryTarget, searchSettings } from "@parley/runner";
-import type { ConfigPorts } from "./ports.ts";
+import { memoryTarget, provenanceOf, searchSettings } from "@parley/runner";
+import type { ConfigPorts, StorePorts } from "./ports.ts";
 
 export interface MemoryPorts extends Pick<ConfigPorts, "memory" | "home"> {
   readonly config: Config;
@@ -13,6 +13,7 @@ export interface MemoryPorts extends Pick<ConfigPorts, "memory" | "home"> {
 
 const getLines = 120;
 const getChars = 200_000;
+const mostLines = 10;
 
 export function memoryMethods({ config, memory, home, clock }: MemoryPorts) {
   const agentsAt = (id: string | undefined): readonly AgentConfig[] =>
@@ -73,6 +74,52 @@ export function memoryMethods({ config, memory, home, clock }: MemoryPorts) {
       const agents = [];
       for (const each of agentsAt(agent)) agents.push(await statusOf(each, memory.reindex));
       return { agents };
+    },
+  };
+}
+
+/** What changes memory and the store. */
+export function forgetMethods({
+  config,
+  forgetting,
+  memory,
+  home,
+  store,
+}: Pick<StorePorts, "forgetting" | "memory" | "home" | "store"> & { readonly config: Config }) {
+  /** `path#line` names one; else the lines with these words. */
+  async function linesOf(
+    agent: AgentConfig,
+    asked: string,
+  ): Promise<readonly { readonly path: string; readonly line: number; readonly text: string }[]> {
+    const target = memoryTarget(home, agent);
+    const [, path, from] = /^(\S+\.md)#L?(\d+)(?:-L?\d+)?$/.exec(asked.trim()) ?? [];
+    if (path === undefined) return (await memory.forget(target, { query: asked, write: false })).lines;
+    const first = Number(from);
+    const read = await memory.get(target, { path, from: first, lines: 1, maxChars: getChars, scopes: "all" });
+    return [{ path: read.path, line: first, text: read.text }];
+  }
+
+  return {
+    async "memory.why"({
+      agent: id,
+      line: asked,
+    }: MethodParams<"memory.why">): Promise<MethodResult<"memory.why">> {
+      const agent = agentAt(config, id);
+      const lines = [];
+      for (const found of (await linesOf(agent, asked)).slice(0, mostLines)) {
+        const writtenBy = await provenanceOf(store, agent.id, found.text);
+        lines.push({ ...found, writtenBy: writtenBy.map(({ by, ...rest }) => ({ ...rest, by: [...by] })) });
+      }
+      return { agent: agent.id, lines };
+    },
+    async "memory.forget"({
+      agent: id,
+      query,
+      confirm = false,
+    }: MethodParams<"memory.forget">): Promise<MethodResult<"memory.forget">> {
+      const agent = agentAt(config, id);
+      const { lines, history, notes } = await forgetting.forget(agent.id, query, confirm);
+      return { agent: agent.id, done: confirm, lines: [...lines], history, notes: [...notes] };
     },
   };
 }

@@ -42,6 +42,7 @@ type PathParts = Pick<
   | "turnPreparer"
   | "approvals"
   | "questions"
+  | "forgetting"
   | "hold"
   | "mcp"
   | "schedules"
@@ -50,6 +51,9 @@ type PathParts = Pick<
 export interface StorePorts extends PathParts {
   readonly configNow: () => Config;
   readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions">;
+  readonly memory: MemoryEngine;
+  /** The state folder. */
+  readonly home: string;
   readonly modelCatalog: MessagePath["models"];
   readonly ids: Ids;
   readonly listNodes: NodeRegistry["list"];

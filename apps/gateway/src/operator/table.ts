@@ -12,7 +12,7 @@ import { deviceMethods } from "./devices.ts";
 import { lifecycleMethods } from "./lifecycle.ts";
 import { logMethods } from "./logs.ts";
 import { loginMethods } from "./logins.ts";
-import { memoryMethods } from "./memory.ts";
+import { forgetMethods, memoryMethods } from "./memory.ts";
 import { mcpDaemonMethods, mcpMethods } from "./mcp.ts";
 import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
@@ -60,6 +60,7 @@ export function storeHandlers(
     ...usageMethods(ports),
     ...mcpMethods(ports),
     ...perConfig(ports.configNow, (config) => ({
+      ...forgetMethods({ config, ...ports }),
       ...sessionMethods({ config, ...ports }),
       ...promptMethods({ config, ...ports }),
       ...toolMethods({ config, ...ports }),

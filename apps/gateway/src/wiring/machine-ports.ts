@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 import type { PlaceOf } from "@parley/access";
 import type { Config, ConfigEditor } from "@parley/config";
-import { personFolder, type MemoryEngine } from "@parley/memory";
+import { forgetting, personFolder, type MemoryEngine } from "@parley/memory";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
@@ -144,6 +144,6 @@ function basicPorts(
     origins,
     exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } },
     pictures: mediaFolder(mediaPath),
-    memory: { engine: memory, personFolder },
+    memory: { engine: memory, personFolder, forgetting },
   };
 }

@@ -1,8 +1,9 @@
 // Memory on the message path: what is written is found, by those who may, in the places where they may.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "@parley/protocol";
+import { provenanceOf } from "@parley/runner";
 import type { Answer, Asked } from "./scripted-model.ts";
 import { stage, type Stage } from "./stage.ts";
 
@@ -105,4 +106,79 @@ describe("memory_search", () => {
     expect(s.model.asked[0]?.request.tools.map(({ name }) => name)).not.toContain("memory_search");
     expect(s.model.asked[0]?.request.system.stable).not.toContain("Memory Recall");
   });
+});
+
+describe("/forget", () => {
+  const secret = "zanzibar4711";
+
+  /** Every file below the stage's folder that has these bytes. */
+  async function filesWith(bytes: string): Promise<readonly string[]> {
+    const entries = await readdir(s.home, { recursive: true, withFileTypes: true });
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    const all = await Promise.all(
+      files.map(async (path) => ((await readFile(path)).includes(bytes) ? [path.slice(s.home.length)] : [])),
+    );
+    return all.flat();
+  }
+
+  test("shows, asks, and leaves the words nowhere below the state folder", async () => {
+    await begin({ "MEMORY.md": `- Ann drinks tea.\n- The code of the shed is ${secret}.\n` });
+    const olga = s.person("olga");
+    await olga
+      .says(
+        `write {"path":"memory/2026-11-23.md","content":"- told: ${secret}\\n- it rained\\n"}\nmemory_search {"query":"${secret}"}`,
+      )
+      .gets("done");
+    expect((await filesWith(secret)).length).toBeGreaterThan(2);
+    await olga.says(`/forget ${secret}`).gets(/MEMORY\.md#L2: - The code of the shed.*\/forget yes/s);
+    expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toContain(secret);
+    await olga.says("/forget yes").gets(/^Forgotten: \d+ lines of notes and \d+ stored texts/);
+    expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toBe("- Ann drinks tea.\n");
+    expect(await readFile(join(s.home, "workspace/memory/2026-11-23.md"), "utf8")).toBe("- it rained\n");
+    expect(await filesWith(secret)).toEqual([]);
+
+    // The conversation goes on, with what is left of it.
+    await olga.says('memory_search {"query":"tea"}').gets("done");
+    expect(result()).toContain("Ann drinks tea");
+    expect(JSON.stringify(s.model.asked.at(-1)?.messages)).not.toContain(secret);
+    expect(JSON.stringify(s.model.asked.at(-1)?.messages)).toContain("[forgotten]");
+    const records = await s.store().cells.list("memory-forgotten:", 10);
+    expect(records.map(({ value }) => JSON.parse(value) as object)).toEqual([
+      expect.objectContaining({ agent: "main", lines: expect.any(Number) }),
+    ]);
+    await olga.says("/forget yes").gets(/nothing to confirm/);
+  });
+
+  test("is for owners, and in private", async () => {
+    await begin({ "MEMORY.md": `- ${secret}\n` });
+    const bob = s.person("bob");
+    bob.says(`/forget ${secret}`);
+    const olga = s.person("olga", { chat: "g1" });
+    await olga.says(`/forget ${secret}`, inGroup).gets(/in private/);
+    expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toContain(secret);
+    await s
+      .person("olga")
+      .says("/forget a")
+      .gets(/say more/i);
+  });
+});
+
+test("a line of the notes leads to the turn that wrote it and to whom it followed", async () => {
+  await begin({ "MEMORY.md": "- Ann drinks tea.\n" });
+  await s
+    .person("olga")
+    .says('write {"path":"memory/2026-11-23.md","content":"- The ferry leaves at nine\\n"}')
+    .gets("done");
+  const store = s.store();
+  expect(await provenanceOf(store, "main", "The ferry leaves at nine")).toEqual([
+    expect.objectContaining({
+      tool: "write",
+      by: ["telegram:olga"],
+      session: "agent:main:telegram:dm:olga",
+      turn: (await s.rows())[0]?.turn,
+    }),
+  ]);
+  expect(await provenanceOf(store, "main", "- Ann drinks tea.")).toEqual([]);
 });

@@ -2,10 +2,12 @@
 // The model sees only its own request, has one tool, and nothing it says reaches anyone. It runs once between
 // two compactions, and only in private with a writable workspace; a mark is stored before the first note, so
 // that a crash never repeats one.
-import { flushRequest, flushSystem, runLoop, type Journal } from "@parley/agent";
+import { flushRequest, flushSystem, hideSecrets, runLoop, type Journal } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type Entry, type Usage, localDay } from "@parley/protocol";
+import { stampLines } from "./provenance.ts";
 import { isWritable, memoryNote } from "./memory-note.ts";
+import { speakersOf } from "../turn-rows.ts";
 import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 
 const field = "memoryFlush";
@@ -18,7 +20,7 @@ type FlushScope = Pick<TurnScope, "turn" | "lease" | "session" | "prepared" | "l
  * the first.
  */
 export function memoryFlush(
-  { sessions, clock }: Pick<Services, "sessions" | "clock">,
+  { sessions, cells, redaction, clock }: Pick<Services, "sessions" | "cells" | "redaction" | "clock">,
   { turn, lease, session, prepared, log }: FlushScope,
   model: Model,
 ): (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage> {
@@ -36,7 +38,18 @@ export function memoryFlush(
       told = mark;
     };
     const day = localDay(clock.now(), prepared.context.timeZone);
-    const tool = memoryNote(workspace, notes, day, markDone);
+    const { senders } = speakersOf(turn.rows);
+    const tool = memoryNote(workspace, notes, day, markDone, {
+      isSecret: (text) => hideSecrets(text, redaction.secrets) !== text,
+      stamp: (text) =>
+        stampLines(cells, text, {
+          session: session.key,
+          turn: turn.id,
+          by: senders,
+          atMs: clock.now(),
+          tool: "memory flush",
+        }),
+    });
     const incoming = [
       flushRequest({ file: `${notes.folder}/${day}.md`, tool: tool.name, atMs: clock.now() }),
     ];

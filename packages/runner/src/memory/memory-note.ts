@@ -16,11 +16,18 @@ const noteArgs = z.object({ text: z.string().min(1).max(noteChars) });
 /** A day's notes may not grow further, because other code reads the file whole. */
 const fileBytes = 1_000_000;
 
+export interface NoteChecks {
+  readonly isSecret: (text: string) => boolean;
+  /** Records whose note it is, before it is written. */
+  readonly stamp: (text: string) => Promise<void>;
+}
+
 export function memoryNote(
   workspace: string,
   place: Pick<NotesPlace, "folder" | "heading" | "added">,
   day: string,
   beforeFirst: () => Promise<void>,
+  { isSecret, stamp }: NoteChecks = { isSecret: () => false, stamp: async () => {} },
 ): Tool {
   const file = `${place.folder}/${day}.md`;
   let first = true;
@@ -45,9 +52,13 @@ export function memoryNote(
     },
     async run(args) {
       const { text } = noteArgs.parse(args);
+      if (isSecret(text))
+        throw new Fault("denied", "it holds a key or password that Parley knows; note it without");
       if (first) await beforeFirst();
       first = false;
-      await append(workspace, place, `${day}.md`, stripChatTokens(text.trim()));
+      const written = stripChatTokens(text.trim());
+      await stamp(written);
+      await append(workspace, place, `${day}.md`, written);
       return { content: [{ type: "text", text: `Appended to ${file}.` }] };
     },
   };

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { AgentConfig, Config } from "@parley/config";
-import type { MemoryEngine, MemoryScope, MemoryTarget, SearchRequest } from "@parley/memory";
+import type { Forgetting, MemoryEngine, MemoryScope, MemoryTarget, SearchRequest } from "@parley/memory";
 import { parseConversationKey, parseSessionKey, type Clock } from "@parley/protocol";
 import type { AgentMemory, ToolScope } from "@parley/tools";
 import { agentIn } from "../prepare-turn.ts";
@@ -27,6 +27,8 @@ export interface MemoryParts {
   readonly engine: MemoryEngine;
   /** Makes the name of a person's folder. */
   readonly personFolder: (person: string) => string;
+  /** Decides which lines a question means; null when it says too little. */
+  readonly forgetting: (query: string) => Forgetting | null;
 }
 
 export function memoryTarget(home: string, agent: AgentConfig): MemoryTarget {

@@ -20,6 +20,7 @@ import { laneTable } from "./lanes.ts";
 import { checkedVersion, migrate } from "./migrate.ts";
 import { sqliteOutbox } from "./outbox.ts";
 import { postDeliveries } from "./post.ts";
+import { redactWith } from "./redact.ts";
 import { retention } from "./retention.ts";
 import { migrations } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -188,6 +189,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
         deliveries: troubled.get(countedUpTo)?.n ?? 0,
       })),
     sweep: (limit) => tx.run(() => sweep(limit)),
+    redact: redactWith(scope),
     check: () =>
       tx
         .run(() => probe.get())
