@@ -1,6 +1,6 @@
 // Makes a tool of ours from a server's definition. Its words are part of the stable zone, so they come from
 // what was approved, and never from a running server (I12).
-import { isFault, label, type JsonObject } from "@parley/protocol";
+import { isFault, label, visibleText, type JsonObject } from "@parley/protocol";
 import type { Tool, ToolResult } from "@parley/tools";
 import type { Definition } from "./definition.ts";
 import { toolName } from "./tool-name.ts";
@@ -13,7 +13,8 @@ export function remoteTool(
   call: (args: JsonObject, signal: AbortSignal) => Promise<ToolResult>,
 ): Tool {
   const [firstLine = ""] = description.trim().split("\n");
-  const from = `Tool "${label(name, 80)}" of the MCP server "${server}".`;
+  const source = `the MCP server "${server}"`;
+  const from = `Tool "${label(name, 80)}" of ${source}.`;
   return {
     name: toolName(server, name),
     summary: label(firstLine, summaryChars) || from,
@@ -21,11 +22,17 @@ export function remoteTool(
     parameters: schema,
     // Whoever may not repeat a call says so by not calling it read-only, which is the default.
     effect: readOnly ? "reads" : "sends",
+    // What a server says may be used with the same server: the operator chose it. What others said may not go
+    // to it unseen.
+    outside: (args, _scope, { sources }) =>
+      readOnly || sources.every((each) => each === source)
+        ? null
+        : `call ${visibleText(name)} of ${source}\n${visibleText(JSON.stringify(args))}`,
     parse: (args) => ({ ok: true, args }),
     async run(args, { signal }) {
       try {
         const result = await call(args as JsonObject, signal);
-        return { ...result, untrusted: { source: `the MCP server "${server}"` } };
+        return { ...result, untrusted: { source } };
       } catch (error) {
         if (!isFault(error)) throw error;
         return { content: [{ type: "text", text: `MCP server ${server}: ${error.message}` }], isError: true };

@@ -44,11 +44,9 @@ export function turnContext(
   // The calls of a compaction count against the turn's caps.
   const model = scope.spending.sideModel(prepared.model);
   const timeoutMs = Math.min(summaryTimeoutMs, prepared.timeoutMs / 3);
-  const schemas = prepared.tools.map(({ name, description, parameters }) => ({
-    name,
-    description,
-    parameters,
-  }));
+  const schemas = prepared.tools
+    .filter(({ deferred }) => deferred !== true)
+    .map(({ name, description, parameters }) => ({ name, description, parameters }));
   // Only private conversations are flushed; groups, schedules and subagents are not.
   const isPrivate = scope.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
   const flushes = settings.compaction.memoryFlush.enabled && isPrivate && prepared.keepsNotes;

@@ -5,7 +5,7 @@
 import { isProgram } from "@parley/access";
 import { runLoop } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { deadline } from "@parley/protocol";
+import { deadline, type SessionKey } from "@parley/protocol";
 import { untilStored, type LeaseHandle } from "@parley/queue";
 import type { Turn, Turns } from "@parley/store";
 import { turnGate } from "./approvals/approval-gate.ts";
@@ -30,6 +30,7 @@ import { noProgress } from "./streaming/progress.ts";
 import { ackReaction } from "./streaming/ack-reaction.ts";
 import { tellingCalls, verboseOf } from "./streaming/told-calls.ts";
 import { keepTyping } from "./streaming/typing.ts";
+import { loadedNow } from "./tools/loaded-tools.ts";
 import { resultName } from "./tools/result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { troubleNotes } from "./turn-notes.ts";
@@ -169,6 +170,7 @@ async function talk(
       {
         model: askedModel(services, turn, prepared, journal),
         tools: prepared.tools,
+        loaded: () => loadedNow(services, session.key as SessionKey),
         scope: toolScope(turn, prepared),
         journal: tellingCalls(makingWay(journal, turn, answer), turn, verbose, redaction),
         ledger: spending,

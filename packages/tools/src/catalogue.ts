@@ -21,6 +21,7 @@ import { sessionsList, sessionsListListing } from "./tools/sessions-list.ts";
 import { sessionsSend, sessionsSendListing } from "./tools/sessions-send.ts";
 import { sessionsSpawn, sessionsSpawnListing } from "./tools/sessions-spawn.ts";
 import { subagents, subagentsListing } from "./tools/subagents.ts";
+import { toolSearch, toolSearchListing } from "./tools/tool-search.ts";
 import { updatePlan, updatePlanListing } from "./tools/update-plan.ts";
 import { webFetch, webFetchListing } from "./tools/web-fetch.ts";
 import { webSearch, webSearchListing } from "./tools/web-search.ts";
@@ -59,6 +60,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(gatewayListing, gateway),
   planned("nodes", "Nodes", "nodes", [], "sends", "List, notify or use paired devices"),
   built(agentsListListing, agentsList),
+  built(toolSearchListing, toolSearch),
   built(updatePlanListing, updatePlan),
   planned("image", "Image", "media", ["coding"], "reads", "Analyze an image"),
   planned("tts", "Speech", "media", [], "writes", "Turn text into speech"),

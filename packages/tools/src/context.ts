@@ -38,6 +38,8 @@ export interface ToolContext extends MachinePorts, SessionPorts {
   readonly clock: Clock;
   /** Limits one result, in UTF-8 bytes: pages and excerpts fit into it. Default 8,192. */
   readonly resultBytes?: number;
+  /** Tools that the model has to look up; absent: it is told all of them. */
+  readonly deferred?: readonly Tool[];
   /** Absent: the agent has no commands here. */
   readonly exec?: ExecPorts;
 }
@@ -63,6 +65,13 @@ export interface SessionPorts {
   readonly messages: Messages;
   readonly sessions: OtherSessions;
   readonly schedules: ScheduledJobs;
+  readonly loadedTools: LoadedTools;
+}
+
+/** Tools that a session has looked up. */
+export interface LoadedTools {
+  /** From the next model call on their schemas are told. Repeating it changes nothing. */
+  load(scope: ToolScope, names: readonly string[]): Promise<void>;
 }
 
 export interface ExecPorts {

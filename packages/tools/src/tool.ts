@@ -80,6 +80,8 @@ export interface Heard {
   readonly trusted: readonly string[];
   /** What it read: results of its calls, messages of sessions. */
   readonly read: readonly string[];
+  /** Where the text of strangers came from. */
+  readonly sources: readonly string[];
 }
 
 export interface Tool {
@@ -101,6 +103,8 @@ export interface Tool {
    * above it before the call runs.
    */
   readonly endsPreview?: boolean;
+  /** True for a tool whose schema the model is told only after it looked it up. */
+  readonly deferred?: boolean;
   /** Parses what the model sent. */
   parse(
     args: JsonObject,

@@ -3,6 +3,7 @@ import { carriesOut } from "../src/carries-out.ts";
 
 const heard = {
   trusted: ["Look at https://wiki.example.org/a, please", "and docs.example.net"],
+  sources: ["far.test"],
   read: ["[next](https://far.test/list?page=2) https://evil.test/?q="],
 };
 

@@ -43,6 +43,7 @@ const ports: Partial<ToolContext> = {
       }),
     }),
   },
+  deferred: [echo],
   memory: {
     search: async () => ({ hits: [], mode: "keyword", notes: [], citations: false }),
     get: async () => ({ path: "MEMORY.md", startLine: 1, endLine: 1, totalLines: 1, text: "a" }),
@@ -52,6 +53,7 @@ const ports: Partial<ToolContext> = {
 /** Calls of tools that need more than their schema says: one that succeeds, one that does not parse. */
 const samples: { readonly [tool: string]: readonly [good: JsonObject, bad: JsonObject] } = {
   read: [{ path: "a.txt" }, { path: 5 }],
+  tool_search: [{ query: "echo" }, { query: 5 }],
   write: [{ path: "b.txt", content: "x" }, { path: "b.txt" }],
   edit: [
     { path: "a.txt", oldText: "one", newText: "1" },

@@ -76,6 +76,7 @@ export const sessionPorts: SessionPorts = {
       text: [action, ...files.map(({ name, bytes }) => `${name} (${bytes})`)].join(" "),
     }),
   },
+  loadedTools: { load: async () => undefined },
   sessions: {
     list: async (_scope, { limit }) => `${limit} sessions`,
     history: async (_scope, { session: name }) => `history of ${name}`,

@@ -128,6 +128,45 @@ test("the command line adds a server to a running gateway, lists and tests it, a
   expect(await parleyJson(home, "mcp", "list")).toEqual({ servers: [] });
 }, 120_000);
 
+test("a catalogue too large for the prompt is looked up; what was loaded is told at the end, also after a kill", async () => {
+  const many = Array.from({ length: 60 }, (_, at) => ({
+    ...note,
+    name: `job_${at}`,
+    description: `Runs job ${at}`,
+  }));
+  server.behaves({
+    tools: [...many, { ...note, name: "water_plants", description: "Waters the plants on the balcony" }],
+  });
+  const config = {
+    ...(await findableGateway()),
+    mcp: { servers: { home: server.server }, toolSearch: { maxPromptTokens: 500 } },
+  };
+  const first = await w.start({ home, config });
+  w.models.script(
+    { toolCalls: [{ name: "tool_search", args: { query: "give the plants water" } }] },
+    { toolCalls: [{ name: "home__water_plants", args: { text: "all" } }] },
+    { text: "watered" },
+  );
+  w.telegram.as(owner).says("water the plants");
+  expect(await w.answered(owner, 1)).toEqual(["watered"]);
+  const [before, after] = w.models.requests();
+  expect(before?.tools).toContain("tool_search");
+  expect(before?.tools.filter((name) => name.startsWith("home__"))).toEqual([]);
+  expect(before?.system).toContain("home__job_59");
+  const added = after?.tools.slice(before?.tools.length) ?? [];
+  expect(added).toContain("home__water_plants");
+  expect(after?.tools).toEqual([...(before?.tools ?? []), ...added]);
+  expect(after?.system).toBe(before?.system);
+  expect(server.calls()).toEqual(['water_plants {"text":"all"}']);
+  first.kill("SIGKILL");
+  await first.exited;
+  await w.start({ home, config });
+  w.models.reply("hello");
+  w.telegram.as(owner).says("hello?");
+  await w.answered(owner, 2);
+  expect(w.models.requests().at(-1)?.tools).toEqual(after?.tools);
+}, 90_000);
+
 test("a server that is down takes away its own tools alone", async () => {
   server.behaves({ start: "exit" });
   const good = fakeMcp(join(home, "good-mcp.json"), { tools: [note] });

@@ -19,10 +19,12 @@ export function heardBefore(entries: readonly Entry[], callId: string): HeardBef
   const before = at < 0 ? entries : entries.slice(0, at);
   const trusted: string[] = [];
   const read: string[] = [];
+  const sources = new Set<string>();
   let untrusted: string | null = null;
   for (const entry of before) {
     if (entry.type === "user" || entry.type === "toolResult") {
       untrusted ??= entry.untrusted ?? null;
+      if (entry.untrusted !== undefined) sources.add(entry.untrusted);
       const texts = entry.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
       const isPeoples = entry.type === "user" && entry.untrusted === undefined;
       (isPeoples ? trusted : read).push(...texts);
@@ -30,5 +32,5 @@ export function heardBefore(entries: readonly Entry[], callId: string): HeardBef
       for (const part of entry.content) if (part.type === "toolCall") trusted.push(JSON.stringify(part.args));
     }
   }
-  return { untrusted, trusted, read };
+  return { untrusted, trusted, read, sources: [...sources] };
 }

@@ -39,6 +39,8 @@ export interface LoopDeps extends CallPorts {
   readonly ledger?: Ledger;
   /** Makes the request fit the window. Default: the model is shown everything. */
   readonly context?: LoopContext;
+  /** Names of deferred tools whose schemas the model is told now, in the order in which it looked them up. */
+  readonly loaded?: () => Promise<readonly string[]>;
   /** Aborted by a stop, a deadline, a drain, or a lost lease. */
   readonly signal: AbortSignal;
 }
@@ -73,7 +75,9 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
   const { signal } = deps;
   const state = replay(input, deps.journal.steps);
   const { entries } = state;
-  const schemas = deps.tools.map(toolSchema).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const told = deps.tools.filter((tool) => tool.deferred !== true);
+  const deferred = deps.tools.filter((tool) => tool.deferred === true);
+  const schemas = told.map(toolSchema).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const taken = callIds([...input.history, ...entries]);
   const done = (stop: LoopStop, more: Partial<LoopEnd> = {}): LoopEnd => ending(stop, state, input, more);
 
@@ -104,6 +108,7 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
       if (after?.ok === false) return yield done("capped", { finalText: "", reason: after.reason });
     }
     if (signal.aborted) return yield done("aborted", { finalText: "" });
+    const loaded = deferred.length === 0 ? [] : ((await deps.loaded?.()) ?? []);
     const step = state.calls + 1;
     yield { type: "modelStart", step };
     const shown = [...input.history, ...entries];
@@ -113,7 +118,11 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     const request: ModelRequest = {
       system: input.system,
       messages: next.closing === "empty" ? [...view, askAgain(saidNothing(entries, input))] : view,
-      tools: schemas,
+      // At the end, so that what stands before stays as it was for the provider's cache.
+      tools: [
+        ...schemas,
+        ...loaded.flatMap((name) => deferred.filter((tool) => tool.name === name).map(toolSchema)),
+      ],
       ...(next.closing === null ? {} : { toolChoice: "none" }),
       thinking: input.thinking,
       ...(maxTokens === Infinity ? {} : { maxTokens }),

@@ -7,9 +7,13 @@ export interface ToolFact {
   readonly name: string;
   /** One line, the tool's own. */
   readonly summary: string;
+  /** The model has to look it up before it can call it. */
+  readonly deferred?: boolean;
 }
 
 export interface ToolSet {
+  /** Names of tools that have to be looked up, sorted. */
+  readonly deferred: readonly string[];
   readonly list: readonly { readonly name: string; readonly summary: string }[];
   has(...names: readonly string[]): boolean;
   /** True when at least one is there. */
@@ -33,13 +37,16 @@ const rank = new Map(inOrder.map((name, at) => [name, at]));
 export function toolSet(tools: readonly ToolFact[]): ToolSet {
   const byKey = new Map<string, ToolFact>();
   for (const tool of tools) {
+    if (tool.deferred === true) continue;
     const key = tool.name.toLowerCase();
     if (!byKey.has(key)) byKey.set(key, tool);
   }
   const keys = [...byKey.keys()].sort(
     (a, b) => (rank.get(a) ?? inOrder.length) - (rank.get(b) ?? inOrder.length) || (a < b ? -1 : 1),
   );
+  const deferred = tools.filter((tool) => tool.deferred === true).map(({ name }) => name);
   return Object.freeze({
+    deferred: Object.freeze(deferred.sort()),
     list: Object.freeze(
       keys.map((key) => {
         const tool = byKey.get(key);

@@ -1,4 +1,5 @@
-// mcp.*: servers of the Model Context Protocol whose tools agents get, how their tools are approved.
+// mcp.*: servers of the Model Context Protocol whose tools agents get, how their tools are
+// approved and shown.
 import { z } from "zod";
 
 const envName = z
@@ -115,6 +116,24 @@ export const mcpSchema = z
       .describe(
         'Which tools wait for an owner: "changes" (new and changed ones of a server whose tools were listed before), "all" (also the first ones of a new server).',
       ),
+    toolSearch: z
+      .strictObject({
+        mode: z
+          .enum(["auto", "on", "off"])
+          .default("auto")
+          .describe(
+            'Whether the model looks tools of servers up by tool_search instead of being told them all: "auto" (where they are too large), "on", "off".',
+          ),
+        maxPromptTokens: z
+          .number()
+          .int()
+          .min(0)
+          .max(1_000_000)
+          .default(6_000)
+          .describe('Size of the tools of all servers, in tokens, beyond which "auto" turns it on.'),
+      })
+      .prefault({})
+      .describe("Catalogues that are too large for the prompt."),
   })
   .prefault({})
   .describe("The Model Context Protocol: tools of other programs.");

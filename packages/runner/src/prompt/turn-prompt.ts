@@ -151,7 +151,9 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
           reasoning,
         });
         const compiled = compile(promptSections, facts, promptBudget(model.contextWindow));
-        const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+        const schemas = tools
+          .filter(({ deferred }) => deferred !== true)
+          .map(({ name, description, parameters }) => ({ name, description, parameters }));
         return {
           model,
           here,

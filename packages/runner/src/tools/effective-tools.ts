@@ -20,6 +20,7 @@ import {
   type ExecPorts,
   type MachinePorts as HandedOnPorts,
   type MadeTools,
+  type PolicyStep,
   type Sandbox,
   type SessionPorts,
   type Tool,
@@ -34,6 +35,7 @@ import type { FileOrigins } from "../file-origins.ts";
 import { agentMemory, type MemoryParts } from "../memory/recall.ts";
 import { docsRoots } from "../installation-facts.ts";
 import type { Services } from "../turn-scope.ts";
+import { isSearched } from "./loaded-tools.ts";
 import type { RemoteTools } from "./remote-tools.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 
@@ -57,6 +59,7 @@ type EffectiveToolsNeeds = Pick<
 >;
 
 const noSearchPath = "";
+const toolSearchName = "tool_search";
 
 /** `machine` is absent where there are no tools but `moreTools`. */
 export function effectiveTools(
@@ -113,6 +116,7 @@ export function effectiveTools(
     sandbox: Sandbox,
     files: WorkspaceFiles,
     policy: ExecPolicy,
+    deferred: readonly Tool[] | undefined,
   ): MadeTools {
     if (machine === undefined) return { tools: [], unavailable: [] };
     const { home: _home, userHome: _userHome, exec, memory: _memory, remote: _remote, ...handedOn } = machine;
@@ -121,6 +125,7 @@ export function effectiveTools(
       ...ports,
       ...handedOn,
       ...(memory === undefined || !agent.memorySearch.enabled ? {} : { memory }),
+      ...(deferred === undefined ? {} : { deferred }),
       owner,
       speakers: by.senders,
       promptPaths: promptPathsIn(config, agent.workspace),
@@ -135,6 +140,16 @@ export function effectiveTools(
     });
   }
 
+  /** The tools of other programs, where they are too large for the prompt. */
+  function deferredOf(remote: readonly Tool[], steps: readonly PolicyStep[]): readonly Tool[] | undefined {
+    const { tools } = applyPolicy(
+      remote.map(({ name }) => name),
+      steps,
+    );
+    const there = remote.filter(({ name }) => tools.includes(name));
+    return isSearched(config.mcp.toolSearch, there) ? there : undefined;
+  }
+
   return {
     async at(request) {
       const { agent, session, places, by, model } = request;
@@ -147,22 +162,6 @@ export function effectiveTools(
         ? { lent: { root: agent.workspace, folders: skillFolders(agent.workspace, readRoots) } }
         : {};
       const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome, ...lent });
-      const { tools: own, unavailable: lacking } = made(request, by.owner, sandbox, files, execPolicy);
-      const isShared = sharedKinds.includes(parseSessionKey(session).kind);
-      const ofOthers = isShared ? made(request, !by.owner, sandbox, files, execPolicy).tools : own;
-      const ownersOnly = by.owner ? without(own, ofOthers) : without(ofOthers, own);
-      // The model sees the owners' tools, and a call of one fails, because the person who asks is no owner.
-      const tools = by.owner ? own : [...own, ...ownersOnly.map(neverRun)];
-      const shut =
-        cannot === null
-          ? []
-          : tools
-              .filter(({ name }) => needsSandbox(name))
-              .map(({ name }) => ({ tool: name, reason: cannot }));
-      const remote = await machine?.remote?.at(config.mcp, cannot === null ? sandbox : null);
-      const there = [...moreTools, ...tools, ...(remote?.tools ?? [])].filter(
-        ({ name }) => !shut.some(({ tool }) => tool === name),
-      );
       const steps = (senders: readonly ToolRules[]): ReturnType<typeof policySteps> =>
         policySteps({
           global: settings,
@@ -173,6 +172,24 @@ export function effectiveTools(
           sandbox: sandbox.kind !== "none" || cannot !== null ? settings.sandbox.tools : undefined,
           subagent: childRules(session, config),
         });
+      const remote = await machine?.remote?.at(config.mcp, cannot === null ? sandbox : null);
+      const deferred = deferredOf(remote?.tools ?? [], steps([]));
+      const make = (owner: boolean): MadeTools => made(request, owner, sandbox, files, execPolicy, deferred);
+      const { tools: own, unavailable: lacking } = make(by.owner);
+      const isShared = sharedKinds.includes(parseSessionKey(session).kind);
+      const ofOthers = isShared ? make(!by.owner).tools : own;
+      const ownersOnly = by.owner ? without(own, ofOthers) : without(ofOthers, own);
+      // The model sees the owners' tools, and a call of one fails, because the person who asks is no owner.
+      const tools = by.owner ? own : [...own, ...ownersOnly.map(neverRun)];
+      const shut =
+        cannot === null
+          ? []
+          : tools
+              .filter(({ name }) => needsSandbox(name))
+              .map(({ name }) => ({ tool: name, reason: cannot }));
+      const there = [...moreTools, ...tools, ...(remote?.tools ?? [])].filter(
+        ({ name }) => !shut.some(({ tool }) => tool === name),
+      );
       const theirs = by.owner ? there : without(there, ownersOnly);
       const decision = applyPolicy(
         theirs.map(({ name }) => name),
@@ -184,6 +201,9 @@ export function effectiveTools(
             steps([]),
           ).tools
         : decision.tools;
+      // Where a rule takes the search away, all are told as they are.
+      const isDeferred = ({ name }: Tool): boolean =>
+        told.includes(toolSearchName) && (deferred ?? []).some((tool) => tool.name === name);
       return {
         tools: there
           .filter(({ name }) => told.includes(name))
@@ -192,6 +212,7 @@ export function effectiveTools(
               ? { ...tool, summary: `${tool.summary} (for owners; refused to others)` }
               : tool,
           )
+          .map((tool) => (isDeferred(tool) ? { ...tool, deferred: true } : tool))
           .map((tool) => toolHooks.watched(tool)),
         refused: new Map(
           [...lacking, ...decision.removed.map(({ tool, rule }) => ({ tool, reason: rule }))]

@@ -6,6 +6,7 @@ import { cronPort } from "./cron-port.ts";
 import { childrenPort } from "../sessions/children.ts";
 import { messagesPort } from "../messages/post.ts";
 import { sessionsPort } from "../sessions/other-sessions.ts";
+import { loadedTools } from "./loaded-tools.ts";
 import { plansPort, statusPort } from "./session-tools.ts";
 
 /** All services but those that are made from the tools. A port picks what it uses. */
@@ -20,5 +21,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     messages: messagesPort(services),
     sessions: sessionsPort(services),
     schedules: cronPort(services),
+    loadedTools: loadedTools(services),
   };
 }

@@ -160,6 +160,7 @@ const config = fc
     ownerDisplay: fc.constantFrom("raw", "hash"),
     tts: fc.constantFrom("off", "always", "inbound"),
     citations: fc.constantFrom("off", "on", "auto"),
+    toolSearch: fc.constantFrom("off", "on"),
   })
   .map((c): JsonObject => ({
     models: {
@@ -193,6 +194,7 @@ const config = fc
     },
     messages: { tts: { auto: c.tts } },
     memory: { citations: c.citations },
+    mcp: { toolSearch: { mode: c.toolSearch } },
   }));
 
 export const draws: fc.Arbitrary<Draw> = fc

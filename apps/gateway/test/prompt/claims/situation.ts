@@ -56,6 +56,18 @@ export interface Situation {
   disk(path: string): Promise<string | null>;
 }
 
+function remoteTool(name: string): Tool {
+  return {
+    name,
+    summary: "Does something with notes",
+    description: "Does something with notes",
+    parameters: { type: "object", properties: {} },
+    effect: "sends",
+    parse: (args) => ({ ok: true, args }),
+    run: async () => ({ content: [] }),
+  };
+}
+
 /** Written below the folder that tools work in. */
 export const probe = { path: "probe.txt", text: "the probe" } as const;
 
@@ -97,6 +109,9 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       write: async () => ({ restart: false }),
       restart: async () => {},
     };
+    const remote = {
+      at: async () => ({ tools: ["notes__find", "notes__keep"].map(remoteTool), unavailable: [] }),
+    };
     const skills = wireSkills(config, home, env, machinePorts.origins);
     const installation = await installationFacts(config, home, "/bin/sh", ids);
     const book = modelCatalog(config, models);
@@ -128,7 +143,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       ids,
       log: silentLog,
     } as unknown as ToolPortNeeds;
-    const tools = effectiveTools(services, { ...machinePorts, settings }, toolPorts(services));
+    const tools = effectiveTools(services, { ...machinePorts, settings, remote }, toolPorts(services));
     const ready = turnPreparer({ ...services, tools });
     const key = draw.session as SessionKey;
     const session = await store.sessions.patch(key, draw.fields);

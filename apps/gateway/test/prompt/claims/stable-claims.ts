@@ -77,8 +77,11 @@ export const stableClaims: readonly Claim[] = [
     [
       "tools.all",
       /^Available tools .*Call tools exactly as listed\.$/,
-      "every tool that is handed over is in the list",
-      (_, s) => s.tools.every(({ name }) => new RegExp(`^- ${name}(?:$|:)`, "m").test(s.prompt)),
+      "every tool that is handed over is in the list, but those that are looked up",
+      (_, s) =>
+        s.tools.every(
+          ({ name, deferred }) => deferred === true || new RegExp(`^- ${name}(?:$|:)`, "m").test(s.prompt),
+        ),
     ],
     [
       "tools.none",
@@ -108,6 +111,18 @@ export const stableClaims: readonly Claim[] = [
       ([, others], s) =>
         /use it for reminders/.test(s.tool("cron")?.description ?? "") &&
         (others !== undefined) === hasTool(s, "exec"),
+    ],
+    [
+      "tools.deferred",
+      /^More tools, to be loaded with `tool_search` before they are called \(it finds them by words, too\): (.*)\.$/,
+      "each is there, told by its name alone, and found by its name and by words",
+      async ([, names = ""], s) => {
+        const found = await s.call("tool_search", { query: `select:${names.replaceAll(" ", "")}` });
+        const byWords = await s.call("tool_search", { query: "find notes" });
+        return names
+          .split(", ")
+          .every((name) => s.tool(name)?.deferred === true && found.includes(name) && byWords.includes(name));
+      },
     ],
     [
       "tools.spawn",

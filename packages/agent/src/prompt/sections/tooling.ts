@@ -23,9 +23,25 @@ function lines({ tools }: StableFacts, summaries: boolean): string {
   return [
     "Available tools (filtered by policy). Tool names are case-sensitive. Call tools exactly as listed.",
     ...list,
+    ...lookedUp(tools),
     "TOOLS.md is guidance; it does not decide which tools exist.",
     ...longWork(tools),
   ].join("\n");
+}
+
+/** Most characters of the names of tools that have to be looked up. */
+const namesChars = 4_000;
+
+function lookedUp(tools: StableFacts["tools"]): string[] {
+  const { deferred } = tools;
+  if (deferred.length === 0 || !tools.has("tool_search")) return [];
+  let room = namesChars;
+  const shown = deferred.filter((name) => (room -= name.length + 2) >= 0);
+  const more = deferred.length - shown.length;
+  return [
+    `More tools, to be loaded with \`${tools.name("tool_search")}\` before they are called (it finds them by words, too): ` +
+      `${shown.join(", ")}${more === 0 ? "" : `, and ${more} more`}.`,
+  ];
 }
 
 function longWork(tools: StableFacts["tools"]): string[] {
