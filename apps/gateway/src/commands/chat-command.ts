@@ -67,7 +67,7 @@ export interface InLaneCommand extends Described {
 }
 
 /** Who types a command, and where. */
-export type Suggesting = Pick<Admitted, "inbound" | "route" | "owner">;
+type Suggesting = Pick<Admitted, "inbound" | "route" | "owner">;
 
 /** Arguments that are words of their own. */
 export function plainly(words: readonly string[]): readonly Suggestion[] {
