@@ -132,7 +132,8 @@ export function scheduleRow({
     lane,
     conversation: conversationKey(to),
     authority,
-    as: { kind: "work", ...(alone ? { barrier: true } : {}) },
+    // A ticket of its own: it wakes no turn that waits for a person's answer.
+    as: { kind: "work", ticket: id, ...(alone ? { barrier: true } : {}) },
     payload: formatRowPayload({
       v: 1,
       inbound: {
