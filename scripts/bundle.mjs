@@ -23,8 +23,12 @@ const leastNode = 24;
 const tooOld = (found) =>
   `this needs Node ${leastNode} or newer, and the one on the PATH is ${found} (https://nodejs.org)`;
 
-/** Prebuilt binaries, which no bundler packs, and what libraries use only where somebody installed it. */
-const beside = ["@lydell/node-pty"];
+/**
+ * By the package that uses them: prebuilt binaries and programs of their own, which no bundler packs. `optional`: what libraries use
+ * only where somebody installed it.
+ */
+const packages = { "@lydell/node-pty": "packages/tools", "playwright-core": "packages/browser" };
+const beside = Object.keys(packages);
 const optional = [
   "zlib-sync",
   "bufferutil",
@@ -109,7 +113,7 @@ console.log(out);
 /** With the binaries for this kind of machine. */
 function copyPackage(name) {
   const from = realpathSync(
-    dirname(createRequire(join(root, "packages/tools/package.json")).resolve(`${name}/package.json`)),
+    dirname(createRequire(join(root, packages[name], "package.json")).resolve(`${name}/package.json`)),
   );
   copy(from, name);
   const [scope = "", short = ""] = name.split("/");

@@ -12,7 +12,7 @@ interface Wall {
 }
 
 const everything =
-  "protocol config store queue channels models memory tools agent access delivery control cluster runner schedules egress mcp media devices"
+  "protocol config store queue channels models memory tools agent access delivery control cluster runner schedules egress browser mcp media devices"
     .split(" ")
     .map((name) => `@parley/${name}`);
 
@@ -68,6 +68,8 @@ const walls: Readonly<Record<string, Wall>> = {
   "packages/schedules": { imports: ["@parley/protocol"], types: ["@parley/store"] },
   // Egress is the one dialler to the open web: fetch, MCP and media by address go through it.
   "packages/egress": { imports: ["@parley/protocol"] },
+  // A browser's heavy library stays behind a package of its own.
+  "packages/browser": { imports: ["@parley/protocol"], types: ["@parley/egress"] },
   "packages/mcp": { imports: ["@parley/protocol", "@parley/egress"], types: ["@parley/tools"] },
   // Pictures and speech as files by their content, read in a process that can be killed.
   "packages/media": { imports: ["@parley/protocol", "@parley/egress"] },

@@ -59,6 +59,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     commands: file.commands,
     tools,
     approvals: file.approvals,
+    browser: file.browser,
     memory: file.memory,
     cron: file.cron,
     hooks: file.hooks,

@@ -69,7 +69,6 @@ const blocks: { readonly [block: string]: Fixes } = {
   "": {
     agent: "Use agents.defaults",
     auth: "Write a provider's key into models.providers.NAME.apiKey",
-    browser: later,
     canvasHost: later,
     env: "Set variables where the gateway is started; skills have theirs under skills.entries.NAME.env",
     identity,
@@ -161,6 +160,11 @@ const blocks: { readonly [block: string]: Fixes } = {
     elevated: "Use tools.exec.mode and approvals: there is no switch that leaves the sandbox",
     loopDetection: "Remove it: calls that repeat themselves are always stopped",
     media: "Use messages.audio",
+  },
+  browser: {
+    defaultProfile: "Remove it: each agent has a profile of its own",
+    profiles: "Remove it: each agent has a profile of its own",
+    ssrfPolicy: "Use tools.web.egress.allow, which holds for the browser too",
   },
   "tools.web": { x_search: "Use tools.web.search" },
   "tools.web.fetch": {

@@ -24,19 +24,23 @@ export interface GuardedConnect {
   readonly build: typeof buildConnector;
 }
 
-export function guardedConnect(options: GuardedConnect): buildConnector.connector {
-  const { guard, resolve, connectMs, refuse } = options;
+/** The addresses of a host, all of them judged. Throws what `refuse` makes, or Fault("missing"). */
+export async function vetted(
+  { guard, resolve, refuse }: Pick<GuardedConnect, "guard" | "resolve" | "refuse">,
+  host: string,
+): Promise<readonly string[]> {
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host];
+  if (addresses.length === 0) throw new Fault("missing", `${host} has no address`);
+  // One closed address among open ones is how rebinding begins, so it closes the host.
+  for (const address of addresses) {
+    const decision = guard.judgeAddress(host, address);
+    if (!decision.allowed) throw refuse(host, decision);
+  }
+  return addresses;
+}
 
-  const vetted = async (host: string): Promise<readonly string[]> => {
-    const addresses = isIP(host) === 0 ? await resolve(host) : [host];
-    if (addresses.length === 0) throw new Fault("missing", `${host} has no address`);
-    // One closed address among open ones is how rebinding begins, so it closes the host.
-    for (const address of addresses) {
-      const decision = guard.judgeAddress(host, address);
-      if (!decision.allowed) throw refuse(host, decision);
-    }
-    return addresses;
-  };
+export function guardedConnect(options: GuardedConnect): buildConnector.connector {
+  const { guard, connectMs, refuse } = options;
 
   const dial = (host: string, addresses: readonly string[], asked: buildConnector.Options) =>
     new Promise<Extract<Parameters<buildConnector.Callback>[1], object>>((done, fail) => {
@@ -61,7 +65,7 @@ export function guardedConnect(options: GuardedConnect): buildConnector.connecto
     const host = bareHost(asked.hostname);
     let socket;
     try {
-      socket = await dial(host, await vetted(host), asked);
+      socket = await dial(host, await vetted(options, host), asked);
     } catch (error) {
       return callback(error instanceof Error ? error : new Error(String(error)), null);
     }
@@ -70,7 +74,8 @@ export function guardedConnect(options: GuardedConnect): buildConnector.connecto
   return (asked, callback) => void connect(asked, callback);
 }
 
-const pinned =
+/** Resolves to these addresses whatever is asked. */
+export const pinned =
   (addresses: readonly string[]): LookupFunction =>
   (_host, { all }, callback) => {
     const found = addresses.map((address) => ({ address, family: isIP(address) }));

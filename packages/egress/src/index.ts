@@ -5,3 +5,4 @@ export * from "./fetch-page.ts";
 export * from "./search/providers.ts";
 export * from "./search/web-search.ts";
 export * from "./written-rules.ts";
+export * from "./forward-proxy.ts";

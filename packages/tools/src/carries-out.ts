@@ -12,7 +12,7 @@ export function carriesOut(text: string, { trusted, read }: Heard): boolean {
   if (url === null || url.hostname === "") return false;
   if (!hasData(url)) return false;
   const host = url.hostname.replace(/\.$/, "");
-  if (trusted.some((said) => names(said, host))) return false;
+  if (isNamed(host, trusted)) return false;
   return ![...trusted, ...read].some((said) => standsIn(said, text));
 }
 
@@ -24,6 +24,11 @@ function hasData({ search, hostname, pathname }: URL): boolean {
     labels.length > most.labels ||
     labels.some((label) => label.length > most.labelChars)
   );
+}
+
+/** True for a host that people named, or a call before the turn read anything. */
+export function isNamed(host: string, trusted: Heard["trusted"]): boolean {
+  return trusted.some((said) => names(said, host));
 }
 
 /** Whole: `evil.example.org` does not name `example.org`, nor does `example.org.evil.test`. */

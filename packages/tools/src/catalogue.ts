@@ -6,6 +6,7 @@ import type { ToolListing } from "./tool-listing.ts";
 import { agentsList, agentsListListing } from "./tools/agents-list.ts";
 import { applyPatch, applyPatchListing } from "./tools/apply-patch.ts";
 import { askUser, askUserListing } from "./tools/ask-user.ts";
+import { browser, browserListing } from "./tools/browser.ts";
 import { cron, cronListing } from "./tools/cron.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
@@ -52,7 +53,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(sessionsSpawnListing, sessionsSpawn),
   built(subagentsListing, subagents),
   built(sessionStatusListing, sessionStatus),
-  planned("browser", "Browser", "ui", [], "writes", "Control a web browser"),
+  built(browserListing, browser),
   planned("canvas", "Canvas", "ui", [], "writes", "Present, evaluate or snapshot the canvas"),
   built(messageListing, message),
   built(askUserListing, askUser),

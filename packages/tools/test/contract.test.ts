@@ -19,6 +19,12 @@ const ports: Partial<ToolContext> = {
     write: async () => ({ restart: false }),
     restart: async () => undefined,
   },
+  browser: {
+    port: () => ({
+      run: async () => ({ text: "Tab t1: https://example.org/", url: "https://example.org/", files: [] }),
+      urlOf: () => null,
+    }),
+  },
   web: {
     pages: () => ({
       maxChars: 20_000,

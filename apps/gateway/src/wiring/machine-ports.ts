@@ -10,6 +10,7 @@ import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Dial } from "../schedules/call-webhooks.ts";
+import { idleBrowser, wireBrowser } from "./browser.ts";
 import { idleWeb, wireWeb } from "./web.ts";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
@@ -25,9 +26,9 @@ import {
 } from "@parley/runner";
 
 export interface MachinePortsWiring {
-  readonly config: Pick<Config, "store" | "tools">;
+  readonly config: Pick<Config, "browser" | "store" | "tools">;
   /** The config of this moment; a reload changes it. */
-  readonly configNow: () => Pick<Config, "tools">;
+  readonly configNow: () => Pick<Config, "browser" | "tools">;
   readonly metrics: Pick<GatewayMetrics, "egressRefused">;
   readonly home: string;
   /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
@@ -82,11 +83,9 @@ export async function wireMachinePorts(
   await origins.endLeftovers([home]);
   const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
   await settings.restarted();
-  const web = wireWeb({
-    ...wiring,
-    log: log.child({ part: "web" }),
-    refused: wiring.metrics.egressRefused,
-  });
+  const outward = { ...wiring, log: log.child({ part: "web" }), refused: wiring.metrics.egressRefused };
+  const web = wireWeb(outward);
+  const browser = wireBrowser({ ...outward, path: searchPath(wiring.env) });
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
   await restartOfChat.restarted();
   return {
@@ -94,11 +93,12 @@ export async function wireMachinePorts(
     settings,
     web: web.port,
     dial: web.dial,
+    browser: browser.port,
     chatRestart: restartOfChat,
     async end() {
       ending = true;
       wiring.memory.close();
-      await Promise.all([own.end(), web.close()]);
+      await Promise.all([own.end(), web.close(), browser.close()]);
     },
   };
 }
@@ -126,9 +126,12 @@ export function idleMachinePorts(
   return {
     ...basicPorts(wiring, commands, origins),
     web: idleWeb(wiring.config),
+    browser: idleBrowser(wiring.config, searchPath(wiring.env)),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }
+
+const searchPath = (env: MachinePortsWiring["env"]): string => env["PATH"] ?? "/usr/bin:/bin";
 
 function basicPorts(
   { home, mediaPath, env, memory }: Pick<MachinePortsWiring, "home" | "mediaPath" | "env" | "memory">,

@@ -12,6 +12,7 @@ import type {
 } from "@parley/egress";
 import { Fault, type Clock, type Log } from "@parley/protocol";
 import type { MachinePorts } from "@parley/tools";
+import { remade } from "./remade.ts";
 
 type WebConfig = Config["tools"]["web"];
 
@@ -112,29 +113,6 @@ export function idleWeb(config: Pick<Config, "tools">): WiredWeb["port"] {
     throw new Fault("unavailable", "pages are fetched in the daemon only");
   };
   return webPort(() => config.tools.web, { read: refuse, search: refuse });
-}
-
-/** Makes a thing of settings at its first use, and anew when they are others; the old one is ended. */
-function remade<Settings, Made>(
-  make: (settings: Settings) => Promise<Made>,
-  end: (made: Made) => unknown,
-): ((settings: Settings) => Promise<Made>) & { readonly close: () => Promise<void> } {
-  let now: { readonly as: string; readonly made: Promise<Made> } | null = null;
-  const close = async (): Promise<void> => {
-    const was = now;
-    now = null;
-    if (was !== null) await end(await was.made);
-  };
-  const of = (settings: Settings): Promise<Made> => {
-    const as = JSON.stringify(settings);
-    if (now?.as === as) return now.made;
-    // Calls under way fail, since their settings do not hold any more.
-    void close().catch(() => {});
-    const made = make(settings);
-    now = { as, made };
-    return made;
-  };
-  return Object.assign(of, { close });
 }
 
 type Read = Extract<ReturnType<WiredWeb["port"]["pages"]>, { readonly maxChars: number }>["read"];

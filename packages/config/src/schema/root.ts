@@ -5,6 +5,7 @@ import type { Secret } from "../secret.ts";
 import { agentsSchema } from "./agents.ts";
 import { approvalsSchema } from "./approvals.ts";
 import { bindingsSchema } from "./bindings.ts";
+import { browserSchema } from "./browser.ts";
 import { ackReaction, ackReactionScope, channelsSchema } from "./channels.ts";
 import { modelRef, personId, secretField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
@@ -32,6 +33,7 @@ export const configSchema = z.strictObject({
   models: modelsSchema,
   agents: agentsSchema,
   channels: channelsSchema,
+  browser: browserSchema,
   bindings: bindingsSchema,
   session: sessionSchema,
   messages: z
