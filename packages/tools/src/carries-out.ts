@@ -28,7 +28,8 @@ function hasData({ search, hostname, pathname }: URL): boolean {
 
 /** True for a host that people named, or a call before the turn read anything. */
 export function isNamed(host: string, trusted: Heard["trusted"]): boolean {
-  return trusted.some((said) => names(said, host));
+  // Nobody names a host without a name, as that of http://./ or of a blank page.
+  return host !== "" && trusted.some((said) => names(said, host));
 }
 
 /** Whole: `evil.example.org` does not name `example.org`, nor does `example.org.evil.test`. */

@@ -28,6 +28,7 @@ test.each<[string, boolean]>([
   [`https://${"a".repeat(25)}.new.test/`, true],
   ["https://a.b.c.d.new.test/", true],
   ["no address", false],
+  ["http://./?q=secret", true],
   ["mailto:a@b.test?body=secret", false],
   ["data:text/html,?q=secret", false],
 ])("%s carries data out: %s", (url, expected) => {
