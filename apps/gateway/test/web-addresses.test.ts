@@ -1,0 +1,151 @@
+// web_fetch as the gateway wires it, against everything that leads to this machine: a canary on loopback listens at an open port, and must
+// never hear a word, whatever the spelling, the resolver and the redirects say.
+import { createSocket } from "node:dgram";
+import { Resolver } from "node:dns/promises";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { loadConfig } from "@parley/config";
+import { silentLog, systemClock } from "@parley/protocol";
+import { afterEach, describe, expect, test } from "vitest";
+import { wireWeb, type WebWiring } from "../src/wiring/web.ts";
+
+const closings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closings.splice(0).toReversed()) await close();
+});
+
+async function site(answer: RequestListener) {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(request.url ?? "");
+    answer(request, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closings.push(() => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(done));
+  });
+  const address = server.address();
+  return { seen, port: typeof address === "object" ? (address?.port ?? 0) : 0 };
+}
+
+async function web(allow: readonly string[], dialling: NonNullable<WebWiring["dialling"]>) {
+  const refused: string[] = [];
+  const { config } = await loadConfig({
+    env: {},
+    home: "/nowhere",
+    readFile: async () => JSON.stringify({ tools: { web: { egress: { allow } } } }),
+  });
+  const wired = wireWeb({
+    configNow: () => config,
+    clock: systemClock(),
+    log: silentLog,
+    refused: (reason) => refused.push(reason),
+    dialling,
+  });
+  closings.push(wired.close);
+  const pages = wired.port.pages();
+  if ("unavailable" in pages) throw new Error(pages.unavailable);
+  const read = (url: string) => pages.read(url, new AbortController().signal);
+  return { refused, read };
+}
+
+/** A DNS server that answers each question for an address with the next of these. */
+async function dns(answers: string[]) {
+  const socket = createSocket("udp4");
+  socket.on("message", (question, { port, address }) => {
+    const isV4 = question.readUInt16BE(question.length - (question.includes(41) ? 15 : 4)) === 1;
+    const ip = isV4 ? (answers.shift() ?? "127.0.0.1") : null;
+    let end = 12;
+    while (question[end] !== 0) end += (question[end] ?? 0) + 1;
+    end += 5;
+    const head = Buffer.from(question.subarray(0, end));
+    head.writeUInt16BE(0x81_80, 2);
+    head.writeUInt16BE(ip === null ? 0 : 1, 6);
+    head.writeUInt16BE(0, 10);
+    const record =
+      ip === null
+        ? []
+        : [Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...ip.split(".").map(Number)])];
+    socket.send(Buffer.concat([head, ...record]), port, address);
+  });
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  closings.push(() => new Promise<void>((done) => socket.close(() => done())));
+  const resolver = new Resolver();
+  resolver.setServers([`127.0.0.1:${socket.address().port}`]);
+  return (host: string): Promise<readonly string[]> => resolver.resolve4(host);
+}
+
+const spellings =
+  `127.0.0.1 127.0.0.1. 127.1 127.0.1 127.255.255.254 0x7f.0.0.1 0x7f.1 0x7f000001 0177.0.0.1 017700000001 2130706433 00177.1 127.0.0.0x1
+0.0.0.0 0 00 0x0 localhost LOCALHOST localhost. a.localhost ①②⑦.⓪.⓪.① 127。0。0。1 [::1] [0:0:0:0:0:0:0:1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1]
+[0:0:0:0:0:ffff:7f00:1] [::127.0.0.1] [::7f00:1] [64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:7f00:1::] [fe80::1] [fc00::1] [fd00:ec2::254]
+[fec0::1] [ff02::1] [100::1] 10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 0300.0250.0.1 192.168.1 169.254.169.254 0xa9fea9fe
+2852039166 169.254.170.2 100.64.0.1 100.100.100.200 168.63.129.16 192.0.0.1 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1
+255.255.255.255 metadata.test`.split(/\s+/);
+
+describe("web_fetch", () => {
+  test("reaches nothing of this machine or its networks, however it is written", async () => {
+    const canary = await site((_request, response) => response.end("secret"));
+    const { refused, read } = await web([], {
+      resolve: async () => ["127.0.0.1"],
+      allowedPorts: [canary.port],
+    });
+    expect(spellings.length).toBeGreaterThan(60);
+    for (const host of spellings)
+      await expect(read(`http://${host}:${canary.port}/`), host).rejects.toMatchObject({ code: "denied" });
+    const tricks = [
+      `http:127.0.0.1:${canary.port}`,
+      `http:/\\127.0.0.1:${canary.port}/`,
+      `http://open.test@127.0.0.1:${canary.port}/`,
+      `http://127.0.0.1:${canary.port}@open.test/`,
+      `http://127.0.0.1:${canary.port}\t/`,
+      `gopher://127.0.0.1:${canary.port}/`,
+      "file:///etc/passwd",
+      "data:text/html,x",
+      "http://[::1%25lo]/",
+    ];
+    for (const url of tricks) await expect(read(url), url).rejects.toMatchObject({ code: "denied" });
+    expect(canary.seen).toEqual([]);
+    expect(refused.length).toBe(spellings.length + tricks.length);
+  });
+
+  test("judges what a name says when it is dialled: a name that is bound anew leads nowhere", async () => {
+    const canary = await site((_request, response) => response.end("secret"));
+    const resolve = await dns(["203.0.113.7", "127.0.0.1", "10.0.0.1"]);
+    const { refused, read } = await web([], { resolve, allowedPorts: [canary.port] });
+    for (const path of ["one", "two", "three"])
+      await expect(read(`http://rebound.test:${canary.port}/${path}`)).rejects.toMatchObject({
+        code: "denied",
+      });
+    expect([canary.seen, refused]).toEqual([[], ["reserved", "private", "private"]]);
+  });
+
+  test("follows no redirect to what it would not open, nor one after another without end", async () => {
+    const canary = await site((_request, response) => response.end("secret"));
+    const open = await site((request, response) => {
+      const [, kind = "", nth = "0"] = (request.url ?? "").split("/");
+      const to =
+        kind === "chain" ? `/chain/${Number(nth) + 1}` : decodeURIComponent((request.url ?? "").slice(1));
+      response.writeHead(kind === "chain" ? 302 : 307, { location: to }).end();
+    });
+    const { read } = await web([`open.test:${open.port}`], {
+      resolve: async () => ["127.0.0.1"],
+      allowedPorts: [canary.port],
+    });
+    const at = `http://open.test:${open.port}`;
+    for (const to of [
+      `http://127.0.0.1:${canary.port}/`,
+      `//localhost:${canary.port}/`,
+      `http://[::ffff:127.0.0.1]:${canary.port}/`,
+      `http://other.test:${canary.port}/`,
+      "file:///etc/passwd",
+      "http://169.254.169.254/",
+    ])
+      await expect(read(`${at}/${encodeURIComponent(to)}`), to).rejects.toMatchObject({ code: "denied" });
+    await expect(read(`${at}/chain/0`)).rejects.toThrow("redirects more than 5 times");
+    expect(canary.seen).toEqual([]);
+  });
+});
