@@ -51,6 +51,7 @@ export default defineConfig({
     // Ends what hangs; a busy machine must never fail a test that would have passed.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 120_000 } },
     exclude: [...configDefaults.exclude, ...(long ? [] : ["**/*.{ci,long}.test.ts"])],
     projects: [...folders, "config"]
       .filter((folder) => existsSync(`${folder}/package.json`))
