@@ -104,7 +104,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const closed = unreachableChats(cells);
   const reach: MayReach = async (place) =>
     (await access.reach(place)) ?? (await closed.reason(moved.current(place.address)));
-  const { schedules, lookAtJob } = pathSchedules(parts, store, { owners, reach, ownersAt: access.ownersAt });
+  const { schedules, ...due } = pathSchedules(parts, store, { owners, reach, ownersAt: access.ownersAt });
 
   // Prompts, spending, skills and models.
   const prompts = promptHistory(cells, clock);
@@ -241,7 +241,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       cron: config.cron.maxConcurrentRuns,
       heartbeat: 2,
     },
-    lookAtJob,
+    ...due,
     jobsOn: config.cron.enabled,
     runTurn: lane.run,
     buryTurn: lane.bury,

@@ -50,6 +50,7 @@ export { disarm, disarmedLine, fence, stripChatTokens } from "./untrusted.ts";
 export { type ToldMessage, type UserMessageInput, userMessage } from "./user-message.ts";
 export {
   bootstrapFiles,
+  saysNothing,
   type BootstrapHook,
   type BootstrapRequest,
   type HookFile,

@@ -9,18 +9,9 @@ import { finding, type Finding } from "./validate.ts";
 import { tokenWeakness } from "./weak-token.ts";
 
 export function advice(config: Config): readonly Finding[] {
-  const { agents, models, messages, commands, approvals, hooks, channels } = config;
+  const { models, messages, commands, approvals, hooks, channels } = config;
   const later = "Nothing is to be done: a later version does it";
   return [
-    ...(/^0\D?$/.test(agents.defaults.heartbeat.every)
-      ? []
-      : [
-          finding(
-            ["agents", "defaults", "heartbeat", "every"],
-            "heartbeats are explained in the prompt and not sent yet",
-            later,
-          ),
-        ]),
     ...(messages.tts.auto === "off"
       ? []
       : [

@@ -83,7 +83,7 @@ export {
   type JobMaker,
   type Schedules,
 } from "./schedules/schedules.ts";
-export { placeOfRuns, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
+export { placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
 export { readCall, webhookPrefix, writtenCall, type WebhookCall } from "./schedules/webhook-cell.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {

@@ -4,6 +4,7 @@
 import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
 import { programSinks } from "@parley/access";
 import { type FireJob } from "../schedules/fire-job.ts";
+import { sendHeartbeats, type HeartbeatWork } from "../schedules/heartbeats.ts";
 import type { JobChanges } from "../schedules/job-changes.ts";
 import { callWebhooks, type Dial } from "../schedules/call-webhooks.ts";
 import { jobTimer } from "../schedules/job-timer.ts";
@@ -12,6 +13,7 @@ import { live } from "./live.ts";
 export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "deliver"> {
   readonly concurrency: PoolsOptions["concurrency"];
   readonly lookAtJob: FireJob;
+  readonly heartbeats: HeartbeatWork;
   /** False: no job fires. */
   readonly jobsOn: boolean;
 }
@@ -53,10 +55,12 @@ export function startWork(options: StartWorkOptions, now: () => LaneWork, share:
     timer.changed(job);
     webhooks?.look();
   });
+  const stopBeating = sendHeartbeats(() => now().heartbeats, clock, log);
   return {
     ...pools,
     async drain(budgets) {
       forget();
+      stopBeating();
       await Promise.all([timer.stop(), webhooks?.stop()]);
       await pools.drain(budgets);
     },

@@ -7,11 +7,13 @@ import { createSchedules, type Schedules } from "@parley/runner";
 import { jobStore, spanMs } from "@parley/schedules";
 import type { Store } from "@parley/store";
 import { fireJob, type FireJob } from "../schedules/fire-job.ts";
+import { heartbeatWork, type HeartbeatWork } from "../schedules/heartbeats.ts";
 import type { MessagePathParts } from "./parts.ts";
 
 export interface PathSchedules {
   readonly schedules: Schedules;
   readonly lookAtJob: FireJob;
+  readonly heartbeats: HeartbeatWork;
 }
 
 export function runLimitsOf({ cron }: Pick<Config, "cron">): {
@@ -69,5 +71,7 @@ export function pathSchedules(
     },
     () => {},
   );
-  return { schedules, lookAtJob };
+  const { inbox } = store;
+  const heartbeats = heartbeatWork({ config, schedules, inbox, reach, clock });
+  return { schedules, lookAtJob, heartbeats };
 }

@@ -149,7 +149,7 @@ async function hasNotes(workspace: string): Promise<boolean> {
 }
 
 /** Headings, comments and empty items alone. */
-function saysNothing(text: string | null | undefined): boolean {
+export function saysNothing(text: string | null | undefined): boolean {
   const lines = (text ?? "").replaceAll(/<!--[\s\S]*?(?:-->|$)/g, "").split("\n");
   return (
     typeof text === "string" && lines.every((line) => /^\s*(?:#.*|[-*+](?:\s*\[[ xX]?\])?\s*)?$/.test(line))

@@ -10,7 +10,7 @@ export const heartbeatSchema = z
       .regex(/^\d{1,6}(?:s|m|h|d)$/, { error: 'a time is written like "30m" or "1h"; "0m" is off' })
       .default("0m")
       .describe(
-        'Time between heartbeats, like "30m"; "0m" is off. This version explains heartbeats in the prompt and does not send them yet.',
+        'Time between heartbeats, like "30m"; "0m" is off. The agent is asked in its first owner\'s private chat.',
       ),
     prompt: z
       .string()
