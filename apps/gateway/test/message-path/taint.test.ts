@@ -127,6 +127,18 @@ test("an address with data for a host that nobody named waits; a link of the pag
   expect(olga.sees()[0]).toContain(leak);
 });
 
+test("a job for later waits, since its turn will have read nothing", async () => {
+  const job = {
+    name: "x",
+    schedule: { kind: "at", at: "20m" },
+    payload: { kind: "systemEvent", text: "leak" },
+  };
+  const olga = await begin({ [page]: inject("cron", { action: "add", job }) });
+  olga.says(`read ${page}`);
+  await asked();
+  expect((await open())[0]).toMatchObject({ tool: "cron", shown: expect.stringContaining("leak") });
+});
+
 test("what a sub-agent read marks the turn that it tells its end", async () => {
   const olga = await begin({ [page]: "Words." });
   s.model.answers((each) => {

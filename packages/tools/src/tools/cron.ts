@@ -1,5 +1,6 @@
 // Makes and looks after reminders and scheduled jobs. A job is written with this call's result, in one
 // transaction: after a crash there is one job or none.
+import { visibleText } from "@parley/protocol";
 import { z } from "zod";
 import { cronActions, type ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
@@ -88,6 +89,11 @@ Constraints: sessionTarget "main" requires payload.kind "systemEvent"; "isolated
 When scheduling a reminder, write the systemEvent text as something that will read like a reminder when it fires, and mention that it is a reminder depending on the time gap between setting and firing; include recent context in reminder text if appropriate.`,
     args,
     keyed: true,
+    // What it plans runs later in a turn that has read nothing, perhaps for a webhook.
+    outside: ({ action, ...rest }) =>
+      action === "add" || action === "update" || action === "wake"
+        ? `${action}\n${visibleText(JSON.stringify(rest))}`
+        : null,
     async run(request, scope) {
       const { text, effects } = await schedules.act(scope, request);
       return { content: [{ type: "text", text }], ...(effects === undefined ? {} : { effects }) };
