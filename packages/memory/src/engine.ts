@@ -331,7 +331,7 @@ async function search(index: OpenIndex, request: SearchRequest): Promise<SearchA
     [...(near?.scores.keys() ?? [])].filter((id) => !seen.has(id)),
   ).map((chunk) => ({
     ...chunk,
-    textScore: 0.5 * coverage(words, `${chunk.heading} ${chunk.text}`),
+    textScore: 0.5 * coverage(words, chunk.text, chunk.heading),
     vectorScore: near?.scores.get(chunk.id) ?? 0,
   }));
   const withVectors = near !== null && near.scores.size > 0;
@@ -385,7 +385,7 @@ function keywordHits(
     db,
     rows.map(({ id }) => id),
   ).map((chunk, at) => {
-    const share = coverage(words, `${chunk.heading} ${chunk.text}`);
+    const share = coverage(words, chunk.text, chunk.heading);
     return { ...chunk, textScore: 0.5 * (-(rows[at]?.rank ?? 0) / best) + 0.5 * share, vectorScore: 0 };
   });
 }

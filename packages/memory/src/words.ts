@@ -78,8 +78,22 @@ function stem(text: string): string {
     .replace(/(?:ing|ed|ly|es|s|e)$/, "");
 }
 
+/** A search looks at the same passages for their words and for their likeness. */
+const stemmed = new Map<string, ReadonlySet<string>>();
+const mostStemmed = 256;
+
 /** The words of a text as stems. */
 export function stemsOf(text: string): ReadonlySet<string> {
+  const known = stemmed.get(text);
+  if (known !== undefined) return known;
+  const made = freshStems(text);
+  const [oldest] = stemmed.keys();
+  if (stemmed.size >= mostStemmed && oldest !== undefined) stemmed.delete(oldest);
+  stemmed.set(text, made);
+  return made;
+}
+
+function freshStems(text: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const [each] of spaced(text).toLowerCase().matchAll(word)) {
     found.add(stem(each));
@@ -90,11 +104,13 @@ export function stemsOf(text: string): ReadonlySet<string> {
 }
 
 /** The share of the question's words that a text has, 0 to 1. */
-export function coverage(words: readonly string[], text: string): number {
+export function coverage(words: readonly string[], text: string, heading = ""): number {
   if (words.length === 0) return 0;
   const stems = stemsOf(text);
+  const above = heading === "" ? null : stemsOf(heading);
   const has = (each: string): boolean =>
     stems.has(stem(each)) ||
+    above?.has(stem(each)) === true ||
     (/[._@/'’-]/.test(each) && each.split(/[._@/'’-]+/).every((part) => stems.has(stem(part)))) ||
     (noSpaces.test(each) && text.normalize("NFKC").includes(each));
   return words.filter(has).length / words.length;
