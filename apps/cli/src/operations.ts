@@ -147,6 +147,9 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .action(async (name: string, words: readonly string[], flags: object) =>
       done(await (await import("./commands/mcp.ts")).mcpAdd(await terminal(), name, words, flags)),
     );
+  command(mcp, "serve", "offer this gateway to another agent, on standard input and output").action(
+    async () => done(await (await import("./commands/mcp-serve.ts")).mcpServe(await terminal())),
+  );
   command(mcp, "test <name>", "start it and list its tools").action(async (name: string) =>
     done(await (await import("./commands/mcp.ts")).mcpTest(await terminal(), name)),
   );

@@ -22,6 +22,8 @@ export interface ProgramRoutes {
   readonly models: Handle;
   readonly model: Handle;
   readonly hook: Handle;
+  /** This gateway for other agents (Model Context Protocol). */
+  readonly mcp: Handle;
 }
 
 export interface HttpOptions {
@@ -165,6 +167,12 @@ export function httpApp(options: HttpOptions): App {
     return context.text('a token with the scope "read" is needed: Authorization: Bearer ...\n', 401);
   });
   app.post("/v1/chat/completions", (context) => programs.complete(context));
+  app.post("/mcp", (context) => programs.mcp(unkept(context)));
+  // Nothing is told without being asked, and no session is kept.
+  app.on(["GET", "DELETE"], "/mcp", (context) => {
+    context.header("allow", "POST");
+    return context.body(null, 405);
+  });
   app.get("/v1/models", (context) => programs.models(context));
   app.get("/v1/models/*", (context) => programs.model(context));
   if (webRoot !== null) app.get("*", (context) => page(context, webRoot));

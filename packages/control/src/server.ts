@@ -26,7 +26,7 @@ import { preAuthBytes, serveConnection, type Connection } from "./connection.ts"
 import { boundConnections } from "./connection-limit.ts";
 import type { Clients } from "./connected-clients.ts";
 import type { Devices } from "./auth/devices.ts";
-import { dispatcher, type Handlers } from "./dispatch.ts";
+import { dispatcher, type Dispatch, type Handlers } from "./dispatch.ts";
 import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
 import { httpApp, type MetricsPage, type ProgramRoutes } from "./http.ts";
 import type { Hub } from "./event-hub.ts";
@@ -74,6 +74,8 @@ export interface ControlServerOptions {
 /** What the server knows of callers over plain HTTP. */
 export interface ApiCallers {
   readonly callerOf: CallerOf;
+  /** Answers a request of the control plane, with every check that a socket's request meets. */
+  readonly dispatch: Dispatch;
   readonly clients: Clients;
   readonly attempts: Attempts;
   readonly remoteOf: RemoteOf;
@@ -128,6 +130,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const { health, webhook, webRoot } = options;
   const programs = options.programs({
     callerOf,
+    dispatch,
     clients,
     attempts,
     remoteOf: from,

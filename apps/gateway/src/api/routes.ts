@@ -5,6 +5,7 @@ import type { Clock, Ids, Log } from "@parley/protocol";
 import type { ProgramRoutes, ApiCallers } from "@parley/control";
 import type { ApiRequests } from "./api-requests.ts";
 import { completions } from "./completions.ts";
+import { mcpServer } from "./mcp-server.ts";
 import { webhooks } from "./webhooks.ts";
 
 export interface ApiRoutesOptions {
@@ -20,6 +21,7 @@ export interface ApiRoutesOptions {
 export function apiRoutes(options: ApiRoutesOptions): (callers: ApiCallers) => ProgramRoutes {
   return (callers) => ({
     ...completions({ ...options, ...callers }),
+    ...mcpServer({ ...options, ...callers }),
     hook: webhooks({ ...options, ...callers }),
   });
 }

@@ -1,6 +1,7 @@
 // MCP servers over the wire: a daemon with servers in its config, models that call their tools, owners that
 // approve, and kills from outside.
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { fakeMcp, type FakeMcp, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleanUp, eventually, freshHome } from "./daemon.ts";
@@ -166,6 +167,57 @@ test("a catalogue too large for the prompt is looked up; what was loaded is told
   await w.answered(owner, 2);
   expect(w.models.requests().at(-1)?.tools).toEqual(after?.tools);
 }, 90_000);
+
+test("other agents use this gateway by /mcp and `parley mcp serve`, each as far as its token reaches; no page of another site does", async () => {
+  const daemon = await w.start({ home, config: await findableGateway() });
+  const { token: reader } = (await parleyJson(home, "devices", "mint", "reader")) as { token: string };
+  const ask = async (token: string, method: string, params: object = {}, headers: object = {}) => {
+    const response = await fetch(new URL("/mcp", daemon.url), {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const names = ({ text }: { readonly text: string }): readonly string[] =>
+    (JSON.parse(text) as { result: { tools: readonly { name: string }[] } }).result.tools.map(
+      ({ name }) => name,
+    );
+  expect(names(await ask(daemon.token, "tools/list"))).toEqual([
+    "sessions_list",
+    "sessions_history",
+    "memory_search",
+    "messages_send",
+  ]);
+  expect(names(await ask(reader, "tools/list"))).not.toContain("messages_send");
+  const sent = { name: "messages_send", arguments: { message: "hello there" } };
+  expect((await ask(reader, "tools/call", sent)).text).toContain("there is no tool");
+  expect((await ask("wrong-token", "tools/list")).status).toBe(401);
+  expect((await ask(daemon.token, "tools/list", {}, { origin: "https://evil.example" })).status).toBe(403);
+  expect((await ask(daemon.token, "server/discover")).text).toContain("-32601");
+  expect((await ask(daemon.token, "tools/call", sent)).text).toContain("echo: hello there");
+  expect((await ask(reader, "tools/call", { name: "sessions_list", arguments: {} })).text).toContain(
+    "agent:main:api:",
+  );
+
+  // Our own client on the other end of the pipe.
+  const program = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+  const other = await freshHome();
+  const second = await w.start({
+    home: other,
+    config: {
+      ...(await findableGateway()),
+      mcp: {
+        servers: {
+          peer: { command: process.execPath, args: [program, "mcp", "serve"], env: { PARLEY_HOME: home } },
+        },
+      },
+    },
+  });
+  const tested = (await parleyJson(other, "mcp", "test", "peer")) as { tools: readonly { tool: string }[] };
+  expect(tested.tools.map(({ tool }) => tool)).toContain("peer__messages_send");
+  expect(await second.stop()).toBe(0);
+}, 120_000);
 
 test("a server that is down takes away its own tools alone", async () => {
   server.behaves({ start: "exit" });
