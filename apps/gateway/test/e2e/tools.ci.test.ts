@@ -209,7 +209,10 @@ describe("the policy", () => {
     expect(names.map((tool) => tool.function.name).toSorted()).toEqual([
       "apply_patch",
       "ask_user",
+      "cron",
       "edit",
+      "memory_get",
+      "memory_search",
       "read",
       "session_status",
       "sessions_history",
