@@ -71,6 +71,8 @@ const ownerSchema = z.object({
   /** The authority that a row of the maker had then, and the tools that it allowed; null: all. */
   authority: z.string(),
   tools: z.array(z.string().max(100)).max(500).nullable(),
+  /** The turn that made it had read text of strangers, from there: so has every run. */
+  untrusted: z.string().max(1_000).exactOptional(),
 });
 
 export const outcomes = ["ok", "silent", "failed", "skipped", "missed", "superseded"] as const;

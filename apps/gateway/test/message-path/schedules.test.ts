@@ -317,3 +317,14 @@ describe("/cron", () => {
     await olga.says("/cron").gets(/no scheduled jobs/);
   });
 });
+
+test("a job made in a turn that had read strangers' text carries the mark into its runs", async () => {
+  await begin();
+  const job = await add(
+    { name: "look", schedule: { kind: "at", at: "1m" }, message: "look" },
+    { ...operator, untrusted: "example.test" },
+  );
+  await s.pass(2 * minuteMs);
+  const [row] = await s.rows({ lane: `agent:main:cron:${job.id}` as never });
+  expect(JSON.parse(row?.payload ?? "{}")).toMatchObject({ internal: { untrusted: "example.test" } });
+});

@@ -235,7 +235,12 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     const decided = editedJob(kept.job, await written(asked, by, false), { nowMs: clock.now(), zone });
     if (!decided.ok) throw problems(decided.problems);
     allowed(decided.job, by);
-    return { kept, next: decided.job };
+    const { owner } = decided.job;
+    const next =
+      by.untrusted === undefined
+        ? decided.job
+        : { ...decided.job, owner: { ...owner, untrusted: by.untrusted } };
+    return { kept, next };
   }
 
   const rightsNow: Schedules["rightsNow"] = async ({ owner }) => {
@@ -328,6 +333,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
         owner: by.isOwner,
         authority: by.authority,
         text: `Event for this session:\n${text}`,
+        internal: by.untrusted === undefined ? {} : { untrusted: by.untrusted },
         turn: by.turn ?? "",
         nowMs: clock.now(),
         alone: false,

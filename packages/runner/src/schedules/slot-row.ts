@@ -77,6 +77,7 @@ export function slotRow(
     turn: job.owner.turn ?? "",
     nowMs,
     internal: {
+      ...(job.owner.untrusted === undefined ? {} : { untrusted: job.owner.untrusted }),
       slot: run,
       run: {
         label: job.name,
@@ -116,7 +117,7 @@ export function scheduleRow({
   readonly text: string;
   readonly turn: string;
   readonly nowMs: number;
-  readonly internal?: Pick<InternalRow, "slot" | "run">;
+  readonly internal?: Pick<InternalRow, "slot" | "run" | "untrusted">;
   readonly kind?: "schedule" | "heartbeat" | "watch";
   readonly pool?: "cron" | "heartbeat";
   /** False: it may be read together with other rows. */

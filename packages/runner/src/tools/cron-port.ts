@@ -129,6 +129,7 @@ function makerOf(scope: ToolScope): JobMaker {
     turn,
     authority,
     tools: tools === null ? null : [...tools],
+    ...(scope.untrusted === undefined ? {} : { untrusted: scope.untrusted }),
   };
 }
 
