@@ -132,6 +132,21 @@ test.each([
   },
 );
 
+test("MCP servers whose program is missing, or whose key travels in the clear, are told", async () => {
+  const servers = `{
+    there: { command: "sh" }, off: { command: "/no/such/program", enabled: false },
+    gone: { command: "no-such-program" },
+    clear: { url: "http://example.org/mcp", headers: { Authorization: "Bearer 0123456789abcdef" } },
+    near: { url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer 0123456789abcdef" } },
+  }`;
+  const told = await doctor(stateFolder(`{ gateway: { port: 1 }, mcp: { servers: ${servers} } }`));
+  const found = told.findings.filter(({ id }) => id.startsWith("mcp."));
+  expect(found.map(({ id, message }) => [id, message.split(" ")[0]])).toEqual([
+    ["mcp.program", "mcp.servers.gone"],
+    ["mcp.plain", "mcp.servers.clear"],
+  ]);
+});
+
 test("a broken config is told with its places, and the rest is looked at all the same: exit code 78", async () => {
   const home = stateFolder("{\n gateway: { prot: 1 },\n channels: { telegram: { dmPolicy: 'opne' } }\n}");
   const found = await doctor(home, "--security");

@@ -17,6 +17,7 @@ import { fileFindings } from "../doctor/files.ts";
 import { error, ok, warn, type Finding } from "../doctor/finding.ts";
 import { gatewayFindings } from "../doctor/gateway.ts";
 import { liveFindings } from "../doctor/live.ts";
+import { mcpFindings } from "../doctor/mcp.ts";
 import { securityFindings } from "../doctor/security.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 
@@ -38,6 +39,7 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
     ...(await fileFindings(places, loaded instanceof ConfigFault ? null : loaded)),
     ...clockFindings(),
     ...(await gatewayFindings(terminal, places, config)),
+    ...(config === null ? [] : await mcpFindings(config, terminal.env)),
     ...(config !== null && flags.security === true
       ? securityFindings(config, places, (await localConfigEditor(terminal).read()).file)
       : []),
