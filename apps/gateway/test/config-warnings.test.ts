@@ -38,6 +38,7 @@ test("a rule that names no tool is found, with its place; groups, patterns, othe
         deny: ["wrte", "EXEC", "group:fs", "web_*", "echo"],
         toolsBySender: { "telegram:7": { allow: ["raed"] } },
         subagents: { tools: { deny: ["grop:web"] } },
+        web: { egress: { allow: ["127.0.0.1:8080"], deny: ["*.ads.example"] } },
       },
       agents: { list: [{ id: "main", tools: { profile: "coding", alsoAllow: ["mesage"] } }] },
       channels: { telegram: { groups: { "-5": { tools: { deny: ["exce"] } } } } },

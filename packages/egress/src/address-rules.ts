@@ -6,7 +6,7 @@ import { BlockList, isIP } from "node:net";
 export interface AddressRules {
   /**
    * Exact hosts that may lie in a private network, as `host` or `host:port`. They may be dialled at that
-   * port too, or without one at every port. A host of IPv6 is written in brackets.
+   * port alone, or without one at every port. A host of IPv6 is written in brackets.
    */
   readonly allowedHosts?: readonly string[];
   /** Exact hosts, and `*.example.org` for all hosts below one, that are never dialled. */
@@ -45,8 +45,8 @@ type UrlDecision = { readonly allowed: true; readonly url: URL } | (Refused & { 
 export interface AddressGuard {
   /** Judges what is written, before anything is resolved. */
   judgeUrl(text: string): UrlDecision;
-  /** Judges an address that a host resolved to, at the moment of dialling. */
-  judgeAddress(host: string, address: string): AddressDecision;
+  /** Judges an address that a host resolved to, at the moment of dialling it at this port. */
+  judgeAddress(host: string, address: string, port: number): AddressDecision;
 }
 
 /** RFC 9110 names no limit and asks for 8,000 octets at least. */
@@ -190,21 +190,19 @@ export function addressGuard(rules: AddressRules = {}): AddressGuard {
   const deniedNetworks = networksOf(rules.deniedNetworks ?? []);
   const ports = new Set([80, 443, ...(rules.allowedPorts ?? [])]);
 
-  const isNamed = (host: string, port?: number): boolean =>
-    allowedHosts.some(
-      (entry) => entry.host === host && (port === undefined || entry.port === null || entry.port === port),
-    );
+  const isNamed = (host: string, port: number): boolean =>
+    allowedHosts.some((entry) => entry.host === host && (entry.port === null || entry.port === port));
   const isDenied = (host: string): boolean =>
     denied.some((entry) => ("below" in entry ? host.endsWith(entry.below) : host === entry.exactly));
   const holds = (list: BlockList, address: string): boolean =>
     list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
 
-  const judgeAddress = (host: string, address: string): AddressDecision => {
+  const judgeAddress = (host: string, address: string, port: number): AddressDecision => {
     const kind = kindOf(address);
     if (isIP(address) !== 0 && holds(deniedNetworks, address))
       return refused("host", "is closed by the config");
     if (kind === null) return { allowed: true };
-    const opened = kind === "private" && (isNamed(inUrls(host)) || holds(allowedNetworks, address));
+    const opened = kind === "private" && (isNamed(inUrls(host), port) || holds(allowedNetworks, address));
     return opened ? { allowed: true } : refused(kind, says[kind]);
   };
 
@@ -230,7 +228,7 @@ export function addressGuard(rules: AddressRules = {}): AddressGuard {
       const isOpened = isNamed(host, port) || (isIP(literal) !== 0 && holds(allowedNetworks, literal));
       if (!ports.has(port) && !isOpened) return no("port", `may not be dialled at port ${port}`);
       if (isIP(literal) !== 0) {
-        const decision = judgeAddress(literal, literal);
+        const decision = judgeAddress(literal, literal, port);
         if (!decision.allowed) return { ...decision, host };
       }
       // A dot at the end says the same to DNS, and something else to certificates.

@@ -66,10 +66,10 @@ export async function forwardProxy(options: ForwardProxyOptions): Promise<Forwar
     if (!decision.allowed) throw refuse(decision.host, decision);
     const { url } = decision;
     const host = bareHost(url.hostname);
-    const addresses = await vetted({ guard, resolve, refuse }, host);
     const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+    const addresses = await vetted({ guard, resolve, refuse }, host, port);
     const check = (socket: Socket): void => {
-      const last = guard.judgeAddress(host, socket.remoteAddress ?? "");
+      const last = guard.judgeAddress(host, socket.remoteAddress ?? "", port);
       if (!last.allowed) socket.destroy(refuse(host, last));
     };
     return { url, host, port, lookup: pinned(addresses), check };

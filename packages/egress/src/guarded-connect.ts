@@ -28,12 +28,13 @@ export interface GuardedConnect {
 export async function vetted(
   { guard, resolve, refuse }: Pick<GuardedConnect, "guard" | "resolve" | "refuse">,
   host: string,
+  port: number,
 ): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
   if (addresses.length === 0) throw new Fault("missing", `${host} has no address`);
   // One closed address among open ones is how rebinding begins, so it closes the host.
   for (const address of addresses) {
-    const decision = guard.judgeAddress(host, address);
+    const decision = guard.judgeAddress(host, address, port);
     if (!decision.allowed) throw refuse(host, decision);
   }
   return addresses;
@@ -54,7 +55,7 @@ export function guardedConnect(options: GuardedConnect): buildConnector.connecto
         // undici's types promise null beside an error; a refused connection comes with undefined.
         if (error !== null) return fail(error);
         if (socket === null) return fail(new Error("no socket"));
-        const decision = guard.judgeAddress(host, socket.remoteAddress ?? "");
+        const decision = guard.judgeAddress(host, socket.remoteAddress ?? "", portOf(asked));
         if (decision.allowed) return done(socket);
         socket.destroy();
         fail(refuse(host, decision));
@@ -65,7 +66,7 @@ export function guardedConnect(options: GuardedConnect): buildConnector.connecto
     const host = bareHost(asked.hostname);
     let socket;
     try {
-      socket = await dial(host, await vetted(options, host), asked);
+      socket = await dial(host, await vetted(options, host, portOf(asked)), asked);
     } catch (error) {
       return callback(error instanceof Error ? error : new Error(String(error)), null);
     }
@@ -73,6 +74,10 @@ export function guardedConnect(options: GuardedConnect): buildConnector.connecto
   };
   return (asked, callback) => void connect(asked, callback);
 }
+
+/** undici leaves out the port that the scheme has. */
+const portOf = ({ port, protocol }: buildConnector.Options): number =>
+  Number(port || (protocol === "https:" ? 443 : 80));
 
 /** Resolves to these addresses whatever is asked. */
 export const pinned =

@@ -9,7 +9,7 @@ const reasonOf = (url: string, of = guard): string => {
   return decision.allowed ? "allowed" : decision.reason;
 };
 const judge = (address: string, of = guard): string => {
-  const decision = of.judgeAddress("site.test", address);
+  const decision = of.judgeAddress("site.test", address, 443);
   return decision.allowed ? "allowed" : decision.reason;
 };
 
@@ -282,7 +282,8 @@ describe("what operators open and close", () => {
     deniedNetworks: ["8.8.0.0/16"],
     allowedPorts: [8080],
   });
-  const at = (host: string, address: string): boolean => opened.judgeAddress(host, address).allowed;
+  const at = (host: string, address: string, port = 443): boolean =>
+    opened.judgeAddress(host, address, port).allowed;
 
   it("open a private network to the exact host alone", () => {
     expect(at("wiki.corp.example", "10.1.2.3")).toBe(true);
@@ -308,6 +309,14 @@ describe("what operators open and close", () => {
     expect(reasonOf("https://build.corp.example:8444/", opened)).toBe("port");
     expect(reasonOf("http://[fd00::7]:9000/", opened)).toBe("allowed");
     expect(reasonOf("http://example.org:8080/", opened)).toBe("allowed");
+  });
+
+  it("leave the other ports of a private host closed that is named with one, also 80 and 443", () => {
+    expect(reasonOf("http://[fd00::7]/", opened)).toBe("private");
+    expect(reasonOf("https://[fd00::7]/", opened)).toBe("private");
+    expect(reasonOf("http://[fd00::7]:8080/", opened)).toBe("private");
+    expect(at("build.corp.example", "10.1.2.3", 8443)).toBe(true);
+    expect(at("build.corp.example", "10.1.2.3", 443)).toBe(false);
   });
 
   it("never open link-local, metadata or unspecified addresses", () => {

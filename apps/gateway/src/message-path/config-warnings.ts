@@ -49,8 +49,11 @@ export function misspeltTools(
         ...unknownPatterns(rules, more, Object.keys(mcp.servers)).map((pattern) => ({ at, pattern })),
       );
     }
-    for (const [key, inner] of Object.entries(value))
+    for (const [key, inner] of Object.entries(value)) {
+      // The lists of tools.web name hosts.
+      if (key === "web" && /(?:^|\.)tools$/.test(at)) continue;
       walk(inner, at === "" ? key : `${at}.${key}`, inTools || key.startsWith("tools"));
+    }
   };
   walk({ tools, agents, channels }, "", false);
   return found;
