@@ -76,6 +76,7 @@ const children = async () =>
   (await s.store().cells.list("child:", 20)).map(
     ({ value }) => JSON.parse(value) as { readonly end: { readonly state: string } | null },
   );
+const ownerIn = (payload: string): boolean => (JSON.parse(payload) as { readonly owner: boolean }).owner;
 const until = (so: () => boolean | Promise<boolean>, what: string) => s.until(so, what, 600_000);
 
 test("it answers in its thread, hears what people write there, and its parent is told", async () => {
@@ -169,6 +170,59 @@ test("killed at any moment, the thread is opened once, the work is done once and
   expect(new Set(at.in(undefined)).size).toBe(2);
   at.says("olga", "deeper?", "thread-1");
   await until(() => at.in("thread-1").includes("the child heard: deeper?"), "the child's answer");
+});
+
+test("what an owner had done in its thread gives its end no rights that its task does not have", async () => {
+  const at = await room((asked) => {
+    const { messages, text, users } = asked;
+    const works = (task: string): Answer => ({
+      calls: { name: "sessions_spawn", args: { task, label: task } },
+    });
+    switch (taskOf(asked)) {
+      case "dig":
+        if (text.includes('Sub-agent "')) return `the child heard: ${text}`;
+        if (messages.at(-1)?.role === "tool") return "begun";
+        return works(users.length === 1 ? "first" : "second");
+      case "first":
+        return { afterMs: 60_000, says: ["first done"] };
+      case "second":
+        return { afterMs: 300_000, says: ["second done"] };
+      default:
+        return script()(asked);
+    }
+  });
+  at.says("eve", "spawn");
+  await until(() => at.in("thread-1").includes("begun"), "the child's own child");
+  at.says("olga", "look deeper", "thread-1");
+  await until(() => at.in(undefined).some((text) => text.startsWith("told: ")), "the end is told");
+  const rows = (await s.rows()).filter(({ id }) => id.startsWith("child:"));
+  const owners = rows.map(({ lane, payload }) => [lane.includes(":subagent:"), ownerIn(payload)]);
+  // The newest first: the end of eve's sub-agent has her rights, although olga's ended last below it.
+  expect(owners).toEqual([
+    [false, false],
+    [true, true],
+    [true, false],
+  ]);
+});
+
+test("its parent is told also what went out in pieces before the end", async () => {
+  const groups = { "-1": { requireMention: false } };
+  s = await stage({
+    catalogue: true,
+    telegram: { groups, groupAllowFrom: ["1"], streaming: "block" },
+    config: { commands: { ownerAllowFrom: ["telegram:1"] } },
+  });
+  const paragraph = (word: string): string => `${word} ${"and on ".repeat(40)}.\n\n`;
+  const says = [paragraph("first"), paragraph("second"), "third"];
+  s.model.answers(script({}, () => ({ says, pauseMs: 20_000 })));
+  const olga = s.person("1", { chat: "-1" });
+  olga.says("spawn", {
+    address: { channel: "telegram", account: "default", kind: "group", peer: "-1", thread: "1" },
+  });
+  await until(() => olga.sees().some((text) => text.startsWith("told: ")), "the end is told");
+  const [end] = (await s.rows()).filter(({ id }) => id.startsWith("child:"));
+  const told = (JSON.parse(end?.payload ?? "{}") as { readonly inbound: Inbound }).inbound.text;
+  expect(told.match(/^(first|second|third)/gm)).toEqual(["first", "second", "third"]);
 });
 
 test("a thread that cannot be opened ends it, and its parent is told why and what to do instead", async () => {

@@ -21,12 +21,20 @@ import type {
   NewDelivery,
   Row,
   Sessions,
+  Step,
   Store,
   Turn,
   Turns,
 } from "@parley/store";
 import { answerRow, askedRow, childRow, isUnseen } from "./asked-rows.ts";
-import { childIn, endedChild, type AskedEnd, type Child, type ChildRegistry } from "./child-registry.ts";
+import {
+  childIn,
+  endedChild,
+  worksInThread,
+  type AskedEnd,
+  type Child,
+  type ChildRegistry,
+} from "./child-registry.ts";
 import { farewell, leavesThread, type ChildThreads } from "./child-threads.ts";
 import { internalOf } from "../internal-row.ts";
 
@@ -85,11 +93,13 @@ function answeringTurns({ turns, ...needs }: AnsweringOptions): Turns {
     async commit(lease, id, what) {
       if (!isAsked(lease, id)) return turns.commit(lease, id, what);
       const rows = await needs.inbox.find({ turn: id, limit: mostRows });
-      const handed = await handedOver(rows, what, lease.lane as SessionKey, needs);
+      const session = lease.lane as SessionKey;
+      const shown = worksInThread(session) ? shownPieces((await turns.find(id))?.log ?? []) : "";
+      const handed = await handedOver(rows, { what, end: endOf(what, rows, shown) }, session, needs);
       const committed = await turns.commit(lease, id, { ...what, ...handed.commit });
       joined.delete(id);
-      if (handed.left) await needs.threads.unbind(lease.lane);
-      if (handed.ends === "badly") await needs.endBelow(lease.lane as SessionKey);
+      if (handed.left) await needs.threads.unbind(session);
+      if (handed.ends === "badly") await needs.endBelow(session);
       return committed;
     },
   };
@@ -193,11 +203,10 @@ async function handingTo(
 /** The rows and cells that the end of a turn writes for those who wait for it. */
 async function handedOver(
   rows: readonly Row[],
-  what: Commit,
+  { what, end }: { readonly what: Commit; readonly end: AskedEnd },
   session: SessionKey,
   needs: AnswerNeeds & { readonly inbox: Inbox },
 ): Promise<{ readonly commit: Partial<Commit>; readonly ends: "badly" | "well"; readonly left: boolean }> {
-  const end = endOf(what);
   const asks = rows
     .flatMap((row) => askedRow(row) ?? [])
     .filter(({ internal }) => internal.kind === "message");
@@ -258,13 +267,17 @@ function isBeside(row: Row): boolean {
 
 /** A sub-agent that was guided in the moment in which its run ended answers that too; null otherwise. */
 function toldAgain(child: Child, rows: readonly Row[]): Child | null {
-  const isGuided = rows.some((row) => internalOf(row)?.kind === "message" && !isBeside(row));
-  return isGuided && !child.killed ? { ...child, runs: child.runs + 1 } : null;
+  return rows.some(isGuidance) && !child.killed ? { ...child, runs: child.runs + 1 } : null;
+}
+
+function isGuidance(row: Row): boolean {
+  return internalOf(row)?.kind === "message" && !isBeside(row);
 }
 
 /**
- * The row that the parent's row inherits place and authority from: one of this turn, unless the turn goes
- * back to another conversation than the task. Null when no build can read any.
+ * The row that the parent's row inherits place and authority from: what guided this turn, unless it goes back
+ * to another conversation than the task, or the task. What else the turn read may come of what somebody in
+ * the sub-agent's thread asked for, whose rights are not the task's. Null when no build can read any.
  */
 async function causeOf(
   { id }: Child,
@@ -272,9 +285,9 @@ async function causeOf(
   { inbox }: { readonly inbox: Pick<Inbox, "find"> },
 ): Promise<Row | null> {
   const [task] = await inbox.find({ id: `task:${id}`, limit: 1, dismissed: true });
-  const own = rows.filter((row) => !isBeside(row));
-  const near = task === undefined ? own : own.filter((row) => row.conversation === task.conversation);
-  return [...near, ...(task === undefined ? [] : [task])].find(isReadable) ?? null;
+  if (task === undefined) return rows.filter((row) => !isBeside(row)).find(isReadable) ?? null;
+  const guiding = rows.filter((row) => isGuidance(row) && row.conversation === task.conversation);
+  return [...guiding, task].find(isReadable) ?? null;
 }
 
 function isReadable({ payload }: Row): boolean {
@@ -303,11 +316,40 @@ async function isUnderWay(
   );
 }
 
-/** Takes the state from what the runtime did, never from the words. */
-function endOf(what: Commit): AskedEnd {
-  const source = (what.entries ?? []).map(untrustedIn).find((each) => each !== null);
-  const end = endWords(what);
-  return source === undefined || source === null ? end : { ...end, untrusted: source };
+/**
+ * Takes the state from what the runtime did, never from the words. `shown`: the beginning of the answer that
+ * went out before in pieces, which people have read and the asker has not.
+ */
+function endOf(what: Commit, rows: readonly Row[], shown: string): AskedEnd {
+  const source =
+    (what.entries ?? []).map(untrustedIn).find((each) => each !== null) ??
+    rows.map((row) => internalOf(row)?.untrusted).find((each) => each !== undefined);
+  const end = wholeAnswer(endWords(what), what, shown);
+  return source === undefined ? end : { ...end, untrusted: source };
+}
+
+function wholeAnswer(end: AskedEnd, { outcome, entries }: Commit, shown: string): AskedEnd {
+  // Pieces of what was said before a call are no part of the answer.
+  if (shown === "" || outcome !== "answered" || !lastWords(entries ?? []).includes(shown)) return end;
+  const text = end.text.startsWith(shown) ? end.text : [shown, end.text].filter(Boolean).join("\n\n");
+  return { ...end, state: "answered", text };
+}
+
+/** What the model said last. */
+function lastWords(entries: readonly string[]): string {
+  const said = entries
+    .map((entry) => JSON.parse(entry) as Entry)
+    .findLast(({ type }) => type === "assistant");
+  if (said?.type !== "assistant") return "";
+  return said.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** How much of an answer that goes out in pieces went out, by the turn's log. */
+function shownPieces(log: readonly Step[]): string {
+  const marks = log.flatMap(({ kind, body }) =>
+    kind === "preview" ? [JSON.parse(body) as { readonly said?: string }] : [],
+  );
+  return marks.findLast(({ said }) => said !== undefined)?.said?.trim() ?? "";
 }
 
 /** Of an entry as it is written; most have no such word and are not parsed. */
