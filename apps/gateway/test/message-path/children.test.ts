@@ -288,6 +288,32 @@ describe("the tool subagents", () => {
     expect(results).toHaveLength(2);
   });
 
+  test("gives an ended child no more work where as many run as may", async () => {
+    const olga = await begin(() => "", {
+      agents: { defaults: { subagents: { maxChildrenPerAgent: 1 } } },
+    });
+    const results: string[] = [];
+    s.model.answers((asked) => {
+      const { messages, text, users } = asked;
+      if (isChild(asked)) return users[0]?.includes("quick") === true ? "done" : { afterMs: 900_000 };
+      const last = messages.at(-1);
+      if (last?.role === "tool") {
+        results.push(JSON.stringify(last.content));
+        return "ok";
+      }
+      if (text.includes("[System Message]")) return "told";
+      const label = text.split(" ").at(-1) ?? "";
+      return text.startsWith("again")
+        ? { calls: act("steer", { target: "quick", message: "more" }) as never }
+        : { calls: { name: "sessions_spawn", args: { task: label, label, mode: "session" } } };
+    });
+    await olga.says("begin quick").gets("ok", "told");
+    await olga.says("begin slow").gets("ok");
+    await olga.says("again quick").gets("ok");
+    expect(results.at(-1)).toContain("1 sub-agents of this session run already, and 1 may");
+    expect(new Set(await ends())).toEqual(new Set(["answered", undefined]));
+  });
+
   test("reaches no other session's children", async () => {
     await calling(() => ({ afterMs: 900_000 }), [spawn]);
     const eve = s.person("eve");

@@ -52,6 +52,19 @@ export function childrenPort(services: ChildServices): Children {
     );
   }
 
+  /** Throws Fault("denied") when as many others of the session run as may. */
+  async function checkRoom(parent: string, id: string): Promise<void> {
+    const most = config.agents.defaults.subagents.maxChildrenPerAgent;
+    const open = (await children.all()).filter(
+      (child) => child.parent === parent && child.end === null && child.id !== id,
+    );
+    if (open.length >= most)
+      throw new Fault(
+        "denied",
+        `${open.length} sub-agents of this session run already, and ${most} may (agents.defaults.subagents.maxChildrenPerAgent): wait until one of them ends`,
+      );
+  }
+
   async function contextFor(
     scope: ToolScope,
     { context, attachments }: SpawnRequest,
@@ -108,14 +121,7 @@ export function childrenPort(services: ChildServices): Children {
       const { id, session } = childOf(scope, agentId, inThread);
       const wanted = request.model ?? limits.model;
       const model = wanted === undefined ? null : await modelNamed(agentId, wanted);
-      const open = (await children.all()).filter(
-        (child) => child.parent === scope.session && child.end === null && child.id !== id,
-      );
-      if (open.length >= limits.maxChildrenPerAgent)
-        throw new Fault(
-          "denied",
-          `${open.length} sub-agents of this session run already, and ${limits.maxChildrenPerAgent} may (agents.defaults.subagents.maxChildrenPerAgent): wait until one of them ends`,
-        );
+      await checkRoom(scope.session, id);
       const { began, asker: askerFor } = await askingTurn(services, scope);
       const asker = askerFor("push");
       if (inThread) checkThread(services, scope, asker.unseen !== true);
@@ -196,6 +202,7 @@ export function childrenPort(services: ChildServices): Children {
           "conflict",
           `sub-agent ${child.id} has ended, and it was spawned for one run: spawn another`,
         );
+      if (again) await checkRoom(child.parent, child.id);
       const { began, asker } = await askingTurn(services, scope);
       const id = `${child.id}/${scope.turn}/${scope.callId}`;
       const lane = child.session as SessionKey;
