@@ -11,4 +11,4 @@ export type {
 } from "./engine.ts";
 export { forgetting, type Forgetting } from "./forgetting.ts";
 export { memoryProcess } from "./memory-process.ts";
-export { personFolder, type MemoryScope } from "./scope.ts";
+export { personFolder, scopeOfPlace, type MemoryScope } from "./scope.ts";

@@ -26,10 +26,20 @@ export function scopeOfFile(path: string): MemoryScope | null {
   const [root, folder = "", owner = "", ...rest] = path.split("/");
   if (root !== memoryFolder || !path.endsWith(".md")) return null;
   if (path.split("/").some((part) => part === "" || part.startsWith("."))) return null;
+  return scopeOfFolder(folder, owner, rest);
+}
+
+function scopeOfFolder(folder: string, owner: string, rest: readonly string[]): MemoryScope {
   if (folder === "shared" && owner !== "") return "shared";
   if ((folder === "sessions" || folder === "people") && owner !== "")
     return rest.length === 0 ? "daily" : `${folder === "sessions" ? "session" : "person"}:${owner}`;
   return "daily";
+}
+
+/** The same for whatever lies below memory/, which is as private as a note there. Null: it is elsewhere. */
+export function scopeOfPlace(path: string): MemoryScope | null {
+  const [root, folder = "", owner = "", ...rest] = path.split("/");
+  return root === memoryFolder ? scopeOfFolder(folder, owner, rest) : scopeOfFile(path);
 }
 
 /** The folder of a person's own notes: `<channel>:<id>` becomes one name of a file system. */

@@ -56,6 +56,8 @@ export interface MachinePorts {
   readonly browser?: Browser;
   /** Absent: the agent's memory is not searched here. */
   readonly memory?: AgentMemory;
+  /** Absent: no file of a workspace is private by its place. */
+  readonly notes?: NoteFiles;
 }
 
 /** Ports to the session and the chat, made once for a config: the scope of each call says which session. */
@@ -284,6 +286,15 @@ export interface AgentMemory {
     scope: ToolScope,
     request: { readonly path: string; readonly from: number; readonly lines: number },
   ): Promise<GetAnswer>;
+}
+
+/** The agent's notes as files of its workspace. */
+export interface NoteFiles {
+  /**
+   * Why the people of this call may not read what lies there; null when they may. The same places are out of
+   * reach as for `AgentMemory`. `path` is relative to the workspace.
+   */
+  refusal(scope: ToolScope, path: string): Promise<string | null>;
 }
 
 /** Why a tool is not there, for `parley tools explain`. */

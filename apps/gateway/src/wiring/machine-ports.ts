@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 import type { PlaceOf } from "@parley/access";
 import type { Config, ConfigEditor } from "@parley/config";
-import { forgetting, personFolder, type MemoryEngine } from "@parley/memory";
+import { forgetting, personFolder, scopeOfPlace, type MemoryEngine } from "@parley/memory";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
@@ -147,6 +147,6 @@ function basicPorts(
     origins,
     exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } },
     pictures: mediaFolder(mediaPath),
-    memory: { engine: memory, personFolder, forgetting },
+    memory: { engine: memory, personFolder, scopeOfPlace, forgetting },
   };
 }

@@ -1,5 +1,5 @@
 // Memory on the message path: what is written is found, by those who may, in the places where they may.
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "@parley/protocol";
@@ -15,7 +15,7 @@ type Call = { readonly name: string; readonly args: JsonObject };
 /** "NAME {args}", one a line, are called one after the other; the last result is said. */
 function caller({ messages, users }: Asked): Answer {
   const lines = (users.at(-1) ?? "").split("\n").flatMap((line) => {
-    const found = /^(memory_\w+|write|read) (\{.*\})$/.exec(line.trim());
+    const found = /^(memory_\w+|write|read|edit|apply_patch|message) (\{.*\})$/.exec(line.trim());
     return found === null ? [] : [{ name: found[1], args: JSON.parse(found[2] ?? "{}") } as Call];
   });
   const lastUser = messages.findLastIndex(({ role }) => role === "user");
@@ -105,6 +105,56 @@ describe("memory_search", () => {
     await olga.says("which tools").gets("nothing was called");
     expect(s.model.asked[0]?.request.tools.map(({ name }) => name)).not.toContain("memory_search");
     expect(s.model.asked[0]?.request.system.stable).not.toContain("Memory Recall");
+  });
+});
+
+describe("the file tools", () => {
+  const files = {
+    "MEMORY.md": "- The umbrella is in the hall.\n",
+    "memory/2026-11-20.md": "- An umbrella was bought.\n",
+    "memory/plan.txt": "umbrella plan\n",
+    "memory/shared/all.md": "- The shared umbrella is red.\n",
+    "notes.md": "an umbrella stand\n",
+  };
+  const patch =
+    "*** Begin Patch\n*** Update File: MEMORY.md\n*** Move to: open.md\n@@\n-- The umbrella is in the hall.\n+- gone\n*** End Patch";
+
+  test("read no private memory in a group, also for its owner and by other ways", async () => {
+    await begin(files);
+    await symlink("MEMORY.md", join(s.home, "workspace/link.md"));
+    const olga = s.person("olga", { chat: "g1" });
+    for (const call of [
+      'read {"path":"MEMORY.md"}',
+      `read {"path":"${s.home}/workspace/x/../MEMORY.md"}`,
+      'read {"path":"./memory/2026-11-20.md"}',
+      'read {"path":"memory/plan.txt"}',
+      'read {"path":"memory/not-there.md"}',
+      'read {"path":"memory"}',
+      'read {"path":"link.md"}',
+      'edit {"path":"MEMORY.md","oldText":"umbrella","newText":"cane"}',
+      `apply_patch ${JSON.stringify({ input: patch })}`,
+      'message {"action":"send","text":"look","media":["MEMORY.md"]}',
+    ]) {
+      await olga.says(call, inGroup).gets("done");
+      expect(result(), call).toMatch(/private memory, which is not read in a group or channel/);
+    }
+    expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toBe(files["MEMORY.md"]);
+    await olga.says('read {"path":"memory/shared/all.md"}', inGroup).gets("done");
+    expect(result()).toContain("The shared umbrella is red");
+    await olga.says('read {"path":"notes.md"}', inGroup).gets("done");
+    expect(result()).toContain("umbrella stand");
+  });
+
+  test("read in private what a search would show there, and no more", async () => {
+    await begin(files, { agents: { defaults: { memorySearch: { enabled: false } } } });
+    const olga = s.person("olga");
+    await olga.says('read {"path":"memory/2026-11-20.md"}').gets("done");
+    expect(result()).toContain("An umbrella was bought");
+    const bob = s.person("bob");
+    await bob.says('read {"path":"MEMORY.md"}').gets("done");
+    expect(result()).toContain("in the hall");
+    await bob.says('read {"path":"memory/2026-11-20.md"}').gets("done");
+    expect(result()).toContain("private memory, which is not read in this conversation");
   });
 });
 

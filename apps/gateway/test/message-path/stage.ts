@@ -16,7 +16,7 @@ import {
   type LogFields,
   type SessionKey,
 } from "@parley/protocol";
-import { forgetting, memoryEngine, personFolder } from "@parley/memory";
+import { forgetting, memoryEngine, personFolder, scopeOfPlace } from "@parley/memory";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { MachinePorts, Tool } from "@parley/tools";
@@ -184,7 +184,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
             machinePorts: {
               home: join(home, "state"),
               userHome: join(home, "person"),
-              memory: { engine: memoryEngine({ clock: own.clock }), personFolder, forgetting },
+              memory: { engine: memoryEngine({ clock: own.clock }), personFolder, scopeOfPlace, forgetting },
               ...(options.web === undefined ? {} : { web: webOf(options.web) }),
             },
             mediaFolder: mediaFolder(join(home, "media")),

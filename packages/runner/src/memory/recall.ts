@@ -27,6 +27,8 @@ export interface MemoryParts {
   readonly engine: MemoryEngine;
   /** Makes the name of a person's folder. */
   readonly personFolder: (person: string) => string;
+  /** Reads the scope of a path of the workspace; null where nothing is private by its place. */
+  readonly scopeOfPlace: (path: string) => MemoryScope | null;
   /** Decides which lines a question means; null when it says too little. */
   readonly forgetting: (query: string) => Forgetting | null;
 }
@@ -67,7 +69,7 @@ export function agentMemory(options: AgentMemoryOptions): AgentMemory {
         nowMs: clock.now(),
       });
       const { citations } = config.memory;
-      return { ...answer, citations: citations === "on" || (citations === "auto" && !isShared(scope)) };
+      return { ...answer, citations: citations === "on" || (citations === "auto" && !answersToMany(scope)) };
     },
     async get(scope, { path, from, lines }) {
       const agent = agentIn(config)(scope.agent);
@@ -78,20 +80,23 @@ export function agentMemory(options: AgentMemoryOptions): AgentMemory {
 }
 
 /** In a shared place many read the answer, whoever asks. */
-function isShared({ session, conversation }: Pick<ToolScope, "session" | "conversation">): boolean {
+export function answersToMany({
+  session,
+  conversation,
+}: Pick<ToolScope, "session" | "conversation">): boolean {
   const { kind } = parseSessionKey(session);
   return kind === "group" || kind === "channel" || parseConversationKey(conversation).kind !== "dm";
 }
 
 type Asking = Pick<ToolScope, "session" | "conversation" | "by">;
 
-async function scopesOf(
+export async function scopesOf(
   asking: Asking,
   { owners, memory: { personFolder } }: Pick<AgentMemoryOptions, "owners" | "memory">,
 ): Promise<readonly MemoryScope[]> {
   const mark = createHash("sha256").update(asking.session).digest("hex").slice(0, 16);
   const own: readonly MemoryScope[] = ["shared", `session:${mark}`];
-  if (isShared(asking)) return own;
+  if (answersToMany(asking)) return own;
   const { owner, senders } = asking.by;
   const [person] = senders;
   const people: readonly MemoryScope[] =

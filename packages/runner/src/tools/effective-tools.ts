@@ -32,6 +32,7 @@ import { depthOf } from "../sessions/child-registry.ts";
 import { senderRules } from "@parley/access";
 import { isApproved } from "../approvals/approval-gate.ts";
 import type { FileOrigins } from "../file-origins.ts";
+import { noteFiles } from "../memory/note-files.ts";
 import { agentMemory, type MemoryParts } from "../memory/recall.ts";
 import { docsRoots } from "../installation-facts.ts";
 import type { Services } from "../turn-scope.ts";
@@ -40,7 +41,7 @@ import type { RemoteTools } from "./remote-tools.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 
 /** The ports that the catalogue's tools use on this machine, and where it lies. */
-export interface MachinePorts extends Omit<HandedOnPorts, "memory"> {
+export interface MachinePorts extends Omit<HandedOnPorts, "memory" | "notes"> {
   /** The state folder, which tools may not enter. */
   readonly home: string;
   readonly userHome: string;
@@ -75,6 +76,8 @@ export function effectiveTools(
     machine?.memory === undefined
       ? undefined
       : agentMemory({ memory: machine.memory, home: machine.home, config, owners, clock });
+  // Whether notes are searched or not, they are private where they lie.
+  const notes = machine?.memory === undefined ? {} : { notes: noteFiles({ memory: machine.memory, owners }) };
   const filesAt = sharedFiles();
   const approved = isApproved(approvals.book);
 
@@ -124,6 +127,7 @@ export function effectiveTools(
     return makeTools({
       ...ports,
       ...handedOn,
+      ...notes,
       ...(memory === undefined || !agent.memorySearch.enabled ? {} : { memory }),
       ...(deferred === undefined ? {} : { deferred }),
       owner,

@@ -9,6 +9,7 @@ import { turnRules } from "../files/change-rules.ts";
 import { applyChanges, type Change } from "../files/change-set.ts";
 import { parsePatch, type FilePatch } from "../files/patch-parse.ts";
 import { patchText } from "../files/patch-text.ts";
+import { refusePrivate } from "../files/private-notes.ts";
 import type { Rooted } from "../files/rooted.ts";
 import { decodeText, encodeText } from "../files/text.ts";
 import type { Tool } from "../tool.ts";
@@ -41,7 +42,10 @@ export function applyPatch(context: ToolContext): Tool | Unavailable {
       const workspace = await files.writable(await turnRules(context, scope));
       return workspace.exclusive(async () => {
         const worked: { readonly changes: readonly Change[]; readonly line: string }[] = [];
-        for (const patch of patches) worked.push(await workOut(workspace, patch));
+        for (const patch of patches)
+          worked.push(
+            await workOut(workspace, patch, (path) => refusePrivate(context, scope, workspace, path)),
+          );
         const changes = worked.flatMap((each) => each.changes);
         const paths = changes.map((change) => change.path);
         const twice = paths.find((path, index) => paths.indexOf(path) !== index);
@@ -57,6 +61,7 @@ export function applyPatch(context: ToolContext): Tool | Unavailable {
 async function workOut(
   workspace: Rooted,
   patch: FilePatch,
+  mayRead: (path: string) => Promise<void>,
 ): Promise<{ readonly changes: readonly Change[]; readonly line: string }> {
   const { path } = patch;
   const file = await workspace.readWhole(path);
@@ -66,6 +71,7 @@ async function workOut(
     return { changes: [{ path: normalize(path), before: null, after }], line: `A ${path}` };
   }
   if (file === null) throw new Fault("missing", `there is no file ${path}`);
+  await mayRead(file.path);
   if (patch.kind === "delete")
     return { changes: [{ path: file.path, before: file.bytes, after: null }], line: `D ${path}` };
   const text = decodeText(file.bytes);

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { carriesOut, isNamed } from "../carries-out.ts";
 import { browserActions, isUnavailable, type ToolContext, type Unavailable } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import { readForPeople } from "../files/private-notes.ts";
 import { readBytes } from "../files/rooted.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolScope } from "../tool.ts";
@@ -64,7 +65,7 @@ export function browser(context: ToolContext): Tool | Unavailable {
     async run({ files: paths, ...call }, scope) {
       const sent = [];
       for (const path of paths) {
-        const bytes = await files.readable(path).withFile(path, async ({ handle, size }) => {
+        const bytes = await readForPeople(context, scope, path, async ({ handle, size }) => {
           if (size > uploadBytes)
             throw new Fault("invalid", `${path} has ${size} bytes; at most ${uploadBytes} are uploaded`);
           return readBytes(handle, 0, size);

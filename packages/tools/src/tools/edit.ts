@@ -5,6 +5,7 @@ import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../contex
 import { defineTool, textResult } from "../define-tool.ts";
 import { turnRules } from "../files/change-rules.ts";
 import { editText, type TextEdit } from "../files/edit-text.ts";
+import { refusePrivate } from "../files/private-notes.ts";
 import { decodeText, encodeText } from "../files/text.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
@@ -52,6 +53,7 @@ export function edit(context: ToolContext): Tool | Unavailable {
       return workspace.exclusive(async () => {
         const file = await workspace.readWhole(path);
         if (file === null) throw new Fault("missing", `there is no file ${path}; use write to create it`);
+        await refusePrivate(context, scope, workspace, file.path);
         const text = decodeText(file.bytes);
         if (text === null) throw new Fault("invalid", `${file.path} is not UTF-8 text`);
         const edited = editText(text.text, text.newline, wanted);

@@ -6,6 +6,7 @@ import { Fault, visibleText, type MediaFile } from "@parley/protocol";
 import { z } from "zod";
 import { messageActions, type ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import { readForPeople } from "../files/private-notes.ts";
 import { readBytes } from "../files/rooted.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
@@ -82,7 +83,8 @@ export const messageListing: ToolListing = {
   summary: "Send messages and channel actions",
 };
 
-export function message({ files, messages }: ToolContext): Tool {
+export function message(context: ToolContext): Tool {
+  const { messages } = context;
   return defineTool({
     ...messageListing,
     description:
@@ -110,7 +112,7 @@ export function message({ files, messages }: ToolContext): Tool {
       const kept: MediaFile[] = [];
       // One file at a time is in memory.
       for (const path of media) {
-        const bytes = await files.readable(path).withFile(path, async ({ handle, size }) => {
+        const bytes = await readForPeople(context, scope, path, async ({ handle, size }) => {
           if (size > fileBytes)
             throw new Fault(
               "invalid",

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { headBytes, looksBinary, pictureType } from "../files/text.ts";
+import { readForPeople } from "../files/private-notes.ts";
 import { readBytes, type OpenFile } from "../files/rooted.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult } from "../tool.ts";
@@ -34,7 +35,7 @@ export const readListing: ToolListing = {
 };
 
 export function read(context: ToolContext): Tool | Unavailable {
-  const { files, vision, pictures } = context;
+  const { vision, pictures } = context;
   return defineTool({
     ...readListing,
     description:
@@ -43,8 +44,8 @@ export function read(context: ToolContext): Tool | Unavailable {
         ? "Pictures (PNG, JPEG, GIF, WebP) are shown to you."
         : "Pictures are only described: this model does not see them."),
     args,
-    run: ({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { signal }) =>
-      files.readable(path).withFile(path, async (file) => {
+    run: ({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, scope) =>
+      readForPeople(context, scope, path, async (file) => {
         const head = await readBytes(file.handle, 0, Math.min(headBytes, file.size));
         const picture = pictureType(head);
         if (picture !== null) {
@@ -65,7 +66,7 @@ export function read(context: ToolContext): Tool | Unavailable {
             `${file.path} is a binary file of ${file.size} bytes; there is no text to show.`,
             true,
           );
-        const shown = await page(file, offset, limit, resultRoom(context), signal);
+        const shown = await page(file, offset, limit, resultRoom(context), scope.signal);
         return keepsStrangers(file.path, head)
           ? { ...shown, untrusted: { source: "what a tool read and kept" } }
           : shown;
