@@ -89,6 +89,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     await client.close().catch(() => undefined);
     await http?.close();
   };
+  const endOfProgram = (): string | null => stdio?.ended() ?? null;
   let open = false;
   client.onclose = () => {
     if (open) options.onClose();
@@ -96,8 +97,11 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   try {
     await client.connect(await transport(), { timeout: settings.startTimeoutMs });
   } catch (error) {
+    const ended = endOfProgram();
     await close();
-    throw faultOf(error, "it does not answer");
+    throw ended === null
+      ? faultOf(error, "it does not answer")
+      : new Fault("unavailable", ended, { cause: error });
   }
   open = true;
   const about = client.getServerVersion();

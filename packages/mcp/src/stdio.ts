@@ -43,6 +43,8 @@ exec env "PARLEY_MCP=$0" "$@"`;
 
 export interface StdioTransport extends Transport {
   readonly pid: () => number | undefined;
+  /** Why there is no server any more, for people; null while it runs. */
+  readonly ended: () => string | null;
 }
 
 export function stdioTransport(request: StdioRequest): StdioTransport {
@@ -50,9 +52,11 @@ export function stdioTransport(request: StdioRequest): StdioTransport {
   const limits = { ...defaultLimits, ...request.limits };
   let child: ChildProcess | null = null;
   let over: Promise<void> = Promise.resolve();
+  let ended: string | null = null;
 
   const transport: StdioTransport = {
     pid: () => child?.pid,
+    ended: () => ended,
     start() {
       const started = spawn("/bin/sh", ["-c", guarded, mark, ...argv], {
         cwd,
@@ -70,7 +74,8 @@ export function stdioTransport(request: StdioRequest): StdioTransport {
         ...limits,
         onMessage: (message) => transport.onmessage?.(message as unknown as JSONRPCMessage),
         onJunk: () => {
-          failed(new Fault("unavailable", "it writes without end what is no message"));
+          ended = "it writes without end what is no message";
+          failed(new Fault("unavailable", ended));
           void transport.close();
         },
       });
@@ -86,7 +91,8 @@ export function stdioTransport(request: StdioRequest): StdioTransport {
           transport.onclose?.();
         });
       });
-      started.once("exit", () => {
+      started.once("exit", (code, killedBy) => {
+        ended ??= endOf(code, killedBy);
         // What the server left behind goes with it, and keeps its output open no longer.
         guard?.destroy();
       });
@@ -127,6 +133,13 @@ export function stdioTransport(request: StdioRequest): StdioTransport {
     },
   };
   return transport;
+}
+
+/** The shell and `env` say with 126 and 127 that there was nothing to run. */
+function endOf(code: number | null, killedBy: string | null): string {
+  if (code === 127) return "its program was not found";
+  if (code === 126) return "its program may not be run";
+  return `its program ended with ${code === null ? String(killedBy) : `exit code ${code}`}`;
 }
 
 function signal(pid: number | undefined, name: NodeJS.Signals): void {

@@ -131,7 +131,10 @@ test("a server that does not answer, ends at once or is no program is told as un
   const s = stage({ start: "exit" });
   const settings = s.use({}, { none: { ...plain, command: "/no/such/program" } });
   const first = await s.servers.at(settings, onHost);
-  expect(first.unavailable.map((each) => each.tool)).toEqual(["fake__*", "none__*"]);
+  expect(first.unavailable.map((each) => [each.tool, each.reason])).toEqual([
+    ["fake__*", expect.stringContaining("its program ended with exit code 3")],
+    ["none__*", expect.stringContaining("its program was not found")],
+  ]);
   await s.servers.at(settings, onHost);
   expect(s.fake.starts()).toHaveLength(1);
 });

@@ -146,11 +146,19 @@ function formProblems({ issues }: z.ZodError, asked: unknown): readonly Problem[
       (value, key) => (value as { [name: PropertyKey]: unknown } | undefined)?.[key],
       asked,
     );
-  return issues.map(({ path, message }) => ({
-    path: path.map(String).join("."),
-    value: valueAt(path),
-    why: message,
-    fix: "write it in the form that a job has",
+  return issues.map((issue) => ({
+    path: issue.path.map(String).join("."),
+    value: valueAt(issue.path),
+    why:
+      valueAt(issue.path) === undefined
+        ? "is missing"
+        : issue.code === "invalid_value"
+          ? "is not known here"
+          : `is not accepted: ${issue.message}`,
+    fix:
+      issue.code === "invalid_value"
+        ? `take one of ${issue.values.map(String).join(", ")}`
+        : "write it in the form that a job has",
   }));
 }
 

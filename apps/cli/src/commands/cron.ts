@@ -55,7 +55,12 @@ export async function cronGet(terminal: Console, id: string): Promise<ExitCode> 
 
 export async function cronAdd(terminal: Console, flags: JobFlags): Promise<ExitCode> {
   const job = jobOf(flags);
-  return shown(terminal, await withState(terminal, (client) => client.request("cron.add", { job })));
+  if (job["schedule"] === undefined) throw wrongUsage("name one of --at, --every and --cron");
+  if (job["payload"] === undefined) throw wrongUsage("name --message or --system-event");
+  const made = await refusedAsUsage(() =>
+    withState(terminal, (client) => client.request("cron.add", { job })),
+  );
+  return shown(terminal, made);
 }
 
 export async function cronEdit(
@@ -65,10 +70,35 @@ export async function cronEdit(
 ): Promise<ExitCode> {
   const version = ifVersion === undefined ? {} : { version: numberOf("--if-version", ifVersion) };
   const patch = jobOf(flags);
-  return shown(
-    terminal,
-    await withState(terminal, (client) => client.request("cron.update", { id, patch, ...version })),
+  const isPart = flags.tz !== undefined || Object.keys(turnOf(flags)).length > 0;
+  if (Object.keys(patch).length === 0 && !isPart)
+    throw wrongUsage("nothing to change is named: parley cron edit --help");
+  const edited = await refusedAsUsage(() =>
+    withState(terminal, async (client) => {
+      const whole = isPart ? joined(patch, flags, (await client.request("cron.get", { id })).job) : patch;
+      return client.request("cron.update", { id, patch: whole, ...version });
+    }),
   );
+  return shown(terminal, edited);
+}
+
+/** A zone, or settings of a turn, that were named alone join the schedule and the payload that stay. */
+function joined(
+  patch: { readonly [field: string]: unknown },
+  flags: JobFlags,
+  { schedule, payload }: Job,
+): { readonly [field: string]: unknown } {
+  const turn = turnOf(flags);
+  const whole: { [field: string]: unknown } = { ...patch };
+  if (flags.tz !== undefined && patch["schedule"] === undefined) {
+    if (schedule["kind"] !== "cron") throw wrongUsage("--tz is for --at and --cron: name the time with it");
+    whole["schedule"] = { kind: "cron", expression: schedule["expression"], zone: flags.tz };
+  }
+  if (Object.keys(turn).length > 0 && patch["payload"] === undefined) {
+    if (payload["kind"] !== "agentTurn") throw wrongUsage(ofTurns);
+    whole["payload"] = { ...payload, ...turn };
+  }
+  return whole;
 }
 
 export async function cronSwitch(terminal: Console, id: string, enabled: boolean): Promise<ExitCode> {
@@ -151,11 +181,7 @@ export async function cronExplain(
   const named = cron ?? every ?? at;
   const isExpression = schedule !== undefined && (/\s/.test(schedule.trim()) || schedule.startsWith("@"));
   if (named === undefined && schedule === undefined)
-    throw new CommandFailure(
-      "invalid",
-      'name a job, or a schedule: parley cron explain "0 9 * * 1-5" --tz Europe/Berlin',
-      exitCodes.usage,
-    );
+    throw wrongUsage('name a job, or a schedule: parley cron explain "0 9 * * 1-5" --tz Europe/Berlin');
   const written = {
     ...(cron !== undefined ? { kind: "cron", expression: cron } : {}),
     ...(every !== undefined ? { kind: "every", every } : {}),
@@ -163,14 +189,16 @@ export async function cronExplain(
     ...(named === undefined && isExpression ? { kind: "cron", expression: schedule } : {}),
     ...(tz === undefined ? {} : { zone: tz }),
   };
-  const explained = await withState(terminal, (client) =>
-    client.request("cron.explain", {
-      ...(named === undefined && !isExpression && schedule !== undefined
-        ? { id: schedule }
-        : { schedule: written }),
-      count: numberOf("--count", count),
-      ...(from === undefined ? {} : { from }),
-    }),
+  const explained = await refusedAsUsage(() =>
+    withState(terminal, (client) =>
+      client.request("cron.explain", {
+        ...(named === undefined && !isExpression && schedule !== undefined
+          ? { id: schedule }
+          : { schedule: written }),
+        count: numberOf("--count", count),
+        ...(from === undefined ? {} : { from }),
+      }),
+    ),
   );
   if (terminal.json) {
     document(terminal.out, explained);
@@ -190,7 +218,7 @@ export async function cronWake(
   { mode, agent, session }: { readonly mode: string; readonly agent?: string; readonly session?: string },
 ): Promise<ExitCode> {
   if (mode !== "now" && mode !== "next-heartbeat")
-    throw new CommandFailure("invalid", `--mode takes now or next-heartbeat, not "${mode}"`, exitCodes.usage);
+    throw wrongUsage(`--mode takes now or next-heartbeat, not "${mode}"`);
   const told = await withState(terminal, (client) =>
     client.request("wake", {
       text,
@@ -206,12 +234,15 @@ export async function cronWake(
 
 /** The job as the flags say it, in Parley's own form. */
 function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
-  const { at, every, cron, tz, message, systemEvent, session, agent, tools } = flags;
+  const { at, every, cron, tz, message, systemEvent, session, agent } = flags;
   const times = [at, every, cron].filter((each) => each !== undefined);
-  if (times.length > 1)
-    throw new CommandFailure("invalid", "name one of --at, --every and --cron", exitCodes.usage);
+  if (times.length > 1) throw wrongUsage("name one of --at, --every and --cron");
   if (message !== undefined && systemEvent !== undefined)
-    throw new CommandFailure("invalid", "name --message or --system-event, not both", exitCodes.usage);
+    throw wrongUsage("name --message or --system-event, not both");
+  if (session !== undefined && !/^(?:main|isolated|current|session:.+)$/.test(session))
+    throw wrongUsage(`--session takes main, isolated or session:<key>, not "${session}"`);
+  const turn = turnOf(flags);
+  if (systemEvent !== undefined && Object.keys(turn).length > 0) throw wrongUsage(ofTurns);
   const zone = tz === undefined ? {} : { zone: tz };
   const schedule =
     at !== undefined
@@ -221,17 +252,9 @@ function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
         : cron !== undefined
           ? { kind: "cron", expression: cron, ...zone }
           : undefined;
-  const names = tools?.split(",").map((name) => name.trim());
   const payload =
     message !== undefined
-      ? kept({
-          kind: "agentTurn",
-          message,
-          model: flags.model,
-          thinking: flags.thinking,
-          tools: names,
-          lightContext: flags.lightContext,
-        })
+      ? { kind: "agentTurn", message, ...turn }
       : systemEvent !== undefined
         ? { kind: "systemEvent", text: systemEvent }
         : undefined;
@@ -260,6 +283,12 @@ function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
   });
 }
 
+const ofTurns = "--model, --thinking, --tools and --light-context are for --message";
+
+function turnOf({ model, thinking, tools, lightContext }: JobFlags): { readonly [field: string]: unknown } {
+  return kept({ model, thinking, tools: tools?.split(",").map((name) => name.trim()), lightContext });
+}
+
 function deliveryOf({ webhook, deliver, to, announce }: JobFlags): object | undefined {
   if (webhook !== undefined) return { kind: "webhook", url: webhook };
   if (deliver === false) return { kind: "none" };
@@ -271,10 +300,23 @@ function kept(fields: { readonly [field: string]: unknown }): { readonly [field:
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
+function wrongUsage(says: string): CommandFailure {
+  return new CommandFailure("invalid", says, exitCodes.usage);
+}
+
+/** The gateway reads expressions, times and places: what it refuses of them was written wrongly here. */
+async function refusedAsUsage<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || error.code !== "invalid") throw error;
+    throw new CommandFailure(error.code, error.message, exitCodes.usage, { cause: error });
+  }
+}
+
 function numberOf(flag: string, text: string): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number < 1)
-    throw new CommandFailure("invalid", `${flag} takes a number, not "${text}"`, exitCodes.usage);
+  if (!/^\d+$/.test(text) || number < 1) throw wrongUsage(`${flag} takes a number, not "${text}"`);
   return number;
 }
 
@@ -282,8 +324,7 @@ const unitMs: { readonly [unit: string]: number } = { s: 1_000, m: 60_000, h: 3_
 
 function spanOf(flag: string, text: string): number {
   const [, number, unit = ""] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (number === undefined)
-    throw new CommandFailure("invalid", `${flag} takes a time like "30m", not "${text}"`, exitCodes.usage);
+  if (number === undefined) throw wrongUsage(`${flag} takes a time like "30m", not "${text}"`);
   return Number(number) * (unitMs[unit] ?? 0);
 }
 

@@ -136,6 +136,13 @@ function isThere(file: unknown, name: string): boolean {
 function serverOf([first, ...rest]: readonly string[], flags: AddFlags): { readonly [key: string]: unknown } {
   const isAddress = first !== undefined && /^https?:\/\//i.test(first);
   const url = flags.url ?? (isAddress ? first : undefined);
+  const written = flags.url ?? first ?? "";
+  if (!/^https?:/i.test(written) && /^[a-z][a-z0-9+.-]*:\/\//i.test(written))
+    throw new CommandFailure(
+      "invalid",
+      `A server has an http or https address, not ${JSON.stringify(written)}`,
+      exitCodes.usage,
+    );
   const { transport, cwd } = flags;
   const env = pairs(flags.env ?? [], "=", "--env takes NAME=VALUE");
   const headers = pairs(flags.header ?? [], ":", '--header takes "Name: value"');

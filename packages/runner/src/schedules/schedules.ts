@@ -211,8 +211,14 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     const [found, second] = all.filter(({ job }) => job.name.toLowerCase() === id.trim().toLowerCase());
     if (found !== undefined && second === undefined) return found;
     if (found !== undefined)
-      throw new Fault("conflict", `several jobs are called ${JSON.stringify(id)}: name one by its id`);
-    const known = all.slice(0, 10).map(({ job }) => `${job.id} (${job.name})`);
+      throw new Fault(
+        "conflict",
+        `several jobs are called ${JSON.stringify(found.job.name)}: name one by its id, ${all
+          .filter(({ job }) => job.name.toLowerCase() === found.job.name.toLowerCase())
+          .map(({ job }) => job.id)
+          .join(" or ")}`,
+      );
+    const known = all.slice(0, 10).map(({ job }) => `${job.id} (${JSON.stringify(job.name)})`);
     throw new Fault(
       "missing",
       `there is no job ${JSON.stringify(id.slice(0, 80))} here; there ${known.length === 0 ? "is none" : `are ${known.join(", ")}`}`,
