@@ -74,6 +74,8 @@ export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | 
   readonly hold: EmergencyStop;
   readonly mcp: MessagePathParts["mcp"];
   readonly schedules: Schedules;
+  /** Why the agent may not write to a place by itself. */
+  readonly reach: MayReach;
   /** Ends turns for /stop and the page's button. */
   readonly stop: Stoppable;
   readonly running: RunningTurns;
@@ -283,6 +285,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     hold,
     mcp: parts.mcp,
     schedules,
+    reach,
     stop,
     commands,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {

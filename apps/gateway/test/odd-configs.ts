@@ -126,6 +126,26 @@ export const rich: JsonObject = {
   approvals: { exec: { approvers: ["telegram:1"], timeoutMinutes: 5 } },
   hooks: {
     token: "a-token-of-nobody",
+    maxBodyBytes: 1_000,
+    allowedAgentIds: ["main"],
+    allowedSessionKeyPrefixes: ["hook:"],
+    defaultSessionKey: "hook:inbox",
+    mappings: [
+      {
+        id: "mail",
+        match: { path: "mail" },
+        action: "agent",
+        name: "Mail",
+        messageTemplate: "Mail from {{from}}",
+        sessionKey: "hook:mail",
+        channel: "telegram",
+        to: "5",
+        model: "a/b",
+        thinking: "low",
+        timeoutSeconds: 60,
+      },
+      { match: { path: "ping" }, action: "wake", textTemplate: "ping", wakeMode: "next-heartbeat" },
+    ],
     endpoints: {
       ci: {
         agentId: "main",

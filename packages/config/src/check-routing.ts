@@ -14,6 +14,7 @@ export function routingFindings(file: ConfigFile, config: Config): readonly Find
     ...unansweredFindings(config, agents),
     ...resetFindings(file),
     ...Object.keys(config.hooks.endpoints).flatMap((name) => webhookFindings(config, agents, name)),
+    ...config.hooks.mappings.flatMap((_, index) => mappingFindings(config, agents, index)),
   ];
 }
 
@@ -45,6 +46,25 @@ function webhookFindings({ hooks, channels }: Config, agents: ReadonlySet<string
   return hook.deliver === undefined
     ? found
     : [...found, ...deliverFindings([...at, "deliver"], hook.deliver, channels)];
+}
+
+function mappingFindings({ hooks }: Config, agents: ReadonlySet<string>, index: number): Finding[] {
+  const at = ["hooks", "mappings", index];
+  const mapping = hooks.mappings[index];
+  if (mapping === undefined) return [];
+  const { path } = mapping.match;
+  const found = mapping.agentId === undefined ? [] : agentFindings(at, mapping.agentId, agents);
+  if (mapping.token === undefined && mapping.secret === undefined && hooks.token === undefined)
+    found.push(finding(at, "anybody could call it", "Set token or secret beside it, or hooks.token for all"));
+  const isTaken =
+    Object.hasOwn(hooks.endpoints, path) ||
+    hooks.mappings.findIndex(({ match }) => match.path === path) < index;
+  if (isTaken) {
+    found.push(
+      finding([...at, "match", "path"], `/hooks/${path} is taken by another webhook`, "Give it another path"),
+    );
+  }
+  return found;
 }
 
 function deliverFindings(at: ConfigPath, deliver: string, channels: Config["channels"]): Finding[] {

@@ -125,10 +125,10 @@ const blocks: { readonly [block: string]: Fixes } = {
     useAccessGroups: "Remove it: who may not write gives no commands either",
   },
   hooks: {
-    enabled: "Remove it: a webhook exists when it is named under endpoints",
-    mappings: "Use endpoints.NAME with message and deliver",
+    allowRequestSessionKey: "Empty allowedSessionKeyPrefixes, and a call may name no session",
     path: "Remove it: webhooks are at /hooks/NAME",
-    presets: "Use endpoints.NAME",
+    presets: "Use mappings: [{ match: { path }, messageTemplate }]",
+    transformsDir: "Use messageTemplate: a mapping runs no code",
   },
   "hooks.internal": {
     entries: "Use handlers: [{ event, module }]",

@@ -133,6 +133,10 @@ export function httpApp(options: HttpOptions): App {
 
   // Placed before the host rules too: a webhook's token or signature is enough.
   app.post("/hooks/:name", (context) => programs.hook(unkept(context)));
+  app.all("/hooks/:name", (context) => {
+    context.header("allow", "POST");
+    return context.json({ ok: false, error: "a webhook is called by POST" }, 405);
+  });
 
   app.use(async (context, next) => {
     const trouble = originTrouble(

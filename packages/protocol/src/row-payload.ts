@@ -26,6 +26,7 @@ const internalKinds = [
   "schedule",
   "heartbeat",
   "watch",
+  "hook",
 ] as const;
 
 /** The form of `SlotRun`. */
@@ -76,8 +77,9 @@ const payloadSchema = z.object({
 /**
  * A row that Parley wrote: the decision on an approval, the end of a background command or of a restart, a
  * sub-agent's task, the end of a sub-agent, another session's message, the answer to one, a person's answer
- * to a question of `ask_user`, a schedule that is due, a heartbeat, or a change that a schedule watches for.
- * `turn` is the turn that asked for it or began it; empty where no turn did.
+ * to a question of `ask_user`, a schedule that is due, a heartbeat, a change that a schedule watches for, or
+ * what another program asks for by a webhook. `turn` is the turn that asked for it or began it; empty where
+ * no turn did.
  */
 export interface InternalRow {
   readonly kind: (typeof internalKinds)[number];
@@ -101,7 +103,7 @@ export interface InternalRow {
         readonly timeoutSeconds?: number | undefined;
       }
     | undefined;
-  /** Of a row that a schedule's job wrote; `id` is the job's. */
+  /** Of a row that a schedule's job or a webhook wrote; `id` is the job's or the webhook's. */
   readonly slot?: SlotRun | undefined;
 }
 

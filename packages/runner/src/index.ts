@@ -73,6 +73,8 @@ export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine } from "./sessions/children.ts";
 export { threadOpeningOutbox } from "./sessions/child-threads.ts";
 export { endWithoutTurn, healChildren, killBelow, killChild, stopBelow } from "./sessions/end-children.ts";
+export { hookFence, hookRow } from "./hooks/hook-row.ts";
+export { knownPlaces } from "./messages/known-places.ts";
 export { runLog, type JobRun } from "./schedules/run-log.ts";
 export { alertPlaces, scheduledStore } from "./schedules/scheduled-turns.ts";
 export {

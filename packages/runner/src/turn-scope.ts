@@ -40,6 +40,7 @@ import type { RunningTurns } from "./running-turns.ts";
 import type { ChildRegistry } from "./sessions/child-registry.ts";
 import type { Schedules } from "./schedules/schedules.ts";
 import { isUnasked, ownRun } from "./schedules/slot-row.ts";
+import { webhookRun } from "./hooks/hook-row.ts";
 import { askedRow, isUnseen } from "./sessions/asked-rows.ts";
 import type { SkillRegistry } from "./skills/skill-registry.ts";
 import type { ShowProgress } from "./streaming/progress.ts";
@@ -220,7 +221,8 @@ async function asAsked(
   session: Session,
   { rows }: Turn,
 ): Promise<Session> {
-  const run = rows.map((row) => askedRow(row)?.internal.run).find((each) => each !== undefined);
+  const run =
+    rows.map((row) => askedRow(row)?.internal.run).find((each) => each !== undefined) ?? webhookRun(rows);
   const own = ownRun(rows);
   const { model, thinking } = own?.settings ?? run ?? {};
   const fields = {

@@ -10,7 +10,6 @@ import {
   type UserEntry,
 } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
-import { internalOf } from "./internal-row.ts";
 import { isBacklog } from "./backlog.ts";
 import { readDirectives } from "./models/directives.ts";
 import type { ReadMessage } from "./media/attachments.ts";
@@ -93,7 +92,7 @@ export function turnMessages(
       ...more,
     });
     // These are the ids of the rows, because a message edited while it waited has the id of the edit.
-    const source = rows.map((row) => internalOf(row)?.untrusted).find((each) => each !== undefined);
+    const source = rows.map(untrustedIn).find((each) => each !== undefined);
     return {
       type: "user",
       content,
@@ -158,4 +157,11 @@ function apart(context: readonly Row[]): readonly [readonly Row[], readonly Row[
 
 function isInternal({ payload }: Row): boolean {
   return parseRowPayload(payload).internal !== undefined;
+}
+
+/** Where text of strangers in a row is from; undefined for people's own words. */
+function untrustedIn(row: Row): string | undefined {
+  const { inbound, internal } = parseRowPayload(row.payload);
+  // A webhook's sender is named by its agent and itself.
+  return internal?.untrusted ?? (inbound.channel === "hook" ? `the webhook ${inbound.sender.id}` : undefined);
 }

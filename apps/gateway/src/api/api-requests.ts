@@ -18,6 +18,8 @@ import {
 } from "@parley/protocol";
 import type { DeliveryView, Inbox, Outbox, Outcome, RowView, Turns } from "@parley/store";
 import type { Hub } from "@parley/control";
+import type { Schedules } from "@parley/runner";
+import type { HookCall } from "./hook-call.ts";
 import { apiAddress, hookAddress, programAccount, type ApiUser } from "@parley/access";
 
 export interface ProgramAnswer {
@@ -29,7 +31,7 @@ export interface ProgramAnswer {
   readonly usage: Usage;
 }
 
-interface HookCall {
+interface EndpointCall {
   readonly name: string;
   readonly agent: string;
   /** Unique among the calls of this webhook. */
@@ -49,7 +51,9 @@ export interface ApiRequests {
    * Resolves once it is durable. Rejects with Fault("conflict") for a key that was used with another text.
    */
   ask(who: ApiUser, key: string, text: string): Promise<Stored>;
-  call(hook: HookCall): Promise<Stored>;
+  call(hook: EndpointCall): Promise<Stored>;
+  /** As `ask`, for a row that is made already; a call for the next heartbeat waits for it. */
+  tell(call: HookCall): Promise<Stored>;
   /**
    * Waits for the answer. Rejects with Fault: "aborted" with the signal, "conflict" when it waits for
    * somebody's approval.
@@ -70,12 +74,19 @@ export interface ApiRequestsOptions {
   readonly turns: Pick<Turns, "find">;
   readonly outbox: Pick<Outbox, "find">;
   readonly hub: Pick<Hub, "follow">;
+  /** Accepts a row, or keeps it for the next heartbeat where one comes. */
+  readonly wake: Schedules["tell"];
   readonly clock: Clock;
 }
 
 /** Another node may run the turn, and its message that the turn ended may be lost. */
 const lookEveryMs = 250;
 const deliveriesRead = 50;
+
+/** Id of the row of a program's call. */
+export function requestId(channel: "api" | "hook", said: string): string {
+  return `${channel}:${programAccount}:${said}`;
+}
 
 export function apiRequests({
   receive,
@@ -84,10 +95,21 @@ export function apiRequests({
   turns,
   outbox,
   hub,
+  wake: wakeBy,
   clock,
 }: ApiRequestsOptions): ApiRequests {
   async function rowOf(id: string): Promise<RowView | null> {
     return (await inbox.find({ id, dismissed: true, limit: 1 }))[0] ?? null;
+  }
+
+  /** What is stored under the id. Throws Fault("conflict") where it says something else. */
+  async function unused(id: string, text: string): Promise<RowView | null> {
+    if (!isOpen())
+      throw new Fault("unavailable", "the gateway takes no work now; try again", { retryAfterMs: 2_000 });
+    const known = await rowOf(id);
+    if (known === null || known.payload === "" || parseRowPayload(known.payload).inbound.text === text)
+      return known;
+    throw new Fault("conflict", "this key was used with another message; take a new key for a new message");
   }
 
   async function store(
@@ -97,19 +119,9 @@ export function apiRequests({
     sender: Inbound["sender"],
     text: string,
   ): Promise<Stored> {
-    if (!isOpen())
-      throw new Fault("unavailable", "the gateway takes no work now; try again", { retryAfterMs: 2_000 });
-    const id = `${channel}:${programAccount}:${said}`;
-    const known = await rowOf(id);
-    if (known !== null) {
-      if (known.payload !== "" && parseRowPayload(known.payload).inbound.text === text)
-        return { id, duplicate: true };
-      if (known.payload !== "")
-        throw new Fault(
-          "conflict",
-          "this key was used with another message; take a new key for a new message",
-        );
-    }
+    const id = requestId(channel, said);
+    const known = await unused(id, text);
+    if (known?.payload) return { id, duplicate: true };
     const inbound: Inbound = {
       id,
       channel,
@@ -159,6 +171,13 @@ export function apiRequests({
     async call({ name, agent, delivery, text, deliver }) {
       const sender = { id: `${agent}/${name}`, name: `webhook ${name}`, isBot: false };
       return store("hook", `${name}:${delivery}`, deliver ?? hookAddress(agent, name), sender, text);
+    },
+
+    async tell({ row, agent, mode }) {
+      const { id } = row;
+      const known = await unused(id, parseRowPayload(row.payload).inbound.text);
+      if (known === null) await wakeBy(row, agent, mode);
+      return { id, duplicate: known !== null };
     },
 
     async answer(id, signal) {

@@ -20,6 +20,7 @@ import { sessionOwnership, type Refusals } from "@parley/access";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { NodeRegistry } from "@parley/cluster";
 import { apiRoutes } from "../api/routes.ts";
+import { hookWorld } from "../api/hook-world.ts";
 import { apiRequests } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { MemoryEngine } from "@parley/memory";
@@ -47,7 +48,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
   readonly jobs: Pick<DatabaseJobs, "backup">;
-  readonly metrics: Pick<GatewayMetrics, "text">;
+  readonly metrics: Pick<GatewayMetrics, "text" | "webhookCalled">;
   readonly memory: MemoryEngine;
   readonly refusals: Refusals;
   readonly recentLog: RecentLog;
@@ -164,10 +165,13 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
         receive: (events) => live.path.receive(events),
         isOpen: () => state.phase() === "running",
         hub,
+        wake: (...told) => live.path.schedules.tell(...told),
         clock,
       }),
       agents: () => pathNow().config.agents.list.map(({ id }) => id),
       hooks: () => pathNow().config.hooks,
+      world: hookWorld({ configNow: () => pathNow().config, path: live.path, store }),
+      counted: options.metrics.webhookCalled,
       clock,
       ids,
       log: controlLog,

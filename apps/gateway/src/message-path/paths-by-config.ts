@@ -149,6 +149,7 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
     hold: live(() => now().path.hold),
     mcp: live(() => now().path.mcp),
     schedules: live(() => now().path.schedules),
+    reach: (place) => now().path.reach(place),
     stop: live(() => now().path.stop),
   };
   return { path, models: live(() => now().models), skills: live(() => now().skills) };

@@ -17,6 +17,8 @@ export interface GatewayMetrics {
   refused(reason: RefusalReason): void;
   /** Counts one address that egress did not dial, by its reason. */
   egressRefused(reason: string): void;
+  /** Counts one call of a webhook by its name in the config. */
+  webhookCalled(webhook: string, result: string): void;
   /** Sets the parts that are read at a scrape; call it once. */
   watch(parts: WatchedParts): void;
   text(): Promise<string>;
@@ -73,6 +75,10 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   const egress = registry.counter(
     "parley_egress_refusals_total",
     "Addresses that agents, pages or servers named and that were not dialled, by reason.",
+  );
+  const webhookCalls = registry.counter(
+    "parley_webhook_calls_total",
+    "Calls of webhooks, by webhook and by what became of them: taken, repeated, refused and failed.",
   );
   const cost = registry.counter(
     "parley_model_cost_dollars_total",
@@ -154,6 +160,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
     }),
     refused: (reason) => refused.add({ reason }),
     egressRefused: (reason) => egress.add({ reason }),
+    webhookCalled: (webhook, result) => webhookCalls.add({ webhook, result }),
     models: (models) => ({ ...models, get: async (id) => counted(await models.get(id)) }),
     watch: (parts) => registerGauges(registry, parts),
     text: registry.text,

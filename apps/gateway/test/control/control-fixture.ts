@@ -4,6 +4,7 @@ import { onTestFinished } from "vitest";
 import { WebSocket, type ClientOptions } from "ws";
 import {
   conversationKey,
+  formatSessionKey,
   methods,
   silentLog,
   systemClock,
@@ -65,7 +66,7 @@ export interface FixtureOptions
         "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics"
       >
     >,
-    Partial<Pick<ApiRoutesOptions, "requests" | "agents" | "hooks">> {
+    Partial<Pick<ApiRoutesOptions, "requests" | "agents" | "hooks" | "world" | "counted">> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;
@@ -111,7 +112,9 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     programs: apiRoutes({
       requests: options.requests ?? noPrograms,
       agents: options.agents ?? (() => ["main"]),
-      hooks: options.hooks ?? (() => ({ endpoints: {} })),
+      hooks: options.hooks ?? (() => hooksConfig()),
+      world: options.world ?? noWorld,
+      counted: options.counted ?? (() => {}),
       clock,
       ids: systemIds(),
       log,
@@ -135,9 +138,22 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
 const noPrograms: ApiRoutesOptions["requests"] = {
   ask: () => Promise.reject(new Error("no program is expected")),
   call: () => Promise.reject(new Error("no webhook is expected")),
+  tell: () => Promise.reject(new Error("no webhook is expected")),
   answer: () => Promise.reject(new Error("no program is expected")),
   watch: () => () => {},
 };
+
+const noWorld: ApiRoutesOptions["world"] = {
+  homeOf: async (agent) => ({ session: formatSessionKey({ kind: "main", agent }), place: null }),
+  unreachable: async () => "nothing is reached in this test",
+  model: async () => null,
+};
+
+/** The hooks of a config that says nothing else. */
+export function hooksConfig(more: object = {}): ReturnType<ApiRoutesOptions["hooks"]> {
+  const empty = { enabled: true, maxBodyBytes: 1_000, allowedSessionKeyPrefixes: ["hook:"] };
+  return { ...empty, mappings: [], endpoints: {}, ...more };
+}
 
 /** A handler for every method of the table, so that a new one needs nothing here; what a test reads out of an answer it puts in itself. */
 function recording(calls: Fixture["calls"][number][]): Handlers {

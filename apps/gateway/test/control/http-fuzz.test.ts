@@ -8,6 +8,7 @@ import { gatewayToken, startControl, until } from "./control-fixture.ts";
 const requests: ApiRoutesOptions["requests"] = {
   ask: async () => ({ id: "1", duplicate: false }),
   call: async () => ({ id: "1", duplicate: false }),
+  tell: async () => ({ id: "1", duplicate: false }),
   answer: async () => ({ text: "hello", outcome: "answered", reason: null, usage: noUsage }),
   watch: () => () => {},
 };

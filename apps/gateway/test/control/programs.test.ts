@@ -1,11 +1,11 @@
 // What programs are told over HTTP: webhooks and the chat API in front of a message path that answers as the test says.
 import { createHash, createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
-import { secret, type Config } from "@parley/config";
+import { secret } from "@parley/config";
 import { Fault, noUsage } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { gatewayToken, startControl, until, type FixtureOptions } from "./control-fixture.ts";
+import { gatewayToken, hooksConfig, startControl, until, type FixtureOptions } from "./control-fixture.ts";
 
 type Requests = NonNullable<FixtureOptions["requests"]>;
 type Call = Parameters<Requests["call"]>[0];
@@ -31,10 +31,11 @@ async function world(requests: Partial<Requests> = {}, hooks: object = {}, optio
   const fixture = await startControl({
     clock,
     agents: () => ["home", "main"],
-    hooks: () => ({ endpoints: {}, ...hooks }) as unknown as Pick<Config["hooks"], "token" | "endpoints">,
+    hooks: () => hooksConfig(hooks),
     requests: {
       ask: async () => ({ id: "row", duplicate: false }),
       call: async () => ({ id: "row", duplicate: false }),
+      tell: async () => ({ id: "row", duplicate: false }),
       answer: async () => answered,
       watch: () => () => {},
       ...requests,

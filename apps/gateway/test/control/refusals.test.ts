@@ -2,7 +2,7 @@
 // a line that says why, of which a flood makes few.
 import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
-import { secret, type Config } from "@parley/config";
+import { secret } from "@parley/config";
 import { systemIds, type LogFields } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
@@ -10,13 +10,14 @@ import { refusalLog, type RefusalReason, type Refusals } from "@parley/access";
 import {
   gatewayToken,
   handshake,
+  hooksConfig,
   startControl,
   until,
   type Fixture,
   type FixtureOptions,
 } from "./control-fixture.ts";
 
-const hooks = {
+const hooks = hooksConfig({
   endpoints: {
     form: { token: secret("the-token-of-the-form"), maxBytes: 1_000 },
     build: {
@@ -25,11 +26,12 @@ const hooks = {
       maxBytes: 1_000,
     },
   },
-} as unknown as Pick<Config["hooks"], "token" | "endpoints">;
+});
 
 const took: NonNullable<FixtureOptions["requests"]> = {
   ask: () => Promise.reject(new Error("no chat is expected")),
   call: async () => ({ id: "1", duplicate: false }) as never,
+  tell: async () => ({ id: "1", duplicate: false }),
   answer: () => Promise.reject(new Error("no chat is expected")),
   watch: () => () => {},
 };

@@ -13,6 +13,7 @@ test("an answer of several messages comes whole and in order", async () => {
     turns: at.store.turns,
     outbox: at.store.outbox,
     hub: { follow: () => () => {} },
+    wake: async () => {},
     clock: at.clock,
   });
   await at.accept("1");

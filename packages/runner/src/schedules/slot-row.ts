@@ -118,7 +118,7 @@ export function scheduleRow({
   readonly turn: string;
   readonly nowMs: number;
   readonly internal?: Pick<InternalRow, "slot" | "run" | "untrusted">;
-  readonly kind?: "schedule" | "heartbeat" | "watch";
+  readonly kind?: "schedule" | "heartbeat" | "watch" | "hook";
   readonly pool?: "cron" | "heartbeat";
   /** False: it may be read together with other rows. */
   readonly alone?: boolean;
@@ -195,13 +195,13 @@ export function runLimits(rows: readonly Pick<Row, "payload">[]): {
   };
 }
 
-/** True when the rows come from time alone: nobody waits, and nobody watches the answer grow. */
+/** True when the rows come from time or a program alone: nobody waits, and nobody watches the answer grow. */
 export function isUnasked(rows: readonly Pick<Row, "payload">[]): boolean {
   return (
     rows.length > 0 &&
     rows.every((row) => {
       const kind = internalOf(row)?.kind;
-      return kind === "schedule" || kind === "heartbeat" || kind === "watch";
+      return kind === "schedule" || kind === "heartbeat" || kind === "watch" || kind === "hook";
     })
   );
 }
