@@ -70,12 +70,14 @@ test("the end of the daemon ends the waiting", async () => {
   expect([told, clock.armed()]).toEqual([[], 0]);
 });
 
-test("only commands that change nothing answer where nobody else sees it", () => {
+test("commands that report, or show what is private, answer where nobody else sees it", () => {
   expect(tellingCommands.toSorted()).toEqual([
     "agents",
     "commands",
     "context",
+    "forget",
     "help",
+    "mcp",
     "start",
     "status",
     "tasks",

@@ -37,7 +37,7 @@ interface Described {
   readonly summary: string;
   /** The gateway silently ignores it from anybody else, and no list shows it to them. */
   readonly ownersOnly?: true;
-  /** It only reports something to the person who asked: where a platform can, nobody else sees the answer. */
+  /** Its answers concern the person who asked alone: where a platform can, nobody else sees them. */
   readonly onlyTells?: true;
   /** What may stand after it, offered where a platform asks while people type; nothing that is private. */
   suggests?(by: Suggesting, ports: CommandPorts): Promise<readonly Suggestion[]>;

@@ -43,7 +43,7 @@ export function knownCommands(): readonly string[] {
   return [...new Set([...byName.keys(), ...byAlias.keys(), ...directiveNames])];
 }
 
-/** Commands that only report something to the person who asked. */
+/** Commands whose answers concern the person who asked alone: they report, or show what is private. */
 export const tellingCommands: readonly string[] = chatCommands
   .filter(({ onlyTells }) => onlyTells)
   .map(({ name }) => name);

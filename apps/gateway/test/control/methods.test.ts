@@ -32,28 +32,42 @@ const validParams: { readonly [method: string]: unknown } = {
   "dead.drop": { id: "x" },
   backup: { path: "/x" },
   restore: { path: "/x" },
+  "cron.get": { id: "j" },
+  "cron.add": { job: {} },
+  "cron.update": { id: "j", patch: {} },
+  "cron.remove": { id: "j" },
+  "cron.run": { id: "j" },
+  "cron.runs": { id: "j" },
+  wake: { text: "look" },
+  "mcp.test": { name: "s" },
+  "mcp.approve": { name: "s" },
+  "mcp.forget": { name: "s" },
+  "memory.search": { query: "x" },
+  "memory.get": { path: "MEMORY.md" },
+  "memory.why": { line: "x" },
+  "memory.forget": { query: "x" },
 };
 
 /** Every method with the scope that it needs and whose sessions it reaches: a new one is decided here too. */
 const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: string } } = {
   read: {
-    none: "agents.list channels.list config.get config.schema health models.list nodes.list pairing.list skills.info skills.list status",
+    none: "agents.list channels.list config.get config.schema cron.explain cron.status health mcp.list models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.history",
     key: "",
-    all: "approvals.list dead.list lanes.list outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
+    all: "approvals.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
   },
   write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
   approve: {
-    none: "pairing.approve pairing.revoke",
+    none: "mcp.approve mcp.forget pairing.approve pairing.revoke",
     own: "",
     key: "",
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock models.test reload restart resume skills.install",
+    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
-    all: "backup dead.drop dead.retry logs.tail outbox.drop outbox.retry prompt.show restore sessions.forget tools.hold tools.resume",
+    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry prompt.show restore sessions.forget tools.hold tools.resume wake",
   },
 };
 
