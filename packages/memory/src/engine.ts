@@ -11,7 +11,7 @@ import { forgetting } from "./forgetting.ts";
 import { isDamage, openIndex, removeIndex, type IndexFile } from "./index-file.ts";
 import { ranked, type Candidate, type HybridSettings } from "./rank.ts";
 import { readMemoryFile } from "./read-file.ts";
-import { scopeOfFile, type MemoryScope } from "./scope.ts";
+import { scopeOfFile, scopeOfPlace, type MemoryScope } from "./scope.ts";
 import { snippetOf } from "./snippet.ts";
 import { scopeToken, syncFiles, type MemorySource, type SyncStep } from "./sync.ts";
 import { coverage, matchExpression, queryWords } from "./words.ts";
@@ -309,7 +309,7 @@ const mostMeaningChars = 4_000;
 async function search(index: OpenIndex, request: SearchRequest): Promise<SearchAnswer> {
   const before = index.rebuilt();
   if (request.sync || isEmpty(index.file.db)) await index.upToDate(patienceMs);
-  const notes = notesOf(index, before);
+  const notes = notesOf(index, before, request.scopes);
   const words = queryWords(request.query);
   const scopes = request.scopes === "all" ? allScopes(index.file.db) : request.scopes;
   if (words.length === 0 || scopes.length === 0) {
@@ -410,10 +410,19 @@ function allScopes(db: DatabaseSync): readonly string[] {
   return (rows as unknown as { scope: string }[]).map(({ scope }) => scope);
 }
 
-function notesOf(index: OpenIndex, rebuilt: string | null): readonly string[] {
+/** Whoever may not see a file does not learn its name from what is wrong with it. */
+function notesOf(
+  index: OpenIndex,
+  rebuilt: string | null,
+  scopes: SearchRequest["scopes"],
+): readonly string[] {
   const left = index.filesLeft();
-  const told = [...index.problems].slice(0, 5).map(([path, reason]) => `${path}: ${reason}`);
-  const more = index.problems.size - told.length;
+  const problems = [...index.problems].filter(([path]) => {
+    const scope = scopeOfPlace(path);
+    return scopes === "all" || (scope !== null && scopes.includes(scope));
+  });
+  const told = problems.slice(0, 5).map(([path, reason]) => `${path}: ${reason}`);
+  const more = problems.length - told.length;
   return [
     ...(rebuilt === null ? [] : [`${rebuilt}, and was built anew from the notes`]),
     ...(left === 0 ? [] : [`${left} files are not indexed yet: search again for all of them`]),
@@ -438,7 +447,7 @@ function statusOf(index: OpenIndex): MemoryStatus {
     problems: [...index.problems].map(([path, reason]) => ({ path, reason })),
     notes: [
       ...(trouble === null ? [] : [`meaning is not searched now: ${trouble}`]),
-      ...notesOf(index, index.rebuilt()),
+      ...notesOf(index, index.rebuilt(), "all"),
     ].filter((note) => !index.problems.has(note.split(": ")[0] ?? "")),
   };
 }

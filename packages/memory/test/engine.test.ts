@@ -197,6 +197,9 @@ describe("files", () => {
       "memory/torn.md",
       "memory/utf16.md",
     ]);
+    const inPrivate = await search("tea", { scopes: ["curated", "daily"] });
+    expect(inPrivate.notes.join("\n")).toContain("memory/");
+    expect((await search("tea", { scopes: ["shared"] })).notes).toEqual([]);
     const { problems, files } = await n.engine.status(n.target);
     expect(Object.fromEntries(problems.map(({ path, reason }) => [path, reason]))).toEqual({
       "memory/old.md": "it is not UTF-8: read as Windows-1252",

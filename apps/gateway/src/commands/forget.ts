@@ -23,7 +23,8 @@ export const forget: PastLaneCommand = {
         const done = await forgetting.confirm(session, agent);
         if (done === null) return `There is nothing to confirm. ${usage}`;
         const words = done.history === null ? "" : ` and ${done.history} stored texts of conversations`;
-        return `Forgotten: ${done.lines.length} lines of notes${words}. ${done.notes.map(sentence).join(" ")}`;
+        const notes = done.notes.map((note) => `- ${note}`);
+        return [`Forgotten: ${done.lines.length} lines of notes${words}.`, ...notes].join("\n");
       }
       const { lines } = await forgetting.ask(session, agent, args);
       const shown = lines
@@ -44,4 +45,3 @@ export const forget: PastLaneCommand = {
 
 const cut = (text: string): string =>
   text.length <= lineChars ? text : `${text.slice(0, lineChars).toWellFormed()}…`;
-const sentence = (note: string): string => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
