@@ -271,6 +271,23 @@ describe("a webhook", () => {
     expect(heard()).toContain('"a": 1');
   });
 
+  test("gives work that is answered in a chat the agent knows, once, also when it comes again after a restart", async () => {
+    const daemon = await w.start({ config });
+    w.telegram.as(77).says("hi");
+    await w.answered(77, 1);
+    const caller = { authorization: "Bearer shared-token", "idempotency-key": "night" };
+    const work = { message: "look at the alerts", channel: "telegram", to: "77" };
+    expect((await post(daemon, "/hooks/agent", work, caller)).status).toBe(202);
+    expect((await w.answered(77, 2)).at(-1)).toContain("look at the alerts");
+    await daemon.stop();
+    const again = await w.start({ home: daemon.home, config });
+    const repeat = await post(again, "/hooks/agent", work, caller);
+    expect([repeat.status, await repeat.json()]).toMatchObject([200, { duplicate: true }]);
+    const other = await post(again, "/hooks/agent", { ...work, message: "another" }, caller);
+    expect(other.status).toBe(409);
+    expect((await post(again, "/hooks/wake", { text: "x".repeat(1_100_000) }, caller)).status).toBe(413);
+  });
+
   test("is no command and no directive, whatever it brings", async () => {
     const daemon = await w.start({
       config: { hooks: { endpoints: { raw: { token: "t", message: "{{body}}" } } } },
