@@ -27,6 +27,7 @@ import {
   createSideQuestions,
   effectiveTools,
   emergencyStop,
+  killAll,
   killChild,
   modelCatalog,
   promptHistory,
@@ -118,13 +119,14 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   // Tools, and what they ask people.
   const { approvals, questions, forgetting, ...asks } = pathAsks(parts, store, access, channel);
   const commandsOfTools = parts.machinePorts?.exec?.commands;
+  const ending = { ...store, children, threads: parts.handOvers, running, placeOf, clock, log };
   const hold = emergencyStop({
     ...store,
     stopTurn: running.stop,
+    endChildren: () => killAll(ending, "/estop"),
     endCommands: async () => commandsOfTools?.end(),
     clock,
   });
-  const ending = { ...store, children, threads: parts.handOvers, running, placeOf, clock, log };
   const { stop, begunBy } = pathStop(ending, commandsOfTools, asks.endAsks, dropAnswers(inbox, outbox));
 
   const suspects = quarantine(store, kept.quarantine, { bootId, bootAtMs }, clock, log);

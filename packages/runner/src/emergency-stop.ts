@@ -24,6 +24,8 @@ export interface EmergencyStopOptions {
   readonly turns: Pick<Turns, "list">;
   /** Ends a turn at once instead of at its next write. */
   readonly stopTurn: (turn: string) => void;
+  /** Ends all sub-agents, also those that wait; what their parents are told of it begins no turn. */
+  readonly endChildren: () => Promise<void>;
   /** Ends the background commands of all sessions. */
   readonly endCommands: () => Promise<void>;
   readonly clock: Clock;
@@ -38,6 +40,7 @@ export function emergencyStop({
   inbox,
   turns,
   stopTurn,
+  endChildren,
   endCommands,
   clock,
 }: EmergencyStopOptions): EmergencyStop {
@@ -51,6 +54,8 @@ export function emergencyStop({
     async hold(by) {
       const fresh =
         (await cells.put(cell, JSON.stringify({ by, atMs: clock.now() }), { expect: 0 })) !== null;
+      // Before the turns of their parents, so that none of these is told of it and spawns them again.
+      await endChildren();
       // The lanes are listed after the cell is written, so a call that passed the gate before it belongs to a
       // turn that ends here.
       const running = (await turns.list(undefined, mostLanes)).filter(({ holder }) => holder !== null);
@@ -61,6 +66,8 @@ export function emergencyStop({
         });
         if (stopped.turn !== null) stopTurn(stopped.turn);
       }
+      // A call that passed the gate before may have spawned more.
+      await endChildren();
       await endCommands();
       return fresh;
     },

@@ -72,7 +72,14 @@ export { nameField, nameOf } from "./sessions/session-name.ts";
 export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine } from "./sessions/children.ts";
 export { threadOpeningOutbox } from "./sessions/child-threads.ts";
-export { endWithoutTurn, healChildren, killBelow, killChild, stopBelow } from "./sessions/end-children.ts";
+export {
+  endWithoutTurn,
+  healChildren,
+  killAll,
+  killBelow,
+  killChild,
+  stopBelow,
+} from "./sessions/end-children.ts";
 export { hookFence, hookRow } from "./hooks/hook-row.ts";
 export { knownPlaces } from "./messages/known-places.ts";
 export { runLog, type JobRun } from "./schedules/run-log.ts";

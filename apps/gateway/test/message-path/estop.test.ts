@@ -49,6 +49,34 @@ test("is nobody else's, and says nothing to them", async () => {
   expect(await s.core().hold.now()).toBeNull();
 });
 
+test("ends sub-agents, also one that waits for its own; no parent is woken, which could spawn them again", async () => {
+  s = await stage({ config, catalogue: true });
+  const spawn = (task: string): Answer => ({
+    calls: { name: "sessions_spawn", args: { task, label: task } },
+  });
+  s.model.answers(({ messages, text, users }) => {
+    const task = /Task from session \S+: (\S+)/.exec(users[0] ?? "")?.[1];
+    const isTold = text.includes('Sub-agent "');
+    if (task === "below") return { afterMs: 60_000, says: ["too late"] };
+    if (messages.at(-1)?.role === "tool") return "begun";
+    if (task === "above") return isTold ? "told" : spawn("below");
+    return text.endsWith("hello") ? `read: ${text}` : spawn("above");
+  });
+  const olga = s.person("olga");
+  await olga.says("begin").gets("begun");
+  await s.pass(5_000);
+  await olga.says("/estop").gets(/^🛑 All tools are held/);
+  await olga.says("/estop off").gets("Tools may be used again.");
+  await s.pass(120_000);
+  expect(olga.sees()).toHaveLength(3);
+  const children = (await s.store().cells.list("child:", 10)).map(
+    ({ value }) => (JSON.parse(value) as { readonly end: unknown }).end,
+  );
+  const ended = expect.objectContaining({ state: "stopped", reason: "/estop" });
+  expect(children).toEqual([ended, ended]);
+  await olga.says("hello").gets(/read: .*Sub-agent "above" .* was stopped before it finished: \/estop/s);
+});
+
 test("an approval that is given meanwhile starts nothing", async () => {
   const tool = askingTool();
   s = await stage({ config, tools: [tool.tool] });

@@ -75,6 +75,14 @@ export async function killBelow(
   return ended.flat().length;
 }
 
+/** Ends the sub-agents of all sessions; what their parents are told of it begins no turn. */
+export async function killAll(needs: KillNeeds, reason: string): Promise<void> {
+  const open = (await needs.children.all()).filter(({ end }) => end === null);
+  const isBelow = ({ parent }: Child): boolean => open.some(({ session }) => session === parent);
+  for (const child of open.filter((each) => !isBelow(each)))
+    await killChild(needs, child, reason, { quiet: true });
+}
+
 /**
  * Ends the sub-agents of a session that a person stopped: nothing of them begins another turn there, which
  * could spawn them again. An end that came in between is dropped like all that waited.
