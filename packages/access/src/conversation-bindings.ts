@@ -18,7 +18,10 @@ export interface ConversationBindings {
   at(address: Address): HandOver | null;
   /** Returns the hand-over of this session; null when it goes on where it is. */
   of(session: string): HandOver | null;
-  /** Durable once resolved; ends an earlier hand-over of the session. `from`: the person where they asked. */
+  /**
+   * Durable once resolved; ends an earlier hand-over of the session, and of another one to the same place.
+   * `from`: the person where they asked.
+   */
   handOver(session: SessionKey, from: Address, to: Address): Promise<void>;
   /** Returns false when there was none. */
   takeBack(session: string): Promise<boolean>;
@@ -56,7 +59,7 @@ export function conversationBindings(cells: Pick<Cells, "list" | "put" | "remove
     if (known === undefined) return;
     bySession.delete(session);
     const place = conversationKey(known.to);
-    // Another session may have been handed over to the same place since.
+    // Another process may have handed another session over to the same place since.
     if (byPlace.get(place) === known) byPlace.delete(place);
   };
   const remember = (bound: HandOver): void => {
@@ -84,6 +87,12 @@ export function conversationBindings(cells: Pick<Cells, "list" | "put" | "remove
     at: (address) => byPlace.get(conversationKey(address)) ?? null,
     of: (session) => bySession.get(session) ?? null,
     async handOver(session, from, to) {
+      // Two sessions in one conversation would be told apart by nobody, and otherwise by each process.
+      const there = byPlace.get(conversationKey(to));
+      if (there !== undefined && there.session !== session) {
+        await cells.remove(`${prefix}${there.session}`);
+        forget(there.session);
+      }
       const value = { session, from: conversationKey(from), to: conversationKey(to) };
       await cells.put(`${prefix}${session}`, JSON.stringify(value), {});
       remember({ session, from, to });

@@ -67,6 +67,23 @@ test("a session that is taken back leaves the place to another that was handed o
   expect(known.at(at("discord", "2"))?.session).toBe(later);
 });
 
+test("a place holds one session, the one handed over last, also for the next process and when that is taken back", async () => {
+  const { open } = book();
+  const known = open();
+  const later = "agent:main:email:dm:1" as SessionKey;
+  await known.handOver(session, at("telegram", "1"), at("discord", "2"));
+  await known.handOver(later, at("email", "1"), at("discord", "2"));
+  const next = open();
+  await next.load();
+  for (const each of [known, next]) {
+    expect(each.at(at("discord", "2"))?.session).toBe(later);
+    expect(each.of(session)).toBeNull();
+  }
+  await known.takeBack(later);
+  await next.load();
+  expect([known.at(at("discord", "2")), next.at(at("discord", "2"))]).toEqual([null, null]);
+});
+
 test("two places are one person's only when one link names both", () => {
   const linked = linkedPeople({ olga: ["telegram:1", "discord:2"], eve: ["telegram:3"] });
   expect(linked(at("telegram", "1"), at("discord", "2"))).toBe(true);
