@@ -225,6 +225,22 @@ test("its parent is told also what went out in pieces before the end", async () 
   expect(told.match(/^(first|second|third)/gm)).toEqual(["first", "second", "third"]);
 });
 
+test("a death after its work began says no farewell: it is still there for people", async () => {
+  const at = await room(script());
+  at.says("olga", "spawn");
+  await until(() => at.in(undefined).some((text) => text.startsWith("told: ")), "the end is told");
+  const [cell] = await s.store().cells.list("child:", 1);
+  // What a process leaves that dies between the beginning of the work and the end of the waiting.
+  await s.store().cells.put(`child-task:${cell?.key.slice("child:".length) ?? ""}`, "{}", {});
+  await s.kill();
+  await s.start();
+  await s.pass(60_000);
+  at.says("olga", "deeper?", "thread-1");
+  await until(() => at.in("thread-1").includes("the child heard: deeper?"), "the child's answer");
+  expect(at.in("thread-1").filter((text) => text.includes("has ended"))).toEqual([]);
+  expect(await s.store().cells.list("child-task:", 1)).toEqual([]);
+});
+
 test("a thread that cannot be opened ends it, and its parent is told why and what to do instead", async () => {
   const at = await room(script());
   s.loopback.harmActions(() => ({ refuse: new Fault("denied", "Missing Permissions") }));

@@ -119,6 +119,9 @@ async function begin(needs: ThreadNeeds, child: Child, place: Address): Promise<
   const session = child.session as SessionKey;
   const cell = await cells.get(taskCell(child.id));
   if (cell === null) return;
+  const [begun] = await inbox.find({ id: `task:${child.id}`, limit: 1, dismissed: true });
+  // A process died after the work had begun; how that ended was told, and it may still talk in its thread.
+  if (begun !== undefined) return void (await cells.remove(taskCell(child.id)));
   if (child.killed || child.end !== null) await outbox.post([farewell(child, place)]);
   else {
     await threads.bind(session, place);
