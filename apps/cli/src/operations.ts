@@ -38,6 +38,19 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
       done(await (await import("./commands/setup.ts")).setup(await terminal(), flags)),
     );
 
+  const moveIn = program.command("import").description("move another gateway in");
+  command(
+    moveIn,
+    "openclaw [folder]",
+    "tell what would be carried from an OpenClaw home (~/.openclaw) or a folder of AGENTS.md; --apply does it",
+  )
+    .option("--apply", "write it, while no gateway runs")
+    .option("--even-if-running", "also while something listens on the port of that gateway")
+    .option("--all", "show every key and file, also those that are carried as they are")
+    .action(async (folder: string | undefined, flags: object) =>
+      done(await (await import("./commands/import.ts")).importOpenclaw(await terminal(), folder, flags)),
+    );
+
   command(
     program,
     "stop",

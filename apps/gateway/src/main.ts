@@ -21,7 +21,8 @@ process.on("SIGUSR1", () => {});
 
 /**
  * Runs the daemon without a mode: `--role`, `--node` and `--port` set its part among several. `--once`
- * answers an operator's frames on standard input; `--database-job` is the daemon's own helper.
+ * answers an operator's frames on standard input; `--import` moves another gateway in; `--database-job` is
+ * the daemon's own helper.
  */
 async function run(words: readonly string[]): Promise<void> {
   const [mode, ...args] = words;
@@ -42,6 +43,11 @@ async function run(words: readonly string[]): Promise<void> {
       clock: systemClock(),
       ids: systemIds(),
     });
+  }
+  if (mode === "--import") {
+    const { importOnce } = await import("./import/import-once.ts");
+    process.exitCode = await importOnce(args, process.stdout, hostEnv());
+    return;
   }
   const env = hostEnv();
   const loaded = await loadConfig({ env, ...(mode === "--migrate" ? {} : { wouldStart: "start" }) });

@@ -56,6 +56,8 @@ export interface PairingStore {
    * somebody has to answer approvals.
    */
   approve(code: string): Promise<Paired>;
+  /** Lets in a person whom an operator's other gateway had let in. False when the person is in already. */
+  admit(who: Pick<Paired, "channel" | "account" | "senderId">): Promise<boolean>;
   revoke(who: {
     readonly channel: string;
     readonly account: string;
@@ -124,6 +126,12 @@ export function pairingStore(cells: Cells, clock: Clock, ids: Ids): PairingStore
       await cells.put(`paired:${place(found, senderId)}`, JSON.stringify(paired), {});
       await cells.remove(`pairing:${place(found, senderId)}`);
       return paired;
+    },
+    async admit(who) {
+      const { channel, account, senderId } = who;
+      const paired: Paired = { channel, account, senderId, senderName: senderId, atMs: clock.now() };
+      const put = await cells.put(`paired:${place(who, senderId)}`, JSON.stringify(paired), { expect: 0 });
+      return put !== null;
     },
     async revoke(who) {
       return cells.remove(`paired:${place(who, who.senderId)}`);

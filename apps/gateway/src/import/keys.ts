@@ -1,0 +1,45 @@
+// Reads the API keys that an OpenClaw home keeps beside its agents. A login by browser is bound to the
+// program that made it, so that only keys are carried.
+import { join } from "node:path";
+import type { Json } from "@parley/protocol";
+import type { Met } from "./report.ts";
+import { fileValue, namesIn, type Source } from "./source.ts";
+import type { Translated } from "./translate.ts";
+import { at, isBlock, withValue } from "./tree.ts";
+
+/** The same config, with a key for each provider that has none. */
+export function withKeys(source: Source, translated: Translated): Translated {
+  let file: Json = translated.file;
+  const met: Met[] = [...translated.met];
+  const secrets = new Map(translated.secrets);
+  const changed = new Map(translated.changed);
+  for (const agent of !source.isHome ? [] : namesIn(join(source.folder, "agents"))) {
+    const path = join(source.folder, "agents", agent, "agent", "auth-profiles.json");
+    const profiles = at(fileValue(path) as Json, ["profiles"]);
+    for (const [name, profile] of Object.entries(isBlock(profiles) ? profiles : {})) {
+      const { type, provider, key } = isBlock(profile) ? profile : {};
+      const named = { what: "key", name: `auth-profiles ${agent}: ${name}` } as const;
+      if (type !== "api_key" || typeof key !== "string" || typeof provider !== "string" || key === "") {
+        met.push({
+          ...named,
+          fate: "refused",
+          why: "only API keys are carried: give this provider a key, parley setup",
+        });
+        continue;
+      }
+      const place = ["models", "providers", provider, "apiKey"];
+      if (at(file, place) !== undefined) {
+        met.push({ ...named, fate: "refused", why: `models.providers.${provider} has a key already` });
+        continue;
+      }
+      const secret = `secrets/models-providers-${provider.replace(/[^A-Za-z0-9_-]+/g, "-")}-apiKey`;
+      secrets.set(secret, key);
+      file = withValue(file, place, { file: secret });
+      changed.set(`models.providers.${provider}.apiKey.file`, {
+        from: named.name,
+        why: `the key is in ${secret} of the state folder`,
+      });
+    }
+  }
+  return { ...translated, file: file as Translated["file"], met, secrets, changed };
+}

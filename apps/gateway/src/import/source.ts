@@ -1,0 +1,186 @@
+// Finds what an OpenClaw home holds, or a folder of AGENTS.md and SOUL.md alone, and reads its config. It
+// opens files for reading only, so the source stays as it is.
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { ConfigFault, expandPath, parseDocument } from "@parley/config";
+import { Fault, type Json, type JsonObject } from "@parley/protocol";
+import { at, isBlock } from "./tree.ts";
+
+interface SourceAgent {
+  readonly id: string;
+  /** Absolute; it may be missing. */
+  readonly workspace: string;
+}
+
+export interface Source {
+  readonly folder: string;
+  /** False for a folder of workspace files alone. */
+  readonly isHome: boolean;
+  /** Null where a home has lost its config. */
+  readonly configPath: string | null;
+  readonly config: JsonObject;
+  /** Of `.env` beside the config. */
+  readonly env: { readonly [name: string]: string };
+  /** The agent that answers what no binding names comes first. */
+  readonly agents: readonly SourceAgent[];
+}
+
+const workspaceFiles = ["AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "MEMORY.md", "TOOLS.md"];
+const configNames = ["openclaw.json", "openclaw.json5", "clawdbot.json", "moltbot.json"];
+/** Folders of a home whose config is gone. */
+const homeFolders = ["agents", "credentials", "cron", "workspace"];
+
+/** Throws Fault("missing") and ConfigFault, each with what to do. */
+export function readSource(folder: string): Source {
+  if (!existsSync(folder))
+    throw new Fault(
+      "missing",
+      `there is no folder ${folder}: name the one to import, parley import openclaw <folder>`,
+    );
+  if (!statSync(folder).isDirectory())
+    throw new Fault("invalid", `${folder} is a file: name the folder that holds openclaw.json, or AGENTS.md`);
+  const named = configNames.map((name) => join(folder, name)).find((path) => existsSync(path));
+  const isHome = named !== undefined || homeFolders.some((name) => existsSync(join(folder, name)));
+  const isWorkspace = workspaceFiles.some((name) => existsSync(join(folder, name)));
+  if (named === undefined && isWorkspace)
+    return {
+      folder,
+      isHome: false,
+      configPath: null,
+      config: {},
+      env: {},
+      agents: [{ id: "main", workspace: folder }],
+    };
+  if (!isHome)
+    throw new Fault(
+      "missing",
+      `${folder} holds neither openclaw.json nor AGENTS.md or SOUL.md: name the folder of an OpenClaw home (usually ~/.openclaw) or of an agent's files`,
+    );
+  const config = named === undefined ? {} : readConfig(named, 0);
+  const envPath = join(folder, ".env");
+  const env = existsSync(envPath) ? parseEnv(textOf(envPath)) : {};
+  return {
+    folder,
+    isHome: true,
+    configPath: named ?? null,
+    config,
+    env: Object.fromEntries(
+      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
+    agents: agentsOf(config, folder),
+  };
+}
+
+const deepestInclude = 10;
+
+function readConfig(path: string, depth: number): JsonObject {
+  const { value, problems } = parseDocument(textOf(path));
+  if (problems.length > 0) throw new ConfigFault(path, problems);
+  if (!isBlock(value))
+    throw new ConfigFault(path, [
+      { path: "", message: "holds no block", fix: "It begins with { and ends with }" },
+    ]);
+  return included(value, path, depth) as JsonObject;
+}
+
+/** `$include` names files beside the config; what stands beside it in its block wins. */
+function included(value: Json, path: string, depth: number): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => included(each, path, depth));
+  if (!isBlock(value)) return value;
+  const { $include: named, ...own } = value;
+  const inner = Object.fromEntries(
+    Object.entries(own).map(([key, each]) => [key, included(each, path, depth)]),
+  );
+  if (named === undefined) return inner;
+  if (depth >= deepestInclude)
+    throw new ConfigFault(path, [{ path: "$include", message: `goes deeper than ${deepestInclude} files` }]);
+  const files = (Array.isArray(named) ? (named as readonly Json[]) : [named]).filter(
+    (each): each is string => typeof each === "string",
+  );
+  const root = dirname(path);
+  const read = files.map((file) => {
+    const found = isAbsolute(file) ? file : resolve(root, file);
+    if (!existsSync(found))
+      throw new ConfigFault(path, [
+        {
+          path: "$include",
+          message: `names ${found}, which does not exist`,
+          fix: "Mend the name, or remove it",
+        },
+      ]);
+    return readConfig(found, depth + 1);
+  });
+  return [...read, inner].reduce(merged, {});
+}
+
+function merged(below: Json, above: Json): JsonObject {
+  if (!isBlock(below) || !isBlock(above)) return above as JsonObject;
+  const keys = new Set([...Object.keys(below), ...Object.keys(above)]);
+  return Object.fromEntries(
+    [...keys].map((key) => {
+      const [low, high] = [below[key], above[key]];
+      const both = isBlock(low) && isBlock(high) ? merged(low, high) : (high ?? low ?? null);
+      return [key, both];
+    }),
+  );
+}
+
+function agentsOf(config: JsonObject, folder: string): readonly SourceAgent[] {
+  const defaults = at(config, ["agents", "defaults", "workspace"]) ?? at(config, ["agent", "workspace"]);
+  const first = typeof defaults === "string" ? expandPath(defaults, folder) : join(folder, "workspace");
+  const listed = listOfAgents(config);
+  const chosen = listed.find((each) => each["default"] === true) ?? listed[0];
+  const configured = listed.flatMap((each): SourceAgent[] => {
+    const { id, workspace } = each;
+    if (typeof id !== "string") return [];
+    const usual = each === chosen ? first : join(folder, `workspace-${id}`);
+    return [
+      {
+        id: id.toLowerCase(),
+        workspace: typeof workspace === "string" ? expandPath(workspace, folder) : usual,
+      },
+    ];
+  });
+  const others = configured.filter(({ id }) => id !== chosen?.["id"]);
+  const agents = [...configured.filter((each) => !others.includes(each)), ...others];
+  return agents.length > 0 ? agents : [{ id: "main", workspace: first }];
+}
+
+/** As a list: newer homes write a block of entries by id. */
+export function listOfAgents(config: JsonObject): readonly JsonObject[] {
+  const list = at(config, ["agents", "list"]);
+  if (Array.isArray(list)) return (list as readonly Json[]).filter(isBlock);
+  const entries = at(config, ["agents", "entries"]);
+  return isBlock(entries)
+    ? Object.entries(entries).map(([id, each]) => ({ id, ...(isBlock(each) ? each : {}) }))
+    : [];
+}
+
+export function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault(
+      "unavailable",
+      `${path} cannot be read: ${reason}. Run the import as the user whose files these are`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** Names in a folder, in order; none where there is no such folder. */
+export function namesIn(folder: string): readonly string[] {
+  return existsSync(folder) && statSync(folder).isDirectory() ? readdirSync(folder).toSorted() : [];
+}
+
+/** A JSON5 file of the source; null where there is none. Throws ConfigFault with the line. */
+export function fileValue(path: string): unknown {
+  if (!existsSync(path)) return null;
+  const { value, problems } = parseDocument(textOf(path));
+  if (problems.length > 0) throw new ConfigFault(path, problems);
+  return value;
+}

@@ -1,0 +1,158 @@
+// What an import tells and leaves alone: dry runs, folders of workspace files, mistakes in the source, and what
+// a person already has or took away.
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isFault, systemClock, systemIds } from "@parley/protocol";
+import { expect, onTestFinished, test } from "vitest";
+import { importOpenclaw } from "../../src/import/import-openclaw.ts";
+import type { ImportReport } from "../../src/import/report.ts";
+import { readTranscript } from "../../src/import/transcript.ts";
+import { openclawHome, secrets } from "./openclaw-home.ts";
+
+async function folder(prefix: string): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), prefix));
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+async function source(telegram: object = {}, port = 0): Promise<string> {
+  const made = await openclawHome({ telegram, port });
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+async function imported(
+  from: string,
+  home: string,
+  apply = false,
+  evenIfRunning = false,
+): Promise<ImportReport> {
+  const env = { PARLEY_HOME: home };
+  return importOpenclaw({ folder: from, apply, evenIfRunning, env, clock: systemClock(), ids: systemIds() });
+}
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!isFault(error)) throw error ?? new Error("it was not refused");
+  return error.message;
+}
+
+test("a dry run writes nothing, tells every key and prints no secret", async () => {
+  const home = join(await folder("parley-"), "home");
+  const report = await imported(await source({ streamMode: "off" }), home);
+  expect(existsSync(home)).toBe(false);
+  expect(report).toMatchObject({ applied: false, changes: true });
+  const fates = new Map(report.met.map((met) => [met.name, met]));
+  expect(fates.get("channels.telegram.streamMode")).toMatchObject({
+    fate: "changed",
+    to: "channels.telegram.streaming",
+  });
+  expect(fates.get("channels.telegram.botToken")).toMatchObject({ fate: "changed" });
+  expect(fates.get("agents.defaults.model.primary")).toMatchObject({ fate: "carried" });
+  expect(fates.get("gateway.mode")).toMatchObject({ fate: "unknown" });
+  for (const value of Object.values(secrets)) expect(JSON.stringify(report)).not.toContain(value);
+});
+
+test("a folder of AGENTS.md and SOUL.md alone fills the workspace, and a file of one's own stays", async () => {
+  const [from, home] = [await folder("files-"), await folder("parley-")];
+  await writeFile(join(from, "AGENTS.md"), "rules");
+  await writeFile(join(from, "SOUL.md"), "soul");
+  expect((await imported(from, home, true)).changes).toBe(true);
+  expect(await readFile(join(home, "workspace/SOUL.md"), "utf8")).toBe("soul");
+  await writeFile(join(home, "workspace/SOUL.md"), "my own");
+  await rm(join(home, "workspace/AGENTS.md"));
+  const again = await imported(from, home, true);
+  expect(again.changes).toBe(false);
+  expect(again.met.map(({ fate, why }) => [fate, why])).toEqual([
+    ["there", "it was carried before and removed since"],
+    ["there", "it was carried before and changed since"],
+  ]);
+  expect(await readFile(join(home, "workspace/SOUL.md"), "utf8")).toBe("my own");
+});
+
+test("what the config says already stays, and its comments too", async () => {
+  const home = await folder("parley-");
+  await writeFile(join(home, "parley.json5"), '{ // mine\n  session: { dmScope: "per-peer" } }\n');
+  const report = await imported(await source(), home, true);
+  expect(report.met.find(({ name }) => name === "session.dmScope")).toMatchObject({ fate: "refused" });
+  expect(report.todo.join("\n")).toContain("session.dmScope");
+  const text = await readFile(join(home, "parley.json5"), "utf8");
+  expect(text).toContain("// mine");
+  expect(text).toContain("per-peer");
+  expect(text).not.toContain(secrets.bot);
+  expect((await readFile(join(home, "secrets/channels-telegram-botToken"), "utf8")).trim()).toBe(secrets.bot);
+});
+
+test("one owner is known where one person was let in, and none where there are several", async () => {
+  const home = join(await folder("parley-"), "home");
+  const owners = ({ met }: ImportReport): string[] =>
+    met.filter(({ what }) => what === "owner").map(({ name }) => name);
+  expect(owners(await imported(await source(), home))).toEqual(["telegram:4242"]);
+  const two = await imported(await source({ allowFrom: ["tg:7"] }), home);
+  expect(owners(two)).toEqual([]);
+  expect(two.todo.join("\n")).toContain("commands.ownerAllowFrom");
+});
+
+test("mistakes of the source are told with their place, and nothing is written", async () => {
+  const home = join(await folder("parley-"), "home");
+  expect(await refusal(imported("/nowhere/at/all", home, true))).toContain(
+    "there is no folder /nowhere/at/all",
+  );
+  expect(await refusal(imported(await folder("empty-"), home, true))).toContain(
+    "neither openclaw.json nor AGENTS.md",
+  );
+  const torn = await source();
+  await writeFile(join(torn, "openclaw.json"), "{\n  agents: {\n    defaults: ,\n");
+  expect(await refusal(imported(torn, home, true))).toMatch(/openclaw\.json:3:\d+ not valid JSON5/);
+  expect(existsSync(home)).toBe(false);
+});
+
+test("an import is refused while something listens where OpenClaw's gateway does", async () => {
+  const home = join(await folder("parley-"), "home");
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const from = await source({}, (server.address() as AddressInfo).port);
+  try {
+    expect(await refusal(imported(from, home, true))).toContain("openclaw gateway stop");
+    expect(existsSync(home)).toBe(false);
+    expect((await imported(from, home)).todo[0]).toContain("Stop OpenClaw's gateway");
+  } finally {
+    server.close();
+  }
+});
+
+test("a transcript keeps its branch, its summary and whole pairs of calls and results", () => {
+  const line = (id: string, parentId: string | null, message: object): string =>
+    JSON.stringify({ type: "message", id, parentId, timestamp: 1, message });
+  const call = (id: string): object => ({
+    role: "assistant",
+    content: [{ type: "toolCall", id, name: "read", arguments: {} }],
+  });
+  const { entries, left } = readTranscript(
+    [
+      line("1", null, { role: "user", content: "old" }),
+      line("2", "1", { role: "user", content: "kept" }),
+      JSON.stringify({
+        type: "compaction",
+        id: "3",
+        parentId: "2",
+        summary: "they met",
+        firstKeptEntryId: "2",
+      }),
+      line("4", "3", call("lost")),
+      line("5", "4", call("found")),
+      line("6", "5", { role: "toolResult", toolCallId: "found", content: [{ type: "text", text: "it" }] }),
+      "{torn",
+    ].join("\n"),
+  );
+  expect(entries.map(({ type }) => type)).toEqual(["user", "user", "summary", "assistant", "toolResult"]);
+  expect(entries[2]).toMatchObject({ text: "they met", throughSeq: 1 });
+  expect(left).toEqual(["1 lines that are no JSON"]);
+});
