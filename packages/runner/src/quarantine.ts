@@ -127,8 +127,16 @@ export function quarantine(
       alone: { turn: turn.id, atMs },
       untilMs: atMs + clearedAfterMs + graceMs,
     };
-    if ((await write(trial, version, proofMs)) === null) return wait(turn, againMs);
+    // Before the write, so that nobody who rules meanwhile takes it for free: two that run alone at once
+    // would end as proof against one of them.
     here.running = turn.id;
+    let isMine = false;
+    try {
+      isMine = (await write(trial, version, proofMs)) !== null;
+    } finally {
+      if (!isMine) here.running = null;
+    }
+    if (!isMine) return wait(turn, againMs);
     known.set(turn.id, { alone: true, untilMs: trial.untilMs });
     log.warn(
       { ...turnNames(turn), attempt: turn.attempt },
