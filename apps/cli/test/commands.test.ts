@@ -34,6 +34,7 @@ const status = {
   deadRows: 0,
   deliveriesTroubled: 0,
   memoryBytes: 52_428_800,
+  heartbeats: { sent: 3, "quiet-hours": 2 },
   subagents: { running: 1, waiting: 2, ended: { answered: 5, failed: 1 } },
 };
 
@@ -45,6 +46,7 @@ describe("status", () => {
     expect(out).toContain("Parley 1.2.3  ok");
     expect(out).toContain("1 running, 2 waiting, 3 to deliver");
     expect(out).toContain("Subagents 1 running, 2 waiting; in seven days 5 answered, 1 failed");
+    expect(out).toContain("Heartbeat 3 sent, 2 quiet-hours");
     expect(out).toContain("telegram:default  down  bad\\u{1b}[2Jtoken");
     expect(out).not.toContain("\u001B");
     expect(out).not.toContain("Trouble");

@@ -34,7 +34,14 @@ export interface AgentDefaults extends Omit<
 /** `thinkingDefault` is its own, because a model's setting comes between it and the defaults'. */
 export interface AgentConfig extends Omit<
   AgentFile,
-  "workspace" | "model" | "contextLimits" | "skillsLimits" | "memorySearch" | "tools" | "sandbox"
+  | "workspace"
+  | "model"
+  | "contextLimits"
+  | "skillsLimits"
+  | "memorySearch"
+  | "heartbeat"
+  | "tools"
+  | "sandbox"
 > {
   /** Absolute. */
   readonly workspace: string;
@@ -47,6 +54,8 @@ export interface AgentConfig extends Omit<
   readonly tools: AgentToolsConfig;
   /** Merged with the defaults. */
   readonly memorySearch: MemorySearchConfig;
+  /** Merged with the defaults. */
+  readonly heartbeat: AgentDefaults["heartbeat"];
   /** Merged with the defaults. */
   readonly sandbox: SandboxConfig;
 }

@@ -40,6 +40,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
       ...skillsOfAgent(agent, defaults),
       tools: toolsOfAgent(agent, tools),
+      heartbeat: { ...defaults.heartbeat, ...agent.heartbeat },
       memorySearch: memorySearchOf(agent.memorySearch, fileDefaults.memorySearch, { providers, env }),
       sandbox: sandboxOf(agent.sandbox, fileDefaults.sandbox),
     };

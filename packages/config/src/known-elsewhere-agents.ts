@@ -92,12 +92,9 @@ const blocks: { readonly [block: string]: Fixes } = {
     systemPrompt: "Remove it: what to keep is told by Parley; AGENTS.md may say more",
   },
   "agents.defaults.heartbeat": {
-    activeHours: later,
     ackMaxChars: later,
-    model: later,
     session: later,
-    target: later,
-    to: later,
+    to: "Use target, with the place",
   },
   "agents.defaults.models.params": {
     cacheRetention: sampling,
@@ -108,7 +105,6 @@ const blocks: { readonly [block: string]: Fixes } = {
     ...agent,
     default: 'Call the agent "main": it answers what no binding names',
     groupChat: "Remove it: a mention, a reply or a command calls the agent",
-    heartbeat: "Use agents.defaults.heartbeat",
   },
   "agents.defaults.memorySearch": memorySearch,
   "agents.defaults.memorySearch.sync": memorySync,

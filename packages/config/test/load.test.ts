@@ -22,6 +22,7 @@ describe("without a file", () => {
         workspace: `${home}/workspace`,
         model: config.agents.defaults.model,
         contextLimits: { toolResultMaxChars: 8192, postCompactionMaxChars: 1800 },
+        heartbeat: config.agents.defaults.heartbeat,
         memorySearch: expect.objectContaining({ enabled: true, embedder: null }),
         tools: { byProvider: {}, exec: config.tools.exec },
         sandbox: config.agents.defaults.sandbox,

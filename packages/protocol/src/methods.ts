@@ -102,6 +102,8 @@ export const methods = {
       /** Deliveries that failed or are ambiguous; counted up to 1,000. */
       deliveriesTroubled: z.number().int(),
       memoryBytes: z.number(),
+      /** Heartbeats since the process started: sent, failed, or by the reason why they were skipped. */
+      heartbeats: z.record(z.string(), z.number().int()).optional(),
       /**
        * Sub-agents that work now, that wait for a slot, a decision or their own, and those of the last seven
        * days by how they ended. Absent while the store fails.

@@ -24,6 +24,7 @@ import { unrepeated } from "./messages/said-here.ts";
 import type { Previewed } from "./streaming/edited-preview.ts";
 import { thoughtsOf } from "./streaming/live-answer.ts";
 import { withinLimit } from "./streaming/long-answer.ts";
+import { isHeartbeat } from "./schedules/slot-row.ts";
 import type { ReadAnswer } from "./streaming/read-answer.ts";
 import type { TurnJournal } from "./turn-journal.ts";
 import { turnOutcome, unsaid } from "./turn-outcome.ts";
@@ -147,7 +148,7 @@ function commitOf(
     // A spending limit is no failure of the message, so an operator has nothing to look at.
     outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
-    entries: isForgotten(outcome, end)
+    entries: isForgotten(outcome, end, journal)
       ? []
       : [...end.entries, ...journal.unheard()].map((entry) => JSON.stringify(entry)),
     deliveries: deliveriesOf(turn, address, said, previewed.open, waits),
@@ -185,8 +186,9 @@ function deliveriesOf(
 }
 
 /** A heartbeat that found nothing and did nothing would only cost what every later turn reads of it. */
-function isForgotten(outcome: Outcome, { entries }: LoopEnd): boolean {
-  return outcome.kind === "heartbeatOk" && entries.every(({ type }) => type !== "toolResult");
+function isForgotten(outcome: Outcome, { entries }: LoopEnd, journal: Pick<TurnJournal, "rows">): boolean {
+  if (outcome.kind !== "heartbeatOk" || !isHeartbeat(journal.rows())) return false;
+  return entries.every(({ type }) => type !== "toolResult");
 }
 
 function contentOf(outcome: Outcome): Content | null {

@@ -85,6 +85,7 @@ export { knownPlaces } from "./messages/known-places.ts";
 export { runLog, type JobRun } from "./schedules/run-log.ts";
 export { alertPlaces, scheduledStore } from "./schedules/scheduled-turns.ts";
 export {
+  addressIn,
   createSchedules,
   isManual,
   jobLine,
@@ -92,7 +93,7 @@ export {
   type JobMaker,
   type Schedules,
 } from "./schedules/schedules.ts";
-export { placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
+export { joining, placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
 export { readCall, webhookPrefix, writtenCall, type WebhookCall } from "./schedules/webhook-cell.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {

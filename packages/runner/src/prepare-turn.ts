@@ -12,7 +12,7 @@ import { askedModels } from "./models/asked-models.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./models/directives.ts";
 import { keepResult } from "./tools/result-files.ts";
-import { modelCatalog } from "./models/model-catalog.ts";
+import { modelCatalog, modelField } from "./models/model-catalog.ts";
 import { notesPlace } from "./memory/notes-place.ts";
 import { promptFor, type ModelPrompt, type PromptNeeds } from "./prompt/turn-prompt.ts";
 import { startupNotes } from "./memory/startup-memory.ts";
@@ -105,12 +105,17 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
       unseen = false,
       within,
       light = false,
+      model,
       timeoutMs = defaults.timeoutSeconds * 1000,
       log = services.log,
       ...place
     }) {
       const agent = agentOf(id);
-      const [primary, ...fallbacks] = await modelsOf(agent, session);
+      const chosen = model === undefined ? null : catalog.named(agent, model);
+      const [primary, ...fallbacks] = await modelsOf(
+        agent,
+        chosen === null ? session : { ...session, fields: { ...session.fields, [modelField]: chosen } },
+      );
       /** Directives of the messages so far; messages that join may change them. */
       let wantedNow = wanted;
       const situation = await situationOf({

@@ -205,8 +205,10 @@ interface PrepareRequest extends Place {
   readonly unseen?: boolean;
   /** The only tools that it may use; absent: all that its people may. */
   readonly within?: readonly string[] | undefined;
-  /** Without the workspace's files in the prompt. */
-  readonly light?: boolean | undefined;
+  /** Without the workspace's files in the prompt, or with HEARTBEAT.md alone. */
+  readonly light?: boolean | "heartbeat" | undefined;
+  /** In place of the session's model, for this turn. A name that may not be chosen changes nothing. */
+  readonly model?: string | undefined;
   /** In place of the config's time for a turn. */
   readonly timeoutMs?: number | undefined;
   /** The messages' authors; absent means everyone who writes there. */

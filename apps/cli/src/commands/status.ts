@@ -48,6 +48,7 @@ function statusLines(found: Status, style: (style: Style, text: string) => strin
     ...configLines(found).map((text) => `  ${style("yellow", text)}`),
     `Work      ${found.turnsRunning} running, ${found.rowsWaiting} waiting, ${found.deliveriesWaiting} to deliver`,
     ...childLines(found),
+    ...heartbeatLines(found),
     ...(found.deadRows + found.deliveriesTroubled === 0 ? [] : [style("yellow", troubleLine(found))]),
     ...found.channels.map(({ channel, account, state, reason }) => {
       const why = reason === undefined ? "" : `  ${reason}`;
@@ -64,6 +65,13 @@ function childLines({ subagents }: Status): string[] {
   if (running + waiting + ends.length === 0) return [];
   const past = ends.length === 0 ? "" : `; in seven days ${ends.join(", ")}`;
   return [`Subagents ${running} running, ${waiting} waiting${past}`];
+}
+
+/** Nothing where none was due. A gateway from before an upgrade does not say. */
+function heartbeatLines(found: Status): string[] {
+  const counts = Object.entries(found.heartbeats ?? {});
+  const words = counts.map(([result, count]) => `${count} ${result}`);
+  return words.length === 0 ? [] : [`Heartbeat ${words.join(", ")}`];
 }
 
 /** What of the file is not in force. A gateway from before an upgrade does not say. */

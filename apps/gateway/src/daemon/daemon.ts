@@ -153,6 +153,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     turnsRunning: pools.turnsRunning,
     deliveriesRunning: pools.deliveriesRunning,
     stableMoves: parts.path.turnPreparer.stableMoves,
+    heartbeats: () => parts.path.work.heartbeats.counts,
     connections: parts.control.connections,
     reloads: configs.counts,
     configTrouble: () => configs.state().problems.length > 0,

@@ -7,7 +7,12 @@ import { createSchedules, type Schedules } from "@parley/runner";
 import { jobStore, spanMs } from "@parley/schedules";
 import type { Store } from "@parley/store";
 import { fireJob, type FireJob } from "../schedules/fire-job.ts";
-import { heartbeatWork, type HeartbeatWork } from "../schedules/heartbeats.ts";
+import {
+  heartbeatWork,
+  keepingForHeartbeat,
+  type HeartbeatWork,
+  type Home,
+} from "../schedules/heartbeats.ts";
 import type { MessagePathParts } from "./parts.ts";
 
 export interface PathSchedules {
@@ -35,6 +40,14 @@ export function pathSchedules(
   const { config, kept, clock, ids, log } = parts;
   const agents = config.agents.list.map(({ id }) => id);
   const { ownersAt, reach, owners } = needs;
+  const { dmScope, identityLinks } = config.session;
+  const homesOf = async (agent: string): Promise<readonly [Home, ...Home[]]> => {
+    const [first, ...more] = (await ownersAt()).map((place): Home => ({
+      session: sessionKeyOf(place, { agent, dmScope, identityLinks }),
+      place,
+    }));
+    return [first ?? { session: formatSessionKey({ kind: "main", agent }), place: null }, ...more];
+  };
   const schedules = createSchedules({
     ...store,
     agents,
@@ -42,16 +55,8 @@ export function pathSchedules(
     runs: runLimitsOf(config),
     owners,
     reach,
-    async homeOf(agent) {
-      const [place = null] = await ownersAt();
-      const { dmScope, identityLinks } = config.session;
-      const session =
-        place === null
-          ? formatSessionKey({ kind: "main", agent })
-          : sessionKeyOf(place, { agent, dmScope, identityLinks });
-      return { session, place };
-    },
-    keeping: () => null,
+    homeOf: async (agent) => (await homesOf(agent))[0],
+    keeping: keepingForHeartbeat(config),
     clock,
     ids,
   });
@@ -71,7 +76,9 @@ export function pathSchedules(
     },
     () => {},
   );
-  const { inbox } = store;
-  const heartbeats = heartbeatWork({ config, schedules, inbox, reach, clock });
+  const { inbox, cells } = store;
+  const { jobs } = schedules;
+  const counts = kept.heartbeats;
+  const heartbeats = heartbeatWork({ config, jobs, homesOf, inbox, cells, reach, counts, clock });
   return { schedules, lookAtJob, heartbeats };
 }

@@ -15,6 +15,10 @@ export interface ProcessMemory {
   readonly botLoops: BotLoops;
   /** Counts turns whose stable prompt changed, by the section that changed. */
   readonly stableMoves: Map<string, number>;
+  /** Counts heartbeats by what became of them. */
+  readonly heartbeats: Map<string, number>;
+  /** Counts slots of jobs by what became of them. */
+  readonly slots: Map<string, number>;
   /** Keyed by account; a reload must not reset what the platform counted. */
   readonly rateLimits: Map<string, RateLimit>;
   readonly bootAtMs: number;
@@ -28,6 +32,8 @@ export function processMemory(clock: Clock): ProcessMemory {
     quarantine: quarantineMemory(),
     botLoops: botLoops(clock),
     stableMoves: new Map(),
+    heartbeats: new Map(),
+    slots: new Map(),
     rateLimits: new Map(),
     bootAtMs: clock.now(),
   };

@@ -15,6 +15,7 @@ export interface WatchedParts {
   readonly turnsRunning: () => number;
   readonly deliveriesRunning: () => number;
   readonly stableMoves: () => ReadonlyMap<string, number>;
+  readonly heartbeats: () => ReadonlyMap<string, number>;
   readonly connections: () => number;
   readonly reloads: () => ReturnType<Reloader["counts"]>;
   readonly configTrouble: () => boolean;
@@ -110,6 +111,12 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
     "parley_prompt_stable_moves_total",
     "Turns that found their session's stable prompt moved, by section.",
     () => [...parts.stableMoves()].map(([section, value]) => [{ section }, value]),
+  );
+  registry.look(
+    "counter",
+    "parley_heartbeats_total",
+    "Heartbeats of this process that were due: sent, failed, or why they were skipped.",
+    () => [...parts.heartbeats()].map(([result, value]) => [{ result }, value]),
   );
   registry.look("gauge", "parley_control_connections", "Clients of the control plane.", () => [
     [{}, parts.connections()],

@@ -62,7 +62,10 @@ export interface StorePorts extends PathParts {
   readonly clock: Clock;
 }
 
-export interface DaemonPorts extends Pick<MessagePath, "route" | "stop" | "running" | "hold" | "mcp"> {
+export interface DaemonPorts extends Pick<
+  MessagePath,
+  "route" | "stop" | "running" | "hold" | "mcp" | "work"
+> {
   readonly configNow: () => Config;
   readonly configPath: string;
   readonly configState: () => ConfigState;

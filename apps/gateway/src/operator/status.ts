@@ -53,6 +53,7 @@ export function statusMethods(ports: DaemonPorts) {
       deadRows: troubled.rows,
       deliveriesTroubled: troubled.deliveries,
       memoryBytes: residentBytes(),
+      heartbeats: Object.fromEntries(ports.work.heartbeats.counts),
       ...(children === null ? {} : { subagents: { ...children, ended: { ...children.ended } } }),
     };
   }

@@ -18,6 +18,7 @@ import { afterLook, dueSlots, type Due, type Job } from "@parley/schedules";
 import type { Address, Clock } from "@parley/protocol";
 import type { NewRow, Store } from "@parley/store";
 import type { RunningTurns } from "@parley/runner";
+import { keptEvents } from "./kept-events.ts";
 
 export interface FireJobOptions {
   readonly schedules: Pick<Schedules, "jobs" | "log" | "rightsNow">;
@@ -122,7 +123,11 @@ export function fireJob(options: FireJobOptions, count: (fired: Fired) => void):
     const rights = await schedules.rightsNow(job);
     const busy = await runsIn(lane, job.id);
     const rows: NewRow[] = [];
-    let waiting = busy;
+    const joins = job.wake === "next-heartbeat";
+    const events = joins ? await keptEvents(store.cells, job.agent, `cron:${job.id}:`) : [];
+    // A slot that is kept already comes again when a look ends before it wrote what it decided.
+    const others = events.filter(({ row }) => !due.fire.some(({ id }) => id === row.id));
+    let waiting = busy + others.length;
     for (const slot of due.fire) {
       const row = slotRow(job, slot, rights, nowMs);
       const reason = over ?? (waiting > 0 ? await overlapping(job, lane, waiting) : null);
@@ -130,9 +135,10 @@ export function fireJob(options: FireJobOptions, count: (fired: Fired) => void):
         rows.push({ ...row, as: { kind: "closed", outcome: "superseded", reason } });
         continue;
       }
-      const kept = job.wake === "next-heartbeat" ? options.keeping(row, job.agent) : null;
+      const kept = joins ? options.keeping(row, job.agent) : null;
       if (kept !== null && kept.value !== null) {
         await store.cells.put(kept.key, kept.value, {});
+        waiting += 1;
         continue;
       }
       rows.push(row);

@@ -2,6 +2,8 @@
 import { writeFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import type { JobMaker } from "@parley/runner";
+import { isWithin } from "../../src/schedules/heartbeats.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
 
 let s: Stage;
@@ -10,12 +12,12 @@ afterEach(() => s.close());
 const minuteMs = 60_000;
 const lane = "agent:main:telegram:dm:olga" as never;
 
-async function begin(file: string | null): Promise<Person> {
+async function begin(file: string | null, heartbeat: object = {}, more: object = {}): Promise<Person> {
   s = await stage({
     catalogue: true,
     config: {
       commands: { ownerAllowFrom: ["telegram:olga"] },
-      agents: { defaults: { heartbeat: { every: "10m" } } },
+      agents: { defaults: { heartbeat: { every: "10m", ...heartbeat } }, ...more },
     },
     telegram: { streaming: "edit" },
   });
@@ -58,4 +60,115 @@ test("is not sent while its file says nothing", async () => {
   await s.pass(60 * minuteMs);
   expect(s.model.asked).toEqual([]);
   expect(olga.sees()).toEqual([]);
+});
+
+const olgas: JobMaker = {
+  agent: "main",
+  kind: "turn",
+  sender: "telegram:olga",
+  isOwner: true,
+  conversation: { channel: "telegram", account: "default", kind: "dm", peer: "olga" },
+  session: lane,
+  turn: null,
+  authority: "owner",
+  tools: null,
+};
+
+async function wake(text: string): Promise<void> {
+  const { schedules } = s.core();
+  const row = await schedules.wake({ text, mode: "next-heartbeat" }, olgas, text);
+  await schedules.tell(row, "main", "next-heartbeat");
+}
+
+test("active hours go over midnight, end at 24:00, and are none where both ends are equal", () => {
+  const at = (time: string) => Date.parse(`2026-11-23T${time}:00Z`);
+  const within = (start: string, end: string, time: string, timezone = "UTC") =>
+    isWithin({ start, end, timezone }, "Europe/Berlin", at(time));
+  expect(["07:59", "08:00", "21:59", "22:00"].map((time) => within("08:00", "22:00", time))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  expect(["21:59", "22:00", "00:00", "05:59", "06:00"].map((time) => within("22:00", "06:00", time))).toEqual(
+    [false, true, true, true, false],
+  );
+  expect(within("08:00", "24:00", "23:59")).toBe(true);
+  expect(within("08:00", "08:00", "08:00")).toBe(false);
+  expect(within("09:00", "10:00", "08:30", "user")).toBe(true);
+});
+
+test("outside of its active hours it costs no call, and what was kept for it is told when they begin", async () => {
+  // The virtual clock begins at midnight.
+  const olga = await begin(null, { activeHours: { start: "00:25", end: "01:30", timezone: "UTC" } });
+  s.model.answers(() => "The oven is on.");
+  await wake("the build is red");
+  await s.pass(20 * minuteMs);
+  expect(s.model.asked).toEqual([]);
+  await s.pass(20 * minuteMs);
+  expect(s.model.asked[0]?.users.join("\n")).toContain("the build is red");
+  expect(olga.sees()).not.toEqual([]);
+});
+
+test("events for the next heartbeat are read in its turn, once, also when its file says nothing", async () => {
+  const olga = await begin("# Heartbeat\n");
+  s.model.answers(() => "Three things.");
+  await wake("the build is red");
+  const job = await s.core().schedules.add(
+    {
+      name: "tea",
+      schedule: { kind: "at", at: "1m" },
+      text: "Drink the tea",
+      target: "main",
+      wake: "next-heartbeat",
+    },
+    olgas,
+  );
+  await s.pass(2 * minuteMs);
+  expect(s.model.asked).toEqual([]);
+  await s.kill();
+  await s.start();
+  await olga.gets("Three things.");
+  const [first] = s.model.asked;
+  for (const words of ["Read HEARTBEAT.md", "the build is red", "Drink the tea"])
+    expect(first?.users.join("\n")).toContain(words);
+  await s.pass(40 * minuteMs);
+  expect(s.model.asked).toHaveLength(1);
+  expect(olga.sees()).toEqual(["Three things."]);
+  expect(await s.core().schedules.jobs.get(job.id)).toBeNull();
+});
+
+test("without heartbeats an event for the next one is told now", async () => {
+  const olga = await begin(null, { every: "0m" });
+  s.model.answers(() => "It is red.");
+  await wake("the build is red");
+  await olga.gets("It is red.");
+});
+
+test("target none shows nobody what is said, and a target that is a place gets it there", async () => {
+  let olga = await begin(null, { target: "none" });
+  s.model.answers(() => "The oven is on.");
+  await s.pass(21 * minuteMs);
+  expect(s.model.asked.length).toBeGreaterThan(0);
+  expect(olga.sees()).toEqual([]);
+  expect(await s.deliveries()).toEqual([]);
+  await s.close();
+  olga = await begin(null, { target: "telegram:default:dm:olga" });
+  s.model.answers(() => "The oven is on.");
+  await olga.gets("The oven is on.");
+});
+
+test("an agent's own heartbeat replaces the defaults key by key", async () => {
+  const olga = await begin(
+    null,
+    { every: "0m" },
+    { list: [{ id: "main", heartbeat: { every: "5m", prompt: "Look at the oven.", lightContext: true } }] },
+  );
+  await writeFile(join(s.home, "workspace", "SOUL.md"), "I am calm.");
+  await writeFile(join(s.home, "workspace", "HEARTBEAT.md"), "- look at the oven twice\n");
+  s.model.answers(() => "The oven is on.");
+  await olga.gets("The oven is on.");
+  expect(s.model.asked[0]?.text).toContain("Look at the oven.");
+  const system = JSON.stringify(s.model.asked[0]);
+  expect(system).not.toContain("I am calm.");
 });

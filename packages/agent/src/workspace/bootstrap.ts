@@ -22,6 +22,8 @@ export interface BootstrapRequest {
   readonly audience: Audience;
   /** HEARTBEAT.md belongs into the prompt: heartbeats are on and not kept out of it. */
   readonly heartbeats: boolean;
+  /** No other file. */
+  readonly only?: BootstrapName;
   readonly agent: string;
   readonly session: string;
   /** Who wrote the files, where that was not an owner. */
@@ -156,8 +158,8 @@ export function saysNothing(text: string | null | undefined): boolean {
   );
 }
 
-function allowed(name: BootstrapName, { mode, audience, heartbeats }: BootstrapRequest): boolean {
-  if (mode === "none") return false;
+function allowed(name: BootstrapName, { mode, audience, heartbeats, only }: BootstrapRequest): boolean {
+  if (mode === "none" || (only !== undefined && name !== only)) return false;
   if (mode === "minimal") return forSubagents.has(name);
   if (name === "MEMORY.md") return audience === "private";
   return name !== "HEARTBEAT.md" || heartbeats;

@@ -10,7 +10,7 @@ import {
 import { agentName, timeZone } from "./fields.ts";
 import { modelsBlock, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
 import { memorySearchSchema } from "./memory.ts";
-import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
+import { agentHeartbeatSchema, heartbeatSchema, silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
 import { allowAgents, subagentsSchema } from "./subagents.ts";
 import { agentToolsSchema, sandboxSchema } from "./tools.ts";
@@ -125,6 +125,7 @@ const agent = z.strictObject({
   memorySearch: memorySearchSchema
     .exactOptional()
     .describe("In place of what agents.defaults.memorySearch says, key by key."),
+  heartbeat: agentHeartbeatSchema,
   tools: agentToolsSchema.exactOptional(),
   sandbox: sandboxSchema
     .exactOptional()

@@ -61,8 +61,8 @@ export function turnFacts(sources: SurfaceSources): PromptFacts {
 }
 
 /** The prompt explains heartbeats and reads HEARTBEAT.md only where they are sent. */
-export function tellsHeartbeats({ agents }: Config): boolean {
-  const { every, includeSystemPromptSection } = agents.defaults.heartbeat;
+export function tellsHeartbeats({ heartbeat }: Pick<AgentConfig, "heartbeat">): boolean {
+  const { every, includeSystemPromptSection } = heartbeat;
   return includeSystemPromptSection && Number.parseInt(every, 10) > 0;
 }
 
@@ -131,7 +131,7 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     reactions: address === null ? "off" : reactionLevel(config, address, tools),
     silence: silenceAt(address, config),
     contextTellsSilence: placeText !== undefined && /\bNO_REPLY\b/iu.test(placeText),
-    heartbeatPrompt: tellsHeartbeats(config) ? config.agents.defaults.heartbeat.prompt : undefined,
+    heartbeatPrompt: tellsHeartbeats(agent) ? agent.heartbeat.prompt : undefined,
     reasoningTags: needsReasoningTags(sources),
     reasoning,
     thinking,

@@ -55,8 +55,8 @@ export interface Asking {
   readonly by?: Speakers | undefined;
   /** No conversation sees the answer. */
   readonly unseen?: boolean | undefined;
-  /** Without the workspace's files. */
-  readonly light?: boolean | undefined;
+  /** Without the workspace's files, or with HEARTBEAT.md alone. */
+  readonly light?: boolean | "heartbeat" | undefined;
 }
 
 /** The part that is the same for every model. */
@@ -101,9 +101,10 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
     const [snapshot, skills, speakers, owners] = await Promise.all([
       files.load({
         workspace: agent.workspace,
-        mode: light ? "none" : mode,
+        mode: light === true ? "none" : mode,
         audience,
-        heartbeats: tellsHeartbeats(config),
+        heartbeats: tellsHeartbeats(agent),
+        ...(light === "heartbeat" ? { only: "HEARTBEAT.md" as const } : {}),
         agent: agent.id,
         session: session.key,
         ...(originOf === undefined ? {} : { originOf }),

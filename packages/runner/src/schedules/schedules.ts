@@ -415,7 +415,7 @@ function agentIn(asked: unknown): string | undefined {
 /**
  * A place as people and models write it: a conversation key, `telegram:123`, `discord:channel:5`, or fields.
  */
-function addressIn(to: unknown, { conversation }: Pick<JobMaker, "conversation">): Address {
+export function addressIn(to: unknown, { conversation }: Pick<JobMaker, "conversation">): Address {
   const wrong = new Fault(
     "invalid",
     `delivery.to ${JSON.stringify(to)} is no conversation. Fix: write it as "telegram:default:dm:123", "telegram:123", "discord:channel:456" or "discord:user:789"`,

@@ -5,6 +5,7 @@ import {
   conversationKey,
   formatRowPayload,
   formatSessionKey,
+  parseRowPayload,
   parseSessionKey,
   type Address,
   type InternalRow,
@@ -178,19 +179,26 @@ export function ownRun(
   return { settings: internal.run };
 }
 
-/** What the rows of jobs ask of their turn: the narrowest of each. */
+/** What the rows of jobs and heartbeats ask of their turn; of their tools, those that all of them may use. */
 export function runLimits(rows: readonly Pick<Row, "payload">[]): {
   readonly within?: readonly string[];
-  readonly light?: boolean;
+  readonly light?: boolean | "heartbeat";
+  readonly model?: string;
   readonly timeoutMs?: number;
 } {
-  const [first] = rows;
-  const internal = first === undefined ? null : internalOf(first);
-  if (internal === null || internal.slot === undefined) return {};
-  const { slot, run } = internal;
+  const all = rows.map(internalOf);
+  const [first] = all;
+  if (first === undefined || first === null || first.slot === undefined) return {};
+  const { slot, run, kind } = first;
+  const isBeat = kind === "heartbeat";
+  const within = all.reduce<readonly string[] | undefined>((so, row) => {
+    const tools = row?.slot?.tools;
+    return tools === undefined ? so : (so?.filter((name) => tools.includes(name)) ?? tools);
+  }, undefined);
   return {
-    ...(slot.tools === undefined ? {} : { within: slot.tools }),
-    ...(slot.light === true ? { light: true } : {}),
+    ...(within === undefined ? {} : { within }),
+    ...(slot.light === true ? { light: isBeat ? "heartbeat" : true } : {}),
+    ...(isBeat && run?.model !== undefined ? { model: run.model } : {}),
     ...(run?.timeoutSeconds === undefined ? {} : { timeoutMs: run.timeoutSeconds * 1_000 }),
   };
 }
@@ -208,6 +216,37 @@ export function isUnasked(rows: readonly Pick<Row, "payload">[]): boolean {
 
 export function isHeartbeat(rows: readonly Pick<Row, "payload">[]): boolean {
   return rows.length > 0 && rows.every((row) => internalOf(row)?.kind === "heartbeat");
+}
+
+/** True also for a heartbeat that events joined: its acknowledgement is one of all of them. */
+export function asksHeartbeat(rows: readonly Pick<Row, "payload">[]): boolean {
+  return isUnasked(rows) && rows.some((row) => internalOf(row)?.kind === "heartbeat");
+}
+
+/**
+ * The row of an event as part of a heartbeat's turn, where it is for the same session and no other
+ * conversation sees it; else as it is.
+ */
+export function joining(event: NewRow, beat: NewRow): NewRow {
+  const { internal, ...payload } = parseRowPayload(event.payload);
+  const to = parseRowPayload(beat.payload);
+  const isFree = internal?.unseen === true || event.conversation === beat.conversation;
+  // Rows of another authority have a turn of their own, so they keep their place too.
+  const isKin = event.lane === beat.lane && event.authority === beat.authority;
+  if (internal === undefined || !isKin || !isFree) return event;
+  const { unseen: _unseen, ...known } = internal;
+  const shown = to.internal?.unseen === true ? { ...known, unseen: true } : known;
+  return {
+    ...event,
+    pool: beat.pool,
+    conversation: beat.conversation,
+    as: { kind: "work", ticket: event.id },
+    payload: formatRowPayload({
+      ...payload,
+      inbound: { ...payload.inbound, address: to.inbound.address },
+      internal: shown,
+    }),
+  };
 }
 
 /** The narrower of what the maker's tools were and what the job asks for. */

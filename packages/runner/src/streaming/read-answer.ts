@@ -3,7 +3,7 @@
 import { quotesOf } from "@parley/access";
 import { replyParser, type ReplyParser } from "@parley/agent";
 import type { AssistantEntry, Outcome } from "@parley/protocol";
-import { isHeartbeat } from "../schedules/slot-row.ts";
+import { asksHeartbeat } from "../schedules/slot-row.ts";
 import type { TurnJournal } from "../turn-journal.ts";
 import { answeredIn, isWake, messageIdOf } from "../turn-rows.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
@@ -44,7 +44,7 @@ export function answerReader(
       redaction,
       finalOnly,
       quotesCurrent,
-      heartbeat: isHeartbeat(journal.rows()),
+      heartbeat: asksHeartbeat(journal.rows()),
       ...(currentMessageId === null ? {} : { currentMessageId }),
     });
   }
