@@ -112,6 +112,8 @@ export const memoryMethods = {
               by: z.array(z.string()),
               atMs: z.number(),
               tool: z.string(),
+              /** Where text of strangers came from that the turn had read before. */
+              untrusted: z.string().optional(),
             }),
           ),
         }),

@@ -269,8 +269,11 @@ interface RecallRequest {
   readonly minScore?: number | undefined;
 }
 
+/** `untrusted`: a turn wrote it that had read text of strangers from there. */
+type RecalledHit = MemoryHit & { readonly untrusted?: string };
+
 export interface Recalled {
-  readonly hits: readonly MemoryHit[];
+  readonly hits: readonly RecalledHit[];
   /** How it was searched, and what the reader should know of the index. */
   readonly mode: string;
   readonly notes: readonly string[];
@@ -285,7 +288,7 @@ export interface AgentMemory {
   get(
     scope: ToolScope,
     request: { readonly path: string; readonly from: number; readonly lines: number },
-  ): Promise<GetAnswer>;
+  ): Promise<GetAnswer & { readonly untrusted?: string }>;
 }
 
 /** The agent's notes as files of its workspace. */
@@ -295,6 +298,23 @@ export interface NoteFiles {
    * reach as for `AgentMemory`. `path` is relative to the workspace.
    */
   refusal(scope: ToolScope, path: string): Promise<string | null>;
+  /**
+   * Before a tool writes a note: records who its new lines come from. Throws Fault("denied") when they hold a
+   * secret of the config.
+   */
+  writing(scope: ToolScope, write: NoteWrite): Promise<void>;
+  /**
+   * Where text of strangers came from that a turn had read before it wrote one of these lines; null when none
+   * is known to be of such a turn.
+   */
+  untrusted(scope: ToolScope, path: string, text: string): Promise<string | null>;
+}
+
+interface NoteWrite {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+  readonly tool: string;
 }
 
 /** Why a tool is not there, for `parley tools explain`. */

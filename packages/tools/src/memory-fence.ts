@@ -1,6 +1,8 @@
 // Marks recalled text as data. Its markup is escaped, so that it can neither close its fence nor pose as a
 // tag of a prompt.
 
+import type { ToolResult } from "./tool.ts";
+
 const entities: { readonly [char: string]: string } = {
   "&": "&amp;",
   "<": "&lt;",
@@ -19,4 +21,10 @@ export function fencedMemory(text: string): string {
     escaped,
     "</relevant-memories>",
   ].join("\n");
+}
+
+/** What a turn noted after it had read text of strangers is their text for whoever reads the note. */
+export function notedAfter(result: ToolResult, sources: readonly string[]): ToolResult {
+  if (sources.length === 0) return result;
+  return { ...result, untrusted: { source: `notes made after reading ${[...new Set(sources)].join(", ")}` } };
 }

@@ -86,8 +86,8 @@ function whyLines({ path, line: at, text, writtenBy }: Why["lines"][number]): re
   return [
     `${path}#L${at}: ${text}`,
     ...writtenBy.map(
-      ({ session, turn, by, atMs, tool }) =>
-        `    ${new Date(atMs).toISOString()}  ${tool}, for ${by.join(", ") || "nobody that is stored"}, in ${session} (parley why ${turn})`,
+      ({ session, turn, by, atMs, tool, untrusted }) =>
+        `    ${new Date(atMs).toISOString()}  ${tool}, for ${by.join(", ") || "nobody that is stored"}, in ${session} (parley why ${turn})${untrusted === undefined ? "" : `; untrusted: it had read ${untrusted}`}`,
     ),
     ...(writtenBy.length === 0
       ? ["    no stored turn wrote it: a person or a program did, or its turn is gone"]

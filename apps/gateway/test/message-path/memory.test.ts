@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "@parley/protocol";
 import { provenanceOf } from "@parley/runner";
 import type { Answer, Asked } from "./scripted-model.ts";
-import { stage, type Stage } from "./stage.ts";
+import { stage, type Stage, type StageOptions } from "./stage.ts";
 
 let s: Stage;
 afterEach(() => s.close());
@@ -15,7 +15,7 @@ type Call = { readonly name: string; readonly args: JsonObject };
 /** "NAME {args}", one a line, are called one after the other; the last result is said. */
 function caller({ messages, users }: Asked): Answer {
   const lines = (users.at(-1) ?? "").split("\n").flatMap((line) => {
-    const found = /^(memory_\w+|write|read|edit|apply_patch|message) (\{.*\})$/.exec(line.trim());
+    const found = /^(memory_\w+|web_fetch|write|read|edit|apply_patch|message) (\{.*\})$/.exec(line.trim());
     return found === null ? [] : [{ name: found[1], args: JSON.parse(found[2] ?? "{}") } as Call];
   });
   const lastUser = messages.findLastIndex(({ role }) => role === "user");
@@ -33,9 +33,14 @@ function result(): string {
     : "";
 }
 
-async function begin(files: { readonly [path: string]: string }, config: object = {}): Promise<void> {
+async function begin(
+  files: { readonly [path: string]: string },
+  config: object = {},
+  more: Partial<StageOptions> = {},
+): Promise<void> {
   s = await stage({
     catalogue: true,
+    ...more,
     config: { commands: { ownerAllowFrom: ["telegram:olga"] }, ...config },
     telegram: { groupPolicy: "open", groups: { "*": { requireMention: false } } },
   });
@@ -231,4 +236,62 @@ test("a line of the notes leads to the turn that wrote it and to whom it followe
     }),
   ]);
   expect(await provenanceOf(store, "main", "- Ann drinks tea.")).toEqual([]);
+});
+
+describe("a note that a tool writes", () => {
+  const page = "https://evil.example/page";
+  const note = "memory/2026-11-23.md";
+
+  test("is stamped line by line, and old lines keep where they came from", async () => {
+    await begin({ "MEMORY.md": "- Ann drinks tea.\n" });
+    const olga = s.person("olga");
+    await olga
+      .says('edit {"path":"MEMORY.md","oldText":"tea.","newText":"tea.\\n- Bob is tall."}')
+      .gets("done");
+    const store = s.store();
+    expect(await provenanceOf(store, "main", "- Ann drinks tea.")).toEqual([]);
+    const [bob, ...others] = await provenanceOf(store, "main", "* Bob is tall.");
+    expect(bob).toMatchObject({ tool: "edit", by: ["telegram:olga"], turn: (await s.rows())[0]?.turn });
+    expect(others).toEqual([]);
+    expect(await provenanceOf(store, "other", "* Bob is tall.")).toEqual([]);
+    expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toBe(
+      "- Ann drinks tea.\n- Bob is tall.\n",
+    );
+  });
+
+  test("is refused when it holds a secret of the config, and other files are none of its business", async () => {
+    const secret = "sk-stage-4711-0815-secret";
+    await begin({ "MEMORY.md": "" }, {}, { secrets: [secret] });
+    const olga = s.person("olga");
+    await olga.says(`write {"path":"${note}","content":"- the token is ${secret}\\n"}`).gets("done");
+    expect(result()).toContain("would hold a key or password that Parley knows");
+    await expect(readFile(join(s.home, "workspace", note), "utf8")).rejects.toThrow("ENOENT");
+    await olga.says(`write {"path":"${note}","content":"- it rained\\n"}`).gets("done");
+    expect(await readFile(join(s.home, "workspace", note), "utf8")).toBe("- it rained\n");
+  });
+
+  test("stays marked after strangers were read: when it is searched, read, moved and explained", async () => {
+    await begin({ "MEMORY.md": "- Ann drinks tea.\n" }, {}, { web: { [page]: "The ferry is free." } });
+    const olga = s.person("olga");
+    await olga
+      .says(`web_fetch {"url":"${page}"}\nwrite {"path":"${note}","content":"- The ferry is free\\n"}`)
+      .gets("done");
+    await olga.says('memory_search {"query":"ferry"}').gets("done");
+    expect(result()).toMatch(/#L1 \(.*untrusted: noted after reading evil\.example/);
+    expect(result()).toContain("<<<BEGIN_PARLEY_RESULT ");
+    await olga.says('memory_search {"query":"tea"}').gets("done");
+    expect(result()).not.toMatch(/untrusted:|BEGIN_PARLEY_RESULT/);
+    for (const call of [`read {"path":"${note}"}`, `memory_get {"path":"${note}"}`]) {
+      await olga.says(call).gets("done");
+      expect(result(), call).toContain("notes made after reading evil.example");
+    }
+    await olga
+      .says('write {"path":"memory/2026-11-24.md","content":"- It rained\\n* The ferry is free\\n"}')
+      .gets("done");
+    await olga.says('read {"path":"memory/2026-11-24.md"}').gets("done");
+    expect(result()).toContain("notes made after reading evil.example");
+    const [moved, wrote] = await provenanceOf(s.store(), "main", "- The ferry is free");
+    expect(moved).toMatchObject({ tool: "write", untrusted: "evil.example" });
+    expect(wrote).toMatchObject({ tool: "write" });
+  });
 });

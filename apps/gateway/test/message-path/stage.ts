@@ -16,6 +16,7 @@ import {
   type LogFields,
   type SessionKey,
 } from "@parley/protocol";
+import { noRedaction } from "@parley/agent";
 import { forgetting, memoryEngine, personFolder, scopeOfPlace } from "@parley/memory";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
@@ -41,6 +42,8 @@ export interface StageOptions {
   readonly catalogue?: boolean;
   /** The open web of the catalogue's tools: texts by address. */
   readonly web?: { readonly [url: string]: string };
+  /** That the config knows. */
+  readonly secrets?: readonly string[];
   readonly daemon?: MessagePathParts["daemon"];
   /** Absent: there are none. */
   readonly skills?: (config: Config) => SkillRegistry;
@@ -193,6 +196,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       ...(options.mediaFolder === undefined ? {} : { mediaFolder: options.mediaFolder }),
       daemon: options.daemon ?? noDaemon,
       skills: options.skills?.(config) ?? noSkills,
+      ...(options.secrets === undefined ? {} : { redaction: { ...noRedaction, secrets: options.secrets } }),
       refusals: { note: (reason, source, fields) => void refused.push({ reason, source, ...fields }) },
     });
     now = { store, core, pools: core.start(), life: own };

@@ -42,7 +42,7 @@ export function memoryFlush(
     const tool = memoryNote(workspace, notes, day, markDone, {
       isSecret: (text) => hideSecrets(text, redaction.secrets) !== text,
       stamp: (text) =>
-        stampLines(cells, text, {
+        stampLines(cells, toolScope(turn, { workspace, env: {} }).agent, text, {
           session: session.key,
           turn: turn.id,
           by: senders,

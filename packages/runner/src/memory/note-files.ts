@@ -1,10 +1,19 @@
-// Guards the agent's notes as files: what a search of this conversation would not show, no file tool reads
-// for it either.
+// Guards the agent's notes as files. What a search of this conversation would not show, no file tool reads
+// for it; what a tool writes there is stamped beside the file, and what a turn wrote after it had read text
+// of strangers stays marked as such, wherever its lines are moved.
+import { hideSecrets } from "@parley/agent";
+import { Fault } from "@parley/protocol";
 import type { NoteFiles } from "@parley/tools";
+import type { Services } from "../turn-scope.ts";
+import { stampLines } from "./provenance.ts";
 import { answersToMany, scopesOf, type AgentMemoryOptions } from "./recall.ts";
+import { markLines, untrustedIn } from "./untrusted-lines.ts";
 
-export function noteFiles(options: Pick<AgentMemoryOptions, "memory" | "owners">): NoteFiles {
-  const { memory } = options;
+type NoteFilesOptions = Pick<AgentMemoryOptions, "memory" | "owners"> &
+  Pick<Services, "cells" | "redaction" | "clock">;
+
+export function noteFiles(options: NoteFilesOptions): NoteFiles {
+  const { memory, cells, redaction, clock } = options;
   return {
     async refusal(scope, path) {
       const place = memory.scopeOfPlace(path);
@@ -12,5 +21,19 @@ export function noteFiles(options: Pick<AgentMemoryOptions, "memory" | "owners">
       const where = answersToMany(scope) ? "a group or channel, whoever asks" : "this conversation";
       return `${path} is private memory, which is not read in ${where}; memory/shared/ is for everybody`;
     },
+    async writing(scope, { path, before, after, tool }) {
+      if (memory.scopeOfPlace(path) === null) return;
+      const old = new Set(before.split(/\r?\n/));
+      const lines = after.split(/\r?\n/);
+      const added = lines.filter((line) => !old.has(line));
+      const text = added.join("\n");
+      if (hideSecrets(text, redaction.secrets) !== text)
+        throw new Fault("denied", `${path} would hold a key or password that Parley knows; note it without`);
+      const sourceOf = await markLines(cells, scope, path, lines, added);
+      const { session, turn, by } = scope;
+      const from = { session, turn, by: by.senders, atMs: clock.now(), tool };
+      await stampLines(cells, scope.agent, text, from, sourceOf);
+    },
+    untrusted: ({ workspace }, path, text) => untrustedIn(cells, workspace, path, text),
   };
 }

@@ -1,6 +1,6 @@
 // Tells where a line of the notes comes from: the turn that wrote it, and whose words that turn followed.
-// What tools wrote stands in the transcripts; what the silent turn before a compaction wrote is stamped,
-// because that turn leaves no transcript.
+// Whatever writes notes for an agent stamps the lines, beside the files and without their text; what commands
+// wrote, and lines beyond the stamps of one write, are looked for in the transcripts.
 import { createHash } from "node:crypto";
 import type { Entry } from "@parley/protocol";
 import type { Cells, Inbox, Sessions } from "@parley/store";
@@ -14,6 +14,8 @@ export interface Provenance {
   readonly atMs: number;
   /** What wrote it: the name of a tool, or "memory flush". */
   readonly tool: string;
+  /** Where text of strangers came from that the turn had read before. */
+  readonly untrusted?: string | undefined;
 }
 
 const mostSessions = 500;
@@ -27,12 +29,37 @@ const leastChars = 4;
 /** As it may have been written before somebody moved it: without its list mark. */
 const bare = (line: string): string => line.replace(/^\s*(?:[-*+]|\d+[.)]|#{1,6}|>)\s+/, "").trim();
 
-const keyOf = (line: string): string =>
-  `memory-note:${createHash("sha256").update(bare(line)).digest("hex").slice(0, 32)}`;
+/** Knows a line again, wherever it was moved to. */
+export const lineMark = (line: string): string =>
+  createHash("sha256").update(bare(line)).digest("hex").slice(0, 32);
 
-export async function stampLines(cells: Pick<Cells, "put">, text: string, from: Provenance): Promise<void> {
-  for (const line of text.split("\n"))
-    if (bare(line) !== "") await cells.put(keyOf(line), JSON.stringify(from), {});
+const keyOf = (agent: string, line: string): string => `memory-note:${agent}:${lineMark(line)}`;
+
+/** So many lines of one write are stamped. */
+const mostStamped = 500;
+
+export async function stampLines(
+  cells: Pick<Cells, "put">,
+  agent: string,
+  text: string,
+  from: Provenance,
+  untrusted: (line: string) => string | undefined = () => from.untrusted,
+): Promise<void> {
+  const lines = text.split("\n").filter((line) => bare(line) !== "");
+  for (const line of lines.slice(0, mostStamped)) {
+    const stamp: Provenance = { ...from, untrusted: untrusted(line) };
+    await cells.put(keyOf(agent, line), JSON.stringify(stamp), {});
+  }
+}
+
+/** What was stamped on a line when it was written. */
+export async function stampOf(
+  cells: Pick<Cells, "get">,
+  agent: string,
+  line: string,
+): Promise<Provenance | null> {
+  const cell = await cells.get(keyOf(agent, line));
+  return cell === null ? null : (JSON.parse(cell.value) as Provenance);
 }
 
 /** Newest first; empty when no turn that is still stored wrote the line. */
@@ -48,8 +75,8 @@ export async function provenanceOf(
   const text = bare(line);
   if (text.length < leastChars) return [];
   const found: Provenance[] = [];
-  const stamped = await cells.get(keyOf(line));
-  if (stamped !== null) found.push(JSON.parse(stamped.value) as Provenance);
+  const stamped = await stampOf(cells, agent, line);
+  if (stamped !== null) found.push(stamped);
   const quoted = JSON.stringify(text).slice(1, -1);
   let left = mostEntries;
   for (const { key, epoch } of await sessions.list({ prefix: `agent:${agent}:`, limit: mostSessions })) {
@@ -64,6 +91,7 @@ export async function provenanceOf(
           for (const part of entry.content) {
             if (part.type !== "toolCall" || !JSON.stringify(part.args).includes(quoted)) continue;
             if (!writers.has(part.name)) continue;
+            if (found.some(({ turn, tool }) => turn === stored.turn && tool === part.name)) continue;
             found.push({ session: key, turn: stored.turn, by: [], atMs: entry.atMs, tool: part.name });
           }
         }

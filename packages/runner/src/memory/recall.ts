@@ -6,8 +6,10 @@ import { join } from "node:path";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Forgetting, MemoryEngine, MemoryScope, MemoryTarget, SearchRequest } from "@parley/memory";
 import { parseConversationKey, parseSessionKey, type Clock } from "@parley/protocol";
+import type { Cells } from "@parley/store";
 import type { AgentMemory, ToolScope } from "@parley/tools";
 import { agentIn } from "../prepare-turn.ts";
+import { untrustedIn } from "./untrusted-lines.ts";
 
 /** What one search of an agent's notes may return to a model. */
 const getChars = 12_000;
@@ -19,6 +21,7 @@ export interface AgentMemoryOptions {
   readonly config: Config;
   /** Everybody who is an owner, as `<channel>:<id>`. */
   readonly owners: () => Promise<readonly string[]>;
+  readonly cells: Pick<Cells, "get">;
   readonly clock: Clock;
 }
 
@@ -57,7 +60,7 @@ export function searchSettings(
 }
 
 export function agentMemory(options: AgentMemoryOptions): AgentMemory {
-  const { memory, home, config, clock } = options;
+  const { memory, home, config, cells, clock } = options;
   const { engine } = memory;
   return {
     async search(scope, { query, maxResults, minScore }) {
@@ -68,13 +71,31 @@ export function agentMemory(options: AgentMemoryOptions): AgentMemory {
         scopes: await scopesOf(scope, options),
         nowMs: clock.now(),
       });
+      const hits = await Promise.all(
+        answer.hits.map(async (hit) => {
+          const untrusted = await untrustedIn(cells, agent.workspace, hit.path, hit.snippet);
+          return untrusted === null ? hit : { ...hit, untrusted };
+        }),
+      );
       const { citations } = config.memory;
-      return { ...answer, citations: citations === "on" || (citations === "auto" && !answersToMany(scope)) };
+      return {
+        ...answer,
+        hits,
+        citations: citations === "on" || (citations === "auto" && !answersToMany(scope)),
+      };
     },
     async get(scope, { path, from, lines }) {
       const agent = agentIn(config)(scope.agent);
       const scopes = await scopesOf(scope, options);
-      return engine.get(memoryTarget(home, agent), { path, from, lines, maxChars: getChars, scopes });
+      const read = await engine.get(memoryTarget(home, agent), {
+        path,
+        from,
+        lines,
+        maxChars: getChars,
+        scopes,
+      });
+      const untrusted = await untrustedIn(cells, agent.workspace, read.path, read.text);
+      return untrusted === null ? read : { ...read, untrusted };
     },
   };
 }

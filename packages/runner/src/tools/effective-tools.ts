@@ -56,7 +56,17 @@ export interface MachinePorts extends Omit<HandedOnPorts, "memory" | "notes"> {
 
 type EffectiveToolsNeeds = Pick<
   Services,
-  "config" | "owners" | "approvals" | "toolHooks" | "moreTools" | "skills" | "installation" | "clock" | "ids"
+  | "config"
+  | "cells"
+  | "redaction"
+  | "owners"
+  | "approvals"
+  | "toolHooks"
+  | "moreTools"
+  | "skills"
+  | "installation"
+  | "clock"
+  | "ids"
 >;
 
 const noSearchPath = "";
@@ -68,16 +78,31 @@ export function effectiveTools(
   machine: MachinePorts | undefined,
   ports: SessionPorts,
 ): EffectiveTools {
-  const { config, owners, approvals, toolHooks, moreTools, skills, installation, clock, ids } = services;
+  const {
+    config,
+    cells,
+    redaction,
+    owners,
+    approvals,
+    toolHooks,
+    moreTools,
+    skills,
+    installation,
+    clock,
+    ids,
+  } = services;
   const { tools: settings } = config;
   const readRoots = [...skills.readRoots(), ...docsRoots(installation), ...settings.fs.readRoots];
   const forbidden = machine === undefined ? [] : [machine.home];
   const memory =
     machine?.memory === undefined
       ? undefined
-      : agentMemory({ memory: machine.memory, home: machine.home, config, owners, clock });
+      : agentMemory({ memory: machine.memory, home: machine.home, config, owners, cells, clock });
   // Whether notes are searched or not, they are private where they lie.
-  const notes = machine?.memory === undefined ? {} : { notes: noteFiles({ memory: machine.memory, owners }) };
+  const notes =
+    machine?.memory === undefined
+      ? {}
+      : { notes: noteFiles({ memory: machine.memory, owners, cells, redaction, clock }) };
   const filesAt = sharedFiles();
   const approved = isApproved(approvals.book);
 

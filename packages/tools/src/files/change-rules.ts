@@ -7,15 +7,13 @@ import type { ToolScope } from "../tool.ts";
 import { bareRepositoryAt } from "./bare-repository.ts";
 import { guardedRoot, guardOf, promptFolders, promptNames, proposalFolder } from "./guarded-paths.ts";
 import type { Origin } from "./origins.ts";
+import { inWorkspace } from "./private-notes.ts";
 import { contentHash } from "./rooted.ts";
 import { gitRefusal, ignoring, type ChangeRules } from "./walk.ts";
 
 /** Returns the rules of a turn with these tools, for one call. */
-export async function turnRules(
-  context: ToolContext,
-  scope: Pick<ToolScope, "session">,
-): Promise<ChangeRules> {
-  const { owner, sandbox, origins, clock, exec } = context;
+export async function turnRules(context: ToolContext, scope: ToolScope, tool: string): Promise<ChangeRules> {
+  const { owner, sandbox, origins, clock, exec, files } = context;
   const root = sandbox.workspace;
   const sandboxed = sandbox.kind !== "none";
   const origin = originOf(context, scope);
@@ -35,6 +33,7 @@ export async function turnRules(
       return refusalInScratch(path);
     },
     async written(path, bytes) {
+      await noteLines(context, scope, tool, path, bytes, () => files.own.readWhole(path));
       const guard = guardOf(path, prompt);
       const isOwners = owner && !sandboxed;
       if (guard === "prompt")
@@ -43,6 +42,27 @@ export async function turnRules(
       return guard === "proposal" && !isOwners ? withOrigin(bytes, origin, clock.now()) : bytes;
     },
   };
+}
+
+/** Tells the agent's notes of a write to one of them. */
+async function noteLines(
+  { notes, sandbox }: Pick<ToolContext, "notes" | "sandbox">,
+  scope: ToolScope,
+  tool: string,
+  path: string,
+  bytes: Uint8Array,
+  there: () => Promise<{ readonly bytes: Buffer } | null>,
+): Promise<void> {
+  const note = inWorkspace(scope, sandbox.workspace, path);
+  if (notes === undefined || note === null || !note.endsWith(".md")) return;
+  const text = (of: Uint8Array): string => Buffer.from(of).toString("utf8");
+  const before = await there().catch(() => null); // Too large to be read whole: all of it counts as new.
+  await notes.writing(scope, {
+    path: note,
+    before: before === null ? "" : text(before.bytes),
+    after: text(bytes),
+    tool,
+  });
 }
 
 export function originOf(

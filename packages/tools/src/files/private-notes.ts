@@ -32,7 +32,7 @@ export async function readForPeople<T>(
   context: Pick<ToolContext, "files" | "notes">,
   scope: ToolScope,
   path: string,
-  use: (file: OpenFile) => Promise<T>,
+  use: (file: OpenFile, files: Rooted) => Promise<T>,
 ): Promise<T> {
   const files = context.files.readable(path);
   const asked = partsBelow(files, path);
@@ -40,6 +40,6 @@ export async function readForPeople<T>(
   if (asked !== null) await refusePrivate(context, scope, files, asked.join("/"));
   return files.withFile(path, async (file) => {
     await refusePrivate(context, scope, files, file.path);
-    return use(file);
+    return use(file, files);
   });
 }

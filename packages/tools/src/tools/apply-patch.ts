@@ -39,7 +39,7 @@ export function applyPatch(context: ToolContext): Tool | Unavailable {
     args,
     async run({ input }, scope) {
       const patches = parsePatch(input);
-      const workspace = await files.writable(await turnRules(context, scope));
+      const workspace = await files.writable(await turnRules(context, scope, "apply_patch"));
       return workspace.exclusive(async () => {
         const worked: { readonly changes: readonly Change[]; readonly line: string }[] = [];
         for (const patch of patches)

@@ -48,7 +48,7 @@ export function edit(context: ToolContext): Tool | Unavailable {
       "Several edits are all made or none, each against the file as it is now.",
     args,
     async run({ path, edits, oldText = "", newText = "" }, scope) {
-      const workspace = await files.writable(await turnRules(context, scope));
+      const workspace = await files.writable(await turnRules(context, scope, "edit"));
       const wanted: readonly TextEdit[] = edits ?? [{ oldText, newText }];
       return workspace.exclusive(async () => {
         const file = await workspace.readWhole(path);

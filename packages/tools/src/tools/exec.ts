@@ -82,7 +82,7 @@ export function exec(context: ToolContext): Tool | Unavailable {
   const placeFor = (scope: ToolScope): ExecPlace => ({
     files: context.files,
     sandbox,
-    rules: () => turnRules(context, scope),
+    rules: () => turnRules(context, scope, "exec"),
     path: ports.host["PATH"] ?? "",
     asks,
   });

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
-import { fencedMemory } from "../memory-fence.ts";
+import { fencedMemory, notedAfter } from "../memory-fence.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
@@ -47,9 +47,10 @@ export function memoryGet(context: ToolContext): Tool | Unavailable {
       }
       const last = read.startLine + shown.length - 1;
       const more = last < read.totalLines ? `; go on with from=${last + 1}` : "";
-      return textResult(
+      const text = textResult(
         `${read.path}#L${read.startLine}-L${last} of ${read.totalLines} lines${more}\n${fencedMemory(shown.join("\n"))}`,
       );
+      return notedAfter(text, read.untrusted === undefined ? [] : [read.untrusted]);
     },
   });
 }

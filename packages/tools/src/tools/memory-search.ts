@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { Recalled, ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
-import { fencedMemory } from "../memory-fence.ts";
+import { fencedMemory, notedAfter } from "../memory-fence.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
@@ -37,7 +37,9 @@ export function memorySearch(context: ToolContext): Tool | Unavailable {
     args,
     async run(request, scope) {
       try {
-        return textResult(shown(await memory.search(scope, request), resultRoom(context)));
+        const recalled = await memory.search(scope, request);
+        const sources = recalled.hits.flatMap(({ untrusted }) => untrusted ?? []);
+        return notedAfter(textResult(shown(recalled, resultRoom(context))), sources);
       } catch (error) {
         if (scope.signal.aborted) throw error;
         const reason = error instanceof Error ? error.message : String(error);
@@ -52,9 +54,11 @@ function shown({ hits, mode, notes, citations }: Recalled, roomBytes: number): s
   if (hits.length === 0) return ["Nothing found in memory.", ...told].join("\n");
   const passages: string[] = [];
   let left = roomBytes - Buffer.byteLength(told.join("\n")) - 400;
-  for (const [at, { path, startLine, endLine, score, source, heading, snippet }] of hits.entries()) {
+  for (const [at, hit] of hits.entries()) {
+    const { path, startLine, endLine, score, source, heading, snippet, untrusted } = hit;
     const place = `${path}#L${startLine}${endLine > startLine ? `-L${endLine}` : ""}`;
-    const facts = `score ${score.toFixed(2)}, source ${source}`;
+    const after = untrusted === undefined ? "" : `, untrusted: noted after reading ${untrusted}`;
+    const facts = `score ${score.toFixed(2)}, source ${source}${after}`;
     const under = heading === "" ? "" : `, under "${heading}"`;
     const cited = citations ? `\nSource: ${place}` : "";
     const passage = `${at + 1}. ${place} (lines ${startLine}-${endLine}, ${facts}${under})\n${snippet}${cited}`;

@@ -5,10 +5,11 @@ import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { headBytes, looksBinary, pictureType } from "../files/text.ts";
-import { readForPeople } from "../files/private-notes.ts";
-import { readBytes, type OpenFile } from "../files/rooted.ts";
+import { inWorkspace, readForPeople } from "../files/private-notes.ts";
+import { readBytes, type OpenFile, type Rooted } from "../files/rooted.ts";
+import { notedAfter } from "../memory-fence.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
-import type { Tool, ToolResult } from "../tool.ts";
+import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
 
 /** Anthropic takes pictures of up to 5 MB, the least of the providers. */
@@ -45,7 +46,7 @@ export function read(context: ToolContext): Tool | Unavailable {
         : "Pictures are only described: this model does not see them."),
     args,
     run: ({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, scope) =>
-      readForPeople(context, scope, path, async (file) => {
+      readForPeople(context, scope, path, async (file, files) => {
         const head = await readBytes(file.handle, 0, Math.min(headBytes, file.size));
         const picture = pictureType(head);
         if (picture !== null) {
@@ -67,9 +68,10 @@ export function read(context: ToolContext): Tool | Unavailable {
             true,
           );
         const shown = await page(file, offset, limit, resultRoom(context), scope.signal);
-        return keepsStrangers(file.path, head)
-          ? { ...shown, untrusted: { source: "what a tool read and kept" } }
-          : shown;
+        if (keepsStrangers(file.path, head))
+          return { ...shown, untrusted: { source: "what a tool read and kept" } };
+        const noted = await notedIn(context, scope, files, file.path, shown);
+        return notedAfter(shown, noted === null ? [] : [noted]);
       }),
   });
 }
@@ -77,6 +79,20 @@ export function read(context: ToolContext): Tool | Unavailable {
 /** A kept result that was fenced is still text of strangers, in whatever turn it is read. */
 function keepsStrangers(path: string, head: Uint8Array): boolean {
   return path.startsWith(".parley/results/") && Buffer.from(head).includes("<<<BEGIN_PARLEY_RESULT ");
+}
+
+/** Where text of strangers came from that was read before these lines were noted. */
+async function notedIn(
+  { notes }: Pick<ToolContext, "notes">,
+  scope: ToolScope,
+  { root }: Pick<Rooted, "root">,
+  path: string,
+  { content }: ToolResult,
+): Promise<string | null> {
+  const note = inWorkspace(scope, root, path);
+  if (notes === undefined || note === null || !note.endsWith(".md")) return null;
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  return notes.untrusted(scope, note, text.replaceAll(/^\d+\t/gm, ""));
 }
 
 function seen(file: OpenFile, mediaType: string, kept: string): ToolResult {

@@ -29,7 +29,7 @@ export function write(context: ToolContext): Tool | Unavailable {
       "Writes a file of the workspace: creates it with its folders, or replaces what it held. To change a part of a file use edit.",
     args,
     async run({ path, content }, scope) {
-      const workspace = await files.writable(await turnRules(context, scope));
+      const workspace = await files.writable(await turnRules(context, scope, "write"));
       const bytes = Buffer.from(content);
       const written = await workspace.exclusive(() => workspace.replace(path, bytes));
       return textResult(
