@@ -50,7 +50,7 @@ import {
 import { boundCommands, type BoundCommands } from "./commands/bound-commands.ts";
 import type { Stoppable } from "./commands/chat-command.ts";
 import { chatSkills } from "./commands/skill-commands.ts";
-import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
+import { startWork, turnsAtOnce, type LaneWork, type Share } from "./message-path/lane-work.ts";
 import type { MessagePathParts } from "./message-path/parts.ts";
 import { pathAccess } from "./message-path/path-access.ts";
 import { pathAsks, type PathAsks } from "./message-path/path-asks.ts";
@@ -239,12 +239,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   // Delivery: from the outbox to the platforms.
   const rateLimitOf = accountRateLimits({ config, kept: kept.rateLimits, clock });
   const work: LaneWork = {
-    concurrency: {
-      main: config.agents.defaults.maxConcurrent,
-      subagent: config.agents.defaults.subagents.maxConcurrent,
-      cron: config.cron.maxConcurrentRuns,
-      heartbeat: 2,
-    },
+    concurrency: turnsAtOnce(config),
     ...due,
     jobsOn: config.cron.enabled,
     runTurn: lane.run,

@@ -1,6 +1,7 @@
 // Starts the pools of turns and deliveries, and the timer of jobs. It resolves the current config's handlers
 // on every lease, so a reload takes effect on the next turn or batch, and work that began ends with the
 // config it began with.
+import type { Config } from "@parley/config";
 import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
 import { programSinks } from "@parley/access";
 import { type FireJob } from "../schedules/fire-job.ts";
@@ -16,6 +17,19 @@ export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "d
   readonly heartbeats: HeartbeatWork;
   /** False: no job fires. */
   readonly jobsOn: boolean;
+}
+
+/** Most turns at once, by class. */
+export function turnsAtOnce({
+  agents: { defaults },
+  cron,
+}: Pick<Config, "agents" | "cron">): LaneWork["concurrency"] {
+  return {
+    main: defaults.maxConcurrent,
+    subagent: defaults.subagents.maxConcurrent,
+    cron: cron.maxConcurrentRuns,
+    heartbeat: 2,
+  };
 }
 
 /** The part of the work that this process does; other nodes do the rest. */
