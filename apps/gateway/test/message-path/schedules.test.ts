@@ -81,6 +81,16 @@ test("killed at any moment, each instant runs once", async () => {
   expect(olga.sees()).toHaveLength(instants.length);
 });
 
+test("a history keeps about as many runs as cron.runLog.keepLines says, the newest ones", async () => {
+  await begin({ cron: { runLog: { keepLines: 10 } } });
+  const job = await add({ name: "tick", schedule: { kind: "every", every: "1m" }, message: "tick" });
+  await s.pass(35 * minuteMs);
+  const { ended } = await s.core().schedules.runs(job.id, 100);
+  expect(ended.length).toBeGreaterThanOrEqual(10);
+  expect(ended.length).toBeLessThan(20);
+  expect(ended[0]?.instantMs).toBe(s.clock.now() - (s.clock.now() % minuteMs));
+});
+
 test("what was missed while nothing ran is told once, by the latest instant", async () => {
   const olga = await begin();
   const job = await add({ name: "tick", schedule: { kind: "every", every: "10m" }, message: "tick" });

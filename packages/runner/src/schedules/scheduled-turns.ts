@@ -30,6 +30,8 @@ interface RunEffects {
   readonly deliveries: readonly NewDelivery[];
 }
 
+/** A trim reads the whole history, so not every run does it. */
+const runsPerTrim = 10;
 /** More rows than one turn takes. */
 const mostRows = 1_000;
 /** Ends and looks that write the same job in one moment. */
@@ -52,7 +54,7 @@ export function scheduledStore<S extends Pick<Store, "turns" | "inbox" | "cells"
       const found = await Promise.all(slots.map(({ job }) => jobs.get(job)));
       const ends = await Promise.all(slots.map((slot, at) => endOf(slot, found[at] ?? null, run)));
       try {
-        return await store.turns.commit(turn, id, {
+        const done = await store.turns.commit(turn, id, {
           ...what,
           deliveries: [
             ...(what.deliveries ?? []).filter(({ cause }) => !isHeld || cause !== id),
@@ -60,6 +62,8 @@ export function scheduledStore<S extends Pick<Store, "turns" | "inbox" | "cells"
           ],
           cells: [...(what.cells ?? []), ...ends.flatMap(({ cells }) => cells)],
         });
+        await trimNow(found.flatMap((kept) => kept?.job ?? []));
+        return done;
       } catch (error) {
         if (!isFault(error, "conflict") || tried >= mostTries) throw error;
         const now = await Promise.all(slots.map(({ job }) => jobs.get(job)));
@@ -67,6 +71,12 @@ export function scheduledStore<S extends Pick<Store, "turns" | "inbox" | "cells"
         if (now.every((kept, at) => kept?.cell === found[at]?.cell)) throw error;
       }
     }
+  }
+
+  /** The run is committed, so that a history stays too long until the next time is no failure of it. */
+  async function trimNow(ended: readonly Job[]): Promise<void> {
+    for (const job of ended)
+      if (job.state.runs % runsPerTrim === 0) await log.trim(job.id).catch(() => undefined);
   }
 
   /** What the session used in this turn. */
