@@ -55,10 +55,10 @@ async function web(allow: readonly string[], dialling: NonNullable<WebWiring["di
 async function dns(answers: string[]) {
   const socket = createSocket("udp4");
   socket.on("message", (question, { port, address }) => {
-    const isV4 = question.readUInt16BE(question.length - (question.includes(41) ? 15 : 4)) === 1;
-    const ip = isV4 ? (answers.shift() ?? "127.0.0.1") : null;
     let end = 12;
     while (question[end] !== 0) end += (question[end] ?? 0) + 1;
+    const isV4 = question.readUInt16BE(end + 1) === 1;
+    const ip = isV4 ? (answers.shift() ?? "127.0.0.1") : null;
     end += 5;
     const head = Buffer.from(question.subarray(0, end));
     head.writeUInt16BE(0x81_80, 2);
