@@ -17,8 +17,6 @@ export interface ProcessMemory {
   readonly stableMoves: Map<string, number>;
   /** Counts heartbeats by what became of them. */
   readonly heartbeats: Map<string, number>;
-  /** Counts slots of jobs by what became of them. */
-  readonly slots: Map<string, number>;
   /** Keyed by account; a reload must not reset what the platform counted. */
   readonly rateLimits: Map<string, RateLimit>;
   readonly bootAtMs: number;
@@ -33,7 +31,6 @@ export function processMemory(clock: Clock): ProcessMemory {
     botLoops: botLoops(clock),
     stableMoves: new Map(),
     heartbeats: new Map(),
-    slots: new Map(),
     rateLimits: new Map(),
     bootAtMs: clock.now(),
   };

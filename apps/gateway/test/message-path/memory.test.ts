@@ -120,6 +120,7 @@ describe("the file tools", () => {
     "memory/plan.txt": "umbrella plan\n",
     "memory/shared/all.md": "- The shared umbrella is red.\n",
     "notes.md": "an umbrella stand\n",
+    "USER.md": "Olga owns the umbrella\n",
   };
   const patch =
     "*** Begin Patch\n*** Update File: MEMORY.md\n*** Move to: open.md\n@@\n-- The umbrella is in the hall.\n+- gone\n*** End Patch";
@@ -148,6 +149,8 @@ describe("the file tools", () => {
     expect(result()).toContain("The shared umbrella is red");
     await olga.says('read {"path":"notes.md"}', inGroup).gets("done");
     expect(result()).toContain("umbrella stand");
+    await olga.says('read {"path":"USER.md"}', inGroup).gets("done");
+    expect(result()).toContain("Olga owns");
   });
 
   test("read in private what a search would show there, and no more", async () => {

@@ -12,10 +12,14 @@ import { markLines, untrustedIn } from "./untrusted-lines.ts";
 type NoteFilesOptions = Pick<AgentMemoryOptions, "memory" | "owners"> &
   Pick<Services, "cells" | "redaction" | "clock">;
 
+/** Prompts show it in groups too, so a refusal to open it there would guard nothing. */
+const inEveryPrompt = "USER.md";
+
 export function noteFiles(options: NoteFilesOptions): NoteFiles {
   const { memory, cells, redaction, clock } = options;
   return {
     async refusal(scope, path) {
+      if (path === inEveryPrompt) return null;
       const place = memory.scopeOfPlace(path);
       if (place === null || (await scopesOf(scope, options)).includes(place)) return null;
       const where = answersToMany(scope) ? "a group or channel, whoever asks" : "this conversation";
