@@ -101,8 +101,8 @@ const mutants: readonly Mutant[] = [
   {
     bug: "any row wakes a parked turn",
     by: "turns",
-    from: "and conversation = ? and authority = ? limit 1",
-    to: "and ? <> '' and ? <> '' limit 1",
+    from: "and conversation = ? and authority = ? and ticket is null limit 1",
+    to: "and ? <> '' and ? <> '' and ticket is null limit 1",
   },
   {
     bug: "a stop reason is overwritten",

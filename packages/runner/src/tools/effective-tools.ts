@@ -39,6 +39,7 @@ import type { Services } from "../turn-scope.ts";
 import { isSearched } from "./loaded-tools.ts";
 import type { RemoteTools } from "./remote-tools.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
+import { toolsThatDoNotFit } from "./tools-that-fit.ts";
 
 /** The ports that the catalogue's tools use on this machine, and where it lies. */
 export interface MachinePorts extends Omit<HandedOnPorts, "memory" | "notes"> {
@@ -233,9 +234,13 @@ export function effectiveTools(
       // Where a rule takes the search away, all are told as they are.
       const isDeferred = ({ name }: Tool): boolean =>
         told.includes(toolSearchName) && (deferred ?? []).some((tool) => tool.name === name);
+      const tooLarge = toolsThatDoNotFit(
+        there.filter((tool) => told.includes(tool.name) && !isDeferred(tool) && !moreTools.includes(tool)),
+        model.contextWindow,
+      );
       return {
         tools: there
-          .filter(({ name }) => told.includes(name))
+          .filter(({ name }) => told.includes(name) && !tooLarge.some(({ tool }) => tool === name))
           .map((tool) =>
             ownersOnly.some(({ name }) => name === tool.name)
               ? { ...tool, summary: `${tool.summary} (for owners; refused to others)` }
@@ -249,7 +254,7 @@ export function effectiveTools(
             .map(({ tool, reason }) => [tool, reason]),
         ),
         decision,
-        unavailable: [...lacking, ...shut, ...(remote?.unavailable ?? [])],
+        unavailable: [...lacking, ...shut, ...(remote?.unavailable ?? []), ...tooLarge],
         files,
         sandbox: factsOf(sandbox, agent),
         execPolicy,

@@ -13,7 +13,7 @@ export interface ToolsRequest {
   /** The place's rules, outermost first. */
   readonly places: readonly ToolRules[];
   readonly by: Speakers;
-  readonly model: Pick<Model, "id" | "vision">;
+  readonly model: Pick<Model, "id" | "vision" | "contextWindow">;
 }
 
 export interface ToolsHere {
@@ -26,7 +26,7 @@ export interface ToolsHere {
   readonly refused: ReadonlyMap<string, string>;
   /** Explains why existing tools may not be used, and why none is left. */
   readonly decision: PolicyDecision;
-  /** Tools that this machine cannot provide at all. */
+  /** Tools that this machine cannot provide at all, and those that the model's window has no room for. */
   readonly unavailable: readonly { readonly tool: string; readonly reason: string }[];
   /** The files that the tools work on: the agent's workspace, or its sandbox's folder. */
   readonly files: WorkspaceFiles;
