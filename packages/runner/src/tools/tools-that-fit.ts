@@ -4,7 +4,7 @@
 import { estimateTokens } from "@parley/agent";
 import type { Tool } from "@parley/tools";
 
-/** Of the window; the prompt's text takes about as much of a small one, and the rest is for the conversation. */
+/** Of the window: the text of a prompt takes about as much of a small one, and the rest is for talk. */
 const mostShare = 0.25;
 
 /** The tools that do not fit, with the reason: the one with the longest description goes first. */
