@@ -1,9 +1,10 @@
 // Serves the agents' memory to the operator, who may read all of it. The index is asked in its own process;
-// nothing here needs the store.
+// only who wrote a line, and forgetting, need the store.
 import type { AgentConfig, Config } from "@parley/config";
 import type { MemoryEngine, MemoryStatus } from "@parley/memory";
-import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
+import { type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import { memoryTarget, provenanceOf, searchSettings } from "@parley/runner";
+import { agentAt } from "./agents.ts";
 import type { ConfigPorts, StorePorts } from "./ports.ts";
 
 export interface MemoryPorts extends Pick<ConfigPorts, "memory" | "home"> {
@@ -122,18 +123,4 @@ export function forgetMethods({
       return { agent: agent.id, done: confirm, lines: [...lines], history, notes: [...notes] };
     },
   };
-}
-
-/** The default agent where none is named. */
-function agentAt({ agents: { list } }: Config, id: string | undefined): AgentConfig {
-  const found =
-    id === undefined
-      ? (list.find((agent) => agent.id === "main") ?? list[0])
-      : list.find((agent) => agent.id === id);
-  if (found === undefined)
-    throw new Fault(
-      "missing",
-      `there is no agent "${id ?? "main"}"; there are: ${list.map((agent) => agent.id).join(", ")}`,
-    );
-  return found;
 }

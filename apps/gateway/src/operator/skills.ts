@@ -4,10 +4,11 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { installSkill, skillCommands, skillId, riskSignsIn, type Skill } from "@parley/agent";
-import type { AgentConfig, Config } from "@parley/config";
+import type { Config } from "@parley/config";
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import { knownCommands } from "../commands/parse-command.ts";
 import type { SkillSurvey, SurveyedSkill } from "@parley/runner";
+import { agentAt } from "./agents.ts";
 import { absolute } from "./backup.ts";
 import type { ConfigPorts } from "./ports.ts";
 
@@ -24,23 +25,9 @@ export interface SkillMethods {
 }
 
 export function skillMethods({ config, skills: registry, clock, ids }: SkillPorts): SkillMethods {
-  function agentOf(id: string | undefined): AgentConfig {
-    const { list } = config.agents;
-    const found =
-      id === undefined
-        ? (list.find((agent) => agent.id === "main") ?? list[0])
-        : list.find((agent) => agent.id === id);
-    if (found === undefined)
-      throw new Fault(
-        "missing",
-        `there is no agent "${id ?? "main"}"; there are: ${list.map((agent) => agent.id).join(", ")}`,
-      );
-    return found;
-  }
-
   return {
     async "skills.list"({ agent: id }) {
-      const agent = agentOf(id);
+      const agent = agentAt(config, id);
       const survey = await registry.survey(agent);
       const { roots, shelf } = survey;
       return {
@@ -59,7 +46,7 @@ export function skillMethods({ config, skills: registry, clock, ids }: SkillPort
     },
 
     async "skills.info"({ agent: id, name }) {
-      const survey = await registry.survey(agentOf(id));
+      const survey = await registry.survey(agentAt(config, id));
       const wanted = skillId(name.trim());
       const all = shown(survey);
       const at = all.findIndex((skill) => skillId(skill.name) === wanted || skill.command === wanted);
@@ -81,7 +68,7 @@ export function skillMethods({ config, skills: registry, clock, ids }: SkillPort
         nowMs: clock.now(),
       });
       const { manifest, folder, files, sha256, replaced, notes, warnings } = done;
-      const survey = await registry.survey(agentOf(undefined));
+      const survey = await registry.survey(agentAt(config, undefined));
       const same = survey.skills.find(({ skill }) => skillId(skill.manifest.name) === skillId(manifest.name));
       const hides = survey.shelf.shadowed.filter(
         ({ skill, by }) => by.folder === folder && skill.folder !== folder,
