@@ -71,7 +71,7 @@ export { exportLines, exportPage } from "./sessions/export-transcript.ts";
 export { nameField, nameOf } from "./sessions/session-name.ts";
 export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine } from "./sessions/children.ts";
-export { threadOpeningOutbox } from "./sessions/child-threads.ts";
+export { threadOpeningOutbox, waitingTask } from "./sessions/child-threads.ts";
 export {
   endWithoutTurn,
   healChildren,

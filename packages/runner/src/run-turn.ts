@@ -136,15 +136,15 @@ async function talk(
   // Shows people the turn's progress.
   const ack = ackReaction(services, turn, lease);
   ack.show();
-  const stopTyping = keepTyping(scope.channel, address, lease, clock, log);
-  const progress =
-    opened.unseen || isUnasked(opening) ? noProgress : services.showProgress(turn.conversation);
+  // What time or a program began, nobody waits for: people see its words, if it has any.
+  const isWatched = !opened.unseen && !isUnasked(opening);
+  const stopTyping = keepTyping(isWatched ? scope.channel : null, address, lease, clock, log);
+  const progress = isWatched ? services.showProgress(turn.conversation) : noProgress;
   progress.begin();
   const answer = liveAnswer(services, scope, journal, progress);
   const reader = answerReader(services, scope, journal);
 
-  const isTold = !opened.unseen && !isProgram(address);
-  const verbose = isTold ? verboseOf(opened.session) : "off";
+  const verbose = isWatched && !isProgram(address) ? verboseOf(opened.session) : "off";
   const gate = turnGate(services, scope, async () => {
     await answer.close();
     return journal.previews.at(-1)?.delivery ?? null;

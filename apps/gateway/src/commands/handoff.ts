@@ -1,6 +1,7 @@
 // Implements /handoff: a person goes on with the same conversation on another channel where the config knows
 // them. What is under way is answered where it was asked; what comes next, also by itself, is there. The
 // hand-over is durable before anybody is told, and asking twice changes nothing more.
+import { linkedPeople } from "@parley/access";
 import { accountKey, conversationKey, formatContent, type Address } from "@parley/protocol";
 import { type PastLaneCommand, plainly } from "./chat-command.ts";
 
@@ -14,11 +15,24 @@ export const handoff: PastLaneCommand = {
         (each) => each !== address.channel,
       ),
     ),
-  async run({ args, route: { session }, inbound }, { config, store, approvals, handOvers, accounts }) {
+  async run(
+    { args, owner, route: { session }, inbound },
+    { config, store, approvals, questions, handOvers, accounts },
+  ) {
     const { address } = inbound;
     if (address.kind !== "dm") return "Only a private conversation can be handed over.";
     const wanted = args.toLowerCase();
     const now = handOvers.of(session);
+    const places = accounts();
+    const linked = linkedPeople(config.session.identityLinks);
+    // Several people may share a session; one of them may not take the hand-over of another.
+    const isOthers =
+      now !== null &&
+      !owner &&
+      !linked(address, now.to) &&
+      ![now.from, now.to].some((at) => conversationKey(at) === conversationKey(address));
+    if (isOthers && wanted !== "")
+      return "Somebody else handed this conversation over: only they, or an owner, move it.";
     if (wanted === "off") {
       const was = await handOvers.takeBack(session);
       if (now === null || !was) return "This conversation was not handed over.";
@@ -29,8 +43,9 @@ export const handoff: PastLaneCommand = {
     const ids = Object.values(config.session.identityLinks).find((each) =>
       each.includes(`${address.channel}:${address.peer}`),
     );
-    const places = (ids ?? []).flatMap((id) => placesOf(id, accounts()));
-    const others = places.filter(({ channel }) => channel !== address.channel);
+    const others = (ids ?? [])
+      .flatMap((id) => placesOf(id, places))
+      .filter(({ channel }) => channel !== address.channel);
     const names = [...new Set(others.map(({ channel }) => channel))];
     if (names.length === 0)
       return "I know you on no other channel. The operator links your accounts in session.identityLinks.";
@@ -41,7 +56,7 @@ export const handoff: PastLaneCommand = {
     }
     await handOvers.handOver(session, address, to);
     await tell(store, inbound.id, to, `We go on here with what we talked about on ${address.channel}.`);
-    await approvals.follow(session, address);
+    await Promise.all([approvals.follow(session, address), questions.follow(session, address)]);
     return `What comes next is on ${to.channel}. What I am doing now I still answer here; /handoff off brings it back.`;
   },
 };

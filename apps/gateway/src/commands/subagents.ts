@@ -1,7 +1,7 @@
 // Implements /subagents: lists the sub-agents of a session, shows what one did, ends or guides it. Beside
 // owners only people with the rights that it works with do more than list, because its log may hold what
 // others may not read.
-import { childLine, steerChild, taskRow, transcriptLines, type Child } from "@parley/runner";
+import { childLine, steerChild, taskRow, transcriptLines, waitingTask, type Child } from "@parley/runner";
 import type { SessionKey } from "@parley/protocol";
 import { type CommandPorts, type PastLaneCall, type PastLaneCommand, plainly } from "./chat-command.ts";
 
@@ -90,10 +90,12 @@ async function steer(
   child: Child,
   text: string,
   { inbound }: PastLaneCall,
-  { store: { inbox }, clock }: CommandPorts,
+  { store: { cells, inbox }, clock }: CommandPorts,
 ): Promise<string> {
   if (text === "") return usage;
   if (child.end !== null) return "It has ended: ask me to give it more work, or to spawn another.";
+  if ((await waitingTask(cells, child.id)) !== null)
+    return "Its thread is not open yet: try again in a moment.";
   const sent = await steerChild({ inbox, clock }, child, { id: inbound.id, text });
   return sent
     ? `${child.id} (${child.label}) reads this before its next step.`

@@ -44,7 +44,16 @@ export function pathAsks(
     log,
   });
   const { identityLinks } = config.session;
-  const questions = createQuestions({ ...store, channel, owners, identityLinks, redaction, clock, log });
+  const questions = createQuestions({
+    ...store,
+    channel,
+    placeOf,
+    owners,
+    identityLinks,
+    redaction,
+    clock,
+    log,
+  });
   return {
     approvals,
     questions,

@@ -210,3 +210,33 @@ test("the end of a background command comes to where the conversation goes on, a
   expect(there.sees().filter((text) => text.includes("exited"))).toHaveLength(1);
   expect(other.sees().filter((text) => text.includes("exited"))).toHaveLength(1);
 });
+
+test("an open question is asked where the conversation goes on too, and its answer there counts; both cards show it", async () => {
+  const [here, there] = await begin();
+  s.model.answers(({ messages, text }) =>
+    text === "trip" && messages.at(-1)?.role !== "tool"
+      ? { calls: { name: "ask_user", args: { question: "Where to?", options: ["Rome", "Oslo"] } } }
+      : `so: ${JSON.stringify(messages.at(-1)?.content)}`,
+  );
+  here.says("trip");
+  await s.until(() => here.sees().some((text) => text.includes("Where to?")), "the question");
+  here.says("/handoff discord");
+  await s.until(() => there.sees().some((text) => text.includes("Where to?")), "the question there");
+  const [question] = await s.core().questions.list();
+  expect(question).toMatchObject({ state: "open" });
+  there.says(`/answer ${question?.id} 2`);
+  // The turn was under way before the hand-over, so it is answered where it was asked.
+  await s.until(() => here.sees().some((text) => text.startsWith("so: ")), "the answer");
+  expect((await s.core().questions.list())[0]).toMatchObject({ state: "answered", answer: { text: "Oslo" } });
+  for (const who of [here, there])
+    await s.until(() => who.sees().some((text) => text.includes("✅ Oslo")), "the outcome");
+});
+
+test("in a session that people share, only who handed it over, or an owner, moves it again", async () => {
+  const [here, there] = await begin(undefined, { dmScope: "main" });
+  const other = s.person("43");
+  here.says("/handoff discord");
+  await there.gets(/We go on here/);
+  await other.says("/handoff off").gets(/Somebody else handed this conversation over/);
+  await there.says("/handoff off").gets(/It goes on/);
+});

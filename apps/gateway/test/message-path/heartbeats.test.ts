@@ -45,6 +45,20 @@ test("with nothing to say it sends nothing, in any chunking, and leaves no trace
   expect((await s.rows({ lane })).every(({ outcome }) => outcome === "silent")).toBe(true);
 });
 
+test("its tool calls are not shown, not even where /verbose shows those of answers", async () => {
+  const olga = await begin("- look at the oven\n");
+  await olga.says("/verbose full").gets(/^Tool calls are/);
+  s.model.answers(({ messages }) =>
+    messages.at(-1)?.role === "tool"
+      ? "HEARTBEAT_OK"
+      : { calls: { name: "read", args: { path: "HEARTBEAT.md" } } },
+  );
+  const before = olga.sees();
+  await s.pass(21 * minuteMs);
+  expect(s.model.asked.length).toBeGreaterThanOrEqual(4);
+  expect(olga.sees()).toEqual(before);
+});
+
 test("with something to say it says that once, and one that fails says nothing", async () => {
   const olga = await begin("- look at the oven\n");
   s.model.answers(() => "The oven is on.");

@@ -31,9 +31,11 @@ export function questionCard(
   return { delivery: closes === null ? delivery : { ...delivery, closes }, cells };
 }
 
-/** The question with its outcome, without buttons. */
-export function endedCard(question: Question): NewDelivery {
-  return outcomeInCard(`❓ ${question.question}\n\n${endWords(question)}`, placeOf(question));
+/** The question with its outcome, without buttons, wherever it is shown. */
+export function endedCards(question: Question): readonly NewDelivery[] {
+  return [question.conversation, ...(question.followed ?? [])].map((conversation) =>
+    outcomeInCard(`❓ ${question.question}\n\n${endWords(question)}`, placeOf({ ...question, conversation })),
+  );
 }
 
 function endWords({ state, answer }: Question): string {

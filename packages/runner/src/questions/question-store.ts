@@ -1,6 +1,6 @@
 // Stores each question in a cell. Every change of state is a compare-and-set, so that of two people who
 // answer at once one is first and the other is told so. Entries are bounded by time (I9).
-import type { Clock } from "@parley/protocol";
+import type { Clock, ConversationKey } from "@parley/protocol";
 import type { Cell, Cells, CellWrite } from "@parley/store";
 import { formatQuestion, idAlphabet, parseQuestion, type Question } from "./question.ts";
 
@@ -15,6 +15,8 @@ export interface QuestionStore {
   asking(question: Question): CellWrite;
   /** The same for the end of a question, which the store refuses when it has ended meanwhile. */
   ending(kept: KeptQuestion, end: QuestionEnd): CellWrite;
+  /** Notes another place where the question is shown. Returns null when it has ended meanwhile. */
+  follow(kept: KeptQuestion, place: ConversationKey): Promise<KeptQuestion | null>;
   /** Returns null when the question has ended meanwhile. */
   end(kept: KeptQuestion, end: QuestionEnd): Promise<KeptQuestion | null>;
   /** Newest first. */
@@ -42,6 +44,11 @@ export function questionStore(cells: Pick<Cells, "get" | "put" | "list">, clock:
     if (found.length < mostListed) return found;
     return (await Promise.all(idAlphabet.split("").map((letter) => under(start + letter)))).flat();
   };
+  const replace = async ({ version }: KeptQuestion, question: Question): Promise<KeptQuestion | null> => {
+    const written = { expect: version, ttlMs: lifeMs };
+    const cell = await cells.put(prefix + question.id, formatQuestion(question), written);
+    return cell === null ? null : read(cell);
+  };
   const ended = ({ question }: KeptQuestion, end: QuestionEnd): Question => ({
     ...question,
     ...end,
@@ -65,11 +72,9 @@ export function questionStore(cells: Pick<Cells, "get" | "put" | "list">, clock:
       ttlMs: lifeMs,
       expect: kept.version,
     }),
-    async end(kept, end) {
-      const value = formatQuestion(ended(kept, end));
-      const cell = await cells.put(prefix + kept.question.id, value, { expect: kept.version, ttlMs: lifeMs });
-      return cell === null ? null : read(cell);
-    },
+    follow: (kept, place) =>
+      replace(kept, { ...kept.question, followed: [...(kept.question.followed ?? []), place] }),
+    end: (kept, end) => replace(kept, ended(kept, end)),
     async list() {
       const found = (await under(prefix)).map(read);
       return found.toSorted((a, b) => b.question.createdAtMs - a.question.createdAtMs);

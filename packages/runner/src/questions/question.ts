@@ -13,6 +13,8 @@ const questionSchema = z.object({
   turn: z.string(),
   callId: z.string(),
   conversation: z.string(),
+  /** Where else it is shown: the person took the conversation along. */
+  followed: z.array(z.string()).optional(),
   question: z.string(),
   options: z.array(z.string()),
   fields: z.array(z.object({ label: z.string(), long: z.boolean() })),
@@ -29,9 +31,13 @@ const questionSchema = z.object({
 });
 
 /** `written`: somebody wrote a message instead, which is the answer or in its place. */
-export interface Question extends Omit<z.infer<typeof questionSchema>, "session" | "conversation"> {
+export interface Question extends Omit<
+  z.infer<typeof questionSchema>,
+  "session" | "conversation" | "followed"
+> {
   readonly session: SessionKey;
   readonly conversation: ConversationKey;
+  readonly followed?: readonly ConversationKey[] | undefined;
 }
 
 /** Letters of a question's id. */

@@ -1,13 +1,15 @@
 // Asks the people of a turn and takes their answer. The question is written with its call's first step; an
 // answer is durable before anybody is told, counts once, and wakes the parked turn by a row under the
 // question's ticket. However the turn ends, its questions end with it.
-import { isProgram, type Speakers } from "@parley/access";
+import { isProgram, type PlaceOf, type Speakers } from "@parley/access";
 import { sanitizeOutbound, type Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import {
   accountKey,
+  conversationKey,
   Fault,
   parseConversationKey,
+  type Address,
   type Clock,
   type Inbound,
   type Log,
@@ -16,7 +18,7 @@ import type { Cells, Inbox, NewRow, Outbox, Sessions, Turns } from "@parley/stor
 import type { AskUser } from "@parley/tools";
 import { internalRow } from "../internal-row.ts";
 import { isUnseen } from "../sessions/asked-rows.ts";
-import { answerer, endedCard, questionCard } from "./question-card.ts";
+import { answerer, endedCards, questionCard } from "./question-card.ts";
 import { questionStore, type KeptQuestion, type QuestionEnd } from "./question-store.ts";
 import { chosenAnswer, questionId, type Question } from "./question.ts";
 
@@ -37,6 +39,8 @@ export interface Questions extends AskUser {
    * The id of the open question that a bare number from this person answers here; null when there is none.
    */
   numbered(inbound: Inbound): Promise<string | null>;
+  /** Shows open questions of the person in `from` also where their conversation goes on now. */
+  follow(session: string, from: Address): Promise<void>;
   /** Ends the open questions of one turn or of a whole session. */
   stop(of: { readonly turn: string } | { readonly session: string }): Promise<number>;
   /** Newest first. */
@@ -52,6 +56,7 @@ export interface QuestionsOptions {
   readonly turns: Pick<Turns, "find">;
   readonly sessions: Pick<Sessions, "open">;
   readonly channel: (account: string) => Pick<Channel, "capabilities"> | null;
+  readonly placeOf: PlaceOf;
   readonly owners: () => Promise<readonly string[]>;
   /** Ids of one person on several platforms. */
   readonly identityLinks: { readonly [person: string]: readonly string[] };
@@ -81,7 +86,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
 
   async function end(kept: KeptQuestion, how: QuestionEnd): Promise<KeptQuestion | null> {
     const ended = await book.end(kept, how);
-    if (ended !== null) await outbox.post([endedCard(ended.question)]);
+    if (ended !== null) await outbox.post(endedCards(ended.question));
     return ended;
   }
 
@@ -105,7 +110,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   async function finish(question: Question): Promise<void> {
     const row = await wakingRow(question);
     if (row !== null) await inbox.accept([row]);
-    await outbox.post([endedCard(question)]);
+    await outbox.post(endedCards(question));
   }
 
   async function wakingRow(question: Question): Promise<NewRow | null> {
@@ -138,7 +143,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
         text: written(question),
         effects: {
           cells: [book.ending(kept, { state: "written" })],
-          deliveries: [endedCard({ ...question, state: "written" })],
+          deliveries: endedCards({ ...question, state: "written" }),
         },
         waitsFor: { ...ticket, untilMs: question.expiresAtMs },
       };
@@ -222,19 +227,42 @@ export function createQuestions(options: QuestionsOptions): Questions {
       if (kind !== "message" || !/^\s*\d{1,2}\s*$/.test(text)) return null;
       if (options.channel(accountKey(address))?.capabilities.inlineButtons !== false) return null;
       const person = `${channel}:${sender.id}`;
-      const here = JSON.stringify([address.channel, address.account, address.peer, address.thread]);
+      const place = (at: Address): string => JSON.stringify([at.channel, at.account, at.peer, at.thread]);
+      const here = place(address);
       const found = (await book.list()).find(({ question }) => {
-        const at = parseConversationKey(question.conversation);
+        const shownIn = [...(question.numbered ? [question.conversation] : []), ...(question.followed ?? [])];
         return (
           question.state === "open" &&
-          question.numbered &&
           Number(text) >= 1 &&
           Number(text) <= question.options.length &&
           question.people.includes(person) &&
-          JSON.stringify([at.channel, at.account, at.peer, at.thread]) === here
+          shownIn.some((key) => place(parseConversationKey(key)) === here)
         );
       });
       return found?.question.id ?? null;
+    },
+    async follow(session, from) {
+      const to = options.placeOf(session, from);
+      const channel = to === null ? null : options.channel(accountKey(to));
+      if (to === null || channel === null) return;
+      const place = conversationKey(to);
+      for (const found of await book.list()) {
+        if (found.question.session !== session) continue;
+        const kept = await stillMeant(await current(found));
+        const { question } = kept;
+        const isThere = question.conversation === place || question.followed?.includes(place) === true;
+        // What others were asked in a session that people share is not shown to this one (I6).
+        const isTheirs = options.placeOf(session, parseConversationKey(question.conversation)) !== null;
+        if (question.state !== "open" || question.conversation === place || !isTheirs) continue;
+        const moved = isThere ? kept : await book.follow(kept, place);
+        if (moved === null) continue;
+        const { capabilities } = channel;
+        const copy = { ...moved.question, conversation: place };
+        const { delivery, cells } = questionCard(copy, { forms: capabilities.forms }, null);
+        for (const { key, value, ttlMs } of cells)
+          await options.cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
+        await outbox.post([delivery]);
+      }
     },
     async stop(of) {
       let stopped = 0;
@@ -255,7 +283,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
         const isFresh = clock.now() - (question.endedAtMs ?? 0) < healWithinMs;
         if (!isFresh || question.state === "open") continue;
         if (question.state === "answered") await finish(question);
-        else await outbox.post([endedCard(question)]);
+        else await outbox.post(endedCards(question));
       }
     },
   };
