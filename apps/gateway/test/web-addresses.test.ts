@@ -4,9 +4,11 @@ import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
+import { connect } from "node:net";
 import { loadConfig } from "@parley/config";
-import { silentLog, systemClock } from "@parley/protocol";
+import { Fault, silentLog, systemClock, systemIds } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
+import { wireWayOut } from "../src/wiring/way-out.ts";
 import { wireWeb, type WebWiring } from "../src/wiring/web.ts";
 
 const closings: (() => Promise<unknown>)[] = [];
@@ -37,18 +39,47 @@ async function web(allow: readonly string[], dialling: NonNullable<WebWiring["di
     home: "/nowhere",
     readFile: async () => JSON.stringify({ tools: { web: { egress: { allow } } } }),
   });
-  const wired = wireWeb({
+  const wiring = {
     configNow: () => config,
     clock: systemClock(),
+    ids: systemIds(),
     log: silentLog,
-    refused: (reason) => refused.push(reason),
+    refused: (reason: string) => refused.push(reason),
     dialling,
-  });
-  closings.push(wired.close);
+  };
+  const wired = wireWeb(wiring);
+  const { wayOut, close } = wireWayOut(wiring);
+  closings.push(wired.close, close);
   const pages = wired.port.pages();
   if ("unavailable" in pages) throw new Error(pages.unavailable);
-  const read = (url: string) => pages.read(url, new AbortController().signal);
-  return { refused, read };
+  const signal = new AbortController().signal;
+  /** All that dials what somebody names; each throws Fault("denied") where it refuses. */
+  const consumers: Record<Consumer, (url: string) => Promise<unknown>> = {
+    web_fetch: (url) => pages.read(url, signal),
+    "webhooks and attachments": (url) => wired.dial({ url, method: "POST", body: "x" }, signal),
+    "a sandbox by its proxy": async (url) => say((await wayOut()).socket, `GET ${url} HTTP/1.1`),
+    "a sandbox by a tunnel": async (url) =>
+      say((await wayOut()).socket, `CONNECT ${url.replace(/^http:\/\/|\/$/g, "")} HTTP/1.1`),
+  };
+  return { refused, consumers, read: consumers.web_fetch };
+}
+
+type Consumer = "web_fetch" | "webhooks and attachments" | "a sandbox by its proxy" | "a sandbox by a tunnel";
+const consumers: readonly Consumer[] = [
+  "web_fetch",
+  "webhooks and attachments",
+  "a sandbox by its proxy",
+  "a sandbox by a tunnel",
+];
+
+/** Speaks to a proxy as a program would that checks nothing: bytes as they are. */
+async function say(socketPath: string, line: string): Promise<string> {
+  const socket = connect(socketPath);
+  socket.write(`${line}\r\nhost: open.test\r\nconnection: close\r\n\r\n`);
+  let heard = "";
+  for await (const chunk of socket) heard += String(chunk);
+  if (/^HTTP\/1\.1 (?:400|403) /.test(heard)) throw new Fault("denied", heard);
+  return heard;
 }
 
 /** A DNS server that answers each question for an address with the next of these. */
@@ -86,10 +117,13 @@ const spellings =
 2852039166 169.254.170.2 100.64.0.1 100.100.100.200 168.63.129.16 192.0.0.1 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1
 255.255.255.255 metadata.test`.split(/\s+/);
 
-describe("web_fetch", () => {
+describe.each(consumers)("%s", (consumer) => {
   test("reaches nothing of this machine or its networks, however it is written", async () => {
     const canary = await site((_request, response) => response.end("secret"));
-    const { refused, read } = await web([], {
+    const {
+      refused,
+      consumers: { [consumer]: read },
+    } = await web([], {
       resolve: async () => ["127.0.0.1"],
       allowedPorts: [canary.port],
     });
@@ -109,20 +143,27 @@ describe("web_fetch", () => {
     ];
     for (const url of tricks) await expect(read(url), url).rejects.toMatchObject({ code: "denied" });
     expect(canary.seen).toEqual([]);
-    expect(refused.length).toBe(spellings.length + tricks.length);
+    // What is no request at all the proxy's own parser refuses.
+    if (!consumer.startsWith("a sandbox")) expect(refused.length).toBe(spellings.length + tricks.length);
+    else expect(refused.length).toBeGreaterThan(60);
   });
 
   test("judges what a name says when it is dialled: a name that is bound anew leads nowhere", async () => {
     const canary = await site((_request, response) => response.end("secret"));
     const resolve = await dns(["203.0.113.7", "127.0.0.1", "10.0.0.1"]);
-    const { refused, read } = await web([], { resolve, allowedPorts: [canary.port] });
+    const { refused, consumers: all } = await web([], { resolve, allowedPorts: [canary.port] });
+    const { [consumer]: read } = all;
     for (const path of ["one", "two", "three"])
-      await expect(read(`http://rebound.test:${canary.port}/${path}`)).rejects.toMatchObject({
+      await expect(
+        read(`http://rebound.test:${canary.port}/${consumer.endsWith("tunnel") ? "" : path}`),
+      ).rejects.toMatchObject({
         code: "denied",
       });
     expect([canary.seen, refused]).toEqual([[], ["reserved", "private", "private"]]);
   });
+});
 
+describe("web_fetch", () => {
   test("follows no redirect to what it would not open, nor one after another without end", async () => {
     const canary = await site((_request, response) => response.end("secret"));
     const open = await site((request, response) => {

@@ -1,6 +1,7 @@
 // The forward proxy is egress for programs that dial themselves: a browser asks it for every connection,
 // also for redirects, sockets and pictures, and it judges the address that it dials as the dialler does. It
-// listens on loopback only and serves who knows its password, so it is nobody else's way out.
+// listens on loopback only and serves who knows its password, or on a socket in a folder that nobody else may
+// enter, so it is nobody else's way out.
 import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
@@ -19,11 +20,13 @@ export interface ForwardProxyOptions {
   readonly rules: () => AddressRules;
   readonly resolve?: Resolve;
   readonly refused?: (refusal: Refusal) => void;
+  /** A socket of the file system, for who is let to it; absent: loopback, with a password. */
+  readonly socketPath?: string;
   readonly limits?: { readonly connections: number; readonly idleMs: number; readonly connectMs: number };
 }
 
 export interface ForwardProxy {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>`; of no use where there is a socket. */
   readonly url: string;
   readonly username: string;
   readonly password: string;
@@ -43,7 +46,7 @@ const ofThisHop = [
 ];
 
 export async function forwardProxy(options: ForwardProxyOptions): Promise<ForwardProxy> {
-  const { clock, ids, rules, resolve = systemResolve, limits = defaults } = options;
+  const { clock, ids, rules, resolve = systemResolve, limits = defaults, socketPath } = options;
   const username = "parley";
   const password = ids.uuid();
   const expected = Buffer.from(`Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`);
@@ -55,6 +58,7 @@ export async function forwardProxy(options: ForwardProxyOptions): Promise<Forwar
   };
 
   const isKnown = ({ headers }: IncomingMessage): boolean => {
+    if (socketPath !== undefined) return true;
     const given = Buffer.from(headers["proxy-authorization"] ?? "");
     return given.length === expected.length && timingSafeEqual(given, expected);
   };
@@ -133,7 +137,7 @@ export async function forwardProxy(options: ForwardProxyOptions): Promise<Forwar
       );
     tunnel(request.url ?? "", client, head).catch((error: unknown) => {
       client.end(
-        `HTTP/1.1 ${isFault(error, "denied") ? "403 Forbidden" : "502 Bad Gateway"}\r\nconnection: close\r\n\r\n`,
+        `HTTP/1.1 ${isFault(error, "denied") ? "403 Forbidden" : "502 Bad Gateway"}\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n\r\n${told(error)}`,
       );
     });
   });
@@ -163,7 +167,8 @@ export async function forwardProxy(options: ForwardProxyOptions): Promise<Forwar
     client.on("close", () => far.destroy());
   }
 
-  server.listen(0, "127.0.0.1");
+  if (socketPath === undefined) server.listen(0, "127.0.0.1");
+  else server.listen(socketPath);
   await once(server, "listening");
   server.unref();
   const address = server.address();
@@ -191,6 +196,8 @@ function askForPassword(response: ServerResponse): void {
 
 function answerFault(response: ServerResponse, error: unknown): void {
   const status = isFault(error, "denied") ? 403 : 502;
-  const says = isFault(error) ? error.message : "the address cannot be opened";
-  response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`Parley: ${says}.\n`);
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(told(error));
 }
+
+const told = (error: unknown): string =>
+  `Parley: ${isFault(error) ? error.message : "the address cannot be opened"}.\n`;

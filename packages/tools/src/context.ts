@@ -18,6 +18,7 @@ import type { ExecPolicy } from "./exec/exec-decision.ts";
 import type { Origins } from "./files/origins.ts";
 import type { WorkspaceFiles } from "./files/workspace-files.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { WayOut } from "./sandbox/way-out.ts";
 import type { CallEffects, Tool, ToolResult, ToolScope } from "./tool.ts";
 
 export interface ToolContext extends MachinePorts, SessionPorts {
@@ -54,6 +55,8 @@ export interface MachinePorts {
   readonly web?: Web;
   /** Absent: there is no browser here. */
   readonly browser?: Browser;
+  /** To the proxy for sandboxes whose network is `egress`; it listens from the first call on. */
+  readonly wayOut?: () => Promise<WayOut>;
   /** Absent: the agent's memory is not searched here. */
   readonly memory?: AgentMemory;
   /** Absent: no file of a workspace is private by its place. */

@@ -23,7 +23,8 @@ export * from "./policy.ts";
 export { protectedChanges } from "./protected-settings.ts";
 export { endWatch } from "./sandbox/guard-watch.ts";
 export { isSandboxed, noSandbox, openSandbox } from "./sandbox/open-sandbox.ts";
-export type { Sandbox, SandboxSettings } from "./sandbox/sandbox.ts";
+export { networkWord, type Sandbox, type SandboxSettings } from "./sandbox/sandbox.ts";
+export type { WayOut } from "./sandbox/way-out.ts";
 export * from "./tool.ts";
 
 /** Harmless tools to try the machinery with. `path` is the search path for programs. */

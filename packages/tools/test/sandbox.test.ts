@@ -1,13 +1,21 @@
 // Commands and file tools in a real sandbox: what is there, what is not, and what stays of it.
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import { link, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
+import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer as connections, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { SessionKey } from "@parley/protocol";
 import { lacks, program } from "@parley/testkit";
-import { catalogue, isSandboxed, makeTools, openSandbox, type SandboxSettings } from "../src/index.ts";
+import {
+  catalogue,
+  isSandboxed,
+  makeTools,
+  openSandbox,
+  type SandboxSettings,
+  type WayOut,
+} from "../src/index.ts";
 import { nothingGuarded } from "../src/sandbox/guard-watch.ts";
 import { dockerCommand } from "../src/sandbox/docker.ts";
 import { exec } from "../src/tools/exec.ts";
@@ -36,6 +44,7 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     change: Partial<SandboxSettings> = {},
     who: SessionKey = session,
     host = hostPath,
+    wayOut?: () => Promise<WayOut>,
   ): Promise<Stage> =>
     (it = await stage({
       sandbox: async (workspace, outside) => {
@@ -55,6 +64,7 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
             hidden: [join(workspace, "hidden")],
             host: { PATH: host },
             mark: () => "mark",
+            wayOut,
           },
         );
       },
@@ -140,6 +150,69 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     await open({ network: true });
     expect(await run(ask)).toContain("reached");
     server.close();
+  });
+
+  describe("whose network is egress", () => {
+    const access = ["rw", "ro"] as const;
+    /** What stands in for the proxy says the first line that it hears. */
+    const withProxy = async (workspaceAccess: "rw" | "ro" = "rw", host = hostPath) => {
+      const folder = await mkdtemp(join(tmpdir(), "parley-proxy-"));
+      const socket = join(folder, "sock");
+      const proxy = connections((near) => near.once("data", (said) => near.end(`heard ${String(said)}`)));
+      proxy.listen(socket);
+      await new Promise((resolve) => proxy.once("listening", resolve));
+      const wayOut = async () => ({ socket, node: process.execPath });
+      await open({ network: "egress", workspaceAccess }, session, host, wayOut);
+      return async () => {
+        proxy.close();
+        await rm(folder, { recursive: true });
+      };
+    };
+    const dial = (to: string, then = ""): string[] => ["bash", "-c", `exec 3<>/dev/${to}; ${then}`];
+    const ask = dial("tcp/127.0.0.1/3128", "echo a request >&3; cat <&3");
+
+    test.each(access)(
+      "reaches the gateway's proxy where its variables say, and nothing else (%s)",
+      async (how) => {
+        const canary = createServer((_request, response) => response.end("reached")).listen(0, "127.0.0.1");
+        await new Promise((resolve) => canary.once("listening", resolve));
+        const { port } = canary.address() as AddressInfo;
+        const end = await withProxy(how);
+        const said = await run("echo $HTTP_PROXY $https_proxy [$NO_PROXY]");
+        expect(said).toContain("http://127.0.0.1:3128 http://127.0.0.1:3128 []\n");
+        expect(await run(ask)).toContain("heard a request");
+        expect(await run(dial(`tcp/127.0.0.1/${port}`))).toMatch(/refused/);
+        expect(await run(dial("tcp/192.0.2.1/80"))).toMatch(/unreachable/);
+        expect(await run(dial("udp/192.0.2.1/53"))).toMatch(/unreachable/);
+        expect(await run("getent ahosts example.org; echo $?")).toMatch(/^2\n/);
+        // Devices of the network: its own loopback.
+        expect(await run("tail -n +3 /proc/net/dev | cut -d: -f1")).toMatch(/^ *lo\n\[exit/);
+        canary.close();
+        await end();
+      },
+    );
+
+    test("leaves the command its input, its exit code, its terminal and its end", async () => {
+      const end = await withProxy();
+      expect(await run(["sh", "-c", "exit 7"])).toContain("[exit code 7");
+      expect(await run(["sh", "-c", "kill -9 $$"])).toMatch(/\[(ended by a signal|exit code 137)/);
+      expect(await run("stty size; tty > /dev/null && echo here", { pty: true })).toMatch(
+        /^30 120\nhere\n\[exit code 0/,
+      );
+      await end();
+    });
+
+    test("is refused where a Node does not start in it, and for containers", async () => {
+      const wayOut = async () => ({ socket: "/dev/null", node: "/dev/null" });
+      await expect(open({ network: "egress" }, session, hostPath, wayOut)).rejects.toMatchObject({
+        code: "unsupported",
+        message: expect.stringContaining("network namespaces and a Node"),
+      });
+      await expect(
+        open({ network: "egress", backend: "docker" }, session, hostPath, wayOut),
+      ).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining("bubblewrap alone") });
+      it = await stage();
+    });
   });
 
   test("bounds memory and processor time of a process", async () => {

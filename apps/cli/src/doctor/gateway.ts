@@ -205,7 +205,19 @@ async function programFindings({ env }: Console, config: Config | null): Promise
       .map(({ sandbox }) => sandbox.backend),
   );
   const wanted = [...backends].map((backend) => (backend === "docker" ? "docker" : "bwrap"));
-  const missing: Finding[] = [];
+  const shut = (config?.agents.list ?? [])
+    .filter(
+      ({ sandbox: { mode, backend, network } }) =>
+        mode !== "off" && backend === "docker" && network === "egress",
+    )
+    .map(({ id }) =>
+      error(
+        "sandbox.egress",
+        `The sandbox of ${id} is docker's, which has no network "egress": its commands are refused`,
+        'Set sandbox.backend to "bubblewrap", or sandbox.network to false or true',
+      ),
+    );
+  const missing: Finding[] = [...shut];
   for (const name of wanted) {
     if (await isOnPath(name, env["PATH"] ?? "")) continue;
     const fix =

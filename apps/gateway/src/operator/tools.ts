@@ -61,7 +61,7 @@ export function toolMethods(ports: PromptPorts & Pick<StorePorts, "approvals" | 
       const where =
         sandbox === undefined
           ? null
-          : `${sandbox.kind}, workspace ${sandbox.access}, network ${sandbox.network ? "on" : "off"}`;
+          : `${sandbox.kind}, workspace ${sandbox.access}, network ${sandbox.network}`;
       return {
         session: session.key,
         tools: [...listedTools(here)],

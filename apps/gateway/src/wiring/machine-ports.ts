@@ -11,6 +11,7 @@ import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Dial } from "../schedules/call-webhooks.ts";
 import { idleBrowser, wireBrowser } from "./browser.ts";
+import { wireWayOut } from "./way-out.ts";
 import { idleWeb, wireWeb } from "./web.ts";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
@@ -86,6 +87,7 @@ export async function wireMachinePorts(
   const outward = { ...wiring, log: log.child({ part: "web" }), refused: wiring.metrics.egressRefused };
   const web = wireWeb(outward);
   const browser = wireBrowser({ ...outward, path: searchPath(wiring.env) });
+  const wayOut = wireWayOut(outward);
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
   await restartOfChat.restarted();
   return {
@@ -94,11 +96,12 @@ export async function wireMachinePorts(
     web: web.port,
     dial: web.dial,
     browser: browser.port,
+    wayOut: wayOut.wayOut,
     chatRestart: restartOfChat,
     async end() {
       ending = true;
       wiring.memory.close();
-      await Promise.all([own.end(), web.close(), browser.close()]);
+      await Promise.all([own.end(), web.close(), browser.close(), wayOut.close()]);
     },
   };
 }
@@ -127,6 +130,7 @@ export function idleMachinePorts(
     ...basicPorts(wiring, commands, origins),
     web: idleWeb(wiring.config),
     browser: idleBrowser(wiring.config, searchPath(wiring.env)),
+    wayOut: async () => ({ socket: "/dev/null", node: process.execPath }),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }

@@ -20,7 +20,8 @@ export interface SandboxFacts {
   /** Where the workspace is inside the sandbox: what exec sees. */
   readonly containerWorkspace: string;
   readonly access: "none" | "ro" | "rw";
-  readonly network: boolean;
+  /** `egress`: the web alone, by a proxy that the environment names. */
+  readonly network: "on" | "off" | "egress";
   /** Elevated exec may leave the sandbox. */
   readonly elevated: boolean;
   readonly browserUrl?: string;

@@ -47,7 +47,7 @@ const sandbox = {
   kind: "docker",
   containerWorkspace: "/workspace",
   access: "rw",
-  network: false,
+  network: "off",
   elevated: false,
 } as const;
 const cutFile = {
@@ -375,8 +375,15 @@ const conditions: readonly Condition[] = [
     name: "sandbox network",
     section: "sandbox",
     off: { stable: { sandbox } },
-    on: { stable: { sandbox: { ...sandbox, network: true } } },
+    on: { stable: { sandbox: { ...sandbox, network: "on" } } },
     phrase: "Network: on",
+  },
+  {
+    name: "a sandbox whose network is the web alone",
+    section: "sandbox",
+    off: { stable: { sandbox } },
+    on: { stable: { sandbox: { ...sandbox, network: "egress" } } },
+    phrase: "by the proxy in HTTPS_PROXY",
   },
   {
     name: "a browser bridge",

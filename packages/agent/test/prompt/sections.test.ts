@@ -28,7 +28,7 @@ const everything = promptFacts(
       kind: "docker",
       containerWorkspace: "/workspace",
       access: "rw",
-      network: false,
+      network: "off",
       elevated: false,
     },
     provider: { ...builtInOverlay("gpt-5"), stablePrefix: "P.", dynamicSuffix: "S." },

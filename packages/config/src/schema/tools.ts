@@ -221,9 +221,13 @@ const sandboxFields = {
       `What of the workspace is inside: "none" (an empty folder in its place), "ro" (read-only), "rw". Default: ${sandboxDefaults.workspaceAccess}.`,
     ),
   network: z
-    .boolean()
+    .union([z.boolean(), z.literal("egress")], {
+      error: 'is true, false or "egress" (the web alone, by the rules of tools.web.egress)',
+    })
     .exactOptional()
-    .describe(`Whether commands reach the network. Default: ${sandboxDefaults.network}.`),
+    .describe(
+      `Whether commands reach the network: false, true (as the gateway itself), or "egress" (the web alone, by the rules of tools.web.egress; bubblewrap alone). Default: ${sandboxDefaults.network}.`,
+    ),
   memoryMb: z
     .number()
     .int()

@@ -11,6 +11,7 @@ import {
   isSandboxed,
   makeTools,
   noSandbox,
+  networkWord,
   openSandbox,
   policySteps,
   promptFolders,
@@ -127,6 +128,7 @@ export function effectiveTools(
         hidden: forbidden,
         host,
         mark,
+        wayOut: machine.wayOut,
       });
     } catch (error) {
       if (isFault(error)) return { cannot: error.message };
@@ -327,7 +329,7 @@ function factsOf({ kind, inside }: Sandbox, { sandbox }: AgentConfig): SandboxFa
     kind,
     containerWorkspace: inside,
     access: sandbox.workspaceAccess,
-    network: sandbox.network,
+    network: networkWord(sandbox.network),
     elevated: false,
   };
 }

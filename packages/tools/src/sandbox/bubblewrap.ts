@@ -1,8 +1,8 @@
 // Runs commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an
-// empty /tmp, nothing else of the machine; no network unless it is allowed; no capabilities; ended with the
-// gateway. Linux only. Memory and processor time are limited for each process, the number of processes for a
-// whole sandbox (the kernel counts a namespace's users by themselves). The kernel does not limit root's
-// processes, so the gateway counts those now and then.
+// empty /tmp, nothing else of the machine; no network unless it is allowed, or only the gateway's proxy; no
+// capabilities; ended with the gateway. Linux only. Memory and processor time are limited for each process,
+// the number of processes for a whole sandbox (the kernel counts a namespace's users by themselves). The
+// kernel does not limit root's processes, so the gateway counts those now and then.
 import { execFile } from "node:child_process";
 import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -19,6 +19,7 @@ import {
   type SandboxedCommand,
   type SandboxSettings,
 } from "./sandbox.ts";
+import { proxyVariables, relayProcesses, relays, wayOutMounts, withRelay, type WayOut } from "./way-out.ts";
 
 const path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -47,6 +48,7 @@ export async function bubblewrap(
   { network, limits }: SandboxSettings,
   { workspace, readOnly, userHome, readRoots, hidden }: Mounts,
   host: { readonly [name: string]: string },
+  wayOut: WayOut | null,
 ): Promise<{ readonly path: string; wrap(command: SandboxedCommand): HostCommand }> {
   const [bwrap, prlimit] = await Promise.all([
     findProgram("bwrap", host["PATH"] ?? path),
@@ -68,7 +70,7 @@ export async function bubblewrap(
   ];
   const view = [
     ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"],
-    network ? ["--share-net"] : [],
+    network === true ? ["--share-net"] : [],
     ...(await Promise.all(systemFolders.map(asOnHost))),
     ...systemFiles.map((file) => ["--ro-bind-try", file, file]),
     ["--proc", "/proc", ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path])],
@@ -93,7 +95,9 @@ export async function bubblewrap(
       .toSorted((a, b) => a.length - b.length)
       .map((each) => (hidden.includes(each) ? ["--tmpfs", each] : ["--ro-bind-try", each, each])),
     ["--ro-bind-try", bwrap, bwrap],
+    wayOut === null ? [] : wayOutMounts(wayOut),
   ].flat();
+  if (wayOut !== null) await relays(bwrap, view, wayOut);
   // Where nothing can be written no name can be turned into a link, so no second bubblewrap is needed.
   const place = ({ all, masked }: GuardedView): readonly string[] =>
     [
@@ -104,9 +108,10 @@ export async function bubblewrap(
       ...(readOnly ? masked.map(hide) : []),
       ["--remount-ro", "/"],
     ].flat();
+  const processes = limits.processes + (wayOut === null ? 0 : relayProcesses);
   const bounds = [
     `--data=${limits.memoryMb * 1024 * 1024}`,
-    `--nproc=${limits.processes}`,
+    `--nproc=${processes}`,
     `--cpu=${limits.cpuSeconds}`,
     "--core=0",
   ];
@@ -128,13 +133,20 @@ export async function bubblewrap(
           ...chdir,
           "--",
           ...inner,
+          ...(wayOut === null ? [] : withRelay),
           prlimit,
           ...bounds,
           "--",
           ...argv,
         ],
-        env: { ...env, PATH: path, HOME: userHome, TMPDIR: "/tmp" },
-        ...(isRoot ? { mostProcesses: limits.processes } : {}),
+        env: {
+          ...env,
+          ...(wayOut === null ? {} : proxyVariables),
+          PATH: path,
+          HOME: userHome,
+          TMPDIR: "/tmp",
+        },
+        ...(isRoot ? { mostProcesses: processes } : {}),
       };
     },
   };

@@ -74,7 +74,7 @@ export function dockerCommand(
       [program, "run", "--rm", "--init", "--name", name, "--user", user],
       [
         "--network",
-        network ? "bridge" : "none",
+        network === true ? "bridge" : "none",
         "--read-only",
         "--cap-drop",
         "ALL",

@@ -8,12 +8,14 @@ import { bubblewrap } from "./bubblewrap.ts";
 import { docker } from "./docker.ts";
 import {
   insidePath,
+  networkWord,
   type HostCommand,
   type Mounts,
   type Sandbox,
   type SandboxedCommand,
   type SandboxSettings,
 } from "./sandbox.ts";
+import type { WayOut } from "./way-out.ts";
 
 export interface SandboxRequest {
   readonly agent: string;
@@ -24,6 +26,8 @@ export interface SandboxRequest {
   readonly readRoots: readonly string[];
   readonly hidden: readonly string[];
   readonly host: { readonly [name: string]: string };
+  /** To the gateway's proxy; asked where the network is `egress`. */
+  readonly wayOut?: (() => Promise<WayOut>) | undefined;
   /** Tells containers apart. */
   readonly mark: () => string;
 }
@@ -67,13 +71,11 @@ export async function openSandbox(settings: SandboxSettings, request: SandboxReq
     ...readRoots.map((root): Shown => [root, root]),
   ]);
   const mounts: Mounts = { workspace, userHome, readOnly: access === "ro", readRoots, hidden };
-  const opened = await (settings.backend === "docker" ? docker : bubblewrap)(
-    settings,
-    mounts,
-    request.host,
-    request.mark,
-  );
-  const rules = `${settings.backend}, workspace ${access}, network ${network ? "on" : "off"}`;
+  const wayOut = network === "egress" ? await wayOutOf(settings, request) : null;
+  const opened = await (settings.backend === "docker"
+    ? docker(settings, mounts, request.host, request.mark)
+    : bubblewrap(settings, mounts, request.host, wayOut));
+  const rules = `${settings.backend}, workspace ${access}, network ${networkWord(network)}`;
   return {
     kind: settings.backend,
     rules,
@@ -83,6 +85,17 @@ export async function openSandbox(settings: SandboxSettings, request: SandboxReq
     inside: insidePath,
     ...opened,
   };
+}
+
+async function wayOutOf({ backend }: SandboxSettings, { wayOut }: SandboxRequest): Promise<WayOut> {
+  if (backend === "docker")
+    throw new Fault(
+      "unsupported",
+      'sandbox.network "egress" is there with the backend bubblewrap alone: a container would reach more than its proxy; set it to false or true for docker',
+    );
+  if (wayOut === undefined)
+    throw new Fault("unsupported", 'sandbox.network is "egress", and there is no proxy in this process');
+  return wayOut();
 }
 
 type Shown = readonly [onHost: string, inside: string];

@@ -8,7 +8,8 @@ export interface SandboxSettings {
    */
   readonly scope: "session" | "agent" | "shared";
   readonly workspaceAccess: "none" | "ro" | "rw";
-  readonly network: boolean;
+  /** `egress`: the web alone, through the gateway's proxy. */
+  readonly network: boolean | "egress";
   readonly limits: SandboxLimits;
   readonly docker: { readonly image: string };
 }
@@ -49,6 +50,10 @@ export interface HostCommand {
   readonly mostProcesses?: number;
 }
 
+/** For approvals and for people. */
+export const networkWord = (network: SandboxSettings["network"]): "on" | "off" | "egress" =>
+  network === "egress" ? network : network ? "on" : "off";
+
 export interface Mounts {
   /** On the host. */
   readonly workspace: string;
@@ -66,7 +71,7 @@ export interface Mounts {
 
 export interface Sandbox {
   readonly kind: "none" | "bubblewrap" | "docker";
-  /** The sandbox's limits, for approvals: "bubblewrap, workspace rw, network off". */
+  /** The sandbox's limits, for approvals: "bubblewrap, workspace rw, network off" (or on, or egress). */
   readonly rules: string;
   /** On the host: where file tools are rooted. */
   readonly workspace: string;

@@ -47,7 +47,7 @@ const sandbox = fc.record({
   backend: fc.constantFrom("bubblewrap", "bubblewrap", "docker"),
   scope: fc.constantFrom("session", "agent", "shared"),
   workspaceAccess: fc.constantFrom("none", "none", "ro", "rw"),
-  network: fc.boolean(),
+  network: fc.constantFrom(false, true, "egress" as const),
 });
 
 const tools = fc.record(

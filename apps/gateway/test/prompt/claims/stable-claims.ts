@@ -358,9 +358,9 @@ export const stableClaims: readonly Claim[] = [
     ],
     [
       "sandbox.network",
-      /^Network: (on|off)\.$/,
+      /^Network: (?:(on|off)|http and https by the proxy in HTTPS_PROXY; nothing else, no DNS)\.$/,
       "as the config says",
-      ([, is], s) => (is === "on") === sandboxOf(s)?.network,
+      ([, is], s) => (is === undefined ? "egress" : is === "on") === sandboxOf(s)?.network,
     ],
     [
       "sandbox.elevated",

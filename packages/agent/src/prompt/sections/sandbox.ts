@@ -33,7 +33,9 @@ function text({ tools, workspace }: StableFacts, facts: SandboxFacts): string {
     `You run in a sandbox (${plainLine(facts.kind, 40)}); tools may be limited by it.`,
     `${place} Access: ${access[facts.access]}.`,
     ...(facts.access === "rw" && tools.has("exec") ? [readOnlyParts] : []),
-    `Network: ${facts.network ? "on" : "off"}.`,
+    facts.network === "egress"
+      ? "Network: http and https by the proxy in HTTPS_PROXY; nothing else, no DNS."
+      : `Network: ${facts.network}.`,
     ...(facts.browserUrl === undefined ? [] : [`Browser bridge: ${plainLine(facts.browserUrl, pathChars)}`]),
     facts.elevated
       ? "Elevated exec is available: it leaves the sandbox, so use it only when asked, and say so."
