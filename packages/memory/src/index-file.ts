@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
  * Grows with every change of the tables or of how text is cut into words. ICU does that for some scripts, and
  * what is taken out of the index must be cut as it was when it was put in.
  */
-const form = `parley-memory-1 icu-${process.versions.icu}`;
+const form = `parley-memory-2 icu-${process.versions.icu}`;
 /** Larger files are trusted to fail when they are read. */
 const checkedBytes = 32 * 1024 * 1024;
 
@@ -107,6 +107,7 @@ function create(db: DatabaseSync, settings: string): void {
       id INTEGER PRIMARY KEY, source TEXT NOT NULL, path TEXT NOT NULL, scope TEXT NOT NULL,
       stamp TEXT NOT NULL, sha256 TEXT NOT NULL, note TEXT, UNIQUE (source, path)
     );
+    CREATE TABLE scopes (id INTEGER PRIMARY KEY, scope TEXT NOT NULL UNIQUE, passages INTEGER NOT NULL);
     CREATE TABLE chunks (
       id INTEGER PRIMARY KEY, file INTEGER NOT NULL, scope TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
       heading TEXT NOT NULL, text TEXT NOT NULL, hash BLOB NOT NULL
@@ -114,7 +115,7 @@ function create(db: DatabaseSync, settings: string): void {
     CREATE INDEX chunks_by_file ON chunks (file);
     CREATE INDEX chunks_by_hash ON chunks (hash);
     CREATE VIRTUAL TABLE words USING fts5 (
-      scope, heading, body, content = '',
+      heading, body, content = '',
       tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co So'"
     );
     CREATE TABLE vectors (model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, hash)) WITHOUT ROWID;

@@ -8,7 +8,7 @@ export type {
   MemoryStatus,
   MemoryTarget,
   SearchRequest,
-} from "./engine.ts";
+} from "./contract.ts";
 export { forgetting, type Forgetting } from "./forgetting.ts";
 export { memoryProcess } from "./memory-process.ts";
 export { personFolder, scopeOfPlace, type MemoryScope } from "./scope.ts";

@@ -3,7 +3,7 @@
 // question is asked once more.
 import { fork, type ChildProcess } from "node:child_process";
 import { Fault, type Clock, type Timer } from "@parley/protocol";
-import type { MemoryEngine } from "./engine.ts";
+import type { MemoryEngine } from "./contract.ts";
 import type { WorkerReply, WorkerTask } from "./memory-worker.ts";
 
 export interface MemoryProcessOptions {

@@ -1,7 +1,8 @@
 // The process that keeps the indexes: SQLite, vectors and models are its, so that the daemon's event loop
 // never waits for them and their memory comes back when it ends. It may be killed at any moment.
 import { isFault, systemClock, type FaultCode } from "@parley/protocol";
-import { memoryEngine, type MemoryEngine } from "./engine.ts";
+import type { MemoryEngine } from "./contract.ts";
+import { memoryEngine } from "./engine.ts";
 
 type Calls = Omit<MemoryEngine, "close">;
 

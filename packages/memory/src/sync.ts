@@ -2,10 +2,12 @@
 // It works in slices of a few milliseconds, each one transaction, so that a search comes in between and a
 // kill loses one slice. An edit of one line replaces the chunks around it.
 import { createHash } from "node:crypto";
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { chunksOf, type Chunk, type ChunkSettings } from "./chunk.ts";
+import { prepared } from "./prepared.ts";
 import { listFiles, readMemoryFile, type Listing } from "./read-file.ts";
 import type { MemoryScope } from "./scope.ts";
+import { addedTo, takenFrom } from "./scope-ranges.ts";
 import { spaced } from "./words.ts";
 
 export type MemorySource = "memory" | "sessions";
@@ -33,9 +35,10 @@ export function* syncFiles(
   for (const { path, reason } of listing.problems) problems.set(path, reason);
   const known = new Map(
     (
-      db
-        .prepare("SELECT id, path, stamp, note, scope FROM files WHERE source = 'memory'")
-        .all() as unknown as {
+      prepared(
+        db,
+        "SELECT id, path, stamp, note, scope FROM files WHERE source = 'memory'",
+      ).all() as unknown as {
         id: number;
         path: string;
         stamp: string;
@@ -93,7 +96,7 @@ function* putFile(
     // Without its stamp until all of its chunks are there: a kill in between makes the next pass do it again.
     if (id === undefined)
       return Number(sql.addFile.run(source, path, scope, "", sha256, note).lastInsertRowid);
-    db.prepare("UPDATE files SET stamp = '' WHERE id = ?").run(id);
+    prepared(db, "UPDATE files SET stamp = '' WHERE id = ?").run(id);
     return id;
   });
   const old = new Map<string, { id: number; first: number; last: number }[]>();
@@ -115,7 +118,7 @@ function* putFile(
     ...gone.map(
       ({ id }) =>
         () =>
-          dropChunk(sql, id),
+          dropChunk(db, sql, id),
     ),
     ...moved.map(
       ({ id, chunk }) =>
@@ -125,7 +128,7 @@ function* putFile(
     ...added.map(
       ({ chunk, hash }) =>
         () =>
-          addChunk(sql, fileId, scope, chunk, hash),
+          addChunk(db, sql, fileId, scope, chunk, hash),
     ),
   ];
   for (let at = 0; at < work.length; at += sliceChunks) {
@@ -143,11 +146,11 @@ function* removeFile(db: DatabaseSync, id: number, filesLeft: number): Generator
   const chunks = sql.chunksOf.all(id) as unknown as OldChunk[];
   for (let at = 0; at < chunks.length; at += sliceChunks) {
     transaction(db, () => {
-      for (const chunk of chunks.slice(at, at + sliceChunks)) dropChunk(sql, chunk.id);
+      for (const chunk of chunks.slice(at, at + sliceChunks)) dropChunk(db, sql, chunk.id);
     });
     yield { filesLeft: filesLeft + 1 };
   }
-  transaction(db, () => db.prepare("DELETE FROM files WHERE id = ?").run(id));
+  transaction(db, () => prepared(db, "DELETE FROM files WHERE id = ?").run(id));
   yield { filesLeft };
 }
 
@@ -164,53 +167,52 @@ function chunkHash({ heading, text }: Pick<Chunk, "heading" | "text">): Buffer {
   return createHash("sha256").update(heading).update("\0").update(text).digest().subarray(0, 16);
 }
 
-/** The word of the `scope` column: letters and digits alone, so that no tokenizer cuts it. */
-export function scopeToken(scope: string): string {
-  return `x${createHash("sha256").update(scope).digest("hex").slice(0, 20)}`;
-}
+type Statements = ReturnType<typeof statements>;
 
-type Statements = ReturnType<typeof makeStatements>;
-const made = new WeakMap<DatabaseSync, Statements>();
-
-function statements(db: DatabaseSync): Statements {
-  const known = made.get(db) ?? makeStatements(db);
-  made.set(db, known);
-  return known;
-}
-
-function makeStatements(db: DatabaseSync) {
+function statements(db: DatabaseSync) {
   return {
-    fileId: db.prepare("SELECT id FROM files WHERE source = ? AND path = ?"),
-    addFile: db.prepare(
+    fileId: prepared(db, "SELECT id FROM files WHERE source = ? AND path = ?"),
+    addFile: prepared(
+      db,
       "INSERT INTO files (source, path, scope, stamp, sha256, note) VALUES (?, ?, ?, ?, ?, ?)",
     ),
-    setFile: db.prepare("UPDATE files SET scope = ?, stamp = ?, sha256 = ?, note = ? WHERE id = ?"),
-    chunksOf: db.prepare("SELECT id, scope, first, last, hash FROM chunks WHERE file = ? ORDER BY first, id"),
-    addChunk: db.prepare(
-      "INSERT INTO chunks (file, scope, first, last, heading, text, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    setFile: prepared(db, "UPDATE files SET scope = ?, stamp = ?, sha256 = ?, note = ? WHERE id = ?"),
+    chunksOf: prepared(
+      db,
+      "SELECT id, scope, first, last, hash FROM chunks WHERE file = ? ORDER BY first, id",
     ),
-    moveChunk: db.prepare("UPDATE chunks SET first = ?, last = ? WHERE id = ?"),
-    dropChunk: db.prepare("DELETE FROM chunks WHERE id = ?"),
-    addWords: db.prepare("INSERT INTO words (rowid, scope, heading, body) VALUES (?, ?, ?, ?)"),
-    chunk: db.prepare("SELECT scope, heading, text FROM chunks WHERE id = ?"),
-    dropWords: db.prepare(
-      "INSERT INTO words (words, rowid, scope, heading, body) VALUES ('delete', ?, ?, ?, ?)",
+    addChunk: prepared(
+      db,
+      "INSERT INTO chunks (id, file, scope, first, last, heading, text, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     ),
+    moveChunk: prepared(db, "UPDATE chunks SET first = ?, last = ? WHERE id = ?"),
+    dropChunk: prepared(db, "DELETE FROM chunks WHERE id = ?"),
+    addWords: prepared(db, "INSERT INTO words (rowid, heading, body) VALUES (?, ?, ?)"),
+    chunk: prepared(db, "SELECT scope, heading, text FROM chunks WHERE id = ?"),
+    dropWords: prepared(db, "INSERT INTO words (words, rowid, heading, body) VALUES ('delete', ?, ?, ?)"),
   };
 }
 
-function addChunk(sql: Statements, file: number, scope: string, chunk: Chunk, hash: Buffer): void {
+function addChunk(
+  db: DatabaseSync,
+  sql: Statements,
+  file: number,
+  scope: string,
+  chunk: Chunk,
+  hash: Buffer,
+): void {
   const { startLine, endLine, heading, text } = chunk;
-  const values: SQLInputValue[] = [file, scope, startLine, endLine, heading, text, hash];
-  const { lastInsertRowid } = sql.addChunk.run(...values);
-  sql.addWords.run(lastInsertRowid, scopeToken(scope), spaced(heading), spaced(text));
+  const id = addedTo(db, scope);
+  sql.addChunk.run(id, file, scope, startLine, endLine, heading, text, hash);
+  sql.addWords.run(id, spaced(heading), spaced(text));
 }
 
 /** The index of words keeps no text, so it is told again what to take out. */
-function dropChunk(sql: Statements, id: number): void {
+function dropChunk(db: DatabaseSync, sql: Statements, id: number): void {
   const { scope, heading, text } = sql.chunk.get(id) as { scope: string; heading: string; text: string };
-  sql.dropWords.run(id, scopeToken(scope), spaced(heading), spaced(text));
+  sql.dropWords.run(id, spaced(heading), spaced(text));
   sql.dropChunk.run(id);
+  takenFrom(db, scope);
 }
 
 function transaction<T>(db: DatabaseSync, run: () => T): T {

@@ -19,8 +19,11 @@ function segmented(run: string): string {
   return ` ${words.filter((word) => word !== "").join(" ")} `;
 }
 
+const isAscii = /^[\u0000-\u007f]*$/;
+
 /** Text as FTS5 indexes it: one form of each character, spaces between words. */
 export function spaced(text: string): string {
+  if (isAscii.test(text)) return text;
   let plain = text.normalize("NFKC");
   if (emoji.test(plain)) plain = plain.replace(joiners, "").replace(emojis, (one) => ` ${one} `);
   return noSpaces.test(plain) ? plain.replace(runs, segmented) : plain;
@@ -39,6 +42,8 @@ const mostWords = 32;
 /** A question longer than this is a document: its beginning is asked. */
 const mostQueryChars = 4_000;
 const word = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{M}\p{Co}]*(?:[._@/'’-][\p{L}\p{N}\p{M}\p{Co}]+)*|\p{So}/gu;
+/** The same for text without accents, of which most is. */
+const asciiWord = /[a-z0-9]+(?:[._@/'-][a-z0-9]+)*/gi;
 
 /** The distinct words of a question, in its order. Empty when there is nothing to look for. */
 export function queryWords(query: string): readonly string[] {
@@ -52,25 +57,20 @@ export function queryWords(query: string): readonly string[] {
   return (telling.length > 0 ? telling : [...all]).slice(0, mostWords);
 }
 
-/**
- * The MATCH expression of a question inside one of the scopes; every word is quoted, so that nothing in it is
- * an operator.
- */
-export function matchExpression(words: readonly string[], scopeTokens: readonly string[]): string {
-  const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
-  const terms = words.map((each) =>
-    // Korean words carry their particles, and segments of Chinese and Japanese may be longer in the text.
-    /^[\p{Script=Hangul}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+$/u.test(each)
-      ? `${quoted(each)}*`
-      : quoted(each),
-  );
-  const scopes = scopeTokens.map(quoted).join(" OR ");
-  return `scope : (${scopes}) AND {heading body} : (${terms.join(" OR ")})`;
+/** A word as FTS5 is asked for it: quoted, so that nothing in it is an operator. */
+export function matchTerm(each: string): string {
+  const quoted = `"${each.replaceAll('"', '""')}"`;
+  // Korean words carry their particles, and segments of Chinese and Japanese may be longer in the text.
+  return /^[\p{Script=Hangul}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+$/u.test(each)
+    ? `${quoted} *`
+    : quoted;
 }
 
 /** A rough stem, to tell which words of a question a text has; the index itself uses Porter's. */
 function stem(text: string): string {
-  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const plain = isAscii.test(text)
+    ? text.toLowerCase()
+    : text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   if (plain.length < 4 || !/^[a-z'’]+$/.test(plain)) return plain;
   return plain
     .replace(/['’]s$/, "")
@@ -95,7 +95,12 @@ export function stemsOf(text: string): ReadonlySet<string> {
 
 function freshStems(text: string): ReadonlySet<string> {
   const found = new Set<string>();
-  for (const [each] of spaced(text).toLowerCase().matchAll(word)) {
+  const words = new Set(
+    spaced(text)
+      .toLowerCase()
+      .match(isAscii.test(text) ? asciiWord : word),
+  );
+  for (const each of words) {
     found.add(stem(each));
     // A compound is also its parts, as it is for the index.
     if (/[._@/'’-]/.test(each)) for (const part of each.split(/[._@/'’-]+/)) found.add(stem(part));

@@ -111,6 +111,34 @@ describe("a search", () => {
     expect(await n.find("umbrella")).toEqual(["memory/new.md#1"]);
   });
 
+  test("ranks rare words first where others stand nearly everywhere, and finds what has these alone", async () => {
+    const lines = Array.from({ length: 1_300 }, (_, at) => {
+      const often = at % 5 === 0 ? "harbour" : "market";
+      return `The boat left the ${often} on day ${at}, as it did on every other day of that long year, without any fog.`;
+    });
+    lines[200] =
+      "The boat left the harbour with Okafor, as it did on every other day of that long year, in fog.";
+    lines[900] =
+      "The boat left the market with Okafor, as it did on every other day of that long year, without.";
+    n = notes({ "memory/log.md": lines.join("\n\n"), "memory/shared/boats.md": "Okafor sold the boat.\n" });
+    const many: typeof n.target = { ...n.target, chunking: { tokens: 30, overlap: 0 } };
+    await n.engine.reindex(many);
+    const ask = async (query: string): Promise<readonly string[]> =>
+      (await n.engine.search(many, { ...plainSearch, scopes: ["daily"], query })).hits.map(
+        ({ path, startLine }) => `${path}#${startLine}`,
+      );
+    expect((await ask("okafor boat harbour")).slice(0, 2)).toEqual([
+      "memory/log.md#401",
+      "memory/log.md#1801",
+    ]);
+    expect(await ask("boat")).toHaveLength(6);
+    expect((await ask("the boat left the harbour")).every((place) => place.startsWith("memory/log.md"))).toBe(
+      true,
+    );
+    expect(await ask("boat zebra")).toHaveLength(6);
+    expect(await ask("zebra")).toEqual([]);
+  });
+
   test("weighs an old day less than a new one, and a file without a day not at all", async () => {
     n = notes({
       "memory/2026-09-24.md": "The boiler was repaired by Otto.",

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { systemClock } from "@parley/protocol";
-import { memoryEngine, type MemoryEngine, type MemoryTarget, type SearchRequest } from "../src/engine.ts";
+import type { MemoryEngine, MemoryTarget, SearchRequest } from "../src/contract.ts";
+import { memoryEngine } from "../src/engine.ts";
 
 export interface Notes {
   readonly target: MemoryTarget;
