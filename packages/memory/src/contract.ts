@@ -4,7 +4,7 @@ import type { EmbedderSettings } from "./embed.ts";
 import type { FoundLines } from "./forget-files.ts";
 import type { HybridSettings } from "./rank.ts";
 import type { MemoryScope } from "./scope.ts";
-import type { MemorySource } from "./sync.ts";
+import type { MemorySource } from "./passages.ts";
 
 /** The memory of one agent: its notes, and where their index lies. */
 export interface MemoryTarget {

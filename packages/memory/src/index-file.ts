@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
  * Grows with every change of the tables or of how text is cut into words. ICU does that for some scripts, and
  * what is taken out of the index must be cut as it was when it was put in.
  */
-const form = `parley-memory-2 icu-${process.versions.icu}`;
+const form = `parley-memory-3 icu-${process.versions.icu}`;
 /** Larger files are trusted to fail when they are read. */
 const checkedBytes = 32 * 1024 * 1024;
 

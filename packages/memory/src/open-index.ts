@@ -4,7 +4,8 @@ import type { Clock } from "@parley/protocol";
 import { embedder } from "./embed.ts";
 import type { MemoryTarget } from "./contract.ts";
 import { openIndex, type IndexFile } from "./index-file.ts";
-import { syncFiles, type SyncStep } from "./sync.ts";
+import type { SyncStep } from "./passages.ts";
+import { syncFiles } from "./sync.ts";
 import { vectorsOf, type Vectors } from "./vectors.ts";
 
 /** How long a search waits for notes that are not indexed yet. */
@@ -59,14 +60,13 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
   const pause = (): Promise<void> => new Promise((resolve) => clock.after(pauseMs, resolve));
 
   function pass(untilMs: number): void {
-    const steps: Generator<SyncStep, void> = syncFiles(file.db, workspace, chunking, problems);
-    for (let slices = 0; ; slices += 1) {
+    const steps: Generator<SyncStep, void> = syncFiles(file.db, workspace, chunking, problems, vectors);
+    for (;;) {
       if (closed) return;
       const step = steps.next();
       if (step.done === true) {
         filesLeft = 0;
         rebuilt = null;
-        if (slices > 0) vectors?.changed();
         vectors?.fill();
         return;
       }
@@ -89,7 +89,6 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
     filesLeft = 0;
     running = null;
     rebuilt = null;
-    vectors?.changed();
     vectors?.fill();
   }
 
@@ -114,6 +113,7 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
       file.db.exec(
         "DELETE FROM chunks; DELETE FROM files; DELETE FROM scopes; INSERT INTO words (words) VALUES ('delete-all')",
       );
+      vectors?.forgetAll();
     },
     shrink() {
       file.db.exec("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM chunks)");

@@ -8,7 +8,7 @@ import { patienceMs, type OpenIndex } from "./open-index.ts";
 import { prepared } from "./prepared.ts";
 import { ranked, type Candidate } from "./rank.ts";
 import { snippetOf } from "./snippet.ts";
-import type { MemorySource } from "./sync.ts";
+import type { MemorySource } from "./passages.ts";
 import { coverage, queryWords } from "./words.ts";
 
 const mostSnippets = 50;

@@ -1,24 +1,11 @@
 // Brings an index up to what the notes say now: a look at every file, and reading only those that changed.
 // It works in slices of a few milliseconds, each one transaction, so that a search comes in between and a
 // kill loses one slice. An edit of one line replaces the chunks around it.
-import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { chunksOf, type Chunk, type ChunkSettings } from "./chunk.ts";
+import { chunksOf, type ChunkSettings } from "./chunk.ts";
+import { putFile, removeFile, type PassageWatch, type SyncStep } from "./passages.ts";
 import { prepared } from "./prepared.ts";
 import { listFiles, readMemoryFile, type Listing } from "./read-file.ts";
-import type { MemoryScope } from "./scope.ts";
-import { addedTo, takenFrom } from "./scope-ranges.ts";
-import { spaced } from "./words.ts";
-
-export type MemorySource = "memory" | "sessions";
-
-/** Progress of one pass, for slices. */
-export interface SyncStep {
-  readonly filesLeft: number;
-}
-
-/** How many chunks one transaction writes. */
-const sliceChunks = 100;
 
 /**
  * A pass over the notes. Each `next` does one slice; when it is done, the index is what the listing said.
@@ -29,6 +16,7 @@ export function* syncFiles(
   workspace: string,
   settings: ChunkSettings,
   problems: Map<string, string>,
+  watch: PassageWatch | null,
 ): Generator<SyncStep, void> {
   const listing: Listing = listFiles(workspace);
   problems.clear();
@@ -53,7 +41,8 @@ export function* syncFiles(
     return row?.stamp !== stamp || row.scope !== scope;
   });
   const here = new Set(listing.files.map(({ path }) => path));
-  for (const row of known.values()) if (!here.has(row.path)) yield* removeFile(db, row.id, changed.length);
+  for (const row of known.values())
+    if (!here.has(row.path)) yield* removeFile(db, watch, row.id, changed.length);
 
   let left = changed.length;
   for (const { path, scope, stamp } of changed) {
@@ -62,7 +51,7 @@ export function* syncFiles(
     problems.delete(path);
     if (read.state === "missing") {
       const row = known.get(path);
-      if (row !== undefined) yield* removeFile(db, row.id, left);
+      if (row !== undefined) yield* removeFile(db, watch, row.id, left);
       continue;
     }
     const note = read.state === "refused" ? read.reason : read.note;
@@ -70,159 +59,6 @@ export function* syncFiles(
     const text = read.state === "read" ? read.text.replace(/^\ufeff/, "") : "";
     const sha256 = read.state === "read" ? read.sha256 : "";
     const chunks = chunksOf(text, settings);
-    yield* putFile(db, { source: "memory", path, scope, stamp, sha256, note }, chunks, left);
-  }
-}
-
-interface FileRow {
-  readonly source: MemorySource;
-  readonly path: string;
-  readonly scope: MemoryScope;
-  readonly stamp: string;
-  readonly sha256: string;
-  readonly note: string | null;
-}
-
-function* putFile(
-  db: DatabaseSync,
-  file: FileRow,
-  chunks: readonly Chunk[],
-  filesLeft: number,
-): Generator<SyncStep, void> {
-  const { source, path, scope, stamp, sha256, note } = file;
-  const sql = statements(db);
-  const fileId = transaction(db, () => {
-    const id = (sql.fileId.get(source, path) as { id: number } | undefined)?.id;
-    // Without its stamp until all of its chunks are there: a kill in between makes the next pass do it again.
-    if (id === undefined)
-      return Number(sql.addFile.run(source, path, scope, "", sha256, note).lastInsertRowid);
-    prepared(db, "UPDATE files SET stamp = '' WHERE id = ?").run(id);
-    return id;
-  });
-  const old = new Map<string, { id: number; first: number; last: number }[]>();
-  for (const row of sql.chunksOf.all(fileId) as unknown as OldChunk[]) {
-    const key = `${row.scope}:${Buffer.from(row.hash).toString("hex")}`;
-    old.set(key, [...(old.get(key) ?? []), row]);
-  }
-  const added: { chunk: Chunk; hash: Buffer }[] = [];
-  const moved: { id: number; chunk: Chunk }[] = [];
-  for (const chunk of chunks) {
-    const hash = chunkHash(chunk);
-    const same = old.get(`${scope}:${hash.toString("hex")}`)?.shift();
-    if (same === undefined) added.push({ chunk, hash });
-    else if (same.first !== chunk.startLine || same.last !== chunk.endLine)
-      moved.push({ id: same.id, chunk });
-  }
-  const gone = [...old.values()].flat();
-  const work: (() => void)[] = [
-    ...gone.map(
-      ({ id }) =>
-        () =>
-          dropChunk(db, sql, id),
-    ),
-    ...moved.map(
-      ({ id, chunk }) =>
-        () =>
-          sql.moveChunk.run(chunk.startLine, chunk.endLine, id),
-    ),
-    ...added.map(
-      ({ chunk, hash }) =>
-        () =>
-          addChunk(db, sql, fileId, scope, chunk, hash),
-    ),
-  ];
-  for (let at = 0; at < work.length; at += sliceChunks) {
-    transaction(db, () => {
-      for (const each of work.slice(at, at + sliceChunks)) each();
-    });
-    if (at + sliceChunks < work.length) yield { filesLeft: filesLeft + 1 };
-  }
-  transaction(db, () => sql.setFile.run(scope, stamp, sha256, note, fileId));
-  yield { filesLeft };
-}
-
-function* removeFile(db: DatabaseSync, id: number, filesLeft: number): Generator<SyncStep, void> {
-  const sql = statements(db);
-  const chunks = sql.chunksOf.all(id) as unknown as OldChunk[];
-  for (let at = 0; at < chunks.length; at += sliceChunks) {
-    transaction(db, () => {
-      for (const chunk of chunks.slice(at, at + sliceChunks)) dropChunk(db, sql, chunk.id);
-    });
-    yield { filesLeft: filesLeft + 1 };
-  }
-  transaction(db, () => prepared(db, "DELETE FROM files WHERE id = ?").run(id));
-  yield { filesLeft };
-}
-
-interface OldChunk {
-  readonly id: number;
-  readonly scope: string;
-  readonly first: number;
-  readonly last: number;
-  readonly hash: Uint8Array;
-}
-
-/** Content by which a chunk is known again, and under which its vector is kept. */
-function chunkHash({ heading, text }: Pick<Chunk, "heading" | "text">): Buffer {
-  return createHash("sha256").update(heading).update("\0").update(text).digest().subarray(0, 16);
-}
-
-type Statements = ReturnType<typeof statements>;
-
-function statements(db: DatabaseSync) {
-  return {
-    fileId: prepared(db, "SELECT id FROM files WHERE source = ? AND path = ?"),
-    addFile: prepared(
-      db,
-      "INSERT INTO files (source, path, scope, stamp, sha256, note) VALUES (?, ?, ?, ?, ?, ?)",
-    ),
-    setFile: prepared(db, "UPDATE files SET scope = ?, stamp = ?, sha256 = ?, note = ? WHERE id = ?"),
-    chunksOf: prepared(
-      db,
-      "SELECT id, scope, first, last, hash FROM chunks WHERE file = ? ORDER BY first, id",
-    ),
-    addChunk: prepared(
-      db,
-      "INSERT INTO chunks (id, file, scope, first, last, heading, text, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
-    moveChunk: prepared(db, "UPDATE chunks SET first = ?, last = ? WHERE id = ?"),
-    dropChunk: prepared(db, "DELETE FROM chunks WHERE id = ?"),
-    addWords: prepared(db, "INSERT INTO words (rowid, heading, body) VALUES (?, ?, ?)"),
-    chunk: prepared(db, "SELECT scope, heading, text FROM chunks WHERE id = ?"),
-    dropWords: prepared(db, "INSERT INTO words (words, rowid, heading, body) VALUES ('delete', ?, ?, ?)"),
-  };
-}
-
-function addChunk(
-  db: DatabaseSync,
-  sql: Statements,
-  file: number,
-  scope: string,
-  chunk: Chunk,
-  hash: Buffer,
-): void {
-  const { startLine, endLine, heading, text } = chunk;
-  const id = addedTo(db, scope);
-  sql.addChunk.run(id, file, scope, startLine, endLine, heading, text, hash);
-  sql.addWords.run(id, spaced(heading), spaced(text));
-}
-
-/** The index of words keeps no text, so it is told again what to take out. */
-function dropChunk(db: DatabaseSync, sql: Statements, id: number): void {
-  const { scope, heading, text } = sql.chunk.get(id) as { scope: string; heading: string; text: string };
-  sql.dropWords.run(id, spaced(heading), spaced(text));
-  sql.dropChunk.run(id);
-  takenFrom(db, scope);
-}
-
-function transaction<T>(db: DatabaseSync, run: () => T): T {
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    const done = run();
-    db.exec("COMMIT");
-    return done;
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
+    yield* putFile(db, watch, { source: "memory", path, scope, stamp, sha256, note }, chunks, left);
   }
 }

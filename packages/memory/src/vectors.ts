@@ -5,6 +5,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { isFault, type Clock } from "@parley/protocol";
 import type { Embedder } from "./embed.ts";
+import { prepared } from "./prepared.ts";
+import { asked, dimsOf, likeness, packed, scopeVectors, type ScopeVectors } from "./vector-scan.ts";
 
 /** The embedder that the config names, and one by another model with the same key. */
 interface Embedders {
@@ -27,8 +29,11 @@ export interface Vectors {
   filled(): Promise<void>;
   /** Null with `trouble` told, when meaning cannot be searched now. */
   near(query: string, scopes: readonly string[], most: number): Promise<NearPassages | null>;
-  /** The notes changed: arrays are read again. */
-  changed(): void;
+  /** A passage came into the index, or went: what is held of its scope follows. */
+  added(id: number, scope: string, hash: Uint8Array): void;
+  dropped(id: number, scope: string): void;
+  /** What is held is read again. */
+  forgetAll(): void;
   pending(): number;
   isBusy(): boolean;
   readonly model: string;
@@ -42,14 +47,9 @@ const firstPauseMs = 5_000;
 const longestPauseMs = 300_000;
 const keptQueries = 100;
 
-interface ScopeArray {
-  readonly ids: readonly number[];
-  readonly dims: number;
-  readonly values: Float32Array;
-}
-
 export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock: Clock): Vectors {
-  const arrays = new Map<string, ScopeArray>();
+  /** Of the scopes that were searched; null for one without vectors. */
+  const arrays = new Map<string, ScopeVectors | null>();
   const queries = new Map<string, Float32Array>();
   const ending = new AbortController();
   let trouble: string | null = null;
@@ -108,11 +108,10 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
       db.exec("BEGIN IMMEDIATE");
       for (const [index, { hash }] of batch.entries()) {
         const vector = made[index];
-        if (vector !== undefined)
-          putSql.run(current.id, hash, new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength));
+        if (vector !== undefined) putSql.run(current.id, hash, packed(vector));
       }
       db.exec("COMMIT");
-      if (serving() === current) arrays.clear();
+      if (serving() === current) for (const { hash } of batch) takeIn(hash);
       trouble = null;
       pauseMs = firstPauseMs;
     }
@@ -159,20 +158,40 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
     return made;
   }
 
-  function arrayOf(scope: string, model: string): ScopeArray {
+  /** Passages whose vector came just now. */
+  function takeIn(hash: Uint8Array): void {
+    const rows = prepared(db, "SELECT id, scope FROM chunks WHERE hash = ?").all(hash);
+    for (const { id, scope } of rows as unknown as { id: number; scope: string }[]) added(id, scope, hash);
+  }
+
+  function added(id: number, scope: string, hash: Uint8Array): void {
+    const array = arrays.get(scope);
+    if (array === undefined) return;
+    const row = prepared(db, "SELECT vector FROM vectors WHERE model = ? AND hash = ?").get(
+      serving().id,
+      hash,
+    ) as { vector: Uint8Array } | undefined;
+    if (row === undefined) return;
+    if (array === null) arrays.delete(scope);
+    else if (array.dims === dimsOf(row.vector)) {
+      array.remove(id);
+      array.add(id, row.vector);
+    }
+  }
+
+  function arrayOf(scope: string, model: string): ScopeVectors | null {
     const known = arrays.get(scope);
     if (known !== undefined) return known;
-    const rows = db
-      .prepare(
-        "SELECT c.id AS id, v.vector AS vector FROM chunks c JOIN vectors v ON v.model = ? AND v.hash = c.hash WHERE c.scope = ? ORDER BY c.id",
-      )
-      .all(model, scope) as unknown as { id: number; vector: Uint8Array }[];
-    const dims = (rows[0]?.vector.byteLength ?? 0) / 4;
-    const good = rows.filter(({ vector }) => vector.byteLength === dims * 4);
-    const values = new Float32Array(good.length * dims);
-    const bytes = new Uint8Array(values.buffer);
-    for (const [at, { vector }] of good.entries()) bytes.set(vector, at * dims * 4);
-    const made = { ids: good.map(({ id }) => id), dims, values };
+    let made: ScopeVectors | null = null;
+    // By their hashes first: the texts of the passages are not read for it.
+    const rows = prepared(
+      db,
+      "SELECT c.id AS id, v.vector AS vector FROM chunks c JOIN vectors v ON v.model = ? AND v.hash = c.hash WHERE c.scope = ?",
+    ).iterate(model, scope) as Iterable<unknown> as Iterable<{ id: number; vector: Uint8Array }>;
+    for (const { id, vector } of rows) {
+      made ??= scopeVectors(dimsOf(vector));
+      if (made.dims === dimsOf(vector)) made.add(id, vector);
+    }
     arrays.set(scope, made);
     return made;
   }
@@ -180,9 +199,9 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
   async function near(query: string, scopes: readonly string[], most: number): Promise<NearPassages | null> {
     if (clock.mono() < restUntilMs && trouble !== null) return null;
     const by = serving();
-    let asked: Float32Array;
+    let vector: Float32Array;
     try {
-      asked = await embedded(query, by);
+      vector = await embedded(query, by);
     } catch (error) {
       if (!isFault(error)) throw error;
       trouble = error.message;
@@ -191,19 +210,24 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
     }
     // The new model's vectors may have come to be all there meanwhile.
     if (serving().id !== by.id) return near(query, scopes, most);
-    const all = new Map<number, number>();
+    const question = asked(vector);
+    const best = nearest(most);
     for (const scope of scopes) {
-      const { ids, dims, values } = arrayOf(scope, by.id);
-      if (dims !== asked.length) continue;
-      for (const [at, id] of ids.entries()) {
-        let dot = 0;
-        const from = at * dims;
-        for (let i = 0; i < dims; i += 1) dot += (values[from + i] ?? 0) * (asked[i] ?? 0);
-        all.set(id, dot);
-      }
+      const array = arrayOf(scope, by.id);
+      if (array?.dims === vector.length) array.scan(question, best.offer);
     }
-    const best = [...all].toSorted((a, b) => b[1] - a[1]).slice(0, most);
-    return { scores: new Map(best), scoreOf: (chunk) => all.get(chunk) ?? null };
+    return {
+      scores: best.scores(),
+      scoreOf(chunk) {
+        const row = prepared(
+          db,
+          "SELECT v.vector AS vector FROM chunks c JOIN vectors v ON v.model = ? AND v.hash = c.hash WHERE c.id = ?",
+        ).get(by.id, chunk) as { vector: Uint8Array } | undefined;
+        return row === undefined || dimsOf(row.vector) !== vector.length
+          ? null
+          : likeness(row.vector, question);
+      },
+    };
   }
 
   return {
@@ -214,10 +238,30 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
       await running;
     },
     near,
-    changed: () => arrays.clear(),
+    added,
+    dropped: (id, scope) => arrays.get(scope)?.remove(id),
+    forgetAll: () => arrays.clear(),
     pending,
     isBusy: () => running !== null,
     trouble: () => trouble,
     close: () => ending.abort(),
+  };
+}
+
+/** Keeps the best of what it is offered, best first. */
+function nearest(most: number) {
+  const kept: { readonly id: number; readonly cosine: number }[] = [];
+  let least = -Infinity;
+  return {
+    offer(id: number, cosine: number): void {
+      if (cosine <= least) return;
+      let at = kept.length;
+      while (at > 0 && (kept[at - 1]?.cosine ?? 0) < cosine) at -= 1;
+      kept.splice(at, 0, { id, cosine });
+      if (kept.length <= most) return;
+      kept.pop();
+      least = kept.at(-1)?.cosine ?? least;
+    },
+    scores: (): ReadonlyMap<number, number> => new Map(kept.map(({ id, cosine }) => [id, cosine])),
   };
 }

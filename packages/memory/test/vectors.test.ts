@@ -161,6 +161,25 @@ test("after a change of the model the old vectors serve until the new ones are t
   expect(await n.engine.status(n.target)).toMatchObject({ vectors: 3, vectorsLeft: 0 });
 });
 
+test("what is held to be compared follows the notes, without being read again", async () => {
+  const s = await service();
+  n = notes(files);
+  await ready(s.settings("ollama"));
+  const best = async (query: string): Promise<string | undefined> => {
+    await search(query);
+    while (await n.engine.isBusy()) await new Promise((resolve) => setImmediate(resolve));
+    return (await search(query)).hits[0]?.path;
+  };
+  expect(await best("ship")).toBe("memory/a.md");
+  n.write("memory/a.md", "Nothing of note.");
+  n.write("memory/d.md", "The vessel came back.");
+  expect(await best("ship")).toBe("memory/d.md");
+  n.write("memory/d.md", "A hound came back.");
+  expect(await best("ship")).toBeUndefined();
+  n.write("memory/a.md", "The vessel left the harbour.");
+  expect(await best("ship")).toBe("memory/a.md");
+});
+
 test("vectors of another scope are not compared", async () => {
   const told = await service();
   n = notes({ ...files, "memory/shared/d.md": "A ship for all." });
