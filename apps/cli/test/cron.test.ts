@@ -41,6 +41,11 @@ describe("cron", () => {
     [["add", "x", "--at", "20m", "--message", "a", "--session", "banana"], "isolated or session:<key>"],
     [["add", "x", "--at", "20m", "--system-event", "a", "--model", "b/c"], "are for --message"],
     [["edit", "x"], "nothing to change"],
+    [
+      ["add", "x", "--every", "1h", "--tz", "Europe/Berlin", "--message", "a"],
+      "elapsed time, which has no zone",
+    ],
+    [["explain", "--every", "1h", "--tz", "Europe/Berlin"], "elapsed time, which has no zone"],
   ])("%j is wrong usage, before anybody is asked", async (argv, says) => {
     const gateway = await fakeGateway(() => ({ job }));
     const { exitCode, err } = await parley(gateway.home, ["cron", ...argv]);

@@ -120,6 +120,20 @@ const blocks: { readonly [block: string]: Fixes } = {
     text: "Remove it: commands are always understood",
     useAccessGroups: "Remove it: who may not write gives no commands either",
   },
+  cron: {
+    failureAlert:
+      "Remove it: the second failure in a row is told where the job was made, and again after an hour; the tenth pauses the job",
+    failureDestination: "Remove it: failures are told where the job was made, else to the owners",
+    jobs: "Remove it: `parley cron add` makes jobs; `parley import openclaw` brings them along",
+    retry: "Remove it: the next run waits 30 s, 1, 5, 15, then 60 minutes after failures",
+    skipMissedJobs: "Use the job's own policy: `parley cron edit ID --misfire none` (latest, all or none)",
+    store: "Remove it: jobs are kept in the gateway's store; `parley import openclaw` brings them along",
+    triggers: "Remove it: for a look before a job runs, let the agent answer NO_REPLY",
+    webhook: "Use `parley cron edit ID --webhook URL`, for each job that calls one",
+    webhookToken:
+      "Remove it: put what the receiver checks into the URL of `parley cron edit ID --webhook URL`; each call carries Idempotency-Key",
+  },
+  "cron.runLog": { maxBytes: "Use keepLines" },
   hooks: {
     allowRequestSessionKey: "Empty allowedSessionKeyPrefixes, and a call may name no session",
     path: "Remove it: webhooks are at /hooks/NAME",

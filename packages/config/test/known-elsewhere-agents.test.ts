@@ -27,6 +27,10 @@ test.for([
   [provider('auth: "api-key"'), "models.providers.lab.auth", "apiKey"],
   ["{ tools: { exec: { safeBins: [] } } }", "tools.exec.safeBins", "allowlist"],
   ["{ skills: { load: { watch: true } } }", "skills.load.watch", "next message"],
+  ["{ cron: { skipMissedJobs: true } }", "cron.skipMissedJobs", "--misfire none"],
+  ['{ cron: { store: "~/cron/jobs.json" } }', "cron.store", "parley import openclaw"],
+  ['{ cron: { webhookToken: "abc" } }', "cron.webhookToken", "--webhook URL"],
+  ["{ cron: { failureAlert: { after: 3 } } }", "cron.failureAlert", "second failure"],
   ['{ hooks: { path: "/hooks" } }', "hooks.path", "/hooks/NAME"],
 ] as const)("%s", async ([text, path, fix]) => {
   const [problem] = await problemsOf(text);

@@ -65,6 +65,7 @@ const payloadSchema = z.object({
         .object({
           label: z.string(),
           model: z.string().optional(),
+          fallbacks: z.array(z.string()).optional(),
           thinking: z.string().optional(),
           timeoutSeconds: z.number().optional(),
         })
@@ -98,6 +99,8 @@ export interface InternalRow {
     | {
         readonly label: string;
         readonly model?: string | undefined;
+        /** Models that are asked when it fails. */
+        readonly fallbacks?: readonly string[] | undefined;
         readonly thinking?: string | undefined;
         /** Longest time of each of its turns. */
         readonly timeoutSeconds?: number | undefined;

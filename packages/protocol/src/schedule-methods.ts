@@ -159,6 +159,16 @@ export const scheduleMethods = {
       switchedOff: z.number(),
       paused: z.number(),
       failing: z.number(),
+      /** Runs at work now, in all processes, counted up to 1000. */
+      running: z.number(),
+      /** What this process decided since it started. */
+      slots: z.object({
+        fired: z.number(),
+        skipped: z.record(z.string(), z.number()),
+        missed: z.record(z.string(), z.number()),
+        lateSeconds: z.number(),
+        mostLateSeconds: z.number(),
+      }),
       nextAtMs: z.number().nullable(),
       nextAt: z.string().nullable(),
       nextJob: z.string().nullable(),

@@ -20,7 +20,13 @@ export { memoryForgetting, type MemoryForgetting } from "./memory/forget.ts";
 export { memoryTarget, searchSettings } from "./memory/recall.ts";
 export { startupDue } from "./memory/startup-memory.ts";
 export { directiveCommand, directiveNames, isClearing, readDirectives } from "./models/directives.ts";
-export { modelCatalog, modelField, type ModelCatalog, type ModelChoice } from "./models/model-catalog.ts";
+export {
+  modelCatalog,
+  modelField,
+  modelNamed,
+  type ModelCatalog,
+  type ModelChoice,
+} from "./models/model-catalog.ts";
 export { modelTrouble } from "./models/model-failure.ts";
 export {
   ownReasoning,
@@ -82,17 +88,14 @@ export {
 } from "./sessions/end-children.ts";
 export { hookFence, hookRow } from "./hooks/hook-row.ts";
 export { knownPlaces } from "./messages/known-places.ts";
+export { keptEpochs } from "./schedules/kept-epochs.ts";
 export { runLog, type JobRun } from "./schedules/run-log.ts";
 export { alertPlaces, scheduledStore } from "./schedules/scheduled-turns.ts";
-export {
-  addressIn,
-  createSchedules,
-  isManual,
-  jobLine,
-  nextOf,
-  type JobMaker,
-  type Schedules,
-} from "./schedules/schedules.ts";
+export { addressIn } from "./schedules/address-in.ts";
+export { jobLine, nextOf } from "./schedules/job-line.ts";
+export type { JobMaker } from "./schedules/job-maker.ts";
+export { isManual } from "./schedules/manual-run.ts";
+export { createSchedules, type Schedules } from "./schedules/schedules.ts";
 export { joining, placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
 export { readCall, webhookPrefix, writtenCall, type WebhookCall } from "./schedules/webhook-cell.ts";
 export { skillCall } from "./skills/skill-call.ts";

@@ -61,10 +61,16 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
   const catalog = modelCatalog(config, models);
   const situationOf = promptFor(services);
 
-  async function modelsOf(agent: AgentConfig, session: Session): Promise<readonly [Model, ...Model[]]> {
+  async function modelsOf(
+    agent: AgentConfig,
+    session: Session,
+    others?: readonly string[],
+  ): Promise<readonly [Model, ...Model[]]> {
     const choice = catalog.of(agent, session);
+    // The config may have lost a model since a job was made.
+    const allowed = others?.flatMap((ref) => catalog.named(agent, ref) ?? []);
     const [primary, ...fallbacks] = await Promise.all(
-      [choice.primary, ...choice.fallbacks].map((id) => models.get(id)),
+      [choice.primary, ...(allowed ?? choice.fallbacks)].map((id) => models.get(id)),
     );
     if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
     return [primary, ...fallbacks];
@@ -106,6 +112,7 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
       within,
       light = false,
       model,
+      fallbacks: others,
       timeoutMs = defaults.timeoutSeconds * 1000,
       log = services.log,
       ...place
@@ -115,6 +122,7 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
       const [primary, ...fallbacks] = await modelsOf(
         agent,
         chosen === null ? session : { ...session, fields: { ...session.fields, [modelField]: chosen } },
+        others,
       );
       /** Directives of the messages so far; messages that join may change them. */
       let wantedNow = wanted;

@@ -209,6 +209,8 @@ interface PrepareRequest extends Place {
   readonly light?: boolean | "heartbeat" | undefined;
   /** In place of the session's model, for this turn. A name that may not be chosen changes nothing. */
   readonly model?: string | undefined;
+  /** In place of the models that the config asks when the first one fails. */
+  readonly fallbacks?: readonly string[] | undefined;
   /** In place of the config's time for a turn. */
   readonly timeoutMs?: number | undefined;
   /** The messages' authors; absent means everyone who writes there. */

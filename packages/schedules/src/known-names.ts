@@ -65,7 +65,7 @@ function scheduleOf(asked: unknown): unknown {
     case "at":
       return present({ kind, at, zone });
     case "every":
-      return present({ kind, every, anchorMs });
+      return present({ kind, every, anchorMs, zone });
     case "cron":
       return present({ kind, expression, zone });
     default:

@@ -25,6 +25,7 @@ export const writtenScheduleSchema = z.discriminatedUnion("kind", [
     kind: z.literal("every"),
     every: z.union([z.string(), z.int()]).describe('A span such as "30m" or "1h30m", or milliseconds.'),
     anchorMs: z.int().exactOptional().describe("The first instant. Default: one span from now."),
+    zone: z.string().exactOptional(),
   }),
   z.object({
     kind: z.literal("cron"),
@@ -60,7 +61,15 @@ const unitMs: { readonly [unit: string]: number } = {
 const furthestMs = 100 * 366 * 86_400_000;
 
 export function readSchedule(written: WrittenSchedule, context: WritingContext): Read<Schedule> {
-  if (written.kind === "every") return readEvery(written, context);
+  if (written.kind === "every")
+    return written.zone === undefined
+      ? readEvery(written, context)
+      : refused(
+          "schedule.tz",
+          written.zone,
+          "has no meaning for elapsed time",
+          'leave it out, or use the kind cron for a time of day, for example "0 9 * * *"',
+        );
   const asked = written.zone ?? context.zone;
   const zone = zoneNamed(asked);
   if (zone === null)

@@ -164,13 +164,26 @@ export async function cronStatus(terminal: Console): Promise<ExitCode> {
     document(terminal.out, status);
     return exitCodes.ok;
   }
-  const { enabled, jobs, switchedOff, paused, failing, nextAt, nextJob, zone, unreadable } = status;
+  const { enabled, jobs, switchedOff, paused, failing, running, nextAt, nextJob, zone, unreadable } = status;
   line(terminal.out, `Schedules are ${enabled ? "on" : "off (cron.enabled)"}; the zone is ${zone}.`);
-  line(terminal.out, `${jobs} jobs, ${switchedOff} switched off, ${paused} paused, ${failing} failing.`);
+  line(
+    terminal.out,
+    `${jobs} jobs, ${switchedOff} switched off, ${paused} paused, ${failing} failing; ${running} runs at work.`,
+  );
+  line(terminal.out, slotWords(status.slots));
   line(terminal.out, nextAt === null ? "Nothing is due." : `Next: ${nextJob ?? ""} at ${nextAt}.`);
   if (unreadable.length > 0)
     line(terminal.out, `Written by another version of Parley: ${unreadable.join(", ")}`);
   return exitCodes.ok;
+}
+
+/** For example "Since the gateway started: 12 fired (0.4 s late at most), 2 missed (policy)." */
+function slotWords({ fired, mostLateSeconds, ...rest }: MethodResult<"cron.status">["slots"]): string {
+  const late = fired === 0 ? "" : ` (${mostLateSeconds.toFixed(1)} s late at most)`;
+  const others = (["skipped", "missed"] as const).flatMap((what) =>
+    Object.entries(rest[what]).flatMap(([why, count]) => (count === 0 ? [] : [`${count} ${what} (${why})`])),
+  );
+  return `Since the gateway started: ${[`${fired} fired${late}`, ...others].join(", ")}.`;
 }
 
 export async function cronExplain(
@@ -179,6 +192,7 @@ export async function cronExplain(
   { cron, every, at, tz, count = "10", from }: { readonly [name: string]: string | undefined },
 ): Promise<ExitCode> {
   const named = cron ?? every ?? at;
+  if (every !== undefined && tz !== undefined) throw wrongUsage(noZone);
   const isExpression = schedule !== undefined && (/\s/.test(schedule.trim()) || schedule.startsWith("@"));
   if (named === undefined && schedule === undefined)
     throw wrongUsage('name a job, or a schedule: parley cron explain "0 9 * * 1-5" --tz Europe/Berlin');
@@ -243,6 +257,7 @@ function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
     throw wrongUsage(`--session takes main, isolated or session:<key>, not "${session}"`);
   const turn = turnOf(flags);
   if (systemEvent !== undefined && Object.keys(turn).length > 0) throw wrongUsage(ofTurns);
+  if (tz !== undefined && every !== undefined) throw wrongUsage(noZone);
   const zone = tz === undefined ? {} : { zone: tz };
   const schedule =
     at !== undefined
@@ -283,6 +298,8 @@ function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
   });
 }
 
+const noZone =
+  "--tz is for --at and --cron: --every counts elapsed time, which has no zone. For a time of day use --cron";
 const ofTurns = "--model, --thinking, --tools and --light-context are for --message";
 
 function turnOf({ model, thinking, tools, lightContext }: JobFlags): { readonly [field: string]: unknown } {

@@ -154,6 +154,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     deliveriesRunning: pools.deliveriesRunning,
     stableMoves: parts.path.turnPreparer.stableMoves,
     heartbeats: () => parts.path.work.heartbeats.counts,
+    slots: () => parts.path.work.slotsNow(),
     connections: parts.control.connections,
     reloads: configs.counts,
     configTrouble: () => configs.state().problems.length > 0,

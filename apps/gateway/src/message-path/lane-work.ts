@@ -8,6 +8,7 @@ import { type FireJob } from "../schedules/fire-job.ts";
 import { sendHeartbeats, type HeartbeatWork } from "../schedules/heartbeats.ts";
 import type { JobChanges } from "../schedules/job-changes.ts";
 import { callWebhooks, type Dial } from "../schedules/call-webhooks.ts";
+import type { SlotNumbers } from "../schedules/slot-counts.ts";
 import { jobTimer } from "../schedules/job-timer.ts";
 import { live } from "./live.ts";
 
@@ -15,6 +16,7 @@ export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "d
   readonly concurrency: PoolsOptions["concurrency"];
   readonly lookAtJob: FireJob;
   readonly heartbeats: HeartbeatWork;
+  readonly slotsNow: () => SlotNumbers;
   /** False: no job fires. */
   readonly jobsOn: boolean;
 }

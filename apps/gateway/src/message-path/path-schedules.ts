@@ -2,8 +2,8 @@
 // process's timer fires them.
 import type { MayReach } from "@parley/access";
 import type { Config } from "@parley/config";
-import { formatSessionKey, sessionKeyOf, type Address } from "@parley/protocol";
-import { createSchedules, type Schedules } from "@parley/runner";
+import { Fault, formatSessionKey, sessionKeyOf, type Address } from "@parley/protocol";
+import { createSchedules, modelCatalog, modelNamed, type Schedules } from "@parley/runner";
 import { jobStore, spanMs } from "@parley/schedules";
 import type { Store } from "@parley/store";
 import { fireJob, type FireJob } from "../schedules/fire-job.ts";
@@ -13,12 +13,14 @@ import {
   type HeartbeatWork,
   type Home,
 } from "../schedules/heartbeats.ts";
+import type { SlotNumbers } from "../schedules/slot-counts.ts";
 import type { MessagePathParts } from "./parts.ts";
 
 export interface PathSchedules {
   readonly schedules: Schedules;
   readonly lookAtJob: FireJob;
   readonly heartbeats: HeartbeatWork;
+  readonly slotsNow: () => SlotNumbers;
 }
 
 export function runLimitsOf({ cron }: Pick<Config, "cron">): {
@@ -48,6 +50,7 @@ export function pathSchedules(
     }));
     return [first ?? { session: formatSessionKey({ kind: "main", agent }), place: null }, ...more];
   };
+  const catalog = modelCatalog(config, parts.models);
   const schedules = createSchedules({
     ...store,
     agents,
@@ -55,30 +58,33 @@ export function pathSchedules(
     runs: runLimitsOf(config),
     owners,
     reach,
+    async modelNamed(id, word) {
+      const agent = config.agents.list.find((each) => each.id === id);
+      if (agent === undefined) throw new Fault("invalid", `there is no agent ${JSON.stringify(id)}`);
+      return modelNamed(catalog, agent, word);
+    },
     homeOf: async (agent) => (await homesOf(agent))[0],
     keeping: keepingForHeartbeat(config),
     clock,
     ids,
   });
-  const lookAtJob = fireJob(
-    {
-      // What a look writes is no change that the timer has to hear of.
-      schedules: { ...schedules, jobs: jobStore(parts.store.cells) },
-      store,
-      agents,
-      running: kept.running,
-      reach,
-      ownersAt,
-      keeping: schedules.keeping,
-      sessionRetentionMs: spanMs(config.cron.sessionRetention) ?? 0,
-      clock,
-      log: log.child({ part: "schedules" }),
-    },
-    () => {},
-  );
+  const lookAtJob = fireJob({
+    // What a look writes is no change that the timer has to hear of.
+    schedules: { ...schedules, jobs: jobStore(parts.store.cells) },
+    store,
+    agents,
+    running: kept.running,
+    reach,
+    ownersAt,
+    keeping: schedules.keeping,
+    sessionRetentionMs: spanMs(config.cron.sessionRetention) ?? 0,
+    counts: kept.slots,
+    clock,
+    log: log.child({ part: "schedules" }),
+  });
   const { inbox, cells } = store;
   const { jobs } = schedules;
   const counts = kept.heartbeats;
   const heartbeats = heartbeatWork({ config, jobs, homesOf, inbox, cells, reach, counts, clock });
-  return { schedules, lookAtJob, heartbeats };
+  return { schedules, lookAtJob, heartbeats, slotsNow: kept.slots.now };
 }

@@ -5,6 +5,7 @@ import type { Clock } from "@parley/protocol";
 import { botLoops, type BotLoops } from "@parley/access";
 import type { RateLimit } from "@parley/delivery";
 import { jobChanges, type JobChanges } from "../schedules/job-changes.ts";
+import { slotCounts, type SlotCounts } from "../schedules/slot-counts.ts";
 import { runningTurns, type RunningTurns, quarantineMemory, type QuarantineMemory } from "@parley/runner";
 
 export interface ProcessMemory {
@@ -17,6 +18,8 @@ export interface ProcessMemory {
   readonly stableMoves: Map<string, number>;
   /** Counts heartbeats by what became of them. */
   readonly heartbeats: Map<string, number>;
+  /** Counts the slots of jobs by what became of them. */
+  readonly slots: SlotCounts;
   /** Keyed by account; a reload must not reset what the platform counted. */
   readonly rateLimits: Map<string, RateLimit>;
   readonly bootAtMs: number;
@@ -31,6 +34,7 @@ export function processMemory(clock: Clock): ProcessMemory {
     botLoops: botLoops(clock),
     stableMoves: new Map(),
     heartbeats: new Map(),
+    slots: slotCounts(),
     rateLimits: new Map(),
     bootAtMs: clock.now(),
   };

@@ -6,6 +6,7 @@ import type { LaneView, Store } from "@parley/store";
 import type { MetricRegistry, Sample } from "@parley/control";
 import type { GatewayState } from "../gateway-state.ts";
 import { childrenNow } from "../operator/status.ts";
+import type { SlotNumbers } from "../schedules/slot-counts.ts";
 import type { Reloader } from "../reload/reloader.ts";
 
 export interface WatchedParts {
@@ -16,6 +17,7 @@ export interface WatchedParts {
   readonly deliveriesRunning: () => number;
   readonly stableMoves: () => ReadonlyMap<string, number>;
   readonly heartbeats: () => ReadonlyMap<string, number>;
+  readonly slots: () => SlotNumbers;
   readonly connections: () => number;
   readonly reloads: () => ReturnType<Reloader["counts"]>;
   readonly configTrouble: () => boolean;
@@ -117,6 +119,35 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
     "parley_heartbeats_total",
     "Heartbeats of this process that were due: sent, failed, or why they were skipped.",
     () => [...parts.heartbeats()].map(([result, value]) => [{ result }, value]),
+  );
+  registry.look(
+    "counter",
+    "parley_cron_slots_total",
+    "Instants of jobs that this process decided: fired, or why they did not run.",
+    () => {
+      const { fired, skipped, missed } = parts.slots();
+      const reasons = (result: string, by: object): readonly Sample[] =>
+        Object.entries(by).map(([reason, value]) => [{ result, reason }, Number(value)]);
+      return [
+        [{ result: "fired", reason: "" }, fired],
+        ...reasons("skipped", skipped),
+        ...reasons("missed", missed),
+      ];
+    },
+  );
+  registry.look(
+    "counter",
+    "parley_cron_late_seconds_total",
+    "How late the fired instants of jobs were, added up.",
+    () => [[{}, parts.slots().lateSeconds]],
+  );
+  registry.look(
+    "gauge",
+    "parley_cron_running",
+    "Runs of jobs at work, in all processes; up to 1000.",
+    async () => [
+      [{}, (await store.turns.list("cron", laneLimit)).filter(({ holder }) => holder !== null).length],
+    ],
   );
   registry.look("gauge", "parley_control_connections", "Clients of the control plane.", () => [
     [{}, parts.connections()],

@@ -46,6 +46,7 @@ type PathParts = Pick<
   | "hold"
   | "mcp"
   | "schedules"
+  | "work"
 >;
 
 export interface StorePorts extends PathParts {

@@ -6,13 +6,15 @@ import { nextOf, sessionOfRuns, type JobMaker } from "@parley/runner";
 import { previewOf, type Job } from "@parley/schedules";
 import type { StorePorts } from "./ports.ts";
 
-export interface SchedulePorts extends Pick<StorePorts, "schedules" | "clock" | "ids"> {
+export interface SchedulePorts extends Pick<StorePorts, "schedules" | "work" | "store" | "clock" | "ids"> {
   readonly config: Pick<Config, "agents" | "cron">;
 }
 
+const mostLanes = 1_000;
+
 type ShownJob = MethodResult<"cron.get">["job"];
 
-export function scheduleMethods({ config, schedules, clock, ids }: SchedulePorts) {
+export function scheduleMethods({ config, schedules, work, store, clock, ids }: SchedulePorts) {
   const agents = config.agents.list.map(({ id }) => id);
   const agent = agents.find((id) => id === "main") ?? agents[0] ?? "main";
   const operator: JobMaker = {
@@ -96,6 +98,8 @@ export function scheduleMethods({ config, schedules, clock, ids }: SchedulePorts
         jobs: all.length,
         switchedOff: all.filter(({ job }) => !job.enabled).length,
         paused: all.filter(({ job }) => job.state.paused !== null).length,
+        running: (await store.turns.list("cron", mostLanes)).filter(({ holder }) => holder !== null).length,
+        slots: work.slotsNow(),
         failing: all.filter(({ job }) => job.state.consecutiveErrors > 0).length,
         nextAtMs,
         nextAt: iso(nextAtMs),

@@ -6,6 +6,7 @@ import type { MayReach } from "@parley/access";
 import {
   alertPlaces,
   isManual,
+  keptEpochs,
   placeOfRuns,
   sessionOfRuns,
   slotOf,
@@ -19,6 +20,7 @@ import type { Address, Clock } from "@parley/protocol";
 import type { NewRow, Store } from "@parley/store";
 import type { RunningTurns } from "@parley/runner";
 import { keptEvents } from "./kept-events.ts";
+import type { SlotCounts } from "./slot-counts.ts";
 
 export interface FireJobOptions {
   readonly schedules: Pick<Schedules, "jobs" | "log" | "rightsNow">;
@@ -31,6 +33,7 @@ export interface FireJobOptions {
   /** The cell that keeps a row for the next heartbeat; null where none comes, and the row is due now. */
   readonly keeping: Schedules["keeping"];
   readonly sessionRetentionMs: number;
+  readonly counts: SlotCounts;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -38,17 +41,11 @@ export interface FireJobOptions {
 /** Looks at the job with this id, and returns when to look again; null: nothing comes any more. */
 export type FireJob = (id: string) => Promise<number | null>;
 
-export interface Fired {
-  readonly fired: number;
-  readonly skipped: number;
-  readonly missed: number;
-}
-
 /** More rows of one lane than anybody waits for. */
 const mostRows = 100;
 
-export function fireJob(options: FireJobOptions, count: (fired: Fired) => void): FireJob {
-  const { schedules, store, agents, running, reach, ownersAt, clock, log } = options;
+export function fireJob(options: FireJobOptions): FireJob {
+  const { schedules, store, agents, running, reach, ownersAt, counts, clock, log } = options;
   const { jobs } = schedules;
 
   return async (id) => {
@@ -77,11 +74,7 @@ export function fireJob(options: FireJobOptions, count: (fired: Fired) => void):
     const runs = due.isSetBack ? isNew.filter(Boolean).length : due.fire.length;
     const written = await jobs.write(kept, afterLook(job, due, runs));
     const skipped = rows.filter(({ as }) => as.kind === "closed").length;
-    count({
-      fired: rows.length - skipped,
-      skipped,
-      missed: due.missed.reduce((sum, missed) => sum + missed.count, 0),
-    });
+    if (written) count(due, rows, over !== null);
     log.info(
       { job: id, rows: rows.map((row) => row.id), skipped, missed: due.missed.length, written },
       "schedule fired",
@@ -89,6 +82,15 @@ export function fireJob(options: FireJobOptions, count: (fired: Fired) => void):
     // Somebody wrote the job meanwhile: what is due is decided again, and the rows are known.
     return written ? due.wakeAtMs : nowMs;
   };
+
+  /** Once, by the look that wrote what it decided. */
+  function count(due: Due, rows: readonly NewRow[], isOverDay: boolean): void {
+    for (const { why, count: many } of due.missed) counts.missed(why, many);
+    const closed = new Set(rows.filter(({ as }) => as.kind === "closed").map(({ id }) => id));
+    for (const { id, atMs } of due.fire)
+      if (closed.has(id)) counts.skipped(isOverDay ? "spend" : "overlap");
+      else counts.fired(Math.max(0, clock.now() - atMs));
+  }
 
   /** Why the job cannot run any more, until somebody looks at it. */
   async function whyNot(job: Job): Promise<string | null> {
@@ -178,17 +180,12 @@ export function fireJob(options: FireJobOptions, count: (fired: Fired) => void):
 
   /** A new conversation for the run; what earlier ones left goes after its time. */
   async function beginSession(lane: SessionKey, nowMs: number): Promise<void> {
-    const { fields, lastSeq } = await store.sessions.open(lane);
+    const { lastSeq } = await store.sessions.open(lane);
     if (lastSeq === 0) return;
-    const kept = fields[keptField];
-    const sinceMs = typeof kept === "number" ? kept : nowMs;
-    if (nowMs - sinceMs >= options.sessionRetentionMs) {
-      await store.sessions.forget(lane, forgottenField);
-      await store.sessions.patch(lane, { [keptField]: nowMs });
-      return;
-    }
-    await store.sessions.reset(lane);
-    if (kept === undefined) await store.sessions.patch(lane, { [keptField]: nowMs });
+    const { before, patch } = keptEpochs(await store.sessions.reset(lane), options.sessionRetentionMs, nowMs);
+    const entries = before === null ? 0 : await store.sessions.trim(lane, before);
+    const record = entries === 0 ? {} : { [forgottenField]: { atMs: nowMs, entries } };
+    await store.sessions.patch(lane, { ...patch, ...record });
   }
 
   async function overDay(job: Job, most: number, nowMs: number): Promise<string | null> {
@@ -205,8 +202,6 @@ export function fireJob(options: FireJobOptions, count: (fired: Fired) => void):
 
 const dayMs = 86_400_000;
 const mostCounted = 1_000;
-/** Since when the session's earlier conversations are kept. */
-const keptField = "keptSinceMs";
 const forgottenField = "forgotten";
 
 function missedRun(job: Job, { lastMs, count, why }: Due["missed"][number], nowMs: number): JobRun {

@@ -81,6 +81,50 @@ test("killed at any moment, each instant runs once", async () => {
   expect(olga.sees()).toHaveLength(instants.length);
 });
 
+test("transcripts of runs stay as long as cron.sessionRetention says, and no longer", async () => {
+  await begin({ cron: { sessionRetention: "24h" } });
+  const job = await add({ name: "tick", schedule: { kind: "every", every: "4h" }, message: "tick" });
+  await s.pass(4 * 24 * 60 * minuteMs + minuteMs);
+  const lane = `agent:main:cron:${job.id}`;
+  const { epoch } = await s.store().sessions.open(lane as never);
+  const kept: number[] = [];
+  for (let each = 1; each <= epoch; each += 1)
+    if ((await s.transcript(lane, each)).length > 0) kept.push(each);
+  expect(epoch).toBe(24);
+  // Those that began within the last day, and the one that went on until then.
+  expect(kept).toEqual([18, 19, 20, 21, 22, 23, 24]);
+});
+
+describe("the model of a job", () => {
+  const asking = (model: string) => ({
+    name: "look",
+    schedule: { kind: "every", every: "1h" },
+    payload: { kind: "agentTurn", message: "look", model },
+  });
+
+  test("is named by an alias and kept as what it means", async () => {
+    await begin({ agents: { defaults: { models: { "rehearsal/rehearsal": { alias: "quick" } } } } });
+    const job = await add(asking("quick"));
+    expect(job.payload).toMatchObject({ model: "rehearsal/rehearsal" });
+  });
+
+  test("is refused with the names that there are, when it is made and when it is changed", async () => {
+    await begin();
+    await expect(add(asking("nope"))).rejects.toThrow(/there is no model "nope".* Fix: take one of \S+\/\S+/);
+    const job = await add({ name: "look", schedule: { kind: "every", every: "1h" }, message: "look" });
+    const edit = s.core().schedules.edit(job.id, { payload: asking("nope").payload }, operator);
+    await expect(edit).rejects.toThrow(/there is no model "nope"/);
+  });
+});
+
+test("a job stays with its agent", async () => {
+  await begin();
+  const job = await add({ name: "look", schedule: { kind: "every", every: "1h" }, message: "look" });
+  await expect(s.core().schedules.edit(job.id, { agent: "other" }, operator)).rejects.toThrow(
+    /stays with its agent/,
+  );
+});
+
 test("a history keeps about as many runs as cron.runLog.keepLines says, the newest ones", async () => {
   await begin({ cron: { runLog: { keepLines: 10 } } });
   const job = await add({ name: "tick", schedule: { kind: "every", every: "1m" }, message: "tick" });

@@ -3,7 +3,7 @@
 // answer.
 import { nearestWord, type AgentConfig, type Config } from "@parley/config";
 import type { ModelCard } from "@parley/models";
-import { isFault } from "@parley/protocol";
+import { Fault, isFault } from "@parley/protocol";
 import type { Session } from "@parley/store";
 
 export interface ModelChoice {
@@ -34,6 +34,7 @@ export interface ModelCatalog {
 
 export const modelField = "model";
 const mostNearest = 3;
+const mostNamed = 12;
 
 /** `find` never returns a model that cannot be called. */
 export function modelCatalog(
@@ -120,4 +121,24 @@ export function modelCatalog(
       return allowed ? { primary: own, fallbacks: [], own: true } : { ...agent.model, own: false };
     },
   };
+}
+
+/** The reference of the model that the word names. Throws Fault("invalid") with the names that there are. */
+export async function modelNamed(
+  catalog: Pick<ModelCatalog, "find" | "choices">,
+  agent: AgentConfig,
+  word: string,
+): Promise<string> {
+  const found = await catalog.find(agent, word);
+  if ("ref" in found) return found.ref;
+  const known = catalog
+    .choices(agent)
+    .map(({ ref, alias }) => (alias === undefined ? ref : `${alias} (${ref})`));
+  const shown = known.slice(0, mostNamed).join(", ");
+  const more = known.length > mostNamed ? ` and ${known.length - mostNamed} more` : "";
+  const near = found.nearest.length === 0 ? "" : `; near it: ${found.nearest.join(", ")}`;
+  throw new Fault(
+    "invalid",
+    `there is no model ${JSON.stringify(word.slice(0, 80))}${near}. Fix: take one of ${shown}${more}`,
+  );
 }

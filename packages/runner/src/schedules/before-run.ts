@@ -3,7 +3,7 @@
 import { mayRun } from "@parley/schedules";
 import type { Turn } from "@parley/store";
 import type { Services } from "../turn-scope.ts";
-import { isManual } from "./schedules.ts";
+import { isManual } from "./manual-run.ts";
 import { slotOf } from "./slot-row.ts";
 
 /** Why the turn is over before it begins; null for every other turn. */

@@ -2,10 +2,7 @@
 // through here, so that they have the same rules: a job keeps who made it, where it speaks and with which
 // rights, and nobody reaches further by a job than by a message.
 import {
-  conversationKey,
   Fault,
-  isFault,
-  parseConversationKey,
   parseSessionKey,
   type Address,
   type Clock,
@@ -13,28 +10,22 @@ import {
   type SessionKey,
 } from "@parley/protocol";
 import {
-  asWritten,
-  dueSlots,
   editedJob,
   jobPrefix,
   jobStore,
   newJob,
-  previewOf,
   type Job,
-  type JobOwner,
   type JobStore,
   type KeptJob,
-  type Problem,
 } from "@parley/schedules";
 import type { Cells, CellWrite, Inbox, NewRow } from "@parley/store";
 import type { MayReach } from "@parley/access";
+import { askedJob, problems, withModels, type ModelNamed } from "./asked-job.ts";
+import { nextOf } from "./job-line.ts";
+import { checkAllowed, mayChange, mayName, type JobMaker } from "./job-maker.ts";
+import { manualId } from "./manual-run.ts";
 import { runLog, type JobRun, type RunLog } from "./run-log.ts";
 import { operatorSender, scheduleRow, sessionOfRuns, slotOf, slotRow, type RunRights } from "./slot-row.ts";
-
-/** Who does something with jobs. */
-export interface JobMaker extends JobOwner {
-  readonly agent: string;
-}
 
 interface RunningRun {
   readonly slot: string;
@@ -108,6 +99,7 @@ export interface SchedulesOptions {
   /** `<channel>:<id>` of each owner. */
   readonly owners: () => Promise<readonly string[]>;
   readonly reach: MayReach;
+  readonly modelNamed: ModelNamed;
   readonly homeOf: (agent: string) => Promise<Home>;
   /** The cell that keeps a row for the agent's next heartbeat; null where none comes. */
   readonly keeping: (row: NewRow, agent: string) => CellWrite | null;
@@ -120,61 +112,9 @@ const mostOfOthers = 25;
 const mostShown = 1_000;
 
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { cells, inbox, agents, zone, owners, reach, clock, ids } = options;
+  const { cells, inbox, agents, zone, owners, reach, modelNamed, clock, ids } = options;
   const jobs = jobStore(cells);
   const log = runLog(cells, options.runs);
-
-  async function written(asked: unknown, by: JobMaker, isNew: boolean): Promise<unknown> {
-    const form = asWritten(asked, isNew);
-    if (typeof form !== "object" || form === null) return form;
-    const {
-      agentId: _agentId,
-      agent: _agent,
-      delivery,
-      ...rest
-    } = form as { readonly [key: string]: unknown };
-    if (typeof delivery !== "object" || delivery === null || !("to" in delivery))
-      return delivery === undefined ? rest : { ...rest, delivery };
-    const to = addressIn(delivery.to, by);
-    const isOwn = by.conversation !== null && conversationKey(to) === conversationKey(by.conversation);
-    if (!isOwn) {
-      if (!by.isOwner)
-        throw new Fault(
-          "denied",
-          "delivery.to: only an owner's job may speak in another conversation: leave it out",
-        );
-      const refused = await reach({ address: to });
-      if (refused !== null)
-        throw new Fault("denied", `delivery.to: nothing can be sent to ${conversationKey(to)}: ${refused}`);
-    }
-    return { ...rest, delivery: { ...delivery, to } };
-  }
-
-  /** What this maker may not have a job do. */
-  function allowed(job: Job, by: JobMaker): void {
-    const { payload, delivery, target, owner } = job;
-    if (payload.kind === "command")
-      throw new Fault(
-        "invalid",
-        'payload.kind: "command" is not there: use { kind: "agentTurn", message } and let the agent run it',
-      );
-    const isOwnSession = target.kind !== "isolated" && payload.kind === "agentTurn";
-    if (isOwnSession && (payload.model !== undefined || payload.thinking !== undefined))
-      throw new Fault(
-        "invalid",
-        `payload.model and payload.thinking are for isolated runs: in a session, /model and /think say them. Use the target isolated`,
-      );
-    if (by.kind === "operator" && target.kind === "current")
-      throw new Fault(
-        "invalid",
-        'target "current" means the session in which the job is made, and there is none here. Fix: name one with session:<key>, or use main or isolated',
-      );
-    if (by.isOwner) return;
-    if (delivery.kind === "webhook")
-      throw new Fault("denied", "delivery: only an owner's job may call a webhook");
-    if (target.kind === "session" && target.session !== owner.session)
-      throw new Fault("denied", "target: only an owner's job may run in another session");
-  }
 
   async function made(asked: unknown, by: JobMaker, id: string): Promise<Job> {
     const agent = agentIn(asked) ?? by.agent;
@@ -186,22 +126,11 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     if (agent !== by.agent && !by.isOwner)
       throw new Fault("denied", "agentId: only an owner's job may be another agent's");
     const { agent: _agent, ...owner } = by;
-    const decided = newJob(await written(asked, by, true), { nowMs: clock.now(), zone, id, agent, owner });
+    const form = await askedJob(asked, by, { isNew: true, reach });
+    const decided = newJob(form, { nowMs: clock.now(), zone, id, agent, owner });
     if (!decided.ok) throw problems(decided.problems);
-    allowed(decided.job, by);
-    return decided.job;
-  }
-
-  function mayName(job: Job, by: JobMaker): boolean {
-    if (by.kind === "operator") return true;
-    if (job.agent !== by.agent) return false;
-    const isHere =
-      (by.session !== null && job.owner.session === by.session) ||
-      (by.conversation !== null &&
-        job.owner.conversation !== null &&
-        conversationKey(job.owner.conversation) === conversationKey(by.conversation));
-    // In a shared place everybody reads what is listed, so an owner's other jobs stay out of it.
-    return isHere || (by.isOwner && by.conversation?.kind === "dm");
+    checkAllowed(decided.job, by);
+    return withModels(decided.job, modelNamed);
   }
 
   async function named(id: string, by: JobMaker): Promise<KeptJob> {
@@ -225,28 +154,23 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     );
   }
 
-  /** Beside owners, people change only what they made themselves, with the rights that they had. */
-  function mayChange(job: Job, by: JobMaker): void {
-    if (by.isOwner || (job.owner.sender === by.sender && !job.owner.isOwner)) return;
-    throw new Fault(
-      "denied",
-      `only an owner may change the job ${job.id}: it works with the rights of another`,
-    );
-  }
-
   async function edited(id: string, asked: unknown, by: JobMaker) {
     const kept = await named(id, by);
     mayChange(kept.job, by);
+    const agent = agentIn(asked) ?? kept.job.agent;
+    if (agent !== kept.job.agent)
+      throw new Fault(
+        "invalid",
+        `agentId: a job stays with its agent, here ${JSON.stringify(kept.job.agent)}. Fix: make another job for ${JSON.stringify(agent)} and remove this one`,
+      );
     // What an edit says is done with the rights of whoever edits, where those are narrower.
-    const decided = editedJob(kept.job, await written(asked, by, false), { nowMs: clock.now(), zone });
+    const form = await askedJob(asked, by, { isNew: false, reach });
+    const decided = editedJob(kept.job, form, { nowMs: clock.now(), zone });
     if (!decided.ok) throw problems(decided.problems);
-    allowed(decided.job, by);
-    const { owner } = decided.job;
-    const next =
-      by.untrusted === undefined
-        ? decided.job
-        : { ...decided.job, owner: { ...owner, untrusted: by.untrusted } };
-    return { kept, next };
+    checkAllowed(decided.job, by);
+    const next = await withModels(decided.job, modelNamed, kept.job);
+    const { untrusted } = by;
+    return { kept, next: untrusted === undefined ? next : { ...next, owner: { ...next.owner, untrusted } } };
   }
 
   const rightsNow: Schedules["rightsNow"] = async ({ owner }) => {
@@ -370,92 +294,8 @@ export function createSchedules(options: SchedulesOptions): Schedules {
   };
 }
 
-/** When a job fires next, with its stagger; null: never, or not as long as it is paused. */
-export function nextOf(job: Job, nowMs: number): number | null {
-  return dueSlots(job, job.state.decidedMs, nowMs).wakeAtMs;
-}
-
-/** The id of a run that somebody asked for. */
-export function manualId(job: string, key: string): string {
-  return `cron:${job}:run:${key}`;
-}
-
-export function isManual(slot: string): boolean {
-  return /^cron:[^:]+:run:/.test(slot);
-}
-
-/** One line for people and models. */
-export function jobLine(job: Job, nowMs: number): string {
-  const { id, name, schedule, enabled, state, payload } = job;
-  const { words, next } = previewOf(schedule, nowMs, 1);
-  const paused = state.paused === null ? null : `paused: ${state.paused.reason}`;
-  const ends = nextOf(job, nowMs) === null ? "has no run any more" : null;
-  const when = !enabled ? "switched off" : (paused ?? ends ?? `next ${next[0]?.local ?? "never"}`);
-  const last =
-    state.last === null
-      ? ""
-      : `, last ${state.last.outcome}${state.last.reason === null ? "" : ` (${state.last.reason})`}`;
-  return `${id} ${JSON.stringify(name)}: ${words}, ${payload.kind}, ${when}${last}`;
-}
-
-function problems(found: readonly Problem[]): Fault {
-  const lines = found.map(({ path, value, why, fix }) => {
-    const said = value === undefined || value === null ? "" : ` ${JSON.stringify(value).slice(0, 200)}`;
-    return `${path === "" ? "the job" : path}${said} ${why}. Fix: ${fix}`;
-  });
-  return new Fault("invalid", lines.join("\n"));
-}
-
 function agentIn(asked: unknown): string | undefined {
   if (typeof asked !== "object" || asked === null) return undefined;
   const { agentId, agent = agentId } = asked as { readonly agentId?: unknown; readonly agent?: unknown };
   return typeof agent === "string" ? agent : undefined;
-}
-
-/**
- * A place as people and models write it: a conversation key, `telegram:123`, `discord:channel:5`, or fields.
- */
-export function addressIn(to: unknown, { conversation }: Pick<JobMaker, "conversation">): Address {
-  const wrong = new Fault(
-    "invalid",
-    `delivery.to ${JSON.stringify(to)} is no conversation. Fix: write it as "telegram:default:dm:123", "telegram:123", "discord:channel:456" or "discord:user:789"`,
-  );
-  if (typeof to === "object" && to !== null) {
-    const {
-      channel,
-      account = "default",
-      kind,
-      peer,
-      to: id = peer,
-      thread,
-    } = to as { readonly [key: string]: unknown };
-    if (typeof channel !== "string" || typeof id !== "string" || typeof account !== "string") throw wrong;
-    if (kind === "dm" || kind === "group" || kind === "channel")
-      return { channel, account, kind, peer: id, ...(typeof thread === "string" ? { thread } : {}) };
-    return addressIn(id.startsWith(`${channel}:`) ? id : `${channel}:${id}`, { conversation });
-  }
-  if (typeof to !== "string") throw wrong;
-  const words = to.trim();
-  if (/^(?:here|current)$/i.test(words)) {
-    if (conversation === null) throw wrong;
-    return conversation;
-  }
-  const [, chat, topic] = /^telegram:(-?\d+)(?::topic:(\d+))?$/i.exec(words) ?? [];
-  if (chat !== undefined)
-    return {
-      channel: "telegram",
-      account: "default",
-      kind: chat.startsWith("-") ? "group" : "dm",
-      peer: chat,
-      ...(topic === undefined ? {} : { thread: topic }),
-    };
-  const [, kind, id] = /^discord:(user|channel|thread):(\d+)$/i.exec(words) ?? [];
-  if (id !== undefined)
-    return { channel: "discord", account: "default", kind: kind === "user" ? "dm" : "channel", peer: id };
-  try {
-    return parseConversationKey(words);
-  } catch (error) {
-    if (isFault(error, "invalid")) throw wrong;
-    throw error;
-  }
 }

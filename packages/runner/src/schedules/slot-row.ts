@@ -65,7 +65,7 @@ export function slotRow(
     ...toolsOf(job),
     ...(payload.kind === "agentTurn" && payload.lightContext === true ? { light: true } : {}),
   };
-  const { model, thinking } = payload.kind === "agentTurn" ? payload : {};
+  const { model, fallbacks, thinking } = payload.kind === "agentTurn" ? payload : {};
   return scheduleRow({
     id: slot.id,
     lane,
@@ -84,6 +84,7 @@ export function slotRow(
         label: job.name,
         timeoutSeconds: job.timeoutSeconds,
         ...(model === undefined ? {} : { model }),
+        ...(fallbacks === undefined ? {} : { fallbacks }),
         ...(thinking === undefined ? {} : { thinking }),
       },
     },
@@ -184,6 +185,7 @@ export function runLimits(rows: readonly Pick<Row, "payload">[]): {
   readonly within?: readonly string[];
   readonly light?: boolean | "heartbeat";
   readonly model?: string;
+  readonly fallbacks?: readonly string[];
   readonly timeoutMs?: number;
 } {
   const all = rows.map(internalOf);
@@ -199,6 +201,7 @@ export function runLimits(rows: readonly Pick<Row, "payload">[]): {
     ...(within === undefined ? {} : { within }),
     ...(slot.light === true ? { light: isBeat ? "heartbeat" : true } : {}),
     ...(isBeat && run?.model !== undefined ? { model: run.model } : {}),
+    ...(run?.fallbacks === undefined ? {} : { fallbacks: run.fallbacks }),
     ...(run?.timeoutSeconds === undefined ? {} : { timeoutMs: run.timeoutSeconds * 1_000 }),
   };
 }

@@ -6,7 +6,9 @@ import { isProgram } from "@parley/access";
 import { Fault, parseConversationKey } from "@parley/protocol";
 import { jobPrefix, previewOf, type Job } from "@parley/schedules";
 import type { Done, ScheduledJobs, ToolScope } from "@parley/tools";
-import { jobLine, manualId, nextOf, type JobMaker } from "../schedules/schedules.ts";
+import { jobLine, nextOf } from "../schedules/job-line.ts";
+import type { JobMaker } from "../schedules/job-maker.ts";
+import { manualId } from "../schedules/manual-run.ts";
 import { slotRow } from "../schedules/slot-row.ts";
 import type { Services } from "../turn-scope.ts";
 

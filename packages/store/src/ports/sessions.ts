@@ -36,6 +36,8 @@ export interface Sessions {
    * later stay.
    */
   forget(key: SessionKey, record: string): Promise<{ readonly session: Session; readonly entries: number }>;
+  /** Deletes the entries of the epochs before this one for good, and returns how many they were. */
+  trim(key: SessionKey, beforeEpoch: number): Promise<number>;
   /** Oldest first. Default: the current epoch from its start. */
   transcript(
     key: SessionKey,

@@ -10,6 +10,7 @@ import {
   patchSessionScript,
   resetSessionScript,
   transcriptScript,
+  trimSessionScript,
 } from "./verbs/state.ts";
 
 /** Sessions read per call. */
@@ -28,6 +29,7 @@ export function redisSessions({ call }: Connection): Sessions {
       });
       return { session: sessionOf(session), entries };
     },
+    trim: (key, beforeEpoch) => call<number>(trimSessionScript, { key, beforeEpoch }),
     async list({ prefix = "", sinceMs = 0, limit }) {
       const found: Session[] = [];
       for (let from = 0; found.length < limit; from += scan) {

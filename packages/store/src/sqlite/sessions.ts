@@ -86,6 +86,7 @@ export function sqliteSessions(scope: Scope, table: SessionTable): Sessions {
   const { db, clock, tx } = scope;
   const raiseEpoch = query(db, "update sessions set epoch = epoch + 1, updated = ? where key = ?");
   const removeEntries = query(db, "delete from entries where lane = ?");
+  const trimEntries = query(db, "delete from entries where lane = ? and epoch < ?");
   const shapes = queryShapes<SessionRecord>(db);
   const oldest = query<EntryRecord>(
     db,
@@ -120,6 +121,7 @@ export function sqliteSessions(scope: Scope, table: SessionTable): Sessions {
         raiseEpoch.run(atMs, key);
         return { session: table.patch(key, { [record]: { atMs, entries } }), entries };
       }),
+    trim: (key, beforeEpoch) => tx.run(() => trimEntries.run(key, beforeEpoch)),
     transcript: (key, { afterSeq = 0, epoch, newest: fromEnd, limit }) =>
       tx.run(() => {
         const read = fromEnd === true ? newest : oldest;

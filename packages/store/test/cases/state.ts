@@ -107,6 +107,29 @@ export const stateCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "what is trimmed leaves from the epochs before one, of this session alone, and no epoch begins",
+    async run({ store }) {
+      for (const [id, session] of ["1a", "2a", "3b", "4a"].map((name) => [name, name.slice(1)] as const)) {
+        await store.inbox.accept([row(id, { lane: lane(session) })]);
+        const turn = await takeTurn(store);
+        await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [`"${id}"`] });
+        await store.sessions.reset(lane(session));
+      }
+      const left = async (session: string, epoch: number) =>
+        (await store.sessions.transcript(lane(session), { epoch, limit: 9 })).map(({ body }) => body);
+      expect(await store.sessions.trim(lane("a"), 3)).toBe(2);
+      expect(await store.sessions.trim(lane("a"), 3)).toBe(0);
+      expect([await left("a", 1), await left("a", 2), await left("a", 3), await left("b", 1)]).toEqual([
+        [],
+        [],
+        ['"4a"'],
+        ['"3b"'],
+      ]);
+      expect(await store.sessions.open(lane("a"))).toMatchObject({ epoch: 4, lastSeq: 3 });
+      expect(await store.sessions.trim(lane("a"), 9)).toBe(1);
+    },
+  },
+  {
     title: "a transcript is read from its start, after a seq, or from its end, always oldest first",
     async run({ store }) {
       await store.inbox.accept([row("1")]);

@@ -45,6 +45,21 @@ return { sessions.shown(arg.key), entries }`,
   { repeatable: false },
 );
 
+/** Answers the number of deleted entries. What was trimmed before is not looked at again. */
+export const trimSessionScript = script(
+  [sessionsLua],
+  String.raw`
+local epoch, entries = sessions.open(arg.key)[1], 0
+local from = tonumber(call('HGET', key.session(arg.key), 'trimmed') or 1)
+local before = math.min(arg.beforeEpoch, epoch)
+for each = from, before - 1 do
+  entries = entries + call('ZCARD', key.entries(arg.key, each))
+  call('DEL', key.entries(arg.key, each))
+end
+if before > from then call('HSET', key.session(arg.key), 'trimmed', before) end
+return entries`,
+);
+
 /**
  * One slice of the list from place `from`, newest first. Answers the matches and the number of sessions read.
  */
