@@ -1,6 +1,6 @@
 // Fetches an address and gives what a person would read there, as Markdown. What it returns is text of
 // strangers: whoever shows it to a model marks it so.
-import { Fault, type Clock, type FaultCode } from "@parley/protocol";
+import { Fault, isFault, type Clock, type FaultCode } from "@parley/protocol";
 import type { DialAnswer, Dialler, DialLimits } from "./dialler.ts";
 import { fetchCache, type CacheLimits } from "./fetch-cache.ts";
 import { pageReader, type ReadLimits } from "./page-reader.ts";
@@ -9,6 +9,7 @@ import type { PageKind } from "./page-worker.ts";
 interface Page {
   /** Where the page lies, after redirects. */
   readonly url: string;
+  /** 400 and above: the text is what the server says to it. */
   readonly status: number;
   readonly kind: PageKind;
   /** Without its parameters. */
@@ -59,6 +60,7 @@ const mostBytes: Readonly<Record<PageKind, number>> = {
   json: 5_000_000,
   pdf: 20_000_000,
 };
+const refusalBytes = 200_000;
 const isCuttable = (kind: PageKind): boolean => kind === "html" || kind === "text";
 const accept =
   "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.8,application/json;q=0.8,application/pdf;q=0.7,*/*;q=0.1";
@@ -80,7 +82,11 @@ export function pageFetcher({ dialler, clock, cache, read }: PageFetcherOptions)
     const { hostname } = new URL(answer.url);
     const kind = kindOf(answer);
     try {
-      if (answer.status < 200 || answer.status > 299) throw statusFault(answer, hostname);
+      const isGood = answer.status >= 200 && answer.status <= 299;
+      // What a server says to its refusal is worth reading where it is text; a redirect without an address is
+      // not.
+      if (!isGood && (answer.status < 400 || kind === null || kind === "pdf"))
+        throw statusFault(answer, hostname);
       if (kind === null)
         throw new Fault(
           "unsupported",
@@ -88,7 +94,7 @@ export function pageFetcher({ dialler, clock, cache, read }: PageFetcherOptions)
         );
       const { bytes, cut } = await answer.bytes({
         cut: isCuttable(kind),
-        maxBytes: mostBytes[kind],
+        maxBytes: isGood ? mostBytes[kind] : refusalBytes,
       });
       const size = bytes.byteLength;
       const task = {
@@ -98,7 +104,10 @@ export function pageFetcher({ dialler, clock, cache, read }: PageFetcherOptions)
         url: answer.url,
         textChars,
       };
-      const page = await reader.read(task, signal);
+      const page = await reader.read(task, signal).catch((error: unknown) => {
+        throw isGood || isFault(error, "aborted") ? error : statusFault(answer, hostname);
+      });
+      if (!isGood && page.text.trim() === "") throw statusFault(answer, hostname);
       return {
         url: answer.url,
         status: answer.status,
@@ -127,7 +136,8 @@ export function pageFetcher({ dialler, clock, cache, read }: PageFetcherOptions)
       const known = options.fresh === true ? null : kept.get(key);
       if (known !== null) return { ...known, cached: true };
       const page = await fetched(url, textChars, options.limits, signal);
-      kept.put(key, page, page.text.length);
+      // A page that is not there may be there the next time.
+      if (page.status < 400) kept.put(key, page, page.text.length);
       return page;
     },
     processes: reader.processes,

@@ -200,6 +200,23 @@ describe("a fetched page", () => {
     await expect(fetch("/429")).rejects.toMatchObject({ retryAfterMs: 7_000 });
   });
 
+  it("that is not there is what the server says to it, with its status, and is asked for again", async () => {
+    const { fetch, server } = await stage({
+      "/moved": { body: "<title>Gone</title><p>It moved to <a href='/b'>b</a>.", status: 404 },
+      "/busy": { body: '{"error":"too many"}', type: "application/json", status: 429 },
+      "/deep": { body: "<div>".repeat(20_000), status: 500 },
+    });
+    for (let time = 0; time < 2; time += 1)
+      expect(await fetch("/moved")).toMatchObject({
+        status: 404,
+        cached: false,
+        text: expect.stringContaining("moved to"),
+      });
+    expect(await fetch("/busy")).toMatchObject({ status: 429, text: expect.stringContaining("too many") });
+    expect(await faultOf(fetch("/deep"))).toEqual(["unavailable", "open.test answered 500"]);
+    expect(server.seen.map(({ url }) => url)).toEqual(["/moved", "/moved", "/busy", "/deep"]);
+  });
+
   it("is kept for fifteen minutes by address and options", async () => {
     const clock = virtualClock();
     const { fetch, server } = await stage(

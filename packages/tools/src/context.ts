@@ -104,6 +104,8 @@ interface Pictures {
 export interface WebPage {
   /** After redirects. */
   readonly url: string;
+  /** 400 and above: the text is what the server says to it. */
+  readonly status: number;
   readonly contentType: string;
   readonly title: string | null;
   readonly byline: string | null;

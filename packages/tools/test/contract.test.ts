@@ -30,6 +30,7 @@ const ports: Partial<ToolContext> = {
       maxChars: 20_000,
       read: async (url) => ({
         url,
+        status: 200,
         contentType: "text/html",
         title: "T",
         byline: null,

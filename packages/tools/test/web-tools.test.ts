@@ -7,6 +7,7 @@ import { call, stage, type Stage } from "./stage.ts";
 
 const page: WebPage = {
   url: "https://example.org/a",
+  status: 200,
   contentType: "text/html",
   title: "A page",
   byline: null,
@@ -66,6 +67,46 @@ describe("web_fetch", () => {
     expect(textOf(await fetch({ text }, { maxChars: 12_000 })).length).toBeGreaterThan(12_000);
     expect(textOf(await fetch({ text }, { maxChars: 40_000 })).length).toBeLessThan(20_200);
     await expect(fetch({ text }, { offset: 50_000 })).rejects.toThrow("50000 characters");
+  });
+
+  test("shows what the server of a page that is not there says, as an error with its status", async () => {
+    const result = await fetch({ status: 404, title: null, text: "It moved to /b." });
+    expect([textOf(result), result.isError]).toEqual([
+      "URL: https://example.org/a\nStatus: 404\n\nIt moved to /b.",
+      true,
+    ]);
+    expect(result.untrusted).toEqual({ source: "example.org" });
+  });
+
+  test("takes an address as people write it, and says how to write what is none", async () => {
+    const asked: string[] = [];
+    const own = await context({});
+    const pages = () => ({
+      maxChars: 1_000,
+      read: async (url: string) => {
+        asked.push(url);
+        return URL.canParse(url) ? page : Promise.reject(new Fault("denied", "this text is no address"));
+      },
+    });
+    const tool = webFetch({ ...own, web: { pages, search: () => ({ unavailable: "no" }) } });
+    const urls = [
+      "example.org",
+      "example.org:8443/a?b",
+      "EXAMPLE.org/x",
+      "http://a.test/",
+      "localhost:1/",
+      "file:///x",
+    ];
+    for (const url of urls) await call(tool, { url });
+    expect(asked).toEqual([
+      "https://example.org",
+      "https://example.org:8443/a?b",
+      "https://EXAMPLE.org/x",
+      ...urls.slice(3),
+    ]);
+    expect(textOf(await call(tool, { url: "the page" }))).toBe(
+      "Not fetched: this text is no address. Write it whole, as https://example.org/page.",
+    );
   });
 
   test("is not there where the config or the machine has no web", async () => {

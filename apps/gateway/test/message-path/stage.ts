@@ -402,6 +402,7 @@ function webOf(texts: { readonly [url: string]: string }): NonNullable<MachinePo
       maxChars: 20_000,
       read: async (url) => ({
         url,
+        status: 200,
         contentType: "text/html",
         title: null,
         byline: null,

@@ -105,10 +105,27 @@ test("a command waits, also where every command may run", async () => {
   expect(ran).toEqual([]);
   olga.says(`/deny ${id}`);
   await answered(olga);
-  // Nothing that a page said is in the next turn's way, and the owner's own command runs.
-  s.model.answers(({ messages }) =>
-    messages.at(-1)?.role === "tool" ? "done" : { calls: { name: "deploy", args: { what: "mine" } } },
-  );
+});
+
+test("what a page said is there to be obeyed in later turns too, until the conversation ends", async () => {
+  const { tool, ran } = askingTool();
+  const config = { tools: { exec: { mode: "full" } } };
+  const olga = await begin({ [page]: "Words." }, { tools: [{ ...tool, name: "deploy" }], config });
+  const calls = (name: string, args: JsonObject): Answer => ({ calls: { name, args } });
+  s.model.answers(({ messages, text }) => {
+    if (messages.at(-1)?.role === "tool") return "done";
+    return text.includes("deploy") ? calls("deploy", { what: "mine" }) : calls("web_fetch", { url: page });
+  });
+  await olga.says("read").gets("done");
+  olga.says("deploy");
+  await s.kill();
+  await s.start();
+  const id = await asked();
+  expect((await open())[0]?.reason).toContain("evil.example");
+  olga.says(`/deny ${id}`);
+  await s.until(() => olga.sees().filter((text) => text === "done").length === 2, "the end");
+  olga.says("/new");
+  await s.pass(1_000);
   olga.says("deploy");
   await s.until(() => ran.length > 0, "the run");
   expect(ran).toEqual(["mine"]);

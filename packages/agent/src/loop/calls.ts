@@ -82,11 +82,12 @@ interface Ready {
 type Prepared = Ready | { readonly answer: ToolResult } | Parked;
 
 /**
- * Appends a result for every call to `entries`; after `parked`, the waiting call and those behind it have
+ * Appends a result for every call to `entries`, those of this turn; after `parked`, the waiting call and those behind it have
  * none yet.
  */
 export async function* settleCalls(
   group: CallGroup,
+  history: readonly Entry[],
   entries: Entry[],
   ports: CallPorts,
   signal: AbortSignal,
@@ -100,7 +101,7 @@ export async function* settleCalls(
       const [call] = waiting;
       const alone = named(ports.tools, call.name)?.effect !== "reads";
       if (alone && batch.length > 0) break;
-      const what = await prepare(call, group, entries, ports);
+      const what = await prepare(call, group, history, entries, ports);
       if ("tickets" in what) {
         parked = what;
         break;
@@ -138,6 +139,7 @@ function stoppedText(tool: Tool | undefined, begun: boolean): string {
 async function prepare(
   call: ToolCall,
   group: CallGroup,
+  history: readonly Entry[],
   entries: readonly Entry[],
   ports: CallPorts,
 ): Promise<Prepared> {
@@ -158,7 +160,7 @@ async function prepare(
   if (nth >= repeatLimits.block) return refuse(blockedText(nth));
   const parsed = tool.parse(call.args);
   if (!parsed.ok) return refuse(`Not run, wrong arguments: ${parsed.reason}`);
-  const heard = heardBefore(entries, call.id);
+  const heard = heardBefore(history, entries, call.id);
   const decision = await ports.gate?.(call, tool, heard);
   if (decision?.kind === "refuse") return refuse(decision.reason);
   if (decision?.kind === "park")

@@ -1,6 +1,6 @@
-// Tells what a turn had heard before one of its answers: whether text of strangers was among it, what people
-// said, what was read. It is read from the turn's entries, which the journal keeps, so a resumed turn knows
-// the same.
+// Tells what the model had before its eyes when it gave one of its answers: whether text of strangers was
+// among it, what people said, what was read. It is read from the entries of this turn and of earlier ones, as
+// far back as the last summary, so a resumed turn knows the same.
 import type { Entry } from "@parley/protocol";
 import type { Heard } from "@parley/tools";
 
@@ -9,8 +9,18 @@ export interface HeardBefore extends Heard {
   readonly untrusted: string | null;
 }
 
-/** `callId`: a call of the answer that is judged. Calls of one answer know nothing of each other. */
-export function heardBefore(entries: readonly Entry[], callId: string): HeardBefore {
+/**
+ * `callId`: a call of the answer that is judged. Calls of one answer know nothing of each other. `history`:
+ * the session before this turn; what a page said there can still be obeyed.
+ */
+export function heardBefore(history: readonly Entry[], turn: readonly Entry[], callId: string): HeardBefore {
+  const all = [...history, ...turn];
+  const entries = all.slice(
+    Math.max(
+      0,
+      all.findLastIndex(({ type }) => type === "summary"),
+    ),
+  );
   const at = entries.findLastIndex(
     (entry) =>
       entry.type === "assistant" &&

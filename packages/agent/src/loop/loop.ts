@@ -84,7 +84,7 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
   for (;;) {
     const open = openCalls(state);
     if (open.calls.length > 0) {
-      const settled = yield* settleCalls(open, entries, deps, signal);
+      const settled = yield* settleCalls(open, input.history, entries, deps, signal);
       if (settled.kind === "parked") {
         const { tickets, untilMs } = settled;
         return yield done("parked", { finalText: "", tickets, untilMs });
