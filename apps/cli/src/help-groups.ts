@@ -9,7 +9,7 @@ const groups: { readonly [heading: string]: readonly string[] } = {
   "Talk, and let people in:": ["chat", "send", "pair", "devices", "approvals", "questions"],
   "What became of a message:": ["why", "sessions", "lanes", "outbox", "dead"],
   "What the agent has:": ["models", "tools", "mcp", "skills", "memory", "cron", "prompt"],
-  "Keep and move its data:": ["import", "backup", "restore", "migrate"],
+  "Keep and move its data:": ["import", "backup", "restore", "migrate", "export", "forget"],
   [atShell]: ["completion", "help"],
 };
 

@@ -6,6 +6,7 @@ import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
 import { addCron } from "./cron-commands.ts";
+import { addPeople } from "./commands/people/people-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
 import manifest from "../package.json" with { type: "json" };
 
@@ -295,6 +296,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   const operations: Operations = { command, terminal, done: (code) => (exitCode = code) };
   addCron(program, operations);
   addOperations(program, operations);
+  addPeople(program, operations);
   groupHelp(program);
 
   try {

@@ -42,6 +42,8 @@ export type Entry =
       readonly content: readonly (TextContent | ImageContent)[];
       /** Inbound ids that this entry answers for. */
       readonly rows: readonly string[];
+      /** `<channel>:<id>` of who wrote it, where private chats of several people share a session. */
+      readonly by?: readonly string[];
       /** Where text of strangers came from that another session read before it wrote this. */
       readonly untrusted?: string;
       readonly atMs: number;

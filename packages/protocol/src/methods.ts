@@ -11,6 +11,7 @@ import { operatorMethods } from "./operator-methods.ts";
 import { nodeMethods } from "./node-methods.ts";
 import { configStatus, reloadMethods } from "./reload-methods.ts";
 import { pairingMethods } from "./pairing-methods.ts";
+import { peopleMethods } from "./people-methods.ts";
 import { promptMethods } from "./prompt-methods.ts";
 import { scheduleMethods } from "./schedule-methods.ts";
 import { skillMethods } from "./skill-methods.ts";
@@ -127,6 +128,7 @@ export const methods = {
   },
   ...chatMethods,
   ...pairingMethods,
+  ...peopleMethods,
   why: {
     scope: "read",
     sessions: "all",

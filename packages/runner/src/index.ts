@@ -15,7 +15,7 @@ export { readEntry, sessionHistory } from "./history.ts";
 export { injectName } from "./inject.ts";
 export { mediaFolder } from "./media/media-store.ts";
 export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-attachment.ts";
-export { provenanceOf } from "./memory/provenance.ts";
+export { provenanceOf, stampOf } from "./memory/provenance.ts";
 export { memoryForgetting, type MemoryForgetting } from "./memory/forget.ts";
 export { memoryTarget, searchSettings } from "./memory/recall.ts";
 export { startupDue } from "./memory/startup-memory.ts";

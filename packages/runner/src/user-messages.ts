@@ -5,6 +5,7 @@ import { disarmedLine, userMessage, type ToldMessage } from "@parley/agent";
 import {
   parseConversationKey,
   parseRowPayload,
+  parseSessionKey,
   wordsOf,
   type Inbound,
   type UserEntry,
@@ -15,7 +16,7 @@ import { readDirectives } from "./models/directives.ts";
 import type { ReadMessage } from "./media/attachments.ts";
 import type { Shortened } from "./overflow.ts";
 import { skillWords } from "./skills/skill-call.ts";
-import { openingContext, openingRows, wholeRows } from "./turn-rows.ts";
+import { openingContext, openingRows, speakersOf, wholeRows } from "./turn-rows.ts";
 import type { Services } from "./turn-scope.ts";
 
 /** Inputs for the model beside the words of the rows. */
@@ -62,6 +63,7 @@ export function turnMessages(
   const rows = openingRows(turn);
   const [told, context] = apart(openingContext(turn));
   const shared = parseConversationKey(turn.conversation).kind !== "dm";
+  const isOfMany = !shared && parseSessionKey(turn.lane).kind === "main";
   const mark = createHash("sha256").update(turn.id).digest("hex").slice(0, 12);
   const inboundOf = (row: Row): Inbound => parseRowPayload(row.payload).inbound;
 
@@ -92,11 +94,13 @@ export function turnMessages(
       ...more,
     });
     // These are the ids of the rows, because a message edited while it waited has the id of the edit.
+    const by = isOfMany ? speakersOf(rows).senders : [];
     const source = rows.map(untrustedIn).find((each) => each !== undefined);
     return {
       type: "user",
       content,
       rows: rows.map((row) => row.id),
+      ...(by.length === 0 ? {} : { by }),
       ...(source === undefined ? {} : { untrusted: source }),
       atMs: rows.at(-1)?.acceptedAtMs ?? 0,
     };

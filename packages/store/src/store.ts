@@ -8,6 +8,7 @@ import type { Cells } from "./ports/cells.ts";
 import type { Events } from "./ports/events.ts";
 import type { Inbox } from "./ports/inbox.ts";
 import type { Outbox } from "./ports/outbox.ts";
+import type { Scrubbed, StoredRecord, Verdict } from "./ports/records.ts";
 import type { Sessions } from "./ports/sessions.ts";
 import type { Turns } from "./ports/turns.ts";
 
@@ -16,6 +17,7 @@ export * from "./ports/events.ts";
 export * from "./ports/inbox.ts";
 export * from "./ports/lanes.ts";
 export * from "./ports/outbox.ts";
+export * from "./ports/records.ts";
 export * from "./ports/sessions.ts";
 export * from "./ports/turns.ts";
 
@@ -45,6 +47,12 @@ export interface Store {
    * of the old one behind (I11: the caller records that it did). Returns their number. Absent: unsupported.
    */
   redact?(change: (stored: string) => string | null): Promise<number>;
+  /**
+   * Shows every stored record to the judge and, with `write`, does what it says and leaves no byte of the
+   * rest behind, as `redact`. Without, it only counts. What is stored meanwhile may be missed. Absent:
+   * unsupported.
+   */
+  scrub?(judge: (record: StoredRecord) => Verdict, write: boolean): Promise<Scrubbed>;
   /** Counts dead rows that nobody dismissed, and troubled deliveries, each up to 1,000. */
   troubled(): Promise<{ readonly rows: number; readonly deliveries: number }>;
   /** Writes and reads a probe. `danger` is set when the store works but may lose what it stored. */

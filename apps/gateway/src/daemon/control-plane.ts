@@ -141,6 +141,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     resume: options.resume,
     bootId,
     clock,
+    log,
   });
   const controlLog = log.child({ part: "control" });
   const control: ControlServer = await controlServer({

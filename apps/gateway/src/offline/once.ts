@@ -136,6 +136,7 @@ export async function runOnce({
       listNodes: readNodeRegistry(store.cells, clock),
       devices: deviceStore(store.cells, clock, ids),
       clients: connectedClients(),
+      log,
       clock,
       ids,
     });

@@ -5,7 +5,7 @@ import type { Clients, Devices, Handlers } from "@parley/control";
 import type { NodeRegistry } from "@parley/cluster";
 import type { MemoryEngine } from "@parley/memory";
 import type { Models } from "@parley/models";
-import type { Clock, Ids, MethodsNeeding, Scope } from "@parley/protocol";
+import type { Clock, Ids, Log, MethodsNeeding, Scope } from "@parley/protocol";
 import type { SkillRegistry } from "@parley/runner";
 import type { Store } from "@parley/store";
 import type { GatewayState } from "../gateway-state.ts";
@@ -51,7 +51,8 @@ type PathParts = Pick<
 
 export interface StorePorts extends PathParts {
   readonly configNow: () => Config;
-  readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions">;
+  readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions" | "scrub">;
+  readonly log: Log;
   readonly memory: MemoryEngine;
   /** The state folder. */
   readonly home: string;

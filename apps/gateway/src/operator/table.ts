@@ -18,6 +18,7 @@ import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
 import type { ConfigPorts, DaemonPorts, DatabaseHandlers, StorePorts } from "./ports.ts";
+import { peopleMethods } from "./people.ts";
 import { promptMethods } from "./prompt.ts";
 import { scheduleMethods } from "./schedules.ts";
 import { sessionMethods } from "./sessions.ts";
@@ -61,6 +62,7 @@ export function storeHandlers(
     ...mcpMethods(ports),
     ...perConfig(ports.configNow, (config) => ({
       ...forgetMethods({ config, ...ports }),
+      ...peopleMethods({ config, ...ports }),
       ...sessionMethods({ config, ...ports }),
       ...promptMethods({ config, ...ports }),
       ...toolMethods({ config, ...ports }),

@@ -46,6 +46,8 @@ const validParams: { readonly [method: string]: unknown } = {
   "memory.get": { path: "MEMORY.md" },
   "memory.why": { line: "x" },
   "memory.forget": { query: "x" },
+  "people.forget": { person: "telegram:7" },
+  "people.export": { person: "telegram:7", path: "/x" },
 };
 
 /** Every method with the scope that it needs and whose sessions it reaches: a new one is decided here too. */
@@ -67,7 +69,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
-    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry prompt.show restore sessions.forget tools.hold tools.resume wake",
+    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume wake",
   },
 };
 

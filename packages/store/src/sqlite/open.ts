@@ -24,6 +24,7 @@ import { redactWith } from "./redact.ts";
 import { retention } from "./retention.ts";
 import { migrations } from "./schema.ts";
 import type { Scope } from "./scope.ts";
+import { scrubWith } from "./scrub.ts";
 import { sessionTable, sqliteSessions } from "./sessions.ts";
 import { query } from "./statements.ts";
 import { lockBlocksMs, transactions } from "./transaction.ts";
@@ -190,6 +191,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
       })),
     sweep: (limit) => tx.run(() => sweep(limit)),
     redact: redactWith(scope),
+    scrub: scrubWith(scope),
     check: () =>
       tx
         .run(() => probe.get())

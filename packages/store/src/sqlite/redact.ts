@@ -49,12 +49,16 @@ export function redactWith({ db, tx }: Scope) {
         }
       }
     }
-    // What was overwritten long ago may still stand in free pages and in the log of the last writes.
-    const { page_count: pages } = query<{ readonly page_count: number }>(db, "pragma page_count").get() ?? {
-      page_count: 0,
-    };
-    if (pages <= packedPages) db.exec("vacuum");
-    db.exec("pragma wal_checkpoint(truncate)");
+    leaveNoTrace(db);
     return changed;
   };
+}
+
+/** What was overwritten long ago may still stand in free pages and in the log of the last writes. */
+export function leaveNoTrace(db: Scope["db"]): void {
+  const { page_count: pages } = query<{ readonly page_count: number }>(db, "pragma page_count").get() ?? {
+    page_count: 0,
+  };
+  if (pages <= packedPages) db.exec("vacuum");
+  db.exec("pragma wal_checkpoint(truncate)");
 }
