@@ -1,4 +1,5 @@
 // npm run bench [-- name...]: runs bench/<name>.ts one after the other, all of them when none is named. Each prints its own table.
+// What follows a single name and is no name goes to that bench: npm run bench -- compare HEAD~5
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -7,7 +8,10 @@ import { at, root } from "./bootstrap/places.mjs";
 const known = readdirSync(at("bench"))
   .filter((file) => file.endsWith(".ts"))
   .map((file) => path.basename(file, ".ts"));
-const asked = process.argv.slice(2);
+const [first = "", ...others] = process.argv.slice(2);
+const isNames = others.every((name) => known.includes(name));
+const asked = [first, ...(isNames ? others : [])].filter((name) => name !== "");
+const passed = isNames ? [] : others;
 const unknown = asked.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
   console.error(`no bench named ${unknown.join(", ")}; there are: ${known.join(", ")}`);
@@ -15,6 +19,9 @@ if (unknown.length > 0) {
 }
 for (const name of asked.length > 0 ? asked : known) {
   console.log(`\n== ${name}`);
-  const { status } = spawnSync(process.execPath, [`bench/${name}.ts`], { cwd: root, stdio: "inherit" });
+  const { status } = spawnSync(process.execPath, [`bench/${name}.ts`, ...passed], {
+    cwd: root,
+    stdio: "inherit",
+  });
   if (status !== 0) process.exitCode = 1;
 }
