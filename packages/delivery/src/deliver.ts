@@ -4,7 +4,6 @@
 // is the last file of the core path.
 import {
   Fault,
-  parseContent,
   parseConversationKey,
   sleep,
   type Clock,
@@ -13,7 +12,7 @@ import {
   deadline,
 } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
-import type { Change, DeliveryView, Outbox, DeliveryBatch, PartView } from "@parley/store";
+import type { Change, DeliveryView, Outbox, DeliveryBatch, Release } from "@parley/store";
 import { type LeaseHandle, type WorkEnd, untilStored } from "@parley/queue";
 import type { MigratedChats } from "@parley/access";
 import { answeredIn, type CauseRow } from "./cause-rows.ts";
@@ -22,6 +21,7 @@ import type { RateLimit } from "./rate-limit.ts";
 import { failedSends } from "./send-failures.ts";
 import {
   ambiguousFenceMs,
+  editedMessage,
   partSender,
   unknownRetryMs,
   type LaneContext,
@@ -74,6 +74,9 @@ const missingAccountRetryMs = 30_000;
  */
 const keyLivesMs = 120_000;
 
+const delivered: Release = { afterMs: 0, reason: "delivered", refund: true };
+const previewStays: Release = { afterMs: 0, reason: "preview is open", refund: true };
+
 export type Deliver = (batch: DeliveryBatch, lease: LeaseHandle) => Promise<WorkEnd>;
 
 export function deliverer(options: DeliverOptions): Deliver {
@@ -97,11 +100,11 @@ export function deliverer(options: DeliverOptions): Deliver {
       );
       if (end !== null) return end;
     }
-    return { afterMs: 0, reason: "delivered", refund: true };
+    return delivered;
   };
 
-  function record(lane: LaneContext, changes: readonly Change[]): Promise<void> {
-    return untilStored(lane.lease, clock, () => outbox.record(lane.batch, changes));
+  function record(lane: LaneContext, changes: readonly Change[], release?: Release): Promise<boolean> {
+    return untilStored(lane.lease, clock, () => outbox.record(lane.batch, changes, release));
   }
 
   /** Resolves with null when the delivery is done, else with how the lane is released. */
@@ -172,9 +175,11 @@ export function deliverer(options: DeliverOptions): Deliver {
       if (owed[0]?.to === "failed") return failed.failRest(lane, current, index, parts.length, owed[0], told);
       current = { ...current, parts };
     }
-    if (owed.length > 0) await record(lane, owed);
     // An open preview stays at the head; whoever closes it makes the lane due again.
-    return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
+    const isLast = delivery === lane.batch.deliveries.at(-1);
+    const end = delivery.open ? previewStays : isLast ? delivered : null;
+    if (owed.length === 0) return end;
+    return (await record(lane, owed, end ?? undefined)) ? { settled: true } : end;
   }
 
   async function deliverPart(lane: LaneContext, at: PartContext): Promise<PartStep> {
@@ -289,11 +294,4 @@ export function deliverer(options: DeliverOptions): Deliver {
       timeout.cancel();
     }
   }
-}
-
-/** The message of ours that a part edits; null when it edits none. */
-function editedMessage({ intoReceipt, content }: PartView): string | null {
-  if (intoReceipt !== null) return (JSON.parse(intoReceipt) as Receipt).messageId;
-  const act = parseContent(content);
-  return act.kind === "act" && act.action.kind === "edit" ? act.action.messageId : null;
 }

@@ -45,7 +45,7 @@ export interface PartContext {
 export type PartStep = { readonly next: true; readonly change?: Change } | { readonly release: WorkEnd };
 
 /** Journals outcomes of parts; resolves once they are stored. */
-export type RecordChanges = (lane: LaneContext, changes: readonly Change[]) => Promise<void>;
+export type RecordChanges = (lane: LaneContext, changes: readonly Change[]) => Promise<unknown>;
 
 /**
  * An answer of unknown outcome is sent again only while it is fresh: nobody wants yesterday's reply twice.
@@ -153,4 +153,11 @@ async function act(
 /** True when the platform changed nothing and would refuse again. */
 function isRefusal(error: unknown): boolean {
   return isFault(error) && ["invalid", "unsupported", "denied", "missing"].includes(error.code);
+}
+
+/** The message of ours that a part edits; null when it edits none. */
+export function editedMessage({ intoReceipt, content }: PartView): string | null {
+  if (intoReceipt !== null) return (JSON.parse(intoReceipt) as Receipt).messageId;
+  const made = parseContent(content);
+  return made.kind === "act" && made.action.kind === "edit" ? made.action.messageId : null;
 }

@@ -28,6 +28,9 @@ type CloseServices = Pick<
   | "log"
 >;
 
+/** Its holder in this process ends at once, unless a platform or a tool holds it up. */
+const leavesWithinMs = 1_000;
+
 export function closeStoppedTurn(services: CloseServices): TurnWork {
   const { turns, clock, log } = services;
   return async (turn, lease) => {
@@ -75,7 +78,9 @@ export function closeStoppedTurn(services: CloseServices): TurnWork {
     // Earlier holders paid for their model calls, whatever became of the turn.
     const spending = services.ledger.forTurn(turn);
     const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
-    const said = services.running.left(turn.id) ?? (await shownBefore(journal, services.outbox));
+    const said =
+      (await services.running.left(turn.id, clock, leavesWithinMs)) ??
+      (await shownBefore(journal, services.outbox));
     const mark = isChatCommandTurn(turn) ? null : stoppedMark(turn.stop ?? "stopped");
     const entries = [
       ...(end?.entries ?? []),

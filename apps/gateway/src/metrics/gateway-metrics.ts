@@ -148,13 +148,14 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
       },
       outbox: {
         ...store.outbox,
-        async record(lease, changes) {
-          await store.outbox.record(lease, changes);
+        async record(lease, changes, release) {
+          const released = await store.outbox.record(lease, changes, release);
           const pool =
             (lease as { readonly deliveries?: readonly { readonly pool: string }[] }).deliveries?.[0]?.pool ??
             "unknown";
           for (const { to } of changes)
             if (to !== "sending") deliveries.add({ account: pool, state: to === "queued" ? "retried" : to });
+          return released;
         },
       },
     }),

@@ -88,12 +88,13 @@ const retryAmbiguous: Plant = {
           const found = await store.outbox.take(want);
           return "idle" in found ? found : { ...found, deliveries: found.deliveries.map(forgetful) };
         },
-        record: (lease, changes) =>
+        record: (lease, changes, release) =>
           store.outbox.record(
             lease,
             changes.map((change): Change =>
               change.to === "sending" ? { ...change, idempotent: true } : change,
             ),
+            release,
           ),
       },
     };
@@ -262,7 +263,7 @@ const unfencedTerm: Plant = {
             return { ...found, ...(want.term === undefined ? {} : { term: want.term }) };
           },
           extend: (lease, leaseMs) => store.outbox.extend(renewed(lease), leaseMs),
-          record: (lease, changes) => store.outbox.record(renewed(lease), changes),
+          record: (lease, changes, release) => store.outbox.record(renewed(lease), changes, release),
           release: (lease, how) => store.outbox.release(renewed(lease), how),
         },
       };

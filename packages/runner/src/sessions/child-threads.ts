@@ -149,8 +149,8 @@ export function threadOpeningOutbox(outbox: Outbox, needs: Omit<ThreadNeeds, "ou
   const own = { ...needs, outbox };
   return {
     ...outbox,
-    async record(lease, changes) {
-      await outbox.record(lease, changes);
+    async record(lease, changes, release) {
+      const released = await outbox.record(lease, changes, release);
       for (const { delivery, part, to } of changes) {
         const id = opens.exec(delivery)?.[1];
         if (id === undefined || part !== 0 || to === "sending" || to === "queued") continue;
@@ -162,6 +162,7 @@ export function threadOpeningOutbox(outbox: Outbox, needs: Omit<ThreadNeeds, "ou
           needs.log.warn({ delivery, error }, "a sub-agent's thread is open and its work could not begin");
         }
       }
+      return released;
     },
   };
 }

@@ -1,6 +1,6 @@
 // The port of the outbox: deliveries, their parts and the journal of their sends (I4, I5).
 import type { ConversationKey } from "@parley/protocol";
-import type { Lanes, Lease } from "./lanes.ts";
+import type { Lanes, Lease, Release } from "./lanes.ts";
 
 /**
  * Before its first send a delivery has one part, which is not rendered; the first change's `split` replaces
@@ -112,9 +112,10 @@ export interface Outbox extends Lanes<DeliveryBatch> {
   /**
    * Journals part states in order; "settle this, start the next" is one call. Refuses a lost lease, an old
    * term, a part before its predecessors ended, and a delivery that is not its lane's head (I4), and then
-   * changes nothing.
+   * changes nothing. With `release` it also gives the lane back, as the verb does, in the same transaction.
+   * Returns whether it did.
    */
-  record(lease: Lease, changes: readonly Change[]): Promise<void>;
+  record(lease: Lease, changes: readonly Change[], release?: Release): Promise<boolean>;
   /** Newest first. */
   find(filter: DeliveryFilter): Promise<readonly DeliveryView[]>;
   /**

@@ -57,8 +57,9 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
       checkParts(deliveries);
       await call(postScript, { deliveries });
     },
-    async record(lease, changes) {
-      await call(recordScript, { lease: leaseOf(lease), changes });
+    async record(lease, changes, release) {
+      await call(recordScript, { lease: leaseOf(lease), changes, releaseAfterMs: release?.afterMs });
+      return release !== undefined;
     },
     async find({ limit, ...filter }) {
       return (await searchBy<DeliveryReply>(connection, findDeliveriesScript, filter, limit)).map(deliveryOf);

@@ -82,12 +82,12 @@ export function sqliteCells({ db, clock, tx }: Scope, table: CellTable): Cells {
     "select * from cells where key >= ?1 and key < ?1 || char(1114111) and (expires is null or expires > ?2) order by key limit ?3",
   );
   return {
-    get: (key) => tx.run(() => table.get(key)),
+    get: (key) => tx.read(() => table.get(key)),
     put: (key, value, how) => tx.run(() => table.put(key, value, how)),
     touch: (key, version, ttlMs) =>
       tx.run(() => renew.run(clock.now() + ttlMs, key, version, clock.now()) === 1),
     remove: (key, version) => tx.run(() => table.remove(key, version)),
-    list: (prefix, limit) => tx.run(() => list.all(prefix, clock.now(), limit).map(cellOf)),
+    list: (prefix, limit) => tx.read(() => list.all(prefix, clock.now(), limit).map(cellOf)),
   };
 }
 

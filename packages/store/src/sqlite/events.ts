@@ -48,14 +48,14 @@ export function sqliteEvents({ db, clock, tx }: Scope, keep: number): Events {
         return seq;
       }),
     after: (stream, seq, limit) =>
-      tx.run(() => {
+      tx.read(() => {
         const { first, last } = ends.get() ?? { first: null, last: null };
         const lastSeq = last ?? 0;
         // A client whose seq is ahead of the log saw events that a restored backup does not have.
         const gone = (first !== null && seq < first - 1) || seq > lastSeq;
         return { events: select.all(stream, seq, limit).map(eventOf), gone, lastSeq };
       }),
-    newest: (stream, limit) => tx.run(() => newest.all(stream, limit).map(eventOf).reverse()),
+    newest: (stream, limit) => tx.read(() => newest.all(stream, limit).map(eventOf).reverse()),
   };
 }
 

@@ -59,7 +59,7 @@ export function sqliteInbox(scope: Scope, lanes: LaneTable, accept: AcceptRows):
         return { turn, rows };
       }),
     find: (filter) =>
-      tx.run(() => {
+      tx.read(() => {
         const { sql, values } = rowSearch(filter);
         return shapes(sql)
           .all(...values)

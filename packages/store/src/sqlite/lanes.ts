@@ -2,7 +2,7 @@
 // (I3). Expiry alone refuses nothing; only a newer token, a release or a stop does.
 import { Fault } from "@parley/protocol";
 import { countedUpTo } from "../limits.ts";
-import type { Lanes, LaneView, Lease, Want } from "../store.ts";
+import type { Idle, Lanes, LaneView, Lease, Want } from "../store.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
@@ -39,6 +39,8 @@ export interface LaneTable {
   fenced(lease: Lease): LaneRecord;
   renew(lease: Lease, leaseMs: number): void;
   nextAt(pool: string): number | null;
+  /** What `take` answers when no lane is due; null when there may be work. */
+  idle(pool: string): Idle | null;
   waiting(lane: string): number;
   list: Lanes<Lease>["list"];
 }
@@ -81,6 +83,7 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
   );
 
   const get: LaneTable["get"] = (lane) => select.get(lane);
+  const nextAt: LaneTable["nextAt"] = (pool) => next.get(pool)?.at ?? null;
   const waiting: LaneTable["waiting"] = (lane) => count.get(lane, countedUpTo)?.n ?? 0;
 
   return {
@@ -117,9 +120,13 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
       return found;
     },
     renew: (lease, leaseMs) => void renew.run(clock.now() + leaseMs, lease.lane),
-    nextAt: (pool) => next.get(pool)?.at ?? null,
+    nextAt,
+    idle(pool) {
+      const nextAtMs = nextAt(pool);
+      return nextAtMs !== null && nextAtMs <= clock.now() ? null : { idle: true, nextAtMs };
+    },
     list: (pool, limit) =>
-      tx.run(() => {
+      tx.read(() => {
         const view = (found: LaneRecord): LaneView => {
           const { lane, pool: of, at, holder, token } = found;
           return { lane, pool: of, atMs: at, holder, token, waiting: waiting(lane) };

@@ -26,7 +26,7 @@ import { migrations } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 import { scrubWith } from "./scrub.ts";
 import { sessionTable, sqliteSessions } from "./sessions.ts";
-import { query } from "./statements.ts";
+import { query, transactionWords } from "./statements.ts";
 import { lockBlocksMs, transactions } from "./transaction.ts";
 import { commitTurn } from "./turn-commit.ts";
 import { turnTable } from "./turn-record.ts";
@@ -126,7 +126,13 @@ function connect(path: string): DatabaseSync {
 
 function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   const { clock, log, bootId, path } = options;
-  const tx = transactions(db, {
+  const connection = {
+    exec: transactionWords(db),
+    get isTransaction() {
+      return db.isTransaction;
+    },
+  };
+  const tx = transactions(connection, {
     onFatal(error) {
       log.error({ path, error }, "the database failed under a transaction");
       options.onFatal(error);
@@ -176,7 +182,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   return {
     identity,
     unclean,
-    bootHistory: () => tx.run(() => boots.list()),
+    bootHistory: () => tx.read(() => boots.list()),
     inbox: sqliteInbox(scope, lanes, accept),
     turns: sqliteTurns(scope, { lanes, turns, sessions, cells, post, accept, commit }),
     outbox: sqliteOutbox(scope, conversations, deliveries, post),
@@ -185,7 +191,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     events: sqliteEvents(scope, options.eventsKept ?? eventsKept),
     onReady: (wake) => tx.onReady(wake),
     troubled: () =>
-      tx.run(() => ({
+      tx.read(() => ({
         rows: deadRows.get(countedUpTo)?.n ?? 0,
         deliveries: troubled.get(countedUpTo)?.n ?? 0,
       })),

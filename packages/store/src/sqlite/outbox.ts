@@ -1,9 +1,9 @@
 // The outbox on SQLite: deliveries in order per conversation, one holder at a time, and only the account's
 // leader where there is one.
 import { Fault } from "@parley/protocol";
-import type { DeliveryFilter, Outbox, DeliveryBatch, Want } from "../store.ts";
+import type { DeliveryFilter, Outbox, DeliveryBatch, Release, Want } from "../store.ts";
 import type { DeliveryRecord, DeliveryTable } from "./delivery-record.ts";
-import type { LaneTable } from "./lanes.ts";
+import type { LaneRecord, LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
 import { recordChanges } from "./record.ts";
 import type { Scope } from "./scope.ts";
@@ -58,6 +58,11 @@ export function sqliteOutbox(
     }
   };
 
+  const release = ({ lane, pool }: LaneRecord, { afterMs }: Release): void => {
+    lanes.free(lane);
+    lanes.schedule(lane, pool, deliveries.hasWork(lane) ? clock.now() + afterMs : null);
+  };
+
   const dropOne = (id: string, reason: string): number => {
     const found = deliveries.get(id);
     if (found === undefined || drop.run(found.seq) === 0) return 0;
@@ -72,28 +77,32 @@ export function sqliteOutbox(
   };
 
   return {
-    take: (want) => tx.run(() => take(want) ?? { idle: true, nextAtMs: lanes.nextAt(want.pool) }),
+    async take(want) {
+      const idle = tx.look(() => {
+        checkTerm(want.pool, want.term);
+        return lanes.idle(want.pool);
+      })?.value;
+      return idle ?? tx.run(() => take(want) ?? { idle: true, nextAtMs: lanes.nextAt(want.pool) });
+    },
     extend: (lease, leaseMs) =>
       tx.run(() => {
         checkTerm(lanes.fenced(lease).pool, lease.term);
         lanes.renew(lease, leaseMs);
         return lanes.waiting(lease.lane);
       }),
-    release: (lease, { afterMs }) =>
-      tx.run(() => {
-        const { lane, pool } = lanes.fenced(lease);
-        lanes.free(lane);
-        lanes.schedule(lane, pool, deliveries.hasWork(lane) ? clock.now() + afterMs : null);
-      }),
+    release: (lease, how) => tx.run(() => release(lanes.fenced(lease), how)),
     list: lanes.list,
     post: (list) => tx.run(() => post(list)),
-    record: (lease, changes) =>
+    record: (lease, changes, how) =>
       tx.run(() => {
-        checkTerm(lanes.fenced(lease).pool, lease.term);
+        const lane = lanes.fenced(lease);
+        checkTerm(lane.pool, lease.term);
         record(lease, changes);
+        if (how !== undefined) release(lane, how);
+        return how !== undefined;
       }),
     find: (filter) =>
-      tx.run(() => {
+      tx.read(() => {
         const { sql, values } = deliverySearch(filter);
         return shapes(sql)
           .all(...values)

@@ -20,10 +20,13 @@ interface EntryRecord {
   readonly body: string;
 }
 
+const firstEpoch = 1;
+
 type Patch = { readonly [field: string]: Json };
 
 /** Session access for other verbs inside their own transaction. */
 export interface SessionTable {
+  known(key: SessionKey): Session | null;
   open(key: SessionKey): Session;
   patch(key: SessionKey, patch: Patch): Session;
   /** Appends entries and returns the session's last seq. */
@@ -36,7 +39,10 @@ export interface SessionTable {
 }
 
 export function sessionTable({ db, clock }: Scope): SessionTable {
-  const insert = query(db, "insert into sessions values (?, 1, 0, '{}', ?, ?) on conflict do nothing");
+  const insert = query(
+    db,
+    `insert into sessions values (?, ${firstEpoch}, 0, '{}', ?, ?) on conflict do nothing`,
+  );
   const select = query<SessionRecord>(db, "select * from sessions where key = ?");
   const setFields = query(db, "update sessions set fields = ?, updated = ? where key = ?");
   const setLast = query(db, "update sessions set last = ?, updated = ? where key = ?");
@@ -46,15 +52,20 @@ export function sessionTable({ db, clock }: Scope): SessionTable {
   );
   const insertEntry = query(db, "insert into entries (lane, epoch, seq, turn, body) values (?, ?, ?, ?, ?)");
 
-  const open = (key: SessionKey): Session => {
+  const known: SessionTable["known"] = (key) => {
     const found = select.get(key);
-    if (found !== undefined) return sessionOf(found);
+    return found === undefined ? null : sessionOf(found);
+  };
+  const open = (key: SessionKey): Session => {
+    const found = known(key);
+    if (found !== null) return found;
     const now = clock.now();
     insert.run(key, now, now);
-    return { key, epoch: 1, lastSeq: 0, fields: {}, createdAtMs: now, updatedAtMs: now };
+    return { key, epoch: firstEpoch, lastSeq: 0, fields: {}, createdAtMs: now, updatedAtMs: now };
   };
 
   return {
+    known,
     open,
     patch(key, patch) {
       const session = open(key);
@@ -98,10 +109,13 @@ export function sqliteSessions(scope: Scope, table: SessionTable): Sessions {
   );
 
   return {
-    open: (key) => tx.run(() => table.open(key)),
+    async open(key) {
+      const known = tx.look(() => table.known(key))?.value;
+      return known ?? tx.run(() => table.open(key));
+    },
     patch: (key, patch) => tx.run(() => table.patch(key, patch)),
     list: ({ prefix, sinceMs, limit }) =>
-      tx.run(() => {
+      tx.read(() => {
         const list = shapes(
           "select * from sessions where substr(key, 1, length(?1)) = ?1 and updated >= ?2 order by updated desc, key limit ?3",
         );
@@ -123,9 +137,10 @@ export function sqliteSessions(scope: Scope, table: SessionTable): Sessions {
       }),
     trim: (key, beforeEpoch) => tx.run(() => trimEntries.run(key, beforeEpoch)),
     transcript: (key, { afterSeq = 0, epoch, newest: fromEnd, limit }) =>
-      tx.run(() => {
+      tx.read(() => {
         const read = fromEnd === true ? newest : oldest;
-        const found = read.all(key, epoch ?? table.open(key).epoch, afterSeq, limit).map(entryOf);
+        const of = epoch ?? table.known(key)?.epoch ?? firstEpoch;
+        const found = read.all(key, of, afterSeq, limit).map(entryOf);
         return fromEnd === true ? found.reverse() : found;
       }),
   };

@@ -19,6 +19,19 @@ export function query<R = never>(db: DatabaseSync, sql: string): Query<R> {
 }
 
 /**
+ * Runs the words that open and close transactions, each prepared when first needed; others are run as they are.
+ */
+export function transactionWords(db: DatabaseSync): (sql: string) => void {
+  const prepared = new Map<string, { run(): unknown }>();
+  return (sql) => {
+    if (sql.includes(";")) return db.exec(sql);
+    let word = prepared.get(sql);
+    if (word === undefined) prepared.set(sql, (word = db.prepare(sql)));
+    word.run();
+  };
+}
+
+/**
  * For operators' lists, whose SQL depends on the filter: each of the few forms is prepared when first needed.
  */
 export function queryShapes<R>(db: DatabaseSync): (sql: string) => Query<R> {

@@ -2,7 +2,7 @@
 // its own. A promise resolves only after COMMIT (I1). A refused call rolls back alone. Listeners for work are
 // called before the COMMIT, so that taking a message needs no second fsync after storing it. The driver waits
 // for another process's lock between turns of the event loop and never inside one, so the daemon keeps
-// answering.
+// answering. What only reads waits for no transaction: it sees all that was confirmed so far, at once.
 import { Fault, isFault } from "@parley/protocol";
 import type { Clock, Timer } from "@parley/protocol";
 import { isFatal, isPassing, lostFault, troubleOf, verbFault } from "./failure.ts";
@@ -20,6 +20,13 @@ export interface Transactions {
    * commit.
    */
   run<T>(work: () => T): Promise<T>;
+  /** Runs `work`, which only reads: at once, or as `run` where `look` cannot. */
+  read<T>(work: () => T): Promise<T>;
+  /**
+   * Runs `work`, which only reads, at once and returns what it found. Null when it has to go through `run`:
+   * calls before it are not committed yet, a transaction is open, or it threw.
+   */
+  look<T>(work: () => T): Found<T> | null;
   /**
    * Called inside `work`. Listeners run while the transaction is open, and what they call at once joins it.
    * If its commit fails, the listeners' calls are rejected with the rest.
@@ -28,6 +35,10 @@ export interface Transactions {
   onReady(wake: (pool: string) => void): () => void;
   /** Commits what waits, then refuses every later call. */
   close(): void;
+}
+
+interface Found<T> {
+  readonly value: T;
 }
 
 interface Call {
@@ -102,6 +113,19 @@ export function transactions(
     }
   };
 
+  /** Runs the only call of a transaction, which needs no savepoint: refused, it takes nobody along. */
+  const attemptAlone = (call: Call): (() => void) => {
+    try {
+      const value = call.work();
+      return () => call.resolve(value as never);
+    } catch (error) {
+      if (isFatal(error) || !db.isTransaction) throw error;
+      db.exec("rollback");
+      db.exec("begin immediate");
+      return () => call.reject(verbFault(error));
+    }
+  };
+
   /**
    * Runs one call in its savepoint and returns how to answer it after the commit. Throws when the whole
    * transaction is lost.
@@ -141,7 +165,8 @@ export function transactions(
     let answers: readonly (() => void)[] | null = null;
     try {
       if (!begin(calls)) return;
-      let attempted = calls.map(attempt);
+      const [only] = calls;
+      let attempted = calls.length === 1 && only !== undefined ? [attemptAlone(only)] : calls.map(attempt);
       if (mayGrow && woken.size > 0) {
         tellReady();
         // Once only: work that these calls make ready is announced after the commit, so that a transaction
@@ -184,13 +209,30 @@ export function transactions(
     }
   };
 
+  const run: Transactions["run"] = (work) =>
+    new Promise((resolve, reject) => {
+      if (closed !== null) return reject(closed);
+      if (waiting.length === 0 && again === null) setImmediate(flush);
+      waiting.push({ work, resolve, reject });
+    });
+
+  const look: Transactions["look"] = (work) => {
+    if (closed !== null || waiting.length > 0 || db.isTransaction) return null;
+    try {
+      return { value: work() };
+    } catch {
+      // The same work fails again in its transaction, where refusals, locks and disk errors are told apart.
+      return null;
+    }
+  };
+
   return {
-    run: (work) =>
-      new Promise((resolve, reject) => {
-        if (closed !== null) return reject(closed);
-        if (waiting.length === 0 && again === null) setImmediate(flush);
-        waiting.push({ work, resolve, reject });
-      }),
+    run,
+    read(work) {
+      const found = look(work);
+      return found === null ? run(work) : Promise.resolve(found.value);
+    },
+    look,
     ready: (pool) => void woken.add(pool),
     onReady(wake) {
       listeners.add(wake);

@@ -10,6 +10,7 @@ import type { CellTable } from "./cells.ts";
 import { absorbedStep, isAlone, rowClaims } from "./claim.ts";
 import type { LaneRecord, Leased, LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
+import type { RowRecord } from "./rows.ts";
 import type { Scope } from "./scope.ts";
 import type { SessionTable } from "./sessions.ts";
 import { query } from "./statements.ts";
@@ -126,11 +127,14 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
 
   return {
     find: (id) =>
-      tx.run(() => {
+      tx.read(() => {
         const found = turns.get(id);
         return found === undefined ? null : view(found);
       }),
-    take: (want) => tx.run(() => take(want) ?? { idle: true, nextAtMs: lanes.nextAt(want.pool) }),
+    async take(want) {
+      const idle = tx.look(() => lanes.idle(want.pool))?.value;
+      return idle ?? tx.run(() => take(want) ?? { idle: true, nextAtMs: lanes.nextAt(want.pool) });
+    },
     extend: (lease, leaseMs) =>
       tx.run(() => {
         lanes.fenced(lease);
@@ -145,18 +149,26 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         lanes.schedule(lane.lane, lane.pool, clock.now() + afterMs);
       }),
     list: lanes.list,
-    absorb: (lease, at, maxRows, { evenAlone = false } = {}) =>
-      tx.run(() => {
+    async absorb(lease, at, maxRows, { evenAlone = false } = {}) {
+      const joining = (): { readonly turn: string; readonly rows: readonly RowRecord[] } | readonly Row[] => {
         const { lane, turn } = heldTurn(lease);
         const length = turns.logLength(turn.id);
         if (at < length) return logged(turn.id, at);
         if (at > length) throw stepFault(turn.id, at, length);
         const rows = turn.alone === 1 && !evenAlone ? [] : claims.following(lane.lane, turn, maxRows);
-        if (rows.length === 0) return [];
-        const claimed = claims.claim(turn.id, rows);
-        turns.addStep(turn.id, at, absorbedStep(claimed));
+        return rows.length === 0 ? [] : { turn: turn.id, rows };
+      };
+      // Mostly nobody wrote meanwhile, and then there is nothing to store.
+      const seen = tx.look(joining)?.value;
+      if (seen !== undefined && !("turn" in seen)) return seen;
+      return tx.run(() => {
+        const found = joining();
+        if (!("turn" in found)) return found;
+        const claimed = claims.claim(found.turn, found.rows);
+        turns.addStep(found.turn, at, absorbedStep(claimed));
         return claimed;
-      }),
+      });
+    },
     checkpoint: (lease, at, what) =>
       tx.run(() => {
         const { turn } = heldTurn(lease);

@@ -38,7 +38,7 @@ async function partOf(store: Store, id: string, part = 0) {
   return found?.parts[part];
 }
 
-const sendWhole = (store: Store, lease: Lease, id: string): Promise<void> =>
+const sendWhole = (store: Store, lease: Lease, id: string): Promise<boolean> =>
   store.outbox.record(lease, [begin(id), sent(id)]);
 
 export const outboxCases: readonly StoreCase[] = [
@@ -132,6 +132,22 @@ export const outboxCases: readonly StoreCase[] = [
         { done: true, parts: [{ state: "sent" }, { state: "sent" }] },
       ]);
       expect(await partOf(store, "2")).toMatchObject({ state: "sending", token: parcel.token, attempts: 1 });
+    },
+  },
+  {
+    title: "the last outcome gives the lane back in the same step, and a refused one keeps it",
+    async run({ store }) {
+      await store.outbox.post([delivery("1"), delivery("2")]);
+      const parcel = await takeDeliveryBatch(store);
+      const release = { afterMs: 0, reason: "delivered" };
+      await expect(store.outbox.record(parcel, [sent("1")], release)).rejects.toMatchObject(refused);
+      await store.outbox.record(parcel, [begin("1")]);
+      await store.outbox.record(parcel, [sent("1")], release);
+      await expect(store.outbox.record(parcel, [begin("2")])).rejects.toMatchObject(lost);
+      const next = await takeDeliveryBatch(store);
+      expect(ids(next.deliveries)).toEqual(["2"]);
+      await store.outbox.record(next, [begin("2"), sent("2")], release);
+      expect(isIdle(await store.outbox.take(wantOut))).toBe(true);
     },
   },
   {

@@ -127,6 +127,12 @@ export function outboxModel(now: () => number) {
     part.state = change.to;
   };
 
+  const release = (lease: ModelLease, afterMs: number): void => {
+    const lane = lanes.fenced(lease);
+    lane.holder = null;
+    lane.at = hasWork(lane.lane) ? now() + afterMs : null;
+  };
+
   return {
     lanes,
     all,
@@ -144,12 +150,8 @@ export function outboxModel(now: () => number) {
       }
       return lanes.lease(lane, want.holder, want.leaseMs);
     },
-    release(lease: ModelLease, afterMs: number): void {
-      const lane = lanes.fenced(lease);
-      lane.holder = null;
-      lane.at = hasWork(lane.lane) ? now() + afterMs : null;
-    },
-    record(lease: ModelLease, changes: readonly Change[]): void {
+    release,
+    record(lease: ModelLease, changes: readonly Change[], releaseAfterMs?: number): void {
       lanes.fenced(lease);
       const line = order.get(lease.lane) ?? [];
       const draft = structuredClone(line);
@@ -159,6 +161,7 @@ export function outboxModel(now: () => number) {
         Object.assign(each, { parts: next.parts, split: next.split });
         settle(each);
       });
+      if (releaseAfterMs !== undefined) release(lease, releaseAfterMs);
     },
     drop(id: string): number {
       const each = all.get(id);

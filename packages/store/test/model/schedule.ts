@@ -312,10 +312,11 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
           () => outbox.release(parcel.model, c),
         );
       const changes = change(parcel, move);
+      const gives = (a + b) % 4 === 0;
       return same(
         verb,
-        () => store.outbox.record(parcel.real, changes),
-        () => outbox.record(parcel.model, changes),
+        () => store.outbox.record(parcel.real, changes, gives ? { afterMs: c, reason: "x" } : undefined),
+        () => outbox.record(parcel.model, changes, gives ? c : undefined),
       );
     }
     if (held === null) return;

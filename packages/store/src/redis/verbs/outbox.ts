@@ -8,6 +8,13 @@ import { script } from "../script.ts";
 
 const parts = [lanesLua, deliveriesLua, cellsLua];
 
+/** Gives the lane back; it is due later when its head has something to send. */
+const releaseLua = String.raw`
+local function release(lane, afterMs)
+  lanes.free(lane)
+  lanes.schedule(lane, lane.pool, deliveries.hasWork(lane.name) and now + afterMs)
+end`;
+
 export const takeDeliveryBatchScript = script(
   parts,
   String.raw`
@@ -38,21 +45,19 @@ return lanes.waiting('o', lane.name)`,
 );
 
 export const releaseDeliveryBatchScript = script(
-  parts,
-  String.raw`
-local lane = lanes.fenced('o', arg.lease)
-lanes.free(lane)
-lanes.schedule(lane, lane.pool, deliveries.hasWork(lane.name) and now + arg.afterMs)`,
+  [...parts, releaseLua],
+  "release(lanes.fenced('o', arg.lease), arg.afterMs)",
 );
 
 export const postScript = script(parts, "post(arg.deliveries)");
 
 export const recordScript = script(
-  [...parts, recordLua],
+  [...parts, recordLua, releaseLua],
   String.raw`
 local lane = lanes.fenced('o', arg.lease)
 cells.checkTerm(lane.pool, arg.lease.term)
-record(arg.lease, arg.changes)`,
+record(arg.lease, arg.changes)
+if arg.releaseAfterMs then release(lane, arg.releaseAfterMs) end`,
 );
 
 /** One slice of a search, newest first, like that for rows. */
