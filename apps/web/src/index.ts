@@ -1,10 +1,10 @@
-// The web chat's elements.
-import { ChatPage } from "./view/chat-page.ts";
-import { Composer } from "./view/composer.ts";
-import { Login } from "./view/login.ts";
-import { Messages } from "./view/messages.ts";
+// The elements of the shell and the shared parts; pages come when somebody goes there.
+import { Act } from "./parts/act.ts";
+import { List } from "./parts/list.ts";
+import { Shell } from "./shell/console.ts";
+import { Palette } from "./shell/palette.ts";
 
-customElements.define("parley-login", Login);
-customElements.define("parley-composer", Composer);
-customElements.define("parley-messages", Messages);
-customElements.define("parley-chat", ChatPage);
+customElements.define("parley-act", Act);
+customElements.define("parley-list", List);
+customElements.define("parley-palette", Palette);
+customElements.define("parley-console", Shell);

@@ -26,7 +26,7 @@ function openPage(
 ): Page {
   let chat = emptyChat;
   const session = chatSession({
-    origin: gateway.origin,
+    base: gateway.origin,
     token: storedToken(storage),
     outbox: storedOutbox(storage),
     clock,

@@ -96,7 +96,7 @@ export async function fakeGateway(): Promise<FakeGateway> {
       seq: gateway.log.length,
       resync: false,
       peer: "web-x",
-      scopes: [],
+      scopes: ["read", "write"],
       protocol: 1,
       ...(fresh || typed ? { deviceToken: "device-token" } : {}),
     };

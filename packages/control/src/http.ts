@@ -64,9 +64,9 @@ const contentTypes: { readonly [extension: string]: string } = {
 
 const securityHeaders: { readonly [name: string]: string } = {
   // Forbids inline scripts and other sites; a picture from elsewhere would leak what the agent wrote into its
-  // URL.
+  // URL. Text becomes markup only by the policy of the library that draws the page (`lit-html`).
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",

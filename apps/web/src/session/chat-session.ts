@@ -1,33 +1,36 @@
-// The conversation of this browser: stays connected, replays what it missed, sends what it holds. Nothing is
-// lost or doubled over a broken line, a reload or a restart of the gateway: events carry a seq, messages an
-// idempotency key.
+// The conversation of this browser over the page's connection: replays what it missed, sends what it holds.
+// Nothing is lost or doubled over a broken line, a reload or a restart of the gateway: events carry a seq,
+// messages an idempotency key.
 import {
   chatTextChars,
   type Clock,
-  type ConnectParams,
+  type ConnectResult,
   type EventFrame,
   type EventPayloads,
   type Ids,
   type Timer,
 } from "@parley/protocol";
+import { connection, type Connection } from "./connection.ts";
 import type { TokenShelf } from "./credential.ts";
-import { openLink, RequestFailure, type Link } from "./link.ts";
+import { RequestFailure, type Link } from "./link.ts";
 import type { Outbox } from "./outbox.ts";
 import { emptyChat, withEcho, withMessages, type ChatState } from "./state.ts";
 
 export interface ChatSessionOptions {
-  readonly origin: string;
+  readonly base: string;
   readonly token: TokenShelf;
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly onChange: (state: ChatState) => void;
+  /** Every event of the gateway, the conversation's too. */
+  readonly onEvent?: (event: EventFrame) => void;
 }
 
 export interface ChatSession {
-  /** With the code of a login link, or with what this browser keeps. */
+  /** What everything else on the page asks through. */
+  readonly line: Connection;
   start(code: string | null): void;
-  /** With the gateway's token, typed by a person; a device token is kept in its place. */
   login(token: string): void;
   send(text: string): void;
   /** Takes a refused message off the page. */
@@ -48,12 +51,6 @@ export interface ChatSession {
 const historyLimit = { first: 200, most: 1_000 } as const;
 /** A turn that ended has its answer within this time, or has none: until then its draft stands. */
 const draftEndsMs = 1_000;
-const tokenAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/** 256 bits. */
-const tokenLength = 43;
-const firstWaitMs = 500;
-/** A gateway has few pages, and a person sits before each. */
-const longestWaitMs = 5_000;
 /** These may go away by themselves; any other refusal is final. */
 const passing: ReadonlySet<string> = new Set([
   "closed",
@@ -65,94 +62,43 @@ const passing: ReadonlySet<string> = new Set([
 ]);
 
 export function chatSession(options: ChatSessionOptions): ChatSession {
-  const { token, outbox, clock, ids } = options;
+  const { base, token, outbox, clock, ids } = options;
   let state: ChatState = { ...emptyChat, outgoing: outbox.list() };
-  let link: Link | null = null;
-  let auth: ConnectParams["auth"] | null = null;
-  /** Used when the kept token turns out to be revoked. */
-  let spareCode: string | null = null;
   let lastSeq: number | undefined;
-  let failures = 0;
-  let retry: Timer | null = null;
-  let connecting = false;
   let flushing = false;
   let fading: Timer | null = null;
   let shownMessages: number = historyLimit.first;
-  let ended = false;
+
+  const line = connection({
+    base,
+    token,
+    clock,
+    ids,
+    onEvent(event) {
+      onEvent(event);
+      options.onEvent?.(event);
+    },
+    onChange(next) {
+      change({ connection: next, ...(next.kind === "online" ? {} : { draft: null }) });
+      if (next.kind === "online") void flush();
+    },
+    resumeAfter: () => lastSeq,
+    onOpen: resume,
+  });
 
   function change(next: Partial<ChatState>): void {
     state = { ...state, ...next };
     options.onChange(state);
   }
 
-  async function connect(): Promise<void> {
-    retry?.cancel();
-    retry = null;
-    if (auth === null || connecting || link !== null || ended) return;
-    connecting = true;
-    // Between two attempts nothing changes for the person.
-    if (failures === 0) change({ connection: { kind: "connecting" } });
-    try {
-      const hello = { auth, ...(lastSeq === undefined ? {} : { lastSeq }) };
-      const { link: made, welcome } = await openLink({
-        origin: options.origin,
-        hello,
-        clock,
-        onEvent,
-        onClose: disconnected,
-      });
-      link = made;
-      if (welcome.deviceToken !== undefined) {
-        token.keep(welcome.deviceToken);
-        auth = { token: welcome.deviceToken };
-      }
-      if (lastSeq === undefined || welcome.resync) lastSeq = welcome.seq;
-      if (welcome.resync) change({ messages: [] });
-      await loadHistory(made);
-      failures = 0;
-      change({ connection: { kind: "online" } });
-      void flush();
-    } catch (error) {
-      refusedOrLost(error);
-    } finally {
-      connecting = false;
-    }
+  async function resume(link: Link, { seq, resync, scopes }: ConnectResult): Promise<void> {
+    if (lastSeq === undefined || resync) lastSeq = seq;
+    if (resync) change({ messages: [] });
+    // A token that may only decide or write still has a page, without a conversation to read.
+    if (scopes.includes("read")) await loadHistory(link);
   }
 
-  function refusedOrLost(error: unknown): void {
-    link?.close();
-    link = null;
-    const failure = error instanceof RequestFailure ? error : null;
-    if (failure?.code === "unauthorized") {
-      token.forget();
-      auth = spareCode === null ? null : withCode(spareCode);
-      spareCode = null;
-      if (auth !== null) return waitAndRetry();
-      return change({ connection: { kind: "logged-out", reason: failure.message } });
-    }
-    return waitAndRetry(failure?.retryAfterMs);
-  }
-
-  /** With a token of its own choice it may ask again when the answer is lost: the code itself counts once. */
-  function withCode(code: string): NonNullable<ConnectParams["auth"]> {
-    return { code, deviceToken: ids.code(tokenAlphabet, tokenLength) };
-  }
-
-  function disconnected(): void {
-    link = null;
-    change({ draft: null });
-    if (!connecting) waitAndRetry();
-  }
-
-  function waitAndRetry(atLeastMs = 0): void {
-    if (ended || auth === null || retry !== null) return;
-    const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** failures) * (0.5 + ids.chance() / 2);
-    failures += 1;
-    change({ connection: { kind: "offline" } });
-    retry = clock.after(Math.max(waitMs, atLeastMs), () => void connect());
-  }
-
-  async function loadHistory(from: Link): Promise<void> {
+  async function loadHistory(from: Pick<Link, "request">): Promise<void> {
     const { messages, working } = await from.request("chat.history", { limit: shownMessages });
     const hasEarlier = messages.length === shownMessages && shownMessages < historyLimit.most;
     change({ ...withMessages(state, messages), working, hasEarlier });
@@ -176,10 +122,10 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
       if (!working) fading = clock.after(draftEndsMs, () => change({ draft: null }));
       return change({ working });
     }
-    if (event === "resync" && link !== null) {
+    if (event === "resync") {
       lastSeq = seq;
       change({ messages: [] });
-      loadHistory(link).catch(refusedOrLost);
+      loadHistory(line).catch(() => line.renew());
     }
     return undefined;
   }
@@ -191,26 +137,24 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     try {
       for (;;) {
         const next = state.outgoing.find((each) => each.refused === undefined);
-        if (next === undefined || link === null || state.connection.kind !== "online") return;
-        await deliver(link, next.key, next.text);
+        if (next === undefined || state.connection.kind !== "online") return;
+        await deliver(next.key, next.text);
       }
     } finally {
       flushing = false;
     }
   }
 
-  async function deliver(over: Link, key: string, text: string): Promise<void> {
+  async function deliver(key: string, text: string): Promise<void> {
     try {
-      await over.request("chat.send", { text, idempotencyKey: key });
+      await line.request("chat.send", { text, idempotencyKey: key });
       outbox.remove(key);
       change({ outgoing: state.outgoing.filter((each) => each.key !== key) });
     } catch (error) {
       if (!(error instanceof RequestFailure)) throw error;
       if (passing.has(error.code)) {
         // A new connection starts from what the store says, and resends under the same key.
-        link = null;
-        over.close();
-        return;
+        return line.renew();
       }
       outbox.remove(key);
       change({
@@ -221,22 +165,10 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     }
   }
 
-  function logIn(with_: NonNullable<ConnectParams["auth"]>): void {
-    auth = with_;
-    failures = 0;
-    void connect();
-  }
-
   return {
-    start(code) {
-      const kept = token.read();
-      // A device that is known keeps its conversation; the code of its link simply runs out.
-      if (kept !== null) spareCode = code;
-      if (kept !== null) logIn({ token: kept });
-      else if (code !== null) logIn(withCode(code));
-      else change({ connection: { kind: "logged-out", reason: null } });
-    },
-    login: (typed) => logIn({ token: typed.trim(), remember: true }),
+    line,
+    start: (code) => line.start(code),
+    login: (typed) => line.login(typed),
     send(text) {
       if (text.length > chatTextChars) {
         const [chars, most] = [text.length, chatTextChars].map((each) => each.toLocaleString("en"));
@@ -253,22 +185,17 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     discard: (key) => change({ outgoing: state.outgoing.filter((each) => each.key !== key) }),
     stop() {
       // When the line is dead there is nobody to tell; the button is back once it is not.
-      link?.request("chat.abort", {}).catch(() => {});
+      line.request("chat.abort", {}).catch(() => {});
     },
     earlier() {
-      if (link === null || !state.hasEarlier) return;
+      if (!state.hasEarlier || state.connection.kind !== "online") return;
       shownMessages = Math.min(shownMessages + historyLimit.first, historyLimit.most);
-      loadHistory(link).catch(refusedOrLost);
+      loadHistory(line).catch(() => line.renew());
     },
-    hurry() {
-      if (retry !== null) void connect();
-      else link?.probe();
-    },
+    hurry: () => line.hurry(),
     end() {
-      ended = true;
-      retry?.cancel();
       fading?.cancel();
-      link?.close();
+      line.end();
     },
   };
 }

@@ -40,8 +40,8 @@ export interface Link {
 }
 
 export interface LinkOptions {
-  /** The page's own origin, `http://127.0.0.1:7275`. */
-  readonly origin: string;
+  /** The page's own address without its last slash, `http://127.0.0.1:7275`, or with a proxy's path. */
+  readonly base: string;
   readonly hello: Pick<ConnectParams, "auth" | "lastSeq">;
   readonly clock: Clock;
   readonly onEvent: (event: EventFrame) => void;
@@ -56,13 +56,13 @@ const quietMs = 30_000;
 
 /** Rejects with RequestFailure when the gateway cannot be reached or refuses. */
 export async function openLink({
-  origin,
+  base,
   hello,
   clock,
   onEvent,
   onClose,
 }: LinkOptions): Promise<{ readonly link: Link; readonly welcome: ConnectResult }> {
-  const socket = new WebSocket(`${origin.replace(/^http/, "ws")}${controlPath}`);
+  const socket = new WebSocket(`${base.replace(/^http/, "ws")}${controlPath}`);
   const pending = new Map<
     string,
     { resolve(payload: unknown): void; reject(failure: RequestFailure): void }
@@ -76,7 +76,7 @@ export async function openLink({
     if (isOver) return;
     isOver = true;
     watch.cancel();
-    for (const { reject } of pending.values()) reject(lost());
+    for (const { reject } of pending.values()) reject(lostLine());
     pending.clear();
     // A dead line answers no goodbye: nothing waits for it.
     socket.close();
@@ -107,7 +107,7 @@ export async function openLink({
   function ask(method: string, params: unknown): Promise<unknown> {
     const id = String((requests += 1));
     return new Promise((resolve, reject) => {
-      if (isOver || socket.readyState !== WebSocket.OPEN) return reject(lost());
+      if (isOver || socket.readyState !== WebSocket.OPEN) return reject(lostLine());
       pending.set(id, { resolve, reject });
       if (pending.size === 1) watchOn();
       return socket.send(JSON.stringify({ type: "req", id, method, params }));
@@ -143,6 +143,6 @@ export async function openLink({
   }
 }
 
-function lost(): RequestFailure {
+export function lostLine(): RequestFailure {
   return new RequestFailure({ code: "closed", message: "The connection was lost." });
 }

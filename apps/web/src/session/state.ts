@@ -10,14 +10,14 @@ export interface Outgoing extends Unsent {
   readonly echoed?: true;
 }
 
-export type Connection =
+export type ConnectionState =
   | { readonly kind: "logged-out"; readonly reason: string | null }
   | { readonly kind: "connecting" }
   | { readonly kind: "online" }
-  | { readonly kind: "offline" };
+  | { readonly kind: "offline"; readonly sinceMs: number };
 
 export interface ChatState {
-  readonly connection: Connection;
+  readonly connection: ConnectionState;
   /** In the order of seq. */
   readonly messages: readonly ChatMessage[];
   readonly outgoing: readonly Outgoing[];

@@ -1,7 +1,7 @@
 // Lets a person write. Enter sends, Shift+Enter breaks the line; writing works on while the agent works or
 // the line is down.
 import { css, html, LitElement, nothing, type TemplateResult } from "lit";
-import { controlStyles } from "./chat-page-styles.ts";
+import { controlStyles } from "./control-styles.ts";
 
 export class Composer extends LitElement {
   static override styles = [

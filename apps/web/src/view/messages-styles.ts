@@ -21,19 +21,19 @@ export const messageStyles = css`
     padding: 0.55rem 0.85rem;
     border: 1px solid var(--line);
     border-radius: 0.9rem;
-    background: var(--card);
+    background: var(--raised);
     overflow-wrap: anywhere;
     box-sizing: border-box;
   }
   .user {
     margin-left: auto;
     border-color: transparent;
-    background: var(--mine);
+    background: var(--soft);
   }
   .notice {
     border-style: dashed;
     background: none;
-    color: var(--faint);
+    color: var(--quiet);
   }
   .waiting {
     opacity: 0.75;
@@ -44,7 +44,7 @@ export const messageStyles = css`
   }
   .day {
     margin: 0.4rem 0 0.9rem;
-    color: var(--faint);
+    color: var(--quiet);
     font-size: 0.8rem;
     text-align: center;
   }
@@ -62,12 +62,12 @@ export const messageStyles = css`
     height: 2.4rem;
     padding: 0;
     border-radius: 50%;
-    background: var(--card);
+    background: var(--raised);
     box-shadow: 0 0.15rem 0.6rem rgb(0 0 0 / 20%);
   }
   .note {
     margin: 0.3rem 0 0;
-    color: var(--faint);
+    color: var(--quiet);
     font-size: 0.8rem;
   }
   .note button {
@@ -85,7 +85,7 @@ export const messageStyles = css`
     border: 1px solid var(--line);
     border-radius: 0.7rem;
     background: none;
-    color: var(--ink);
+    color: var(--text);
     font-size: 0.95rem;
     font-weight: 600;
     text-decoration: none;
@@ -95,19 +95,19 @@ export const messageStyles = css`
     color: var(--accent);
   }
   .buttons button.danger {
-    border-color: var(--alarm);
-    color: var(--alarm);
+    border-color: var(--danger);
+    color: var(--danger);
   }
   .buttons [aria-pressed="true"]:disabled {
     opacity: 1;
-    background: var(--mine);
+    background: var(--soft);
   }
   .alarm {
-    color: var(--alarm);
+    color: var(--danger);
   }
   .empty {
     margin-top: 20vh;
-    color: var(--faint);
+    color: var(--quiet);
     text-align: center;
   }
   .working i {
@@ -116,7 +116,7 @@ export const messageStyles = css`
     height: 0.4rem;
     margin-right: 0.25rem;
     border-radius: 50%;
-    background: var(--faint);
+    background: var(--quiet);
     animation: breathe 1.2s infinite ease-in-out;
   }
   .working i:nth-of-type(2) {

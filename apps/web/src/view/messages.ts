@@ -6,7 +6,7 @@ import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import { pressed, type ChatState, type Outgoing } from "../session/state.ts";
-import { controlStyles } from "./chat-page-styles.ts";
+import { controlStyles } from "./control-styles.ts";
 import { messageStyles } from "./messages-styles.ts";
 import { dressRichText, pressInRichText } from "./rich-text.ts";
 import { richTextStyles } from "./rich-text-styles.ts";

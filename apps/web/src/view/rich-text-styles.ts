@@ -31,7 +31,7 @@ export const richTextStyles = css`
     margin: 0.7rem 0;
     padding: 0.6rem 0.8rem;
     border-radius: 0.5rem;
-    background: var(--paper);
+    background: var(--surface);
     overflow-x: auto;
   }
   .rich code {
@@ -40,7 +40,7 @@ export const richTextStyles = css`
   .rich :not(pre) > code {
     padding: 0.1em 0.3em;
     border-radius: 0.3em;
-    background: var(--paper);
+    background: var(--surface);
   }
   .code {
     position: relative;
@@ -54,7 +54,7 @@ export const richTextStyles = css`
     top: 0.3rem;
     inset-inline-end: 0.3rem;
     padding: 0.15rem 0.55rem;
-    background: var(--card);
+    background: var(--raised);
     font-size: 0.8rem;
     opacity: 0;
   }
@@ -69,7 +69,7 @@ export const richTextStyles = css`
   }
   .spoiler:not(.shown) {
     border-radius: 0.3em;
-    background: var(--faint);
+    background: var(--quiet);
     color: transparent;
     cursor: pointer;
     user-select: none;
@@ -84,7 +84,7 @@ export const richTextStyles = css`
     margin: 0.5rem 0;
     padding-left: 0.8rem;
     border-left: 3px solid var(--line);
-    color: var(--faint);
+    color: var(--quiet);
   }
   .rich table {
     display: block;

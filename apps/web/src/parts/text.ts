@@ -1,0 +1,43 @@
+// Shows text of others as text: hidden and deceiving characters marked, ids cut in the middle and copied by a
+// press. Nothing here becomes markup.
+import { html, type TemplateResult } from "lit";
+import { t } from "../texts/texts.ts";
+
+/** How `visibleText` writes a character that people would not see, or would take for another. */
+const writtenOut = /\\u\{[0-9a-f]+\}/gi;
+
+/** Text in which such characters are written out already: they are marked. */
+export function revealed(text: string): TemplateResult {
+  const shown: (string | TemplateResult)[] = [];
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(writtenOut)) {
+    shown.push(text.slice(from, index), html`<mark class="hidden-char">${found}</mark>`);
+    from = index + found.length;
+  }
+  return html`${shown}${text.slice(from)}`;
+}
+
+export function hasHidden(text: string): boolean {
+  return text.search(writtenOut) !== -1;
+}
+
+/** An id, cut in the middle; a press copies the whole. */
+export function copyable(text: string, longest = 28): TemplateResult {
+  const half = Math.floor((longest - 1) / 2);
+  const shown = text.length <= longest ? text : `${text.slice(0, half)}…${text.slice(-half)}`;
+  return html`<button
+    class="copyable"
+    title=${text}
+    aria-label=${t.act.copy(text)}
+    @click=${async ({ currentTarget }: Event) => {
+      const button = currentTarget as HTMLElement;
+      // Browsers have a clipboard only on this machine or over https, and a person may forbid it.
+      await navigator.clipboard?.writeText(text).then(
+        () => button.setAttribute("aria-label", t.act.copied),
+        () => {},
+      );
+    }}
+  >
+    <bdi>${shown}</bdi>
+  </button>`;
+}

@@ -1,0 +1,70 @@
+// What the keys do that count everywhere: they never take a key from somebody who writes.
+import { t } from "../texts/texts.ts";
+
+/** For the help that `?` shows. */
+export const keyHelp: readonly (readonly [keys: string, does: string])[] = [
+  ["⌘K / Ctrl K", t.keys.palette],
+  ["g …", t.keys.go],
+  ["j", t.keys.nextRow],
+  ["k", t.keys.previousRow],
+  ["Enter", t.keys.open],
+  ["Esc", t.keys.close],
+  ["/", t.keys.filter],
+  ["?", t.keys.help],
+];
+
+export interface KeyActs {
+  openPalette(): void;
+  openHelp(): void;
+  /** True when there is a place with this letter. */
+  goTo(letter: string): boolean;
+  /** True when the page took the key. */
+  onPage(key: string): boolean;
+}
+
+/** Returns what hears the document's keys. */
+export function keyListener(root: HTMLElement, acts: KeyActs): (event: KeyboardEvent) => void {
+  let isGoing = false;
+
+  return (event) => {
+    if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k" && !event.altKey) {
+      event.preventDefault();
+      return acts.openPalette();
+    }
+    if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || event.isComposing)
+      return undefined;
+    const from = event.composedPath()[0];
+    const isWriting =
+      from instanceof HTMLElement &&
+      (from.isContentEditable || from.matches("input:not([type=checkbox]), textarea, select"));
+    if (root.querySelector("dialog[open]") !== null) return undefined;
+    if (event.key === "Escape") {
+      if (isWriting) (from as HTMLElement).blur();
+      else root.querySelector<HTMLElement>(".drawer .close")?.click();
+      return undefined;
+    }
+    if (isWriting) return undefined;
+    const wasGoing = isGoing;
+    isGoing = false;
+    if (took(event.key, wasGoing)) event.preventDefault();
+    return undefined;
+  };
+
+  function took(key: string, wasGoing: boolean): boolean {
+    if (wasGoing) return acts.goTo(key);
+    if (key === "g") return (isGoing = true);
+    if (key === "?") acts.openHelp();
+    else if (key === "/") root.querySelector<HTMLElement>(".list-tools input[type=search]")?.focus();
+    else if (key === "j" || key === "k") step(root, key === "j" ? 1 : -1);
+    else return acts.onPage(key);
+    return true;
+  }
+}
+
+function step(root: HTMLElement, by: number): void {
+  const rows = [...root.querySelectorAll<HTMLElement>("a.row-link")];
+  const now = rows.findIndex((row) => row === document.activeElement || row.ariaCurrent === "true");
+  const next = now === -1 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, now + by));
+  rows[next]?.focus();
+  rows[next]?.scrollIntoView({ block: "nearest" });
+}
