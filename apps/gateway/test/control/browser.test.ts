@@ -87,7 +87,7 @@ describe.skipIf(missing !== null)(
       await page.reload();
       await page.getByText("echo of something").waitFor();
       expect(await page.locator("article").count()).toBe(2);
-      expect(await page.title()).toBe("Parley");
+      expect(await page.title()).toBe("Chat · Parley");
       // The handler that the sanitiser should have removed was stopped by the page's policy.
       expect(trouble.join("\n")).toContain("Content Security Policy");
     });

@@ -1,5 +1,5 @@
-// What agents may do only with a person's word: the whole act, who asks and why, and the decision. A decision
-// taken elsewhere closes it here.
+// An operator decides here what agents may do only with a person's word: the whole act, who asks and why. A
+// decision taken elsewhere closes it here.
 import { visibleText, type MethodResult } from "@parley/protocol";
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";
@@ -165,7 +165,7 @@ export class Approvals extends Page {
         </div>
         ${facts([
           [words.why, reason],
-          [words.who, asked],
+          [words.who, html`<span class="lines">${asked}</span>`],
           [words.agent, agent],
           [words.session, copyable(session)],
           [words.asked, timeOf(createdAtMs, this.console.clock.now())],

@@ -4,8 +4,8 @@ import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { Page } from "../parts/page.ts";
 import { plot } from "../parts/plot.ts";
+import { sessionWords } from "../parts/text.ts";
 import { duration, timeOf } from "../parts/time.ts";
-import { pages } from "./list.ts";
 import { addressOf } from "../shell/address.ts";
 import { t } from "../texts/texts.ts";
 
@@ -122,7 +122,7 @@ export class Overview extends Page {
         waiting.length === 0
           ? html`<p class="quiet-text small">${words.nothingWaits}</p>`
           : html`<ul class="plain-list">
-              ${waiting.map(({ count, say, page }) => html`<li><span class="badge warn">${linked(page, say(count))}</span></li>`)}
+              ${waiting.map(({ count, say, page }) => html`<li><span class="badge warn">${this.#linked(page, say(count))}</span></li>`)}
             </ul>`
       }
     </section>`;
@@ -142,7 +142,7 @@ export class Overview extends Page {
                 ({ key, name, agent, updatedAtMs, working }) =>
                   html`<li>
                     <span class="ellipsis"
-                      >${linked("sessions", html`<bdi>${name ?? key}</bdi>`, [key])}</span
+                      >${this.#linked("sessions", html`<bdi>${name ?? sessionWords(key)}</bdi>`, [key])}</span
                     >
                     <span class="quiet-text small"><bdi>${agent}</bdi></span>
                     ${
@@ -173,7 +173,7 @@ export class Overview extends Page {
                   html`<li>
                     <span class="badge ${looks[state]}">${state}</span>
                     <span class="ellipsis"
-                      >${linked("channels", html`<bdi>${channel}:${account}</bdi>`, [`${channel}:${account}`])}</span
+                      >${this.#linked("channels", html`<bdi>${channel}:${account}</bdi>`, [`${channel}:${account}`])}</span
                     >
                     <span class="quiet-text small end">
                       ${reason === undefined ? (lastInboundAtMs === undefined ? nothing : timeOf(lastInboundAtMs, now)) : html`<bdi>${reason}</bdi>`}
@@ -215,11 +215,9 @@ export class Overview extends Page {
       }
     </section>`;
   }
-}
 
-/** A link where there is such a page, else its words alone. */
-function linked(page: string, shown: unknown, rest: readonly string[] = []): unknown {
-  return pages.some(({ path }) => path === page)
-    ? html`<a href=${addressOf(page, rest)}>${shown}</a>`
-    : shown;
+  /** A link where there is such a page, else its words alone. */
+  #linked(page: string, shown: unknown, rest: readonly string[] = []): unknown {
+    return this.console.has(page) ? html`<a href=${addressOf(page, rest)}>${shown}</a>` : shown;
+  }
 }

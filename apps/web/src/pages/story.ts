@@ -1,4 +1,5 @@
-// Tells the story of one message, found by an id or by words from it: `#/why/<id>` can be sent to a colleague.
+// Tells the story of one message, found by an id or by words from it: `#/why/<id>` can be sent to a
+// colleague.
 import type { PropertyValues, TemplateResult } from "lit";
 import { html, nothing } from "lit";
 import { facts } from "../parts/drawer.ts";

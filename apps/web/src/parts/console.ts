@@ -1,4 +1,4 @@
-// What a page may ask of the shell around it.
+// The shell gives every page this much of itself.
 import type {
   Clock,
   EventName,
@@ -27,6 +27,8 @@ export interface Console {
   onChange(hear: () => void): () => void;
   /** Whether the token has this scope: what it has not is not shown. */
   may(scope: Scope): boolean;
+  /** Whether there is such a page that the token allows. */
+  has(page: string): boolean;
   /** Goes to an address of `addressOf`. */
   go(address: string): void;
 }

@@ -1,6 +1,6 @@
-// What every page of the console is: an element in the page's own document, so that one file dresses all. It
-// is given the shell and its address, and says what it shows. Focus goes into a drawer that opens, and back
-// to its row.
+// Every page of the console extends this element. It stands in the document itself, so that one file dresses
+// all; it is given the shell and its address, and says what it shows. Focus goes into a drawer that opens,
+// and back to its row.
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { Address } from "../shell/address.ts";
 import { t } from "../texts/texts.ts";

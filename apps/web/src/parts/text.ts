@@ -28,16 +28,30 @@ export function copyable(text: string, longest = 28): TemplateResult {
   return html`<button
     class="copyable"
     title=${text}
-    aria-label=${t.act.copy(text)}
     @click=${async ({ currentTarget }: Event) => {
-      const button = currentTarget as HTMLElement;
+      const told = (currentTarget as HTMLElement).querySelector("[role=status]");
       // Browsers have a clipboard only on this machine or over https, and a person may forbid it.
       await navigator.clipboard?.writeText(text).then(
-        () => button.setAttribute("aria-label", t.act.copied),
+        () => told?.replaceChildren(t.act.copied),
         () => {},
       );
     }}
   >
-    <bdi>${shown}</bdi>
+    <bdi>${shown}</bdi><span class="sr-only">, ${t.act.copy}</span><span class="copied" role="status"></span>
   </button>`;
+}
+
+/** A session without a name, by what its key says: `telegram dm 4242`. */
+export function sessionWords(key: string): string {
+  const [kind, , ...rest] = key.split(":");
+  return kind === "agent" && rest.length > 0 ? rest.map(decoded).join(" ") : key;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // No such encoding: it is shown as it stands.
+    return part;
+  }
 }

@@ -89,6 +89,7 @@ export class Shell extends LitElement {
       on: (event, hear) => added(this.#hearersOf(event), hear as Hearer),
       onChange: (hear) => added(this.#watchers, hear),
       may: (scope) => session.line.scopes.includes(scope),
+      has: (page) => this.#allowed().some(({ path }) => path === page),
       go: (address) => {
         location.hash = address;
       },
@@ -122,6 +123,12 @@ export class Shell extends LitElement {
     if (changed.has("address") || (changed.has("chat") && before !== this.chat.connection.kind))
       this.#route();
     this.classList.toggle("plain-page", this.chat.connection.kind === "logged-out");
+  }
+
+  override updated(): void {
+    const title = this.#entry()?.title;
+    const shown = title === undefined ? t.name : `${title} · ${t.name}`;
+    if (document.title !== shown) document.title = shown;
   }
 
   override render(): TemplateResult {

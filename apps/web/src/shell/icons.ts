@@ -1,4 +1,5 @@
-// Draws the icons: strokes on a field of 24, in the colour of the text beside them, hidden from screen readers.
+// Draws the icons: strokes on a field of 24, in the colour of the text beside them, hidden from screen
+// readers.
 import { svg, type SVGTemplateResult } from "lit";
 
 const strokes = {

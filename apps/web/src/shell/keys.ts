@@ -1,4 +1,4 @@
-// What the keys do that count everywhere: they never take a key from somebody who writes.
+// Hears the keys that count everywhere, and never takes one from somebody who writes.
 import { t } from "../texts/texts.ts";
 
 /** For the help that `?` shows. */

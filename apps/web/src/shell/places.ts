@@ -19,7 +19,9 @@ export const places: readonly { readonly name: PlaceName; readonly letter: strin
   { name: "system", letter: "y" },
 ];
 
-/** One page of the console. The first page of a place is what its icon opens; the others are tabs beside it. */
+/**
+ * One page of the console. The first page of a place is what its icon opens; the others are tabs beside it.
+ */
 export interface PageEntry {
   /** The first word of its addresses: `#/approvals/<id>`. */
   readonly path: string;

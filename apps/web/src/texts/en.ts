@@ -71,7 +71,7 @@ export const en = {
     no: "No",
     failed: (reason: string) => `That failed: ${reason}`,
     copied: "Copied",
-    copy: (text: string) => `Copy ${text}`,
+    copy: "copy",
   },
   time: {
     now: "now",

@@ -8,6 +8,8 @@ const copyLabel = "Copy";
 export function dressRichText(root: ParentNode): void {
   for (const block of root.querySelectorAll("article:not(.draft) .rich pre:not(.dressed)")) {
     block.classList.add("dressed");
+    // A long line is read by scrolling, with keys too.
+    block.setAttribute("tabindex", "0");
     // Browsers have a clipboard for pages only on this machine or over https.
     if (navigator.clipboard === undefined) continue;
     const button = document.createElement("button");

@@ -1,0 +1,159 @@
+// The console as an operator sees it: a real browser, the real daemon, the built pages; both themes, two widths, hostile text, and a kill in
+// the middle of an act.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { lacks, program, programPath } from "@parley/testkit";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openBrowser } from "./browser.ts";
+import { controlClient } from "./control-client.ts";
+import { cleanUp, eventually, startDaemon, type Daemon } from "./daemon.ts";
+
+const chromium = program("chromium");
+const withinMs = 40_000;
+/** Runs where markup runs, and closes what it may stand in. */
+const evil = `"'></textarea></script><img src=x onerror="document.title='stolen'"><b onclick=1>`;
+const places = ["chat", "overview", "approvals", "why"] as const;
+
+describe.skipIf(lacks(chromium))("the console in a browser", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser(programPath(chromium));
+  });
+  afterEach(cleanUp);
+  afterAll(() => browser.close());
+
+  /** A fresh visitor who follows the printed link. What the page complains about is collected. */
+  async function visit(daemon: Daemon): Promise<{ readonly page: Page; readonly trouble: string[] }> {
+    const page = await (await browser.newContext()).newPage();
+    const trouble: string[] = [];
+    page.on("pageerror", ({ message }) => trouble.push(message));
+    page.on("console", (message) => {
+      if (message.type() === "error") trouble.push(message.text());
+    });
+    await page.goto(`${daemon.url}/#code=${daemon.code}`);
+    await page.getByRole("textbox").waitFor({ timeout: withinMs });
+    return { page, trouble };
+  }
+
+  async function say(page: Page, text: string): Promise<void> {
+    await page.getByRole("textbox").fill(text);
+    await page.keyboard.press("Enter");
+  }
+
+  async function go(page: Page, address: string): Promise<void> {
+    await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+  }
+
+  const rail = (page: Page, name: string) => page.getByRole("navigation", { name: "Places" }).getByText(name);
+
+  test("every page is clean for everybody, in both themes and two widths, and what people write stays text", async () => {
+    const daemon = await startDaemon({ config: {} });
+    const { page, trouble } = await visit(daemon);
+    await say(page, `!say ${evil}`);
+    await eventually(async () => (await page.locator("article").count()) === 2, withinMs, "the answer");
+    await say(page, `!tool exec ${JSON.stringify({ command: `echo '${evil}\u202e'` })}`);
+    await page.getByRole("button", { name: "Once" }).waitFor({ timeout: withinMs });
+    const found: string[] = [];
+    for (const [colorScheme, width] of [
+      ["light", 1440],
+      ["dark", 1440],
+      ["dark", 390],
+      ["light", 390],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 844 });
+      for (const place of places) {
+        await go(page, place === "why" ? "#/why/onerror" : `#/${place}`);
+        await page.locator("h1").first().waitFor({ state: "attached" });
+        if (place === "approvals") await page.locator("a.row-link").first().click();
+        if (place === "approvals") await page.locator(".drawer").waitFor();
+        if (place === "why") await page.locator(".story li").first().waitFor();
+        await page.evaluate(axe.source);
+        const { violations } = (await page.evaluate(
+          `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })`,
+        )) as {
+          readonly violations: readonly {
+            readonly id: string;
+            readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+          }[];
+        };
+        for (const { id, nodes } of violations)
+          found.push(
+            `${place} ${colorScheme} ${width}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary ?? ""}`).join("\n")}`,
+          );
+        const wide = await page.evaluate(
+          "document.scrollingElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        if (wide !== 0) found.push(`${place} ${width}: ${String(wide)} px too wide`);
+      }
+    }
+    expect(found).toEqual([]);
+    expect(await page.title()).toBe("Why · Parley");
+    expect(trouble).toEqual([]);
+
+    // A token sees what it may: one that only reads has no buttons that decide.
+    const reader = await (await browser.newContext()).newPage();
+    await reader.goto(await readersLink(daemon));
+    await rail(reader, "Approvals").click({ timeout: withinMs });
+    await reader.locator("a.row-link").first().click();
+    await reader.getByText("Your token may look but not decide").waitFor();
+    expect(await reader.getByRole("button", { name: "Allow once" }).count()).toBe(0);
+    expect(await daemon.stop()).toBe(0);
+  });
+
+  test("by keys alone: a place, a row, a decision; a kill in mid-act is told, and after it the decision counts once", async () => {
+    const daemon = await startDaemon({ config: {} });
+    const { page } = await visit(daemon);
+    await say(page, '!tool exec {"command":"echo ran >> runs.txt"}');
+    await page.getByRole("button", { name: "Once" }).waitFor({ timeout: withinMs });
+    await page.getByRole("textbox").press("Escape");
+    await page.keyboard.type("gp");
+    await page.locator("a.row-link").waitFor({ timeout: withinMs });
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByText("shell: echo ran").last().waitFor();
+    const address = page.url();
+    const port = Number(new URL(daemon.url).port);
+    daemon.kill("SIGKILL");
+    await daemon.exited;
+    await page.getByText("Offline since").waitFor({ timeout: withinMs });
+    await page.keyboard.press("y");
+    await page.getByText("That failed: the gateway cannot be reached").waitFor({ timeout: withinMs });
+    // What was read stays readable.
+    expect(await page.getByText("shell: echo ran").count()).toBe(2);
+    const again = await startDaemon({
+      home: daemon.home,
+      config: { gateway: { port, auth: { token: daemon.token } } },
+    });
+    await rail(page, "Online").waitFor({ timeout: withinMs });
+    expect(page.url()).toBe(address);
+    await page.keyboard.press("y");
+    const runs = (): Promise<string> =>
+      readFile(join(daemon.home, "workspace", "runs.txt"), "utf8").catch(() => "");
+    await eventually(async () => (await runs()) === "ran\n", withinMs, "the run");
+    await page.getByText(/This is decided: allowed|this approval is gone/i).waitFor({ timeout: withinMs });
+    // Closing brings the focus back to the list, and going back opens it again.
+    await page.keyboard.press("Escape");
+    await page.locator(".drawer").waitFor({ state: "detached" });
+    await page.goBack();
+    await page.locator(".drawer").waitFor();
+    // The palette goes anywhere, and the browser remembers where one was.
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("overv");
+    await page.keyboard.press("Enter");
+    await page.getByText("All is well.").waitFor({ timeout: withinMs });
+    await page.reload();
+    await page.getByText("All is well.").waitFor({ timeout: withinMs });
+    expect(await again.stop()).toBe(0);
+  });
+});
+
+/** A login link for a token that may only read. */
+async function readersLink(daemon: Daemon): Promise<string> {
+  const client = await controlClient(daemon);
+  const { url } = (await client.call("devices.link", { scopes: ["read"] })) as { readonly url: string };
+  client.close();
+  return url;
+}

@@ -1,0 +1,28 @@
+import { visibleText } from "@parley/protocol";
+import { expect, test } from "vitest";
+import { hasHidden, sessionWords } from "../src/parts/text.ts";
+import { duration } from "../src/parts/time.ts";
+
+test("what would not be seen is known by how it is written out", () => {
+  expect(hasHidden(visibleText("rm -rf ~/a\u202egpj.exe"))).toBe(true);
+  expect(hasHidden(visibleText("rm -rf ~/a"))).toBe(false);
+});
+
+test("a session without a name is called by its key", () => {
+  expect(sessionWords("agent:main:telegram:dm:4242")).toBe("telegram dm 4242");
+  expect(sessionWords("agent:main:telegram:dm:a%3Ab")).toBe("telegram dm a:b");
+  expect(sessionWords("agent:main:x:%zz")).toBe("x %zz");
+  expect(sessionWords("something")).toBe("something");
+});
+
+test("a duration is said in two units at most", () => {
+  expect([12.4, 1_500, 59_000, 60_000, 90_000, 3_600_000, 5_430_000].map(duration)).toEqual([
+    "12 ms",
+    "1.5 s",
+    "59 s",
+    "1 min",
+    "1 min 30 s",
+    "1 h",
+    "1 h 30 min",
+  ]);
+});
