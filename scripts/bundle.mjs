@@ -6,7 +6,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -27,7 +27,11 @@ const tooOld = (found) =>
  * By the package that uses them: prebuilt binaries and programs of their own, which no bundler packs. `optional`: what libraries use
  * only where somebody installed it.
  */
-const packages = { "@lydell/node-pty": "packages/tools", "playwright-core": "packages/browser" };
+const packages = {
+  "@lydell/node-pty": "packages/tools",
+  "playwright-core": "packages/browser",
+  sharp: "packages/media",
+};
 const beside = Object.keys(packages);
 const optional = [
   "zlib-sync",
@@ -52,6 +56,7 @@ for (const app of ["gateway", "cli"]) {
         ? {
             program: main,
             "page-worker": join(root, "packages/egress/src/page-worker.ts"),
+            "picture-worker": join(root, "packages/media/src/picture-worker.ts"),
             "memory-worker": join(root, "packages/memory/src/memory-worker.ts"),
           }
         : { program: main },
@@ -110,17 +115,16 @@ exec node --disable-sigusr1 "$root/apps/cli/src/main.js" "$@"
 chmodSync(join(out, "bin/parley"), 0o755);
 console.log(out);
 
-/** With the binaries for this kind of machine. */
+/** With what it needs, among it the binaries for this kind of machine. */
 function copyPackage(name) {
-  const from = realpathSync(
-    dirname(createRequire(join(root, packages[name], "package.json")).resolve(`${name}/package.json`)),
-  );
+  const manifest = createRequire(join(root, packages[name], "package.json")).resolve(`${name}/package.json`);
+  const from = realpathSync(dirname(manifest));
   copy(from, name);
-  const [scope = "", short = ""] = name.split("/");
-  // pnpm puts what a package needs beside it.
-  const siblings = join(from, "..");
-  for (const each of readdirSync(siblings)) {
-    if (each.startsWith(`${short}-`)) copy(realpathSync(join(siblings, each)), `${scope}/${each}`);
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(manifest, "utf8"));
+  // pnpm puts what a package needs beside it; binaries for other kinds of machines are not there.
+  const beside = join(from, ...name.split("/").map(() => ".."));
+  for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    if (existsSync(join(beside, needed))) copy(realpathSync(join(beside, needed)), needed);
   }
 }
 

@@ -171,7 +171,7 @@ export function wallFindings(tree: Tree): Findings {
 
 /** Libraries too heavy to load before they are needed: each takes 50 to 200 ms and 10 to 50 MB, measured. */
 const heavy = (name: string): boolean =>
-  "grammy discord.js ai ioredis bullmq undici linkedom turndown unpdf playwright-core"
+  "grammy discord.js ai ioredis bullmq undici linkedom turndown unpdf playwright-core sharp"
     .split(" ")
     .includes(name) ||
   [

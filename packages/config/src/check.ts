@@ -78,6 +78,7 @@ function providerFindings({ models }: Config): Finding[] {
 function modelFindings(file: ConfigFile, { agents, models }: Config): Finding[] {
   const chosen: (readonly [ConfigPath, readonly string[]])[] = [
     [["agents", "defaults", "model"], modelRefs(agents.defaults.model)],
+    [["agents", "defaults", "imageModel"], imageModelRefs(agents.defaults.imageModel)],
     // An inherited choice is reported once, where it stands.
     ...agents.list.flatMap((agent, index) =>
       file.agents.list[index]?.model === undefined
@@ -91,6 +92,10 @@ function modelFindings(file: ConfigFile, { agents, models }: Config): Finding[] 
       return trouble === null ? [] : [finding(at, trouble.message, trouble.fix)];
     }),
   );
+}
+
+function imageModelRefs(choice: Config["agents"]["defaults"]["imageModel"]): readonly string[] {
+  return [...(choice?.primary === undefined ? [] : [choice.primary]), ...(choice?.fallbacks ?? [])];
 }
 
 function modelBookFindings({ agents, models }: Config): Finding[] {

@@ -21,7 +21,6 @@ const agent: Fixes = {
   envelopeTimezone: "Use userTimezone",
   humanDelay: "Remove it: answers are sent at once",
   identity,
-  imageModel: later,
   mediaMaxMb: "Remove it: the platform's own limits hold for files",
   name: identity,
   params: sampling,

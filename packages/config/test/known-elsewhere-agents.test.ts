@@ -7,7 +7,6 @@ const provider = (block: string): string =>
 
 test.for([
   ['{ agent: { model: "a/b" } }', "agent", "Use agents.defaults"],
-  ["{ agents: { defaults: { imageModel: 4 } } }", "agents.defaults.imageModel", "does not have it yet"],
   [
     '{ agents: { list: [{ id: "main", identity: { name: "Sam" } }] } }',
     "agents.list[0].identity",

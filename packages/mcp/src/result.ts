@@ -1,24 +1,25 @@
 // Turns what a server answered into a tool's result: texts as they are, pictures as files, and a line for
 // what a model cannot be shown.
-import { label } from "@parley/protocol";
+import { label, type ImageContent } from "@parley/protocol";
 import type { ToolResult } from "@parley/tools";
 import { isObject } from "./definition.ts";
 
-/** Stores a picture and returns its path in the media folder. */
-export type KeepPicture = (bytes: Uint8Array, extension: string) => Promise<string>;
+/** Checks, scales and stores a picture. `path`: in the media folder. */
+export type KeepPicture = (
+  bytes: Uint8Array,
+  signal: AbortSignal,
+) => Promise<{ readonly path: string; readonly mediaType: string } | { readonly refused: string }>;
 
 /** Beyond it nothing of a text is kept, not even in a file. */
 const textChars = 4_000_000;
 const mostPictures = 8;
 const pictureBytes = 8_000_000;
-const extensions: { readonly [type: string]: string } = {
-  "image/png": "png",
-  "image/jpeg": "jpg",
-  "image/gif": "gif",
-  "image/webp": "webp",
-};
 
-export async function resultOf(answer: unknown, keep: KeepPicture | null): Promise<ToolResult> {
+export async function resultOf(
+  answer: unknown,
+  keep: KeepPicture | null,
+  signal: AbortSignal,
+): Promise<ToolResult> {
   const { content, structuredContent, isError } = isObject(answer) ? answer : {};
   const parts = Array.isArray(content) ? content : [];
   const shown: ToolResult["content"][number][] = [];
@@ -34,8 +35,9 @@ export async function resultOf(answer: unknown, keep: KeepPicture | null): Promi
     const { type, text, data, mimeType, resource, uri, name } = part;
     if (type === "text" && typeof text === "string") say(text);
     else if (type === "image" && typeof data === "string") {
-      const picture = pictures < mostPictures ? await pictureOf(data, mimeType, keep) : null;
+      const picture = pictures < mostPictures ? await pictureOf(data, keep, signal) : null;
       if (picture === null) say(`[a picture (${line(mimeType, 60)}) that cannot be shown]`);
+      else if ("refused" in picture) say(`[a picture that is not shown: ${picture.refused}]`);
       else {
         pictures += 1;
         shown.push(picture);
@@ -56,14 +58,12 @@ function resourceText({ uri, text, mimeType }: { readonly [key: string]: unknown
 
 async function pictureOf(
   data: string,
-  mimeType: unknown,
   keep: KeepPicture | null,
-): Promise<ToolResult["content"][number] | null> {
-  if (typeof mimeType !== "string") return null;
-  const extension = Object.hasOwn(extensions, mimeType) ? extensions[mimeType] : undefined;
-  if (keep === null || extension === undefined || data.length > (pictureBytes * 4) / 3) return null;
-  const bytes = Buffer.from(data, "base64");
-  return { type: "image", path: await keep(bytes, extension), mediaType: mimeType };
+  signal: AbortSignal,
+): Promise<ImageContent | { readonly refused: string } | null> {
+  if (keep === null || data.length > (pictureBytes * 4) / 3) return null;
+  const kept = await keep(Buffer.from(data, "base64"), signal);
+  return "refused" in kept ? kept : { type: "image", path: kept.path, mediaType: kept.mediaType };
 }
 
 function line(value: unknown, chars: number): string {

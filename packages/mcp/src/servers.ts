@@ -205,7 +205,7 @@ export function mcpServers(options: McpServersOptions): McpServers {
     return {
       tools: there.map((definition) =>
         remoteTool(name, definition, async (args, signal) =>
-          resultOf(await call(name, place, definition, args, signal), options.keepPicture),
+          resultOf(await call(name, place, definition, args, signal), options.keepPicture, signal),
         ),
       ),
       unavailable: waiting(found)

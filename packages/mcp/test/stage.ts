@@ -66,7 +66,7 @@ export function stage(behaviour: object = {}): Stage {
     },
     host: { PATH: process.env["PATH"] ?? "", HOME: folder, GATEWAY_TOKEN: "do-not-tell" },
     folder: join(folder, "mcp"),
-    keepPicture: async (_bytes, extension) => `kept.${extension}`,
+    keepPicture: async () => ({ path: "kept.png", mediaType: "image/png" }),
     rules: async () => ({}),
     refused: () => {},
     mayStart: true,

@@ -16,9 +16,10 @@ import {
 } from "@parley/protocol";
 import { senderId } from "@parley/access";
 import { textDelivery } from "@parley/delivery";
-import type { Cells, CellWrite, Outbox, Row, Sessions } from "@parley/store";
+import type { Cells, Outbox, Row, Sessions } from "@parley/store";
 import { sessionHistory } from "./history.ts";
 import type { TurnPreparer } from "./prepare-turn.ts";
+import { storeSpent } from "./usage/beside-turn.ts";
 import type { SpendLimits } from "./usage/spend-limits.ts";
 
 interface SideQuestion {
@@ -140,7 +141,7 @@ export function createSideQuestions(options: SideQuestionsOptions): SideQuestion
       };
       for await (const event of spending.sideModel(model).stream(request, timeout.signal)) {
         if (event.type !== "end") continue;
-        await note(() => spending.note({ entries: [], usage: event.usage }, model));
+        await storeSpent(cells, () => spending.note({ entries: [], usage: event.usage }, model));
         spending.committed();
         if (event.error !== undefined)
           return event.error.kind === "refused" && event.error.message !== ""
@@ -161,20 +162,6 @@ export function createSideQuestions(options: SideQuestionsOptions): SideQuestion
     } finally {
       timeout.cancel();
       spending.close();
-    }
-  }
-
-  /** Another process may answer a question of the same session and write the same cell. */
-  async function note(spent: () => Promise<readonly CellWrite[]>): Promise<void> {
-    for (let isNoted = false; !isNoted;) {
-      isNoted = true;
-      for (const { key, value, ttlMs, expect } of await spent()) {
-        const how = {
-          ...(ttlMs === undefined ? {} : { ttlMs }),
-          ...(expect === undefined ? {} : { expect }),
-        };
-        isNoted = (await cells.put(key, value ?? "", how)) !== null;
-      }
     }
   }
 

@@ -11,6 +11,7 @@ import { cron, cronListing } from "./tools/cron.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
 import { gateway, gatewayListing } from "./tools/gateway.ts";
+import { image, imageListing } from "./tools/image.ts";
 import { memoryGet, memoryGetListing } from "./tools/memory-get.ts";
 import { memorySearch, memorySearchListing } from "./tools/memory-search.ts";
 import { message, messageListing } from "./tools/message.ts";
@@ -63,7 +64,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(agentsListListing, agentsList),
   built(toolSearchListing, toolSearch),
   built(updatePlanListing, updatePlan),
-  planned("image", "Image", "media", ["coding"], "reads", "Analyze an image"),
+  built(imageListing, image),
   planned("tts", "Speech", "media", [], "writes", "Turn text into speech"),
 ];
 

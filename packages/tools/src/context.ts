@@ -4,6 +4,7 @@
 import type {
   Button,
   Clock,
+  ImageContent,
   JsonObject,
   Json,
   MediaFile,
@@ -73,6 +74,7 @@ export interface SessionPorts {
   readonly sessions: OtherSessions;
   readonly schedules: ScheduledJobs;
   readonly loadedTools: LoadedTools;
+  readonly seenPictures: SeenPictures;
 }
 
 /** Tools that a session has looked up. */
@@ -94,10 +96,37 @@ export interface ExecPorts {
   readonly timeoutSeconds: number;
 }
 
-/** Stores pictures for the model, because bytes never enter the transcript. */
-interface Pictures {
-  /** Returns the path under the media folder. */
-  keep(bytes: Uint8Array, extension: string): Promise<string>;
+/** A picture that a model may be shown: upright, small enough, without what its camera noted. */
+export interface KeptPicture {
+  /** Under the media folder. */
+  readonly path: string;
+  readonly mediaType: string;
+  readonly width: number;
+  readonly height: number;
+  /** Of the picture that came in. */
+  readonly original: { readonly width: number; readonly height: number; readonly frames: number };
+}
+
+/** Pictures on their way to a model, whose bytes never enter the transcript. */
+export interface Pictures {
+  /** Checks, scales and stores one. `refused`: why no model is shown it; words that go on after its name. */
+  keep(bytes: Uint8Array, signal: AbortSignal): Promise<KeptPicture | { readonly refused: string }>;
+}
+
+/** The pictures of a session, and the model that looks at them for one that does not see. */
+export interface SeenPictures {
+  /**
+   * Those that the session showed and those of the messages that the turn answers, newest last. The same
+   * message's pictures have the same number.
+   */
+  shown(scope: ToolScope): Promise<readonly (ImageContent & { readonly message: number })[]>;
+  /** `<provider>/<model>`, as the config names it. */
+  describer(): { readonly model: string } | Unavailable;
+  /** What that model says of the pictures, and its name. Throws Fault. */
+  describe(
+    scope: ToolScope,
+    request: { readonly prompt: string; readonly pictures: readonly ImageContent[] },
+  ): Promise<{ readonly text: string; readonly model: string }>;
 }
 
 /** What a person would read at an address. */
@@ -155,9 +184,19 @@ interface WebSearch {
   search(query: WebQuery, signal: AbortSignal): Promise<WebFindings>;
 }
 
+interface WebFiles {
+  /** Throws Fault, which names the host and the reason. */
+  fetch(
+    url: string,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly url: string; readonly bytes: Uint8Array }>;
+}
+
 /** The open web, as the config has it at that moment. */
 interface Web {
   pages(): WebPages | Unavailable;
+  files(): WebFiles | Unavailable;
   search(): WebSearch | Unavailable;
 }
 

@@ -26,6 +26,7 @@ const ports: Partial<ToolContext> = {
     }),
   },
   web: {
+    files: () => ({ fetch: async (url) => ({ url, bytes: new Uint8Array(9) }) }),
     pages: () => ({
       maxChars: 20_000,
       read: async (url) => ({
@@ -69,6 +70,7 @@ const samples: { readonly [tool: string]: readonly [good: JsonObject, bad: JsonO
   apply_patch: [{ input: "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch" }, { input: 1 }],
   agents_list: [{}, { of: "main" }],
   exec: [{ command: ["cat", "a.txt"] }, { command: 5 }],
+  image: [{ image: "a.txt" }, { image: 5 }],
   web_search: [{ query: "words" }, { query: "words", country: "Germany" }],
 };
 

@@ -96,9 +96,7 @@ describe("read", () => {
   test("shows a picture to a model that sees, and describes it to others", async () => {
     const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(20)]);
     await writeFile(at("a.png"), png);
-    expect(await said(read(it.context), { path: "a.png" })).toBe(
-      "a.png (image/png, 28 bytes)\n<image/png 28.png>",
-    );
+    expect(await said(read(it.context), { path: "a.png" })).toBe("a.png (1 x 1)\n<image/png 28.png>");
     expect(await said(read({ ...it.context, vision: false }), { path: "a.png" })).toContain("cannot see");
     await truncate(at("a.png"), 6 * 1024 * 1024);
     expect(await refusedWith(read(it.context), { path: "a.png" })).toContain("at most");

@@ -77,6 +77,11 @@ export const sessionPorts: SessionPorts = {
     }),
   },
   loadedTools: { load: async () => undefined },
+  seenPictures: {
+    shown: async () => [],
+    describer: () => ({ unavailable: "no imageModel" }),
+    describe: async (_scope, { pictures }) => ({ text: `${pictures.length} pictures`, model: "eyes/1" }),
+  },
   sessions: {
     list: async (_scope, { limit }) => `${limit} sessions`,
     history: async (_scope, { session: name }) => `history of ${name}`,
@@ -124,7 +129,15 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       timeoutSeconds: 60,
       ...options.exec,
     },
-    pictures: { keep: async (bytes, extension) => `${bytes.length}.${extension}` },
+    pictures: {
+      keep: async (bytes) => ({
+        path: `${bytes.length}.png`,
+        mediaType: "image/png",
+        width: 1,
+        height: 1,
+        original: { width: 1, height: 1, frames: 1 },
+      }),
+    },
     ...options.context,
   };
   return {

@@ -26,6 +26,7 @@ async function context(shown: Partial<WebPage>, found: Partial<WebFindings> = {}
   const own = await stage({
     context: {
       web: {
+        files: () => ({ unavailable: "no" }),
         pages: () => ({ maxChars: 20_000, read: async () => ({ ...page, ...shown }) }),
         search: () => ({ provider: "brave", maxResults: 5, search: async () => ({ ...findings, ...found }) }),
       },
@@ -121,9 +122,15 @@ describe("web_fetch", () => {
       maxChars: 1,
       read: async () => Promise.reject(new Fault("denied", "127.0.0.1 lies in a private network")),
     });
-    const result = await call(webFetch({ ...own, web: { pages, search: () => ({ unavailable: "no" }) } }), {
-      url: "http://127.0.0.1/",
-    });
+    const result = await call(
+      webFetch({
+        ...own,
+        web: { pages, search: () => ({ unavailable: "no" }), files: () => ({ unavailable: "no" }) },
+      }),
+      {
+        url: "http://127.0.0.1/",
+      },
+    );
     expect([textOf(result), result.isError]).toEqual([
       "Not fetched: 127.0.0.1 lies in a private network.",
       true,

@@ -176,7 +176,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const mcp = wireMcp({
     store,
     home: places.home,
-    mediaPath,
+    pictures: machinePorts.pictures,
     env,
     configNow: () => configured?.config ?? config,
     refused: metrics.egressRefused,

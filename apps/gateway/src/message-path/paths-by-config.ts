@@ -83,7 +83,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     const toolNames = tools.map(({ name }) => name);
     await warnOfConfig(config, { models, skills, toolNames }, log);
-    const media = wireMedia(config, mediaPath, clock);
+    const media = wireMedia(config, mediaPath, ports.machinePorts?.pictures, clock);
     const path = messagePath({
       ...ports,
       config,

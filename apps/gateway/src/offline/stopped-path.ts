@@ -35,14 +35,10 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
   const moved = migratedChats(store.cells);
   const handOvers = conversationBindings(store.cells);
   await Promise.all([moved.load(), handOvers.load()]);
-  const machinePorts = idleMachinePorts(
-    { config, home: places.home, mediaPath: places.home, env, memory, clock, ids, log },
-    store,
-  );
+  const machinePorts = idleMachinePorts({ config, home: places.home, env, memory, clock, ids, log }, store);
   const mcp = wireMcp({
     store,
     home: places.home,
-    mediaPath: places.home,
     env,
     configNow: () => config,
     refused: () => {},

@@ -12,6 +12,7 @@ import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Dial } from "../schedules/call-webhooks.ts";
 import { idleBrowser, wireBrowser } from "./browser.ts";
 import { wireWayOut } from "./way-out.ts";
+import { wirePictures } from "./pictures.ts";
 import { idleWeb, wireWeb } from "./web.ts";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
@@ -19,7 +20,6 @@ import {
   type Restarting,
   allCommandRecords,
   commandRecords,
-  mediaFolder,
   agentSettings,
   fileOrigins,
   type FileOrigins,
@@ -55,6 +55,7 @@ export interface WiredMachinePorts extends MachinePorts {
   readonly chatRestart: ChatRestart;
   /** The guarded way out, for the webhooks of jobs. */
   readonly dial: Dial;
+  readonly pictures: NonNullable<MachinePorts["pictures"]>;
   /** Ends all commands of this process; the next start tells their sessions. */
   end(): Promise<void>;
 }
@@ -86,6 +87,7 @@ export async function wireMachinePorts(
   await settings.restarted();
   const outward = { ...wiring, log: log.child({ part: "web" }), refused: wiring.metrics.egressRefused };
   const web = wireWeb(outward);
+  const pictures = wirePictures(wiring.mediaPath, clock);
   const browser = wireBrowser({ ...outward, path: searchPath(wiring.env) });
   const wayOut = wireWayOut(outward);
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
@@ -97,21 +99,19 @@ export async function wireMachinePorts(
     dial: web.dial,
     browser: browser.port,
     wayOut: wayOut.wayOut,
+    pictures: pictures.port,
     chatRestart: restartOfChat,
     async end() {
       ending = true;
       wiring.memory.close();
-      await Promise.all([own.end(), web.close(), browser.close(), wayOut.close()]);
+      await Promise.all([own.end(), web.close(), browser.close(), wayOut.close(), pictures.close()]);
     },
   };
 }
 
 /** Builds ports for looking without a daemon: they start nothing. */
 export function idleMachinePorts(
-  wiring: Pick<
-    MachinePortsWiring,
-    "config" | "home" | "mediaPath" | "env" | "memory" | "clock" | "ids" | "log"
-  >,
+  wiring: Pick<MachinePortsWiring, "config" | "home" | "env" | "memory" | "clock" | "ids" | "log">,
   { cells }: Pick<Store, "cells">,
 ): MachinePorts {
   const refuse = async (): Promise<never> => {
@@ -131,6 +131,7 @@ export function idleMachinePorts(
     web: idleWeb(wiring.config),
     browser: idleBrowser(wiring.config, searchPath(wiring.env)),
     wayOut: async () => ({ socket: "/dev/null", node: process.execPath }),
+    pictures: { keep: refuse },
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }
@@ -138,7 +139,7 @@ export function idleMachinePorts(
 const searchPath = (env: MachinePortsWiring["env"]): string => env["PATH"] ?? "/usr/bin:/bin";
 
 function basicPorts(
-  { home, mediaPath, env, memory }: Pick<MachinePortsWiring, "home" | "mediaPath" | "env" | "memory">,
+  { home, env, memory }: Pick<MachinePortsWiring, "home" | "env" | "memory">,
   commands: Commands,
   origins: FileOrigins,
 ): MachinePorts & Pick<WiredMachinePorts, "exec"> {
@@ -150,7 +151,6 @@ function basicPorts(
     userHome: homedir(),
     origins,
     exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } },
-    pictures: mediaFolder(mediaPath),
     memory: { engine: memory, personFolder, scopeOfPlace, forgetting },
   };
 }

@@ -15,13 +15,15 @@ import {
   type Log,
   type Part,
 } from "@parley/protocol";
-import { mediaFolder, type RemoteTools } from "@parley/runner";
+import type { RemoteTools } from "@parley/runner";
 import type { Store } from "@parley/store";
+import type { Pictures } from "@parley/tools";
 
 export interface McpWiring {
   readonly store: Pick<Store, "cells" | "outbox">;
   readonly home: string;
-  readonly mediaPath: string;
+  /** Absent: no pictures are shown. */
+  readonly pictures?: Pictures;
   readonly env: { readonly [name: string]: string | undefined };
   readonly configNow: () => Pick<Config, "tools">;
   /** Counts a refused address by its reason. */
@@ -34,7 +36,7 @@ export interface McpWiring {
 }
 
 export function wireMcp(wiring: McpWiring): McpServers {
-  const { store, home, mediaPath, env, configNow, refused, deciders, clock, ids, log } = wiring;
+  const { store, home, pictures, env, configNow, refused, deciders, clock, ids, log } = wiring;
   return mcpServers({
     cells: store.cells,
     host: Object.fromEntries(
@@ -43,7 +45,7 @@ export function wireMcp(wiring: McpWiring): McpServers {
       ),
     ),
     folder: join(home, "mcp"),
-    keepPicture: mediaFolder(mediaPath).keep,
+    keepPicture: pictures?.keep ?? null,
     async rules() {
       const { rulesOf } = await import("@parley/egress");
       return rulesOf(configNow().tools.web.egress);

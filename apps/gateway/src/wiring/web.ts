@@ -75,6 +75,16 @@ export function wireWeb({ configNow, clock, log, refused, dialling = {} }: WebWi
 
   return {
     port: webPort(settings, {
+      async fetch(url, maxBytes, signal) {
+        const { fetch, egress } = settings();
+        const { dialler } = await pagesOf({ fetch, egress });
+        const answer = await dialler.dial({ url, limits: { bodyBytes: maxBytes } }, signal);
+        if (answer.status !== 200) {
+          answer.discard();
+          throw new Fault("unavailable", `${new URL(answer.url).host} answered ${answer.status}`);
+        }
+        return { url: answer.url, bytes: (await answer.bytes()).bytes };
+      },
       async read(url, signal) {
         const { fetch, egress } = settings();
         const { pages } = await pagesOf({ fetch, egress });
@@ -112,21 +122,23 @@ export function idleWeb(config: Pick<Config, "tools">): WiredWeb["port"] {
   const refuse = async (): Promise<never> => {
     throw new Fault("unavailable", "pages are fetched in the daemon only");
   };
-  return webPort(() => config.tools.web, { read: refuse, search: refuse });
+  return webPort(() => config.tools.web, { read: refuse, search: refuse, fetch: refuse });
 }
 
 type Read = Extract<ReturnType<WiredWeb["port"]["pages"]>, { readonly maxChars: number }>["read"];
+type Fetch = Extract<ReturnType<WiredWeb["port"]["files"]>, { readonly fetch: unknown }>["fetch"];
 type Search = Extract<ReturnType<WiredWeb["port"]["search"]>, { readonly maxResults: number }>["search"];
 
 function webPort(
   settings: () => WebConfig,
-  { read, search }: { readonly read: Read; readonly search: Search },
+  { read, search, fetch }: { readonly read: Read; readonly search: Search; readonly fetch: Fetch },
 ): WiredWeb["port"] {
   return {
     pages() {
       const { enabled, maxChars } = settings().fetch;
       return enabled ? { maxChars, read } : { unavailable: "tools.web.fetch.enabled is false" };
     },
+    files: () => (settings().fetch.enabled ? { fetch } : { unavailable: "tools.web.fetch.enabled is false" }),
     search() {
       const { enabled, provider, maxResults, providers } = settings().search;
       if (!enabled) return { unavailable: "tools.web.search.enabled is false" };

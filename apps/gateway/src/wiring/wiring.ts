@@ -237,11 +237,16 @@ export function wireModels(
 }
 
 /** Throws Fault("invalid") when the provider that shall transcribe voice messages is unknown. */
-export function wireMedia(config: Config, folder: string, clock: Clock): MediaHandling {
+export function wireMedia(
+  config: Config,
+  folder: string,
+  pictures: MediaHandling["pictures"],
+  clock: Clock,
+): MediaHandling {
   const model = config.messages.audio.transcribe;
   const transcribe =
     model === undefined ? undefined : transcriber({ model, providers: providersOf(config), clock });
-  return { folder: mediaFolder(folder), transcribe };
+  return { folder: mediaFolder(folder), pictures, transcribe };
 }
 
 function providersOf(config: Config): ModelsOptions["providers"] {

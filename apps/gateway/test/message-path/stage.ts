@@ -398,6 +398,7 @@ function countingWrites<T extends object>(port: T, counts: () => boolean, wrote:
 
 function webOf(texts: { readonly [url: string]: string }): NonNullable<MachinePorts["web"]> {
   return {
+    files: () => ({ unavailable: "no files are fetched here" }),
     pages: () => ({
       maxChars: 20_000,
       read: async (url) => ({

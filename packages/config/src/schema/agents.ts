@@ -25,6 +25,11 @@ const defaults = z
     model: modelChoice
       .exactOptional()
       .describe("Default: a model of the first provider there is, else rehearsal/rehearsal."),
+    imageModel: modelChoice
+      .exactOptional()
+      .describe(
+        "Model that looks at pictures for models that do not see, by the tool image. Absent: they are told that there is a picture.",
+      ),
     models: modelsBlock,
     thinkingDefault: thinkingField.describe(
       "How much models think: off, minimal, low, medium, high or xhigh. Default: what fits the model.",

@@ -118,7 +118,7 @@ function described(attachment: Attachment, reading: Reading, isShown: boolean): 
   const more = isShown
     ? "its text stands below"
     : reading.kind === "file" || reading.kind === "text"
-      ? `kept as ${reading.path}`
+      ? `kept as ${reading.path}${reading.kind === "file" && reading.note !== undefined ? `, not shown: ${reading.note}` : ""}`
       : reading.kind === "spoken"
         ? reading.text === ""
           ? "nothing was said in it"

@@ -1,5 +1,5 @@
-// Detects a picture's type by its first bytes. It ignores the declared type, because a provider refuses a
-// whole request over one picture of the wrong type, and the conversation could then not be answered.
+// Detects a picture's type by its first bytes. It ignores the declared type, which people and servers get
+// wrong.
 
 interface Kind {
   readonly mediaType: string;
@@ -25,6 +25,12 @@ const signatures: readonly (Kind & { readonly is: (bytes: Buffer) => boolean })[
 export function pictureKind(bytes: Uint8Array): Kind | null {
   const head = Buffer.from(bytes.subarray(0, 16));
   return signatures.find(({ is }) => is(head)) ?? null;
+}
+
+/** Also types that models do not take but that can be turned into one: AVIF, HEIC and TIFF. */
+export function looksLikePicture(bytes: Uint8Array): boolean {
+  const head = Buffer.from(bytes.subarray(0, 16)).toString("latin1");
+  return pictureKind(bytes) !== null || /^(?:.{4}ftyp(?:avi[fs]|hei[cx]|mif1)|II\*\0|MM\0\*)/s.test(head);
 }
 
 function startsWith(bytes: Buffer, hex: string): boolean {

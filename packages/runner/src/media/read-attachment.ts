@@ -6,12 +6,14 @@ import type { Channel } from "@parley/channels";
 import type { Transcribe } from "@parley/models";
 import { Fault, isFault, label, sleep, type Attachment, type Clock, type Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
+import type { Pictures } from "@parley/tools";
 import { extensionOf, type MediaFolder } from "./media-store.ts";
-import { pictureKind } from "./media-type.ts";
+import { looksLikePicture } from "./media-type.ts";
 
 export type Reading =
   | { readonly kind: "picture"; readonly path: string; readonly mediaType: string }
-  | { readonly kind: "file"; readonly path: string }
+  /** `note`: why a picture is only kept. */
+  | { readonly kind: "file"; readonly path: string; readonly note?: string }
   /** The beginning of a document that is plain text. */
   | { readonly kind: "text"; readonly path: string; readonly text: string }
   | { readonly kind: "spoken"; readonly text: string }
@@ -22,6 +24,8 @@ export type Reading =
 /** The folder for files of messages, and the transcriber; without one, voice messages are only described. */
 export interface MediaHandling {
   readonly folder: MediaFolder;
+  /** Absent: no pictures are shown. */
+  readonly pictures?: Pictures | undefined;
   readonly transcribe?: Transcribe | undefined;
 }
 
@@ -37,8 +41,6 @@ export type ReadMedia = (
   inTime: AbortSignal,
 ) => Promise<Reading>;
 
-/** Providers take 5 MB in base64 (Anthropic's limit for one image). */
-const pictureBytes = 3_750_000;
 /** A turn is resumed or buried within a day. */
 const findingLifeMs = 86_400_000;
 /** A fetch that failed for now may succeed when the person sends the file again. */
@@ -51,19 +53,20 @@ const retryAfterMs = 1_000;
 const documentChars = 16_000;
 
 export function mediaReader(
-  { folder, transcribe }: MediaHandling,
+  { folder, pictures, transcribe }: MediaHandling,
   cells: Pick<Cells, "get" | "put">,
   clock: Clock,
   log: Log,
 ): ReadMedia {
   return async (account, channel, attachment, signal, inTime) => {
     if (!isWorthFetching(attachment, transcribe !== undefined)) return { kind: "described" };
-    const key = `media:${account}:${createHash("sha256").update(attachment.ref).digest("hex").slice(0, 32)}`;
-    const known = await cells.get(key);
-    if (known !== null) return JSON.parse(known.value) as Reading;
+    const known = await knownReading(cells, account, attachment);
+    if (known !== null) return known;
     const reading = await read(channel, attachment, signal, inTime);
     const mayPass = reading.kind === "unavailable" && reading.mayPass === true;
-    await cells.put(key, JSON.stringify(reading), { ttlMs: mayPass ? passingLifeMs : findingLifeMs });
+    await cells.put(cellKey(account, attachment), JSON.stringify(reading), {
+      ttlMs: mayPass ? passingLifeMs : findingLifeMs,
+    });
     return reading;
   };
 
@@ -88,11 +91,10 @@ export function mediaReader(
         AbortSignal.any([signal, inTime]),
       );
       if (attachment.kind === "voice") return await heard(bytes, attachment, signal);
-      const picture = pictureKind(bytes);
-      const path = await folder.keep(bytes, picture?.extension ?? extensionOf(attachment.name));
-      if (picture !== null && bytes.length <= pictureBytes)
-        return { kind: "picture", path, mediaType: picture.mediaType };
-      const text = attachment.kind === "file" && picture === null ? textOf(bytes) : null;
+      const isDocument = attachment.kind === "file" && !looksLikePicture(bytes);
+      if (!isDocument) return await seen(bytes, attachment, signal);
+      const path = await folder.keep(bytes, extensionOf(attachment.name));
+      const text = textOf(bytes);
       return text === null ? { kind: "file", path } : { kind: "text", path, text };
     } catch (error) {
       if (signal.aborted || !isFault(error)) throw error;
@@ -111,6 +113,15 @@ export function mediaReader(
           }
         : unavailable(attachment, reason);
     }
+  }
+
+  /** A picture that no model is shown is kept as it is, and named with the reason. */
+  async function seen(bytes: Uint8Array, attachment: Attachment, signal: AbortSignal): Promise<Reading> {
+    const shown = (await pictures?.keep(bytes, signal)) ?? { refused: "pictures are not shown here" };
+    if (!("refused" in shown)) return { kind: "picture", path: shown.path, mediaType: shown.mediaType };
+    log.warn({ kind: attachment.kind, reason: shown.refused }, "a picture is not shown");
+    const path = await folder.keep(bytes, extensionOf(attachment.name));
+    return { kind: "file", path, note: shown.refused };
   }
 
   /**
@@ -144,6 +155,20 @@ export function mediaReader(
       return { kind: "unavailable", reason: "voice message, it could not be transcribed" };
     }
   }
+}
+
+/** What was found of an attachment before; null where nothing was. */
+export async function knownReading(
+  cells: Pick<Cells, "get">,
+  account: string,
+  attachment: Attachment,
+): Promise<Reading | null> {
+  const known = await cells.get(cellKey(account, attachment));
+  return known === null ? null : (JSON.parse(known.value) as Reading);
+}
+
+function cellKey(account: string, { ref }: Attachment): string {
+  return `media:${account}:${createHash("sha256").update(ref).digest("hex").slice(0, 32)}`;
 }
 
 /** Detects text by content and not by name; null when the bytes are no UTF-8 text. */

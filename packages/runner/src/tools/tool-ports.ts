@@ -7,6 +7,7 @@ import { childrenPort } from "../sessions/children.ts";
 import { messagesPort } from "../messages/post.ts";
 import { sessionsPort } from "../sessions/other-sessions.ts";
 import { loadedTools } from "./loaded-tools.ts";
+import { seenPictures } from "./seen-pictures.ts";
 import { plansPort, statusPort } from "./session-tools.ts";
 
 /** All services but those that are made from the tools. A port picks what it uses. */
@@ -22,5 +23,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     sessions: sessionsPort(services),
     schedules: cronPort(services),
     loadedTools: loadedTools(services),
+    seenPictures: seenPictures(services),
   };
 }

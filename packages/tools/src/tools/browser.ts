@@ -7,6 +7,7 @@ import { carriesOut, isNamed } from "../carries-out.ts";
 import { browserActions, isUnavailable, type ToolContext, type Unavailable } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
 import { readForPeople } from "../files/private-notes.ts";
+import { imageOf } from "../files/pictures.ts";
 import { readBytes } from "../files/rooted.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolScope } from "../tool.ts";
@@ -83,12 +84,13 @@ export function browser(context: ToolContext): Tool | Unavailable {
       };
       for (const { name, bytes } of done.files) await keep(name, bytes);
       const { picture } = done;
-      const isShown = picture !== undefined && vision && pictures !== undefined;
       if (picture !== undefined) await keep("screenshot.jpg", picture);
-      if (picture !== undefined && !isShown) notes.push("[this model does not see pictures]");
-      const shown = isShown
-        ? [{ type: "image" as const, mediaType: "image/jpeg", path: await pictures.keep(picture, "jpg") }]
-        : [];
+      const kept =
+        picture !== undefined && vision && pictures !== undefined
+          ? await pictures.keep(picture, scope.signal)
+          : { refused: "this model does not see pictures" };
+      if (picture !== undefined && "refused" in kept) notes.push(`[not shown: ${kept.refused}]`);
+      const shown = "refused" in kept ? [] : [imageOf(kept)];
       const source = URL.parse(done.url ?? "")?.host || "a browser";
       return {
         content: [{ type: "text", text: done.text }, ...shown],

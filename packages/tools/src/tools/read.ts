@@ -7,13 +7,14 @@ import { defineTool, textResult } from "../define-tool.ts";
 import { headBytes, looksBinary, pictureType } from "../files/text.ts";
 import { inWorkspace, readForPeople } from "../files/private-notes.ts";
 import { readBytes, type OpenFile, type Rooted } from "../files/rooted.ts";
+import { imageOf, pictureLine } from "../files/pictures.ts";
 import { notedAfter } from "../memory-fence.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
 
-/** Anthropic takes pictures of up to 5 MB, the least of the providers. */
-const pictureBytes = 5 * 1024 * 1024;
+/** A picture is scaled before a model is shown it; a file beyond this is not read for that. */
+const pictureBytes = 20_000_000;
 const chunkBytes = 256 * 1024;
 /** A line is shown up to here. */
 const lineBytes = 2_000;
@@ -59,8 +60,11 @@ export function read(context: ToolContext): Tool | Unavailable {
               `${file.path} is a picture of ${file.size} bytes; at most ${pictureBytes} can be shown. Make it smaller.`,
               true,
             );
-          const kept = await pictures.keep(await readBytes(file.handle, 0, file.size), picture.extension);
-          return seen(file, picture.mediaType, kept);
+          const kept = await pictures.keep(await readBytes(file.handle, 0, file.size), scope.signal);
+          if ("refused" in kept) return textResult(`${file.path} cannot be shown: ${kept.refused}.`, true);
+          return {
+            content: [{ type: "text", text: pictureLine(file.path, kept) }, imageOf(kept)],
+          };
         }
         if (looksBinary(head))
           return textResult(
@@ -93,16 +97,6 @@ async function notedIn(
   if (notes === undefined || note === null || !note.endsWith(".md")) return null;
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   return notes.untrusted(scope, note, text.replaceAll(/^\d+\t/gm, ""));
-}
-
-function seen(file: OpenFile, mediaType: string, kept: string): ToolResult {
-  const text = `${file.path} (${mediaType}, ${file.size} bytes)`;
-  return {
-    content: [
-      { type: "text", text },
-      { type: "image", mediaType, path: kept },
-    ],
-  };
 }
 
 async function page(

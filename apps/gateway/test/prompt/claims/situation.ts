@@ -98,10 +98,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const ids = seededIds(1);
     const models = wireModels(config, home, clock, silentLog);
     const memory = memoryEngine({ clock });
-    const machinePorts = idleMachinePorts(
-      { config, home, mediaPath: home, env, memory, clock, ids, log: silentLog },
-      store,
-    );
+    const machinePorts = idleMachinePorts({ config, home, env, memory, clock, ids, log: silentLog }, store);
     const desk = { shown: {}, value: {}, hash: "h" };
     const settings = {
       read: async () => desk,

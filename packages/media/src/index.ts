@@ -1,0 +1,3 @@
+// Pictures and sound as files: checked, scaled, made and turned into what models and platforms take.
+export { pictureReader, type PictureReader } from "./picture-reader.ts";
+export type { FitPicture } from "./picture-worker.ts";

@@ -1,0 +1,116 @@
+// What a model is shown of pictures that people and strangers send: scaled and bare, or refused in words.
+import { crc32, deflateSync } from "node:zlib";
+import { systemClock } from "@parley/protocol";
+import sharp from "sharp";
+import { afterAll, describe, expect, test } from "vitest";
+import { pictureReader, type FitPicture } from "../src/index.ts";
+
+const reader = pictureReader({ clock: systemClock() });
+const { signal } = new AbortController();
+afterAll(() => reader.close());
+
+const blank = (width: number, height: number, channels: 3 | 4 = 3) =>
+  sharp({ create: { width, height, channels, background: "#a040f0" } });
+
+async function fit(bytes: Uint8Array): Promise<FitPicture> {
+  const fitted = await reader.fit(bytes, signal);
+  if ("refused" in fitted) throw new Error(fitted.refused);
+  return fitted.picture;
+}
+
+/** A PNG of any size that costs its sender some bytes. */
+function bomb(side: number): Buffer {
+  const chunk = (type: string, data: Buffer): Buffer => {
+    const named = Buffer.concat([Buffer.from(type), data]);
+    const numbers = Buffer.alloc(8);
+    numbers.writeUInt32BE(data.length, 0);
+    numbers.writeUInt32BE(crc32(named), 4);
+    return Buffer.concat([numbers.subarray(0, 4), named, numbers.subarray(4)]);
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(side, 0);
+  head.writeUInt32BE(side, 4);
+  head[8] = 1;
+  return Buffer.concat([
+    Buffer.from("89504e470d0a1a0a", "hex"),
+    chunk("IHDR", head),
+    chunk("IDAT", deflateSync(Buffer.alloc(1_000))),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+describe("a picture that is shown", () => {
+  test("is scaled, upright, and says nothing of its place, its camera or its author", async () => {
+    const photo = await blank(4_000, 3_000)
+      .withExif({ IFD0: { Copyright: "of-somebody" }, IFD3: { GPSLatitude: "52/1 31/1 0/1" } })
+      .withMetadata({ orientation: 6 })
+      .jpeg()
+      .toBuffer();
+    expect(photo.includes("of-somebody")).toBe(true);
+    const picture = await fit(photo);
+    expect(picture).toMatchObject({ mediaType: "image/jpeg", width: 1_500, height: 2_000 });
+    expect(Buffer.from(picture.bytes).includes("Exif")).toBe(false);
+    expect((await sharp(picture.bytes).metadata()).exif).toBeUndefined();
+  });
+
+  test.each([
+    ["that needs nothing is left as it is", 900, "jpeg", true],
+    ["that needs nothing is left as it is", 900, "webp", true],
+    ["that is made smaller is the same bytes each time", 2_100, "png", false],
+  ] as const)("%s", async (_what, width, format, same) => {
+    const sent = await blank(width, 300).toFormat(format).toBuffer();
+    const [one, other] = [await fit(sent), await fit(sent)];
+    expect(Buffer.from(one.bytes).equals(other.bytes)).toBe(true);
+    expect(Buffer.from(one.bytes).equals(sent)).toBe(same);
+  });
+
+  test("keeps nothing that was hung onto it", async () => {
+    const plain = await blank(20, 10, 4).png().toBuffer();
+    const polyglot = Buffer.concat([plain, Buffer.from("<script>alert(1)</script>PK\u0003\u0004")]);
+    const picture = await fit(polyglot);
+    expect(picture).toMatchObject({ mediaType: "image/png", width: 20, height: 10 });
+    expect(Buffer.from(picture.bytes).includes("script")).toBe(false);
+  });
+
+  test.each(["webp", "gif", "avif", "tiff"] as const)("may come as %s", async (format) => {
+    const picture = await fit(await blank(30, 20).toFormat(format).toBuffer());
+    expect(picture.original).toEqual({ width: 30, height: 20, frames: 1 });
+  });
+
+  test("is the first of an animation, which is said", async () => {
+    const frames = await Promise.all(
+      ["#f00", "#0f0"].map((background) =>
+        sharp({ create: { width: 8, height: 8, channels: 3, background } })
+          .png()
+          .toBuffer(),
+      ),
+    );
+    const moving = await sharp(frames, { join: { animated: true } })
+      .gif()
+      .toBuffer();
+    expect((await fit(moving)).original.frames).toBe(2);
+  });
+});
+
+describe("bombs and lies are told in words", () => {
+  test.each([
+    ["nothing at all", Buffer.alloc(0), "it is empty"],
+    ["words", Buffer.from("hello"), "it is no picture"],
+    ["an SVG with a script", Buffer.from("<?xml version='1.0'?><svg onload='x()'/>"), "it is an SVG"],
+    ["a signature and no more", Buffer.from("89504e470d0a1a0a010203", "hex"), "it is broken"],
+    ["a HEIC", Buffer.from("\0\0\0\u0018ftypheic\0\0\0\0"), "HEIC"],
+    ["1,600 million pixels", bomb(40_000), "it has 40000 x 40000 pixels"],
+    ["fewer pixels than it says", bomb(7_000), "it is broken"],
+  ])("%s", async (_what, bytes, reason) => {
+    expect(await reader.fit(bytes, signal)).toEqual({ refused: expect.stringContaining(reason) });
+  });
+
+  test("whoever does not wait ends the process, and the next picture gets another", async () => {
+    const stop = new AbortController();
+    const waiting = reader.fit(await blank(3_000, 3_000).png().toBuffer(), stop.signal);
+    stop.abort();
+    await expect(waiting).rejects.toMatchObject({ code: "aborted" });
+    expect(await fit(await blank(4, 4).png().toBuffer())).toMatchObject({ width: 4 });
+    expect(reader.processes()).toBe(1);
+  });
+});

@@ -1,0 +1,120 @@
+// Pictures by path, address and name in the conversation; whose eyes look; what is refused.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ImageContent } from "@parley/protocol";
+import { afterEach, describe, expect, test } from "vitest";
+import { image } from "../src/tools/image.ts";
+import { isUnavailable } from "../src/context.ts";
+import type { ToolContext, ToolResult } from "../src/index.ts";
+import { call, stage, type Stage } from "./stage.ts";
+
+const hash = "a".repeat(64);
+const sent = (path: string, message: number): ImageContent & { readonly message: number } => ({
+  type: "image",
+  path,
+  mediaType: "image/png",
+  message,
+});
+const asked: { prompt: string; paths: readonly string[] }[] = [];
+const stages: Stage[] = [];
+afterEach(async () => {
+  asked.length = 0;
+  for (const each of stages.splice(0)) await each.close();
+});
+
+async function context(more: Partial<ToolContext> = {}): Promise<ToolContext> {
+  const own = await stage({
+    context: {
+      vision: false,
+      pictures: {
+        keep: async (bytes) =>
+          Buffer.from(bytes).toString().startsWith("picture")
+            ? {
+                path: `${bytes.length}.png`,
+                mediaType: "image/png",
+                width: 2_000,
+                height: 1_000,
+                original: { width: 4_000, height: 2_000, frames: 1 },
+              }
+            : { refused: "it is no picture" },
+      },
+      seenPictures: {
+        shown: async () => [sent(`${hash}.png`, 1), sent("b.png", 2), sent("c.png", 2)],
+        describer: () => ({ model: "eyes/1" }),
+        describe: async (_scope, { prompt, pictures }) => {
+          asked.push({ prompt, paths: pictures.map(({ path }) => path) });
+          return { text: "a cat", model: "eyes/1" };
+        },
+      },
+      web: {
+        files: () => ({ fetch: async (url) => ({ url, bytes: Buffer.from("picture of the web") }) }),
+        pages: () => ({ unavailable: "no" }),
+        search: () => ({ unavailable: "no" }),
+      },
+      ...more,
+    },
+  });
+  stages.push(own);
+  await writeFile(join(own.workspace, "a.png"), "picture");
+  await writeFile(join(own.workspace, "a.txt"), "words");
+  return own.context;
+}
+
+const textOf = ({ content }: ToolResult): string =>
+  content.map((part) => (part.type === "text" ? part.text : `<${part.path}>`)).join("\n");
+
+describe("for a model that does not see", () => {
+  test("the image model looks, and its words come back with its name", async () => {
+    const result = await call(image(await context()), { image: "a.png", prompt: "What is it?" });
+    expect(asked).toEqual([{ prompt: "What is it?", paths: ["7.png"] }]);
+    expect(textOf(result)).toBe("a.png (4000 x 2000, shown at 2000 x 1000)\n\neyes/1 says:\na cat");
+    expect(result.untrusted).toBeUndefined();
+  });
+
+  test("without a name it looks at the pictures that were sent last", async () => {
+    await call(image(await context()), {});
+    expect(asked[0]?.paths).toEqual(["b.png", "c.png"]);
+  });
+
+  test("a picture of the conversation is found by the name under which it was told, and no other", async () => {
+    const tool = image(await context());
+    await call(tool, { image: `[image: ${hash}.png, image/png]` });
+    expect(asked[0]?.paths).toEqual([`${hash}.png`]);
+    await expect(call(tool, { image: `${"b".repeat(64)}.png` })).rejects.toThrow("in this conversation");
+  });
+
+  test("what stands in a picture of the web is a stranger's", async () => {
+    const result = await call(image(await context()), { images: ["https://example.org/a.png", "a.png"] });
+    expect(result.untrusted).toEqual({ source: "example.org" });
+  });
+
+  test("the tool is not there without an image model, and says which key is missing", async () => {
+    const own = await context();
+    const unavailable = "agents.defaults.imageModel is not set";
+    const made = image({
+      ...own,
+      seenPictures: { ...own.seenPictures, describer: () => ({ unavailable }) },
+    });
+    expect(made).toEqual({ unavailable });
+  });
+});
+
+test("a model that sees is shown the picture itself, and told to take those of the message as they are", async () => {
+  const tool = image(await context({ vision: true }));
+  if (isUnavailable(tool)) throw new Error(tool.unavailable);
+  expect(tool.description).toContain(
+    "Only use this tool when images were NOT already provided in the user's message.",
+  );
+  const result = await call(tool, { image: "a.png" });
+  expect(textOf(result)).toBe("a.png (4000 x 2000, shown at 2000 x 1000)\n<7.png>");
+  expect(asked).toEqual([]);
+});
+
+test.each([
+  ["a.txt", "a.txt cannot be looked at: it is no picture"],
+  ["../out.png", "outside"],
+  ["nothing.png", "there is no file nothing.png"],
+  ["file:///etc/passwd", "there is no"],
+])("%s is refused with the reason", async (path, reason) => {
+  await expect(call(image(await context()), { image: path })).rejects.toThrow(reason);
+});
