@@ -89,7 +89,10 @@ describe("web_fetch", () => {
         return URL.canParse(url) ? page : Promise.reject(new Fault("denied", "this text is no address"));
       },
     });
-    const tool = webFetch({ ...own, web: { pages, search: () => ({ unavailable: "no" }) } });
+    const tool = webFetch({
+      ...own,
+      web: { pages, search: () => ({ unavailable: "no" }), files: () => ({ unavailable: "no" }) },
+    });
     const urls = [
       "example.org",
       "example.org:8443/a?b",
