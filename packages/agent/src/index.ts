@@ -1,7 +1,7 @@
 // Exports the agent: its loop, the prompt compiler, the workspace files that it is made from, and the parser
 // of its replies.
 export { promptBudget } from "./prompt/budget.ts";
-export { type CompiledPrompt, compile, hashOf } from "./prompt/compile.ts";
+export { type CompiledPrompt, compile } from "./prompt/compile.ts";
 export { diff, explain, type PromptDiff, type PromptExplanation } from "./prompt/explain.ts";
 export type { Audience, PromptMode } from "./prompt-mode.ts";
 export {
@@ -14,11 +14,13 @@ export {
   type StableInput,
   type SurfaceFacts,
 } from "./prompt/facts.ts";
+export { hashOf } from "./prompt/hash.ts";
 export { hashedIds } from "./prompt/hashed-ids.ts";
 export { promptSections } from "./prompt/order.ts";
 export { builtInOverlay } from "./prompt/overlay.ts";
 export { plainLine, tailOf } from "./plain-line.ts";
 export { runtimeLine } from "./prompt/runtime-line.ts";
+export { schemaSize } from "./prompt/schema-size.ts";
 export type { Section } from "./prompt/section.ts";
 export { estimateTokens, tokenEstimator } from "./prompt/tokens.ts";
 export { toolSet } from "./prompt/tool-list.ts";

@@ -29,6 +29,8 @@ interface Running {
   readonly over: AbortController;
 }
 
+const isOver = new Error("the turn is over");
+
 /** A stopped turn is closed at once, so the newest are enough. */
 const most = { left: 20, chars: 100_000 };
 
@@ -46,7 +48,7 @@ export function runningTurns(): RunningTurns {
         signal: own.stopped.signal,
         end() {
           if (running.get(turn) === own) running.delete(turn);
-          own.over.abort();
+          own.over.abort(isOver);
         },
       };
     },

@@ -2,6 +2,9 @@
 // always ends a turn.
 import { type Clock, sleep } from "@parley/protocol";
 
+/** Made once, because every model call and tool ends here. */
+const isSettled = new Error("the work has settled");
+
 /** Models and tools must end within a second of the abort; this bounds those that do not. */
 const abortGraceMs = 5000;
 
@@ -21,7 +24,7 @@ export async function orAbandon<T>(work: Promise<T>, signal: AbortSignal, clock:
   try {
     return await Promise.race([work.then((value): Waited<T> => ({ done: true, value })), grace()]);
   } finally {
-    settled.abort();
+    settled.abort(isSettled);
     // Nobody waits for abandoned work, so its failure is ignored.
     work.catch(() => {});
   }

@@ -67,9 +67,12 @@ export async function* runLoop(input: LoopInput, deps: LoopDeps): AsyncGenerator
   try {
     yield* turn(input, { ...deps, signal });
   } finally {
-    listening.abort();
+    listening.abort(over);
   }
 }
+
+/** Made once, because an exception with its stack for every turn costs more than what it says. */
+const over = new Error("the turn is over");
 
 async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent, void> {
   const { signal } = deps;

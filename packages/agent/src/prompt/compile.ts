@@ -1,10 +1,10 @@
 // Sections + facts + budget -> the prompt and its report. Keeps I12: the stable zone is rendered from the
 // stable facts alone, cut to a share of its own, and ends at the cache boundary.
-import { createHash } from "node:crypto";
 import type { BootstrapFile } from "../workspace/snapshot.ts";
 import { type Cut, type Draft, fit, type PromptBudget } from "./budget.ts";
 import type { PromptMode } from "../prompt-mode.ts";
 import type { PromptFacts } from "./facts.ts";
+import { hashOf } from "./hash.ts";
 import { neverDropped, type Section } from "./section.ts";
 import { estimateTokens } from "./tokens.ts";
 
@@ -85,11 +85,6 @@ export function compile(
     hash: hashOf(text),
     stableHash: hashOf(stable),
   };
-}
-
-/** The first 16 hex digits of SHA-256: enough to tell prompts of one installation apart. */
-export function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
 function draftOf(section: Section, facts: PromptFacts): ZoneDraft[] {

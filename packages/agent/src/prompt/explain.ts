@@ -2,7 +2,8 @@
 // the CLI and /context.
 import type { ToolSchema } from "@parley/models";
 import type { Cut } from "./budget.ts";
-import { type CompiledPrompt, type FileReport, hashOf, type SectionReport } from "./compile.ts";
+import type { CompiledPrompt, FileReport, SectionReport } from "./compile.ts";
+import { schemaSize } from "./schema-size.ts";
 import { estimateTokens, tokenEstimator } from "./tokens.ts";
 
 export interface PromptExplanation {
@@ -46,8 +47,8 @@ export function explain(prompt: CompiledPrompt, schemas: readonly ToolSchema[] =
     tools: schemas
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .map((schema) => {
-        const json = JSON.stringify(schema);
-        return { name: schema.name, chars: json.length, tokens: estimateTokens(json), hash: hashOf(json) };
+        const { chars, tokens, hash } = schemaSize(schema);
+        return { name: schema.name, chars, tokens, hash };
       }),
   };
 }

@@ -1,7 +1,7 @@
 // Selects the workspace files of a session, read fresh each turn, passed through the `agent:bootstrap` hooks
 // and cut to the caps. MEMORY.md reaches private conversations only, BOOTSTRAP.md new workspaces only;
 // subagents get AGENTS.md and TOOLS.md.
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "@parley/protocol";
 import type { Audience, PromptMode } from "../prompt-mode.ts";
@@ -96,21 +96,21 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
     return { name, path, text: origin === null ? file.text : `[${origin.reason}]\n\n${file.text}` };
   };
   const { templates } = options;
-  const isFilledIn = async ({ name, text }: HookFile): Promise<boolean> => {
+  const templateOf = stampedTexts();
+  const isFilledIn = ({ name, text }: HookFile): boolean => {
     if (templates === undefined || text === null) return false;
     // It may be gone while Parley is replaced, or out of files: a turn must not end by that, so it is not
     // known to be filled in.
-    const template = await readFile(join(templates, name), "utf8").catch(() => null);
+    const template = templateOf(join(templates, name));
     return template !== null && text.trim() !== template.trim();
   };
   /**
    * Nothing was learned in it: who the agent is and whom it helps is not written down, and there are no
    * notes.
    */
-  async function isNew(files: readonly HookFile[], { workspace }: BootstrapRequest): Promise<boolean> {
+  function isNew(files: readonly HookFile[], { workspace }: BootstrapRequest): boolean {
     if (!files.some(({ name, text }) => name === "BOOTSTRAP.md" && text !== null)) return true;
-    const filled = await Promise.all(files.filter(({ name }) => aboutPeople.has(name)).map(isFilledIn));
-    return !filled.includes(true) && !(await hasNotes(workspace));
+    return !files.some((file) => aboutPeople.has(file.name) && isFilledIn(file)) && !hasNotes(workspace);
   }
   return {
     async load(request) {
@@ -119,7 +119,7 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
       const read = await Promise.all(
         bootstrapNames.filter(gated).map((name) => readOne(name, request, notes)),
       );
-      let files: readonly HookFile[] = (await isNew(read, request))
+      let files: readonly HookFile[] = isNew(read, request)
         ? read
         : read.filter(({ name }) => name !== "BOOTSTRAP.md");
       for (const hook of options.hooks) files = await hooked(hook, files, request, options.log);
@@ -141,13 +141,38 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
 /** What the first talk fills in. */
 const aboutPeople: ReadonlySet<BootstrapName> = new Set(["IDENTITY.md", "USER.md"]);
 
-async function hasNotes(workspace: string): Promise<boolean> {
-  const names = async (folder: string): Promise<readonly string[]> =>
-    readdir(folder).catch((): string[] => []); // Not there: none.
+function hasNotes(workspace: string): boolean {
   return (
-    (await names(workspace)).includes("MEMORY.md") ||
-    (await names(join(workspace, "memory"))).some((name) => !name.startsWith("."))
+    namesIn(workspace).includes("MEMORY.md") ||
+    namesIn(join(workspace, "memory")).some((name) => !name.startsWith("."))
   );
+}
+
+/** Every turn in a new workspace looks: in microseconds, where asking a thread takes ten times that. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // Not there: none.
+  }
+}
+
+/** Reads texts of a few files that hardly change, each again only when it did; null when it cannot be read. */
+function stampedTexts(): (path: string) => string | null {
+  const known = new Map<string, { readonly stamp: string; readonly text: string }>();
+  return (path) => {
+    try {
+      const { ino, size, mtimeMs, ctimeMs } = statSync(path);
+      const stamp = [ino, size, mtimeMs, ctimeMs].join(":");
+      const before = known.get(path);
+      if (before?.stamp === stamp) return before.text;
+      const text = readFileSync(path, "utf8");
+      known.set(path, { stamp, text });
+      return text;
+    } catch {
+      return null;
+    }
+  };
 }
 
 /** Headings, comments and empty items alone. */

@@ -53,8 +53,8 @@ function toolsOf(
     type: "function",
     name,
     description,
-    // Our schemas are plain JSON; the SDK's type for one is mutable.
-    inputSchema: structuredClone(parameters) as object,
+    // Our schemas are plain JSON; the SDK's type for one is mutable, and it only writes them into the request.
+    inputSchema: parameters as object,
     ...(cacheMark !== undefined && at === request.tools.length - 1 ? { providerOptions: cacheMark } : {}),
   }));
 }

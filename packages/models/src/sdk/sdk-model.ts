@@ -7,6 +7,7 @@ import type {
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
+import { chargedBytes } from "./charged-bytes.ts";
 import { classify } from "./classify.ts";
 import { collectAnswer } from "./collect-answer.ts";
 import { timeouts } from "./timeouts.ts";
@@ -77,13 +78,13 @@ async function* call(
 ): AsyncGenerator<ModelEvent> {
   const { clock, facts, log } = options;
   const halt = haltable(signal);
-  let requestBytes = 0;
+  let sent = "";
   const answer = collectAnswer({
     provider: driver.provider,
     signer: signerOf(options),
     price: facts.cost,
     contextWindow: facts.contextWindow,
-    requestBytes: () => requestBytes,
+    requestBytes: () => chargedBytes(sent),
     wasCut: driver.wasCut,
   });
   let answering = false;
@@ -99,7 +100,7 @@ async function* call(
         wait.headers();
       },
       progress: wait.progress,
-      sent: (body) => (requestBytes = bytesOf(body)),
+      sent: (body) => (sent = body),
       lines: driver.lines ?? "events",
       mendEvents: driver.mendEvents,
     };
@@ -159,17 +160,15 @@ async function* call(
   }
 }
 
-/** Pictures are charged by their pixels, not by the bytes of their encoding. */
-function bytesOf(body: string): number {
-  return Buffer.byteLength(body.replaceAll(/[A-Za-z0-9+/]{2000,}={0,2}/g, ""));
-}
-
 const stopped: ModelError = { kind: "aborted", message: "stopped" };
 
 function brokenOff(finish: Extract<LanguageModelV4StreamPart, { type: "finish" }>): boolean {
   const { unified } = finish.finishReason;
   return unified === "interrupted" || unified === "error";
 }
+
+/** Made once, because an exception with its stack for every call costs more than what it says. */
+const over = new Error("the call is over");
 
 /** Aborts the request when the caller's signal or a timer fires, and stops waiting for it at once. */
 function haltable(signal: AbortSignal): {
@@ -202,7 +201,7 @@ function haltable(signal: AbortSignal): {
     orStopped: (work) => Promise.race([work, halted]),
     end() {
       signal.removeEventListener("abort", onAbort);
-      controller.abort();
+      controller.abort(over);
     },
   };
 }

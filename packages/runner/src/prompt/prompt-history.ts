@@ -102,14 +102,16 @@ export function promptHistory(cells: Pick<Cells, "get" | "list">, clock: Clock):
       const last = lastOf(session);
       const n = (last?.n ?? 0) + 1;
       const reportText = JSON.stringify(explanation);
-      const texts = [prompt.stable, prompt.volatile, reportText]
-        .filter((text) => text !== "")
-        .map((text) => ({ text, hash: hashOf(text) }));
       const hashes = {
         stable: prompt.stableHash,
         volatile: volatileHash(prompt),
         report: hashOf(reportText),
       };
+      const texts = [
+        { text: prompt.stable, hash: hashes.stable },
+        { text: prompt.volatile, hash: hashes.volatile },
+        { text: reportText, hash: hashes.report },
+      ].filter(({ text }) => text !== "");
       const fresh = texts.filter(({ hash }) => !isFresh(hash, last));
       // The three share one time of writing, that of the oldest.
       const unwritten = texts.filter((text) => !fresh.includes(text));

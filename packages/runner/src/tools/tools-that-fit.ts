@@ -1,7 +1,7 @@
 // Leaves tools out where a model's window is too small for all their descriptions: a conversation with fewer
 // tools goes on, one whose prompt fills the window does not. It looks at the tools and the window alone, so a
 // model is told the same tools in every turn (I12).
-import { estimateTokens } from "@parley/agent";
+import { schemaSize } from "@parley/agent";
 import type { Tool } from "@parley/tools";
 
 /** Of the window: the text of a prompt takes about as much of a small one, and the rest is for talk. */
@@ -12,10 +12,7 @@ export function toolsThatDoNotFit(
   tools: readonly Pick<Tool, "name" | "description" | "parameters">[],
   contextWindow: number,
 ): readonly { readonly tool: string; readonly reason: string }[] {
-  const sized = tools.map(({ name, description, parameters }) => ({
-    name,
-    tokens: estimateTokens(JSON.stringify({ name, description, parameters })),
-  }));
+  const sized = tools.map((tool) => ({ name: tool.name, tokens: schemaSize(tool).tokens }));
   const room = Math.floor(contextWindow * mostShare);
   let taken = sized.reduce((sum, { tokens }) => sum + tokens, 0);
   const left: { tool: string; reason: string }[] = [];
