@@ -1,5 +1,5 @@
-// What a tool's schema takes in a request: its text, tokens and hash. The schemas of a tool are the same object
-// in every turn, so each is written out once and not for every turn.
+// Measures what a tool schema takes in a request: text, tokens and hash. A tool has the same schema object in
+// every turn, so each is written out once and not for every turn.
 import type { ToolSchema } from "@parley/models";
 import { hashOf } from "./hash.ts";
 import { estimateTokens } from "./tokens.ts";

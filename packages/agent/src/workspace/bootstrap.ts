@@ -157,7 +157,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Reads texts of a few files that hardly change, each again only when it did; null when it cannot be read. */
+/** Reads a few files that hardly change, each again only when it did; null when it cannot be read. */
 function stampedTexts(): (path: string) => string | null {
   const known = new Map<string, { readonly stamp: string; readonly text: string }>();
   return (path) => {

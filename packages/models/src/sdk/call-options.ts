@@ -53,7 +53,7 @@ function toolsOf(
     type: "function",
     name,
     description,
-    // Our schemas are plain JSON; the SDK's type for one is mutable, and it only writes them into the request.
+    // Our schemas are plain JSON. The SDK's type for one is mutable, though it only writes them out.
     inputSchema: parameters as object,
     ...(cacheMark !== undefined && at === request.tools.length - 1 ? { providerOptions: cacheMark } : {}),
   }));

@@ -1,6 +1,6 @@
-// Measures a request's body for the estimate of its tokens. Pictures are charged by their pixels and not by the
-// bytes of their encoding, so long runs of base64 do not count. A long run has a character at every multiple of
-// its least length, so only those places are looked at.
+// Measures a request's body for the estimate of its tokens. Pictures are charged by their pixels and not by
+// the bytes of their encoding, so long runs of base64 do not count. A long run has a character at a multiple
+// of its least length, so only those places are looked at.
 
 /** No word, path or key is as long. */
 const leastRun = 2_000;

@@ -19,7 +19,7 @@ export function query<R = never>(db: DatabaseSync, sql: string): Query<R> {
 }
 
 /**
- * Runs the words that open and close transactions, each prepared when first needed; others are run as they are.
+ * Runs the words that open and close transactions, each prepared when first needed; others as they are.
  */
 export function transactionWords(db: DatabaseSync): (sql: string) => void {
   const prepared = new Map<string, { run(): unknown }>();
