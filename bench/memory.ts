@@ -41,7 +41,7 @@ function target(name: string, tokens: number, files: { readonly [path: string]: 
     writeFileSync(join(workspace, path), text);
   }
   const chunking = { tokens, overlap: Math.floor(tokens / 5) };
-  return { workspace, indexPath: join(root, `${name}.sqlite`), chunking, embedder };
+  return { workspace, indexPath: join(root, `${name}.sqlite`), chunking, embedder, talk: false };
 }
 
 const request = (query: string, vectorWeight: number) => ({

@@ -61,7 +61,7 @@ import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
 import { beginAnew } from "./receive/reset-policy.ts";
 
-export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | "forgetting"> {
+export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | "forgetting" | "talk"> {
   readonly receive: ReceiveEvents;
   readonly route: RouteInbound;
   readonly pairing: PairingDecisions;
@@ -117,7 +117,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const catalog = modelCatalog(config, parts.models);
 
   // Tools, and what they ask people.
-  const { approvals, questions, forgetting, ...asks } = pathAsks(parts, store, access, channel);
+  const { approvals, questions, forgetting, talk, ...asks } = pathAsks(parts, store, access, channel);
   const commandsOfTools = parts.machinePorts?.exec?.commands;
   const ending = { ...store, children, threads: parts.handOvers, running, placeOf, clock, log };
   const hold = emergencyStop({
@@ -279,6 +279,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     approvals,
     questions,
     forgetting,
+    talk,
     hold,
     mcp: parts.mcp,
     schedules,

@@ -1,7 +1,7 @@
 // Completes how an agent's memory is searched: its own settings, then the defaults', then Parley's.
 import type { ConfigFile } from "./schema/root.ts";
 import type { Env } from "./home.ts";
-import { memorySearchDefaults, type embedProviders } from "./schema/memory.ts";
+import { memorySearchDefaults, type embedProviders, type memorySources } from "./schema/memory.ts";
 import { secret, type Secret } from "./secret.ts";
 
 type MemorySearchFile = ConfigFile["agents"]["list"][number]["memorySearch"];
@@ -10,6 +10,7 @@ type EmbedProvider = (typeof embedProviders)[number];
 
 export interface MemorySearchConfig {
   readonly enabled: boolean;
+  readonly sources: readonly (typeof memorySources)[number][];
   /** Null: words alone are searched. */
   readonly embedder: {
     readonly provider: EmbedProvider;
@@ -83,16 +84,17 @@ function embedderOf(
 export function memorySearchOf(
   own: MemorySearchFile,
   ofAll: MemorySearchFile,
-  sources: MemorySources,
+  known: MemorySources,
 ): MemorySearchConfig {
-  const { enabled, query, chunking, sync } = memorySearchDefaults;
+  const { enabled, sources, query, chunking, sync } = memorySearchDefaults;
   const [mine, theirs] = [own?.query, ofAll?.query];
   const [mix, mixOfAll] = [mine?.hybrid, theirs?.hybrid];
   const isHybrid = mix?.enabled ?? mixOfAll?.enabled ?? query.hybrid.enabled;
   const { tokens, overlap } = { ...chunking, ...ofAll?.chunking, ...own?.chunking };
   return {
+    sources: own?.sources ?? ofAll?.sources ?? sources,
     enabled: own?.enabled ?? ofAll?.enabled ?? enabled,
-    embedder: isHybrid ? embedderOf(own, ofAll, sources) : null,
+    embedder: isHybrid ? embedderOf(own, ofAll, known) : null,
     query: {
       maxResults: mine?.maxResults ?? theirs?.maxResults ?? query.maxResults,
       minScore: mine?.minScore ?? theirs?.minScore ?? query.minScore,

@@ -13,11 +13,15 @@ export interface MemoryTarget {
   readonly chunking: { readonly tokens: number; readonly overlap: number };
   /** Null: words alone are searched. */
   readonly embedder: EmbedderSettings | null;
+  /** Whether what was said in sessions is kept in the index too. */
+  readonly talk: boolean;
 }
 
 export interface SearchRequest {
   readonly query: string;
   readonly scopes: readonly MemoryScope[] | "all";
+  /** Keys of the sessions whose talk is searched too; with all scopes, every one is. */
+  readonly sessions?: readonly string[];
   readonly maxResults: number;
   readonly minScore: number;
   readonly hybrid: HybridSettings;
@@ -27,6 +31,7 @@ export interface SearchRequest {
 }
 
 export interface MemoryHit {
+  /** A session's key, where it was said there: its lines are then the numbers of entries. */
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
@@ -35,6 +40,10 @@ export interface MemoryHit {
   readonly source: MemorySource;
   readonly scope: string;
   readonly snippet: string;
+  /** In which turn it was said. */
+  readonly turn?: string;
+  /** Where text of strangers came from that this turn had read. */
+  readonly untrusted?: string;
 }
 
 export interface SearchAnswer {
@@ -79,6 +88,28 @@ export interface ForgetRequest {
   readonly write: boolean;
 }
 
+export interface KnownTalk {
+  readonly session: string;
+  /** Changes when entries of the session were taken away: what is known of it is not true any more. */
+  readonly since: string;
+  readonly throughSeq: number;
+}
+
+export interface Talk extends KnownTalk {
+  /** The stretch follows this entry; 0 begins. */
+  readonly afterSeq: number;
+  readonly turns: readonly TalkTurn[];
+}
+
+export interface TalkTurn {
+  readonly turn: string;
+  /** When, for people: it begins with the day. */
+  readonly heading: string;
+  /** Where text of strangers came from that the turn had read. */
+  readonly untrusted: string | null;
+  readonly lines: readonly { readonly seq: number; readonly text: string }[];
+}
+
 export interface MemoryEngine {
   search(target: MemoryTarget, request: SearchRequest): Promise<SearchAnswer>;
   get(target: MemoryTarget, request: GetRequest): Promise<GetAnswer>;
@@ -91,6 +122,12 @@ export interface MemoryEngine {
    * taken out of the files and of the index, in which no byte of them is left.
    */
   forget(target: MemoryTarget, request: ForgetRequest): Promise<FoundLines>;
+  /** What the index knows of these sessions. Those of which it knows nothing are left out. */
+  talks(target: MemoryTarget, sessions: readonly string[]): Promise<readonly KnownTalk[]>;
+  /** Takes up a stretch of one session; one that does not follow on what is known changes nothing. */
+  takeTalk(target: MemoryTarget, talk: Talk): Promise<void>;
+  /** Leaves no byte of what was said in a session. */
+  dropTalk(target: MemoryTarget, session: string): Promise<void>;
   /** True while an index is built or passages are embedded in the background. */
   isBusy(): Promise<boolean>;
   close(): void;

@@ -1,6 +1,7 @@
 // Keeps the indexes of this process and answers what is asked of them. Before a search the notes are looked
 // at again, so that what was written a moment ago is found; a large backlog goes on in the background and is
 // told. Scope decides before ranking: no chunk of another scope is read.
+import { existsSync } from "node:fs";
 import { Fault, type Clock } from "@parley/protocol";
 import type { MemoryEngine, MemoryTarget } from "./contract.ts";
 import { forgetInFiles } from "./forget-files.ts";
@@ -10,6 +11,7 @@ import { isDamage, removeIndex } from "./index-file.ts";
 import { statusOf } from "./index-status.ts";
 import { openedIndex, patienceMs, type OpenIndex } from "./open-index.ts";
 import { search } from "./search.ts";
+import { dropTalk, knownTalks, takeTalk } from "./talk.ts";
 
 export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine {
   const open = new Map<string, OpenIndex>();
@@ -81,6 +83,20 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
           index.shrink();
         });
       return found;
+    },
+    talks: (target, sessions) => heal(target, async ({ file }) => knownTalks(file.db, sessions)),
+    takeTalk: (target, talk) =>
+      heal(target, async (index) => {
+        if (target.talk && takeTalk(index.file.db, index.vectors, target.chunking, talk)) index.shrink();
+        index.vectors?.fill();
+      }),
+    async dropTalk(target, session) {
+      // Nothing was ever searched, so that nothing is known.
+      if (!existsSync(target.indexPath)) return;
+      await heal(target, async (index) => {
+        if (!dropTalk(index.file.db, index.vectors, session)) return;
+        index.shrink();
+      });
     },
     isBusy: async () => [...open.values()].some((index) => index.filesLeft() > 0 || index.vectors?.isBusy()),
     close() {

@@ -8,6 +8,8 @@ import { scopeOfFile } from "./scope.ts";
 export function linesOf({ workspace }: MemoryTarget, request: GetRequest): GetAnswer {
   const path = memoryPath(workspace, request.path);
   const scope = scopeOfFile(path);
+  if (path.startsWith("agent:"))
+    throw new Fault("denied", "what was said in a session is read with sessions_history");
   if (scope === null)
     throw new Fault("denied", "only MEMORY.md, USER.md and Markdown files below memory/ are memory");
   // Whoever may not see a file does not learn whether it is there.

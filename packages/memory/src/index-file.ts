@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
  * Grows with every change of the tables or of how text is cut into words. ICU does that for some scripts, and
  * what is taken out of the index must be cut as it was when it was put in.
  */
-const form = `parley-memory-3 icu-${process.versions.icu}`;
+const form = `parley-memory-4 icu-${process.versions.icu}`;
 /** Larger files are trusted to fail when they are read. */
 const checkedBytes = 32 * 1024 * 1024;
 
@@ -105,8 +105,9 @@ function create(db: DatabaseSync, settings: string): void {
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE TABLE files (
       id INTEGER PRIMARY KEY, source TEXT NOT NULL, path TEXT NOT NULL, scope TEXT NOT NULL,
-      stamp TEXT NOT NULL, sha256 TEXT NOT NULL, note TEXT, UNIQUE (source, path)
+      stamp TEXT NOT NULL, sha256 TEXT NOT NULL, note TEXT, turn TEXT, untrusted TEXT, UNIQUE (source, path)
     );
+    CREATE TABLE talks (session TEXT PRIMARY KEY, since TEXT NOT NULL, through INTEGER NOT NULL);
     CREATE TABLE scopes (id INTEGER PRIMARY KEY, scope TEXT NOT NULL UNIQUE, passages INTEGER NOT NULL);
     CREATE TABLE chunks (
       id INTEGER PRIMARY KEY, file INTEGER NOT NULL, scope TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,

@@ -8,6 +8,7 @@ export type {
   MemoryStatus,
   MemoryTarget,
   SearchRequest,
+  TalkTurn,
 } from "./contract.ts";
 export { forgetting, type Forgetting } from "./forgetting.ts";
 export { memoryProcess } from "./memory-process.ts";

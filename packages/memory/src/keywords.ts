@@ -1,6 +1,6 @@
-// Finds the passages of some scopes that have words of a question. Rare words are ranked by bm25 and decide;
-// frequent ones, for which bm25 would visit most of the index, count by their weight alone. A search so reads
-// about as many rows in a large memory as in a small one.
+// Finds the passages of some scopes that have words of a question. Rare words are ranked by bm25 and
+// decide; frequent ones, for which bm25 would visit most of the index, count by their weight alone. A
+// search so reads about as many rows in a large memory as in a small one.
 import type { DatabaseSync } from "node:sqlite";
 import { prepared } from "./prepared.ts";
 import { passagesFrom, rangeOf, type Range } from "./scope-ranges.ts";

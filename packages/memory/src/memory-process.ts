@@ -137,6 +137,9 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     status: (...args) => ask("status", args) as ReturnType<MemoryEngine["status"]>,
     reindex: (...args) => ask("reindex", args) as ReturnType<MemoryEngine["reindex"]>,
     forget: (...args) => ask("forget", args) as ReturnType<MemoryEngine["forget"]>,
+    talks: (...args) => ask("talks", args) as ReturnType<MemoryEngine["talks"]>,
+    takeTalk: (...args) => ask("takeTalk", args) as ReturnType<MemoryEngine["takeTalk"]>,
+    dropTalk: (...args) => ask("dropTalk", args) as ReturnType<MemoryEngine["dropTalk"]>,
     isBusy: (...args) => ask("isBusy", args) as ReturnType<MemoryEngine["isBusy"]>,
     processes: () => (worker === null ? 0 : 1),
     close() {

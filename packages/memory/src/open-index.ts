@@ -6,6 +6,7 @@ import type { MemoryTarget } from "./contract.ts";
 import { openIndex, type IndexFile } from "./index-file.ts";
 import type { SyncStep } from "./passages.ts";
 import { syncFiles } from "./sync.ts";
+import { dropAllTalk } from "./talk.ts";
 import { vectorsOf, type Vectors } from "./vectors.ts";
 
 /** How long a search waits for notes that are not indexed yet. */
@@ -52,10 +53,19 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
           },
           clock,
         );
+  // The operator has taken the consent back.
+  if (!target.talk && dropAllTalk(file.db, vectors)) shrink();
   let rebuilt = file.rebuilt ?? lost;
   let filesLeft = 0;
   let closed = false;
   let running: { readonly end: Promise<void> } | null = null;
+
+  function shrink(): void {
+    file.db.exec("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM chunks)");
+    // Words that were taken out stand in it until they are merged.
+    file.db.exec("INSERT INTO words (words) VALUES ('optimize')");
+    file.db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+  }
 
   const pause = (): Promise<void> => new Promise((resolve) => clock.after(pauseMs, resolve));
 
@@ -111,14 +121,11 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
     vectors,
     wipe() {
       file.db.exec(
-        "DELETE FROM chunks; DELETE FROM files; DELETE FROM scopes; INSERT INTO words (words) VALUES ('delete-all')",
+        "DELETE FROM chunks; DELETE FROM files; DELETE FROM scopes; DELETE FROM talks; INSERT INTO words (words) VALUES ('delete-all')",
       );
       vectors?.forgetAll();
     },
-    shrink() {
-      file.db.exec("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM chunks)");
-      file.db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-    },
+    shrink,
     close() {
       closed = true;
       vectors?.close();

@@ -1,6 +1,6 @@
-// Puts the passages of one file into an index and takes them out, in slices of a few milliseconds, each one
-// transaction: a search comes in between and a kill loses one slice. An edit of one line replaces the passages
-// around it.
+// Puts the passages of one file into an index and takes them out, in slices of a few milliseconds, each
+// one transaction: a search comes in between and a kill loses one slice. An edit of one line replaces the
+// passages around it.
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import type { Chunk } from "./chunk.ts";
@@ -32,6 +32,8 @@ export interface FileRow {
   readonly stamp: string;
   readonly sha256: string;
   readonly note: string | null;
+  readonly turn?: string;
+  readonly untrusted?: string | null;
 }
 
 export function* putFile(
@@ -41,13 +43,13 @@ export function* putFile(
   chunks: readonly Chunk[],
   filesLeft: number,
 ): Generator<SyncStep, void> {
-  const { source, path, scope, stamp, sha256, note } = file;
+  const { source, path, scope, stamp, sha256, note, turn = null, untrusted = null } = file;
   const sql = statements(db);
   const fileId = transaction(db, () => {
     const id = (sql.fileId.get(source, path) as { id: number } | undefined)?.id;
     // Without its stamp until all of its chunks are there: a kill in between makes the next pass do it again.
     if (id === undefined)
-      return Number(sql.addFile.run(source, path, scope, "", sha256, note).lastInsertRowid);
+      return Number(sql.addFile.run(source, path, scope, "", sha256, note, turn, untrusted).lastInsertRowid);
     prepared(db, "UPDATE files SET stamp = '' WHERE id = ?").run(id);
     return id;
   });
@@ -131,7 +133,7 @@ function statements(db: DatabaseSync) {
     fileId: prepared(db, "SELECT id FROM files WHERE source = ? AND path = ?"),
     addFile: prepared(
       db,
-      "INSERT INTO files (source, path, scope, stamp, sha256, note) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT INTO files (source, path, scope, stamp, sha256, note, turn, untrusted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     ),
     setFile: prepared(db, "UPDATE files SET scope = ?, stamp = ?, sha256 = ?, note = ? WHERE id = ?"),
     chunksOf: prepared(

@@ -15,6 +15,8 @@ export interface HybridSettings {
 export interface Candidate {
   readonly id: number;
   readonly path: string;
+  /** When it was said; a note's day stands in its path. */
+  readonly day?: string;
   readonly text: string;
   /** 0 to 1 each; 0 where that search did not find it. */
   readonly textScore: number;
@@ -29,8 +31,8 @@ export interface Ranked<C extends Candidate> {
 const dayMs = 86_400_000;
 
 /** Half after `halfLifeDays`; files without a date, and days to come, keep all. */
-function decayOf(path: string, nowMs: number, halfLifeDays: number): number {
-  const day = dayOfFile(path);
+function decayOf({ path, day: said }: Candidate, nowMs: number, halfLifeDays: number): number {
+  const day = said ?? dayOfFile(path);
   if (day === null) return 1;
   const ageDays = Math.max(0, Math.floor((nowMs - Date.parse(`${day}T00:00:00Z`)) / dayMs));
   return 2 ** (-ageDays / halfLifeDays);
@@ -58,7 +60,7 @@ export function ranked<C extends Candidate>(
   const scored = candidates
     .map((candidate): Ranked<C> => {
       const fused = weights.vector * Math.max(0, candidate.vectorScore) + weights.text * candidate.textScore;
-      const decay = temporalDecay.enabled ? decayOf(candidate.path, nowMs, temporalDecay.halfLifeDays) : 1;
+      const decay = temporalDecay.enabled ? decayOf(candidate, nowMs, temporalDecay.halfLifeDays) : 1;
       return { candidate, score: fused * decay };
     })
     .toSorted((a, b) => b.score - a.score || a.candidate.id - b.candidate.id);

@@ -45,13 +45,15 @@ export function takenFrom(db: DatabaseSync, scope: string): void {
   prepared(db, "UPDATE scopes SET passages = passages - 1 WHERE scope = ?").run(scope);
 }
 
-/** Of one scope, or of all notes. Null: nothing is there. */
+/** Of one scope, or of all. Null: nothing is there. */
 export function rangeOf(db: DatabaseSync, scope: string): Range | null {
   if (scope === "all") {
-    const { n } = prepared(db, "SELECT sum(passages) AS n FROM scopes WHERE id < ?").get(talkFrom) as {
+    const { n } = prepared(db, "SELECT sum(passages) AS n FROM scopes").get() as {
       n: number | null;
     };
-    return n === null || n === 0 ? null : { first: 0, last: talkFrom * width - 1, passages: n, isAll: true };
+    return n === null || n === 0
+      ? null
+      : { first: 0, last: 2 * talkFrom * width - 1, passages: n, isAll: true };
   }
   const row = rowOf(db, scope);
   if (row === undefined || row.passages === 0) return null;

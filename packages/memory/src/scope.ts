@@ -1,6 +1,8 @@
 // Reads a memory file's scope from its path. The scope of every chunk is fixed by the file that it stands in,
 // and a search names the scopes it may see before anything is ranked.
 
+import { createHash } from "node:crypto";
+
 /**
  * - `curated`: MEMORY.md and USER.md, which the prompt of every private conversation shows.
  * - `daily`: the owners' notes below memory/.
@@ -16,6 +18,11 @@ export type MemoryScope =
   | `session:${string}`
   | `person:${string}`
   | `talk:${string}`;
+
+/** Of what was said in one session. */
+export function talkScope(session: string): MemoryScope {
+  return `talk:${createHash("sha256").update(session).digest("hex").slice(0, 32)}`;
+}
 
 export const curatedFiles = ["MEMORY.md", "memory.md", "USER.md"] as const;
 export const memoryFolder = "memory";

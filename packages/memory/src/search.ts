@@ -1,5 +1,5 @@
-// Answers one question: passages with its words and passages with its meaning are fused and cut to the lines
-// that answer it. Scope decides before ranking: no chunk of another scope is read.
+// Answers one question: passages with its words and passages with its meaning are fused and cut to the
+// lines that answer it. Scope decides before ranking: no chunk of another scope is read.
 import type { DatabaseSync } from "node:sqlite";
 import type { MemoryHit, SearchAnswer, SearchRequest } from "./contract.ts";
 import { notesOf } from "./index-status.ts";
@@ -7,6 +7,7 @@ import { keywordRows } from "./keywords.ts";
 import { patienceMs, type OpenIndex } from "./open-index.ts";
 import { prepared } from "./prepared.ts";
 import { ranked, type Candidate } from "./rank.ts";
+import { talkScope } from "./scope.ts";
 import { snippetOf } from "./snippet.ts";
 import type { MemorySource } from "./passages.ts";
 import { coverage, queryWords } from "./words.ts";
@@ -19,7 +20,8 @@ export async function search(index: OpenIndex, request: SearchRequest): Promise<
   if (request.sync || isEmpty(index.file.db)) await index.upToDate(patienceMs);
   const notes = notesOf(index, before, request.scopes);
   const words = queryWords(request.query);
-  const { scopes } = request;
+  const scopes =
+    request.scopes === "all" ? "all" : [...request.scopes, ...(request.sessions ?? []).map(talkScope)];
   if (words.length === 0 || scopes.length === 0) {
     const why = words.length === 0 ? ["the query has no words to look for"] : [];
     return { hits: [], mode: "keyword", notes: [...why, ...notes] };
@@ -58,16 +60,20 @@ export async function search(index: OpenIndex, request: SearchRequest): Promise<
   const flagged = trouble === null ? [] : [`meaning is not searched now, words alone are: ${trouble}`];
   const hits = chosen.map(({ candidate, score }): MemoryHit => {
     const { text, startLine, endLine } = snippetOf(candidate, words);
-    const { path, heading, source, scope, last } = candidate;
+    const { path, heading, source, scope, first, last, turn, untrusted } = candidate;
+    const where =
+      source === "memory"
+        ? { path, startLine, endLine: Math.min(endLine, last) }
+        : { path: path.slice(0, path.lastIndexOf("#")), startLine: first, endLine: last };
     return {
-      path,
-      startLine,
-      endLine: Math.min(endLine, last),
+      ...where,
       heading,
       score: Math.round(score * 1_000) / 1_000,
       source,
       scope,
       snippet: text,
+      ...(turn === null ? {} : { turn }),
+      ...(untrusted === null ? {} : { untrusted }),
     };
   });
   return { hits, mode: withVectors ? "hybrid" : "keyword", notes: [...flagged, ...notes] };
@@ -79,6 +85,8 @@ interface FoundChunk extends Candidate {
   readonly heading: string;
   readonly scope: string;
   readonly source: MemorySource;
+  readonly turn: string | null;
+  readonly untrusted: string | null;
 }
 
 function keywordHits(
@@ -105,10 +113,13 @@ function chunksBy(
 ): readonly Omit<FoundChunk, "textScore" | "vectorScore">[] {
   const one = prepared(
     db,
-    `SELECT c.id, c.first, c.last, c.heading, c.text, c.scope, f.path, f.source
+    `SELECT c.id, c.first, c.last, c.heading, c.text, c.scope, f.path, f.source, f.turn, f.untrusted
      FROM chunks c JOIN files f ON f.id = c.file WHERE c.id = ?`,
   );
-  return ids.map((id) => one.get(id) as unknown as Omit<FoundChunk, "textScore" | "vectorScore">);
+  return ids.map((id) => {
+    const chunk = one.get(id) as unknown as Omit<FoundChunk, "textScore" | "vectorScore">;
+    return chunk.source === "sessions" ? { ...chunk, day: chunk.heading.slice(0, 10) } : chunk;
+  });
 }
 
 function isEmpty(db: DatabaseSync): boolean {
@@ -116,6 +127,6 @@ function isEmpty(db: DatabaseSync): boolean {
 }
 
 function allScopes(db: DatabaseSync): readonly string[] {
-  const rows = db.prepare("SELECT DISTINCT scope FROM files WHERE source = 'memory'").all();
+  const rows = db.prepare("SELECT DISTINCT scope FROM files").all();
   return (rows as unknown as { scope: string }[]).map(({ scope }) => scope);
 }

@@ -1,5 +1,6 @@
-// Compares a question with every passage of a scope. Vectors are kept as bytes with one scale each, which is a
-// quarter of the memory, and are compared sixteen bytes at a time in WebAssembly, which JavaScript cannot.
+// Compares a question with every passage of a scope. Vectors are kept as bytes with one scale each, which
+// is a quarter of the memory, and are compared sixteen bytes at a time in WebAssembly, which JavaScript
+// cannot.
 
 /** What is used of it; the types of Node leave it to those of browsers. */
 declare const WebAssembly: {
@@ -147,49 +148,64 @@ const products = (half: number, offset: number): readonly number[] => [
   ...set(sum),
 ];
 const laneOf = (one: number): readonly number[] => [...get(sum), ...simd(lane, one)];
-const code: readonly number[] = [
+const code = joined(
   // Locals: one i32, two v128.
-  ...[2, 1, i32, 2, v128],
-  ...[0x03, 0x40],
-  ...simd(zero, ...Array.from({ length: 16 }, () => 0)),
-  ...set(sum),
-  ...constant(0),
-  ...set(at),
-  ...[0x03, 0x40],
-  ...[...get(from), ...plus(...get(at)), ...simd(load, 4, 0), ...set(part)],
-  ...products(low, 0),
-  ...products(high, 16),
-  ...[...get(at), ...plus(...constant(16)), 0x22, at, ...get(width), 0x49, 0x0d, 0],
-  0x0b,
-  ...[
-    ...get(to),
-    ...laneOf(0),
-    ...plus(...laneOf(1)),
-    ...plus(...laneOf(2)),
-    ...plus(...laneOf(3)),
-    0x36,
-    2,
-    0,
-  ],
-  ...[...get(from), ...plus(...get(width)), ...set(from)],
-  ...[...get(to), ...plus(...constant(4)), ...set(to)],
-  ...[...get(count), ...constant(1), 0x6b, 0x22, count, 0x0d, 0],
-  0x0b,
-  0x0b,
-];
+  [2, 1, i32, 2, v128],
+  // For each vector: the sums begin anew.
+  [0x03, 0x40],
+  simd(zero, ...Array.from({ length: 16 }, () => 0)),
+  set(sum),
+  constant(0),
+  set(at),
+  // For each sixteen dimensions of it.
+  [0x03, 0x40],
+  get(from),
+  plus(...get(at)),
+  simd(load, 4, 0),
+  set(part),
+  products(low, 0),
+  products(high, 16),
+  get(at),
+  plus(...constant(16)),
+  [0x22, at],
+  get(width),
+  [0x49, 0x0d, 0, 0x0b],
+  get(to),
+  laneOf(0),
+  plus(...laneOf(1)),
+  plus(...laneOf(2)),
+  plus(...laneOf(3)),
+  [0x36, 2, 0],
+  get(from),
+  plus(...get(width)),
+  set(from),
+  get(to),
+  plus(...constant(4)),
+  set(to),
+  get(count),
+  constant(1),
+  [0x6b, 0x22, count, 0x0d, 0, 0x0b],
+  [0x0b],
+);
 /** For each vector: the sum of its products with the question, by `i32x4.dot_i16x8_s`. */
-const program: readonly number[] = [
-  ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
-  ...section(1, 1, 0x60, 4, i32, i32, i32, i32, 0),
-  ...section(2, 1, ...name("host"), ...name("memory"), 0x02, 0x00, 1),
-  ...section(3, 1, 0),
-  ...section(7, 1, ...name("sums"), 0x00, 0),
-  ...[10, ...leb(code.length + lebBytes(code.length) + 1), 1, ...leb(code.length), ...code],
-];
+const program = joined(
+  [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+  section(1, 1, 0x60, 4, i32, i32, i32, i32, 0),
+  section(2, 1, ...name("host"), ...name("memory"), 0x02, 0x00, 1),
+  section(3, 1, 0),
+  section(7, 1, ...name("sums"), 0x00, 0),
+  [10],
+  leb(1 + leb(code.length).length + code.length),
+  [1],
+  leb(code.length),
+  code,
+);
 
+function joined(...parts: readonly (readonly number[])[]): readonly number[] {
+  return parts.flat();
+}
+
+/** A number as WebAssembly writes lengths. */
 function leb(value: number): readonly number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...leb(value >> 7)];
-}
-function lebBytes(value: number): number {
-  return leb(value).length;
 }

@@ -47,6 +47,7 @@ export function notes(files: { readonly [path: string]: string } = {}): Notes {
     indexPath: join(root, "index", "main.sqlite"),
     chunking: { tokens: 400, overlap: 80 },
     embedder: null,
+    talk: false,
   };
   return {
     target,

@@ -16,6 +16,10 @@ const hit = z.object({
   /** Who may find it: `curated`, `daily`, `shared`, `session:…`, `person:…`. */
   scope: z.string(),
   snippet: z.string(),
+  /** In which turn it was said; `path` is then the session's key, and lines are numbers of entries. */
+  turn: z.string().optional(),
+  /** Where text of strangers came from that the turn had read which wrote or said it. */
+  untrusted: z.string().optional(),
 });
 
 const indexStatus = z.object({
@@ -43,7 +47,7 @@ export const memoryMethods = {
   "memory.search": {
     scope: "read",
     sessions: "all",
-    needs: "config",
+    needs: "config and store",
     params: z.object({
       agent,
       query: z.string().max(1_000_000),

@@ -17,7 +17,8 @@ export { mediaFolder } from "./media/media-store.ts";
 export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-attachment.ts";
 export { provenanceOf, stampOf } from "./memory/provenance.ts";
 export { memoryForgetting, type MemoryForgetting } from "./memory/forget.ts";
-export { memoryTarget, searchSettings } from "./memory/recall.ts";
+export { memoryTarget, searchSettings, withOrigin } from "./memory/recall.ts";
+export { operatorTalk, type OperatorTalk } from "./memory/operator-talk.ts";
 export { startupDue } from "./memory/startup-memory.ts";
 export { directiveCommand, directiveNames, isClearing, readDirectives } from "./models/directives.ts";
 export {

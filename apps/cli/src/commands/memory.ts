@@ -154,9 +154,24 @@ function foundLines({ results, mode, notes }: Found, { out, env }: Console): rea
   const told = notes.map((note) => styled(out, env, "yellow", `note: ${note}`));
   if (results.length === 0) return ["Nothing found.", ...told];
   return [
-    ...results.flatMap(({ path, startLine, endLine, score, heading, scope, snippet }) => [
-      styled(out, env, "bold", `${path}#L${startLine}-L${endLine}`) +
-        `  ${score.toFixed(2)}  ${scope}${heading === "" ? "" : `  ${heading}`}`,
+    ...results.flatMap(({ path, startLine, endLine, score, heading, scope, snippet, turn, untrusted }) => [
+      styled(
+        out,
+        env,
+        "bold",
+        turn === undefined ? `${path}#L${startLine}-L${endLine}` : `${path} turn ${turn}`,
+      ) +
+        `  ${score.toFixed(2)}  ${turn === undefined ? scope : "session"}${heading === "" ? "" : `  ${heading}`}`,
+      ...(untrusted === undefined
+        ? []
+        : [
+            styled(
+              out,
+              env,
+              "yellow",
+              `    untrusted: ${turn === undefined ? "noted" : "said"} after reading ${untrusted}`,
+            ),
+          ]),
       ...snippet.split("\n").map((each) => `    ${each}`),
     ]),
     styled(out, env, "dim", `${results.length} found (${mode} search)`),

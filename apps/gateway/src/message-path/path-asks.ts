@@ -8,8 +8,10 @@ import {
   createApprovals,
   createQuestions,
   memoryForgetting,
+  operatorTalk,
   type Approvals,
   type MemoryForgetting,
+  type OperatorTalk,
   type Questions,
 } from "@parley/runner";
 import type { MessagePathParts } from "./parts.ts";
@@ -19,6 +21,8 @@ export interface PathAsks {
   readonly questions: Questions;
   /** Memory that an owner takes away, after a yes. */
   readonly forgetting: MemoryForgetting;
+  /** What was said in an agent's sessions, where they are searched. */
+  readonly talk: OperatorTalk;
   /** Ends what a session's people have not answered yet, and returns how much it was. */
   endAsks(session: SessionKey): Promise<number>;
   /** Finishes what a process left undone when it died after an answer. */
@@ -58,6 +62,7 @@ export function pathAsks(
     approvals,
     questions,
     forgetting: memoryForgetting({ machine: machinePorts, config, store, clock, log }),
+    talk: operatorTalk({ machine: machinePorts, config, ...store, redaction, clock }),
     async endAsks(session) {
       return (await approvals.stop({ session })) + (await questions.stop({ session }));
     },

@@ -137,6 +137,7 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
     pairing: live(() => now().path.pairing),
     owners: live(() => now().path.owners),
     forgetting: live(() => now().path.forgetting),
+    talk: live(() => now().path.talk),
     closed: live(() => now().path.closed),
     turnPreparer: live(() => now().path.turnPreparer),
     prompts: live(() => now().path.prompts),

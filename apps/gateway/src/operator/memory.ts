@@ -2,21 +2,20 @@
 // only who wrote a line, and forgetting, need the store.
 import type { AgentConfig, Config } from "@parley/config";
 import type { MemoryEngine, MemoryStatus } from "@parley/memory";
-import { type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
-import { memoryTarget, provenanceOf, searchSettings } from "@parley/runner";
+import type { MethodParams, MethodResult } from "@parley/protocol";
+import { memoryTarget, provenanceOf, searchSettings, withOrigin } from "@parley/runner";
 import { agentAt } from "./agents.ts";
 import type { ConfigPorts, StorePorts } from "./ports.ts";
 
 export interface MemoryPorts extends Pick<ConfigPorts, "memory" | "home"> {
   readonly config: Config;
-  readonly clock: Clock;
 }
 
 const getLines = 120;
 const getChars = 200_000;
 const mostLines = 10;
 
-export function memoryMethods({ config, memory, home, clock }: MemoryPorts) {
+export function memoryMethods({ config, memory, home }: MemoryPorts) {
   const agentsAt = (id: string | undefined): readonly AgentConfig[] =>
     id === undefined ? config.agents.list : [agentAt(config, id)];
 
@@ -40,21 +39,6 @@ export function memoryMethods({ config, memory, home, clock }: MemoryPorts) {
   };
 
   return {
-    async "memory.search"({
-      agent: id,
-      query,
-      maxResults,
-      minScore,
-    }: MethodParams<"memory.search">): Promise<MethodResult<"memory.search">> {
-      const agent = agentAt(config, id);
-      const { hits, mode, notes } = await memory.search(memoryTarget(home, agent), {
-        ...searchSettings(agent, { maxResults, minScore }),
-        query,
-        scopes: "all",
-        nowMs: clock.now(),
-      });
-      return { agent: agent.id, mode, notes: [...notes], results: [...hits] };
-    },
     async "memory.get"({
       agent,
       path,
@@ -79,14 +63,18 @@ export function memoryMethods({ config, memory, home, clock }: MemoryPorts) {
   };
 }
 
-/** What changes memory and the store. */
+/** What needs the store too: for what was said in sessions, and for where lines come from. */
 export function forgetMethods({
   config,
   forgetting,
+  talk,
   memory,
   home,
   store,
-}: Pick<StorePorts, "forgetting" | "memory" | "home" | "store"> & { readonly config: Config }) {
+  clock,
+}: Pick<StorePorts, "forgetting" | "talk" | "memory" | "home" | "store" | "clock"> & {
+  readonly config: Config;
+}) {
   /** `path#line` names one; else the lines with these words. */
   async function linesOf(
     agent: AgentConfig,
@@ -101,6 +89,23 @@ export function forgetMethods({
   }
 
   return {
+    async "memory.search"({
+      agent: id,
+      query,
+      maxResults,
+      minScore,
+    }: MethodParams<"memory.search">): Promise<MethodResult<"memory.search">> {
+      const agent = agentAt(config, id);
+      const told = await talk.upToDate(agent.id);
+      const { hits, mode, notes } = await memory.search(memoryTarget(home, agent), {
+        ...searchSettings(agent, { maxResults, minScore }),
+        query,
+        scopes: "all",
+        nowMs: clock.now(),
+      });
+      const results = await Promise.all(hits.map((hit) => withOrigin(store.cells, agent.workspace, hit)));
+      return { agent: agent.id, mode, notes: [...notes, ...told], results };
+    },
     async "memory.why"({
       agent: id,
       line: asked,

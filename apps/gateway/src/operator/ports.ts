@@ -43,6 +43,7 @@ type PathParts = Pick<
   | "approvals"
   | "questions"
   | "forgetting"
+  | "talk"
   | "hold"
   | "mcp"
   | "schedules"

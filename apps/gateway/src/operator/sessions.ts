@@ -26,10 +26,12 @@ import {
   ownThinking,
   reasoningField,
   thinkingField,
+  type OperatorTalk,
 } from "@parley/runner";
 
 export interface SessionPorts {
   readonly config: Pick<Config, "agents">;
+  readonly talk: Pick<OperatorTalk, "drop">;
   readonly store: Pick<Store, "sessions"> & {
     readonly turns: Pick<Turns, "list">;
     readonly cells: Pick<Cells, "get" | "put" | "list">;
@@ -52,6 +54,7 @@ export function sessionMethods({
   config,
   store: { sessions, turns, cells },
   modelCatalog,
+  talk,
   clock,
 }: SessionPorts) {
   const busy = (): Promise<ReadonlySet<string>> => busyLanes(turns);
@@ -125,6 +128,7 @@ export function sessionMethods({
           `${session.key} is at work: stop it with /stop, or wait until it has ended, then forget it`,
         );
       const { entries } = await sessions.forget(session.key, forgottenField);
+      await talk.drop(session.key);
       return { ...(await one(await sessions.patch(session.key, begunAt(clock.now())))), entries };
     },
 

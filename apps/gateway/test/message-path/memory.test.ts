@@ -298,3 +298,51 @@ describe("a note that a tool writes", () => {
     expect(wrote).toMatchObject({ tool: "write" });
   });
 });
+
+describe("what was said in sessions", () => {
+  const config = {
+    session: { dmScope: "per-channel-peer" },
+    agents: { defaults: { memorySearch: { sources: ["memory", "sessions"] } } },
+  };
+  const shut = { agents: { defaults: { memorySearch: { sources: ["memory"] } } } };
+
+  test("is found again after a reset, names session and turn, and only by whoever was there", async () => {
+    await begin({}, config);
+    const olga = s.person("olga");
+    await olga.says("The umbrella is with Henrike.").gets("nothing was called");
+    const [first] = await s.store().sessions.list({ prefix: "agent:main:telegram:dm", limit: 1 });
+    const [entry] = await s.store().sessions.transcript(first?.key ?? ("" as never), { limit: 1 });
+    await s.store().sessions.reset(first?.key ?? ("" as never));
+    await olga.says('memory_search {"query":"who has the umbrella"}').gets("done");
+    expect(result()).toContain(`Source: session ${first?.key}, turn ${entry?.turn}`);
+    expect(result()).toMatch(/source sessions.*The umbrella is with Henrike\./s);
+    const bob = s.person("bob");
+    await bob.says('memory_search {"query":"who has the umbrella"}').gets("done");
+    expect(result()).toContain("Nothing found in memory");
+    const there = s.person("olga", { chat: "g1" });
+    await there.says('memory_search {"query":"umbrella"}', inGroup).gets("done");
+    expect(result()).not.toContain("with Henrike");
+  });
+
+  test("is not searched unless the operator says so", async () => {
+    await begin({}, shut);
+    const olga = s.person("olga");
+    await olga.says("The umbrella is with Henrike.").gets("nothing was called");
+    await olga.says('memory_search {"query":"Henrike"}').gets("done");
+    expect(result()).toContain("Nothing found in memory");
+  });
+
+  test("is gone from the index with the session's entries", async () => {
+    await begin({}, config);
+    const olga = s.person("olga");
+    await olga.says("The umbrella is with Henrike.").gets("nothing was called");
+    await olga.says('memory_search {"query":"Henrike"}').gets("done");
+    expect(result()).toContain("with Henrike");
+    const [session] = await s.store().sessions.list({ prefix: "agent:main:telegram:dm", limit: 1 });
+    await s.store().sessions.forget(session?.key ?? ("" as never), "forgotten");
+    await olga.says('memory_search {"query":"umbrella"}').gets("done");
+    expect(result()).toContain("Nothing found in memory");
+    for (const name of await readdir(join(s.home, "state/memory")))
+      expect(`${await readFile(join(s.home, "state/memory", name), "latin1")}`).not.toMatch(/henrik/i);
+  });
+});

@@ -5,6 +5,8 @@ import { secretField } from "./fields.ts";
 
 export const embedProviders = ["openai", "openai-compatible", "gemini", "voyage", "ollama"] as const;
 
+export const memorySources = ["memory", "sessions"] as const;
+
 export const memorySearchDefaults = {
   enabled: true,
   sources: ["memory"],
@@ -82,10 +84,12 @@ export const memorySearchSchema = z.strictObject({
     .exactOptional()
     .describe("Whether the agent has memory_search and memory_get. Default: true."),
   sources: z
-    .array(z.enum(["memory"]))
+    .array(z.enum(memorySources))
     .min(1)
     .exactOptional()
-    .describe('What is searched: "memory" (MEMORY.md, USER.md and memory/). Default: ["memory"].'),
+    .describe(
+      'What is searched: "memory" (MEMORY.md, USER.md and memory/) and "sessions" (what was said in this session, and in private in the other private sessions of the same person). Default: ["memory"].',
+    ),
   provider: z
     .enum(["none", ...embedProviders])
     .exactOptional()

@@ -59,8 +59,13 @@ export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
         throw new Fault("unsupported", "there is no memory here");
       const what = memory.forgetting(query);
       const target = memoryTarget(machine.home, agentIn(config)(agent));
-      const { lines, problems } = await memory.engine.forget(target, { query, write: confirm });
       const rewrite = store.redact;
+      // The store first: what is indexed of sessions is read from it anew.
+      const history =
+        !confirm || what === null || rewrite === undefined
+          ? null
+          : await rewrite((stored) => what.json(stored));
+      const { lines, problems } = await memory.engine.forget(target, { query, write: confirm });
       const notes = [
         ...problems.map(({ path, reason }) => `${path} was not looked through: ${reason}`),
         ...(rewrite === undefined
@@ -71,7 +76,6 @@ export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
         "copies outside stay: backups, a git history of the workspace, messages on the platforms, what was sent to models",
       ];
       if (!confirm || what === null) return { lines, history: null, notes };
-      const history = rewrite === undefined ? null : await rewrite((stored) => what.json(stored));
       const record = { agent, atMs: clock.now(), lines: lines.length, history };
       await cells.put(`${recordPrefix}${record.atMs}`, JSON.stringify(record), {});
       log.info(record, "something was forgotten for somebody who asked for it");

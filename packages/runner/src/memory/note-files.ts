@@ -6,7 +6,8 @@ import { Fault } from "@parley/protocol";
 import type { NoteFiles } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
 import { stampLines } from "./provenance.ts";
-import { answersToMany, scopesOf, type AgentMemoryOptions } from "./recall.ts";
+import { answersToMany } from "./recall-places.ts";
+import { scopesOf, type AgentMemoryOptions } from "./recall.ts";
 import { markLines, untrustedIn } from "./untrusted-lines.ts";
 
 type NoteFilesOptions = Pick<AgentMemoryOptions, "memory" | "owners"> &

@@ -4,11 +4,21 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { AgentConfig, Config } from "@parley/config";
-import type { Forgetting, MemoryEngine, MemoryScope, MemoryTarget, SearchRequest } from "@parley/memory";
-import { parseConversationKey, parseSessionKey, type Clock } from "@parley/protocol";
-import type { Cells } from "@parley/store";
+import type {
+  Forgetting,
+  MemoryEngine,
+  MemoryHit,
+  MemoryScope,
+  MemoryTarget,
+  SearchRequest,
+} from "@parley/memory";
+import type { Clock } from "@parley/protocol";
+import type { Redaction } from "@parley/agent";
+import type { Cells, Sessions } from "@parley/store";
 import type { AgentMemory, ToolScope } from "@parley/tools";
 import { agentIn } from "../prepare-turn.ts";
+import { answersToMany } from "./recall-places.ts";
+import { sessionsOf, talkFeed } from "./talk.ts";
 import { untrustedIn } from "./untrusted-lines.ts";
 
 /** What one search of an agent's notes may return to a model. */
@@ -22,6 +32,8 @@ export interface AgentMemoryOptions {
   /** Everybody who is an owner, as `<channel>:<id>`. */
   readonly owners: () => Promise<readonly string[]>;
   readonly cells: Pick<Cells, "get">;
+  readonly sessions: Pick<Sessions, "list" | "transcript">;
+  readonly redaction: Redaction;
   readonly clock: Clock;
 }
 
@@ -37,12 +49,13 @@ export interface MemoryParts {
 }
 
 export function memoryTarget(home: string, agent: AgentConfig): MemoryTarget {
-  const { chunking, embedder } = agent.memorySearch;
+  const { chunking, embedder, sources } = agent.memorySearch;
   return {
     workspace: agent.workspace,
     indexPath: join(home, "memory", `${agent.id}.sqlite`),
     chunking,
     embedder: embedder === null ? null : { ...embedder, apiKey: embedder.apiKey?.reveal() ?? null },
+    talk: sources.includes("sessions"),
   };
 }
 
@@ -59,27 +72,40 @@ export function searchSettings(
   };
 }
 
+/** With where strangers' text came from, if the turn had read some that noted it. */
+export async function withOrigin(
+  cells: Pick<Cells, "get">,
+  workspace: string,
+  hit: MemoryHit,
+): Promise<MemoryHit> {
+  if (hit.source === "sessions") return hit;
+  const untrusted = await untrustedIn(cells, workspace, hit.path, hit.snippet);
+  return untrusted === null ? hit : { ...hit, untrusted };
+}
+
 export function agentMemory(options: AgentMemoryOptions): AgentMemory {
   const { memory, home, config, cells, clock } = options;
   const { engine } = memory;
+  const feed = talkFeed({ ...options, engine });
   return {
     async search(scope, { query, maxResults, minScore }) {
       const agent = agentIn(config)(scope.agent);
-      const answer = await engine.search(memoryTarget(home, agent), {
+      const target = memoryTarget(home, agent);
+      const talk = target.talk ? await sessionsOf(scope, config, options.sessions) : [];
+      const left = await feed.upToDate(target, talk);
+      const answer = await engine.search(target, {
         ...searchSettings(agent, { maxResults, minScore }),
         query,
         scopes: await scopesOf(scope, options),
+        sessions: talk.map(({ key }) => key),
         nowMs: clock.now(),
       });
-      const hits = await Promise.all(
-        answer.hits.map(async (hit) => {
-          const untrusted = await untrustedIn(cells, agent.workspace, hit.path, hit.snippet);
-          return untrusted === null ? hit : { ...hit, untrusted };
-        }),
-      );
+      const hits = await Promise.all(answer.hits.map((hit) => withOrigin(cells, agent.workspace, hit)));
       const { citations } = config.memory;
       return {
         ...answer,
+        notes:
+          left === 0 ? answer.notes : [...answer.notes, `${left} conversations are not searched whole yet`],
         hits,
         citations: citations === "on" || (citations === "auto" && !answersToMany(scope)),
       };
@@ -98,15 +124,6 @@ export function agentMemory(options: AgentMemoryOptions): AgentMemory {
       return untrusted === null ? read : { ...read, untrusted };
     },
   };
-}
-
-/** In a shared place many read the answer, whoever asks. */
-export function answersToMany({
-  session,
-  conversation,
-}: Pick<ToolScope, "session" | "conversation">): boolean {
-  const { kind } = parseSessionKey(session);
-  return kind === "group" || kind === "channel" || parseConversationKey(conversation).kind !== "dm";
 }
 
 type Asking = Pick<ToolScope, "session" | "conversation" | "by">;

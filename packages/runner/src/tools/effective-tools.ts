@@ -60,6 +60,7 @@ type EffectiveToolsNeeds = Pick<
   Services,
   | "config"
   | "cells"
+  | "sessions"
   | "redaction"
   | "owners"
   | "approvals"
@@ -83,6 +84,7 @@ export function effectiveTools(
   const {
     config,
     cells,
+    sessions,
     redaction,
     owners,
     approvals,
@@ -99,7 +101,16 @@ export function effectiveTools(
   const memory =
     machine?.memory === undefined
       ? undefined
-      : agentMemory({ memory: machine.memory, home: machine.home, config, owners, cells, clock });
+      : agentMemory({
+          memory: machine.memory,
+          home: machine.home,
+          config,
+          owners,
+          cells,
+          sessions,
+          redaction,
+          clock,
+        });
   // Whether notes are searched or not, they are private where they lie.
   const notes =
     machine?.memory === undefined

@@ -55,13 +55,18 @@ function shown({ hits, mode, notes, citations }: Recalled, roomBytes: number): s
   const passages: string[] = [];
   let left = roomBytes - Buffer.byteLength(told.join("\n")) - 400;
   for (const [at, hit] of hits.entries()) {
-    const { path, startLine, endLine, score, source, heading, snippet, untrusted } = hit;
-    const place = `${path}#L${startLine}${endLine > startLine ? `-L${endLine}` : ""}`;
-    const after = untrusted === undefined ? "" : `, untrusted: noted after reading ${untrusted}`;
+    const { path, startLine, endLine, score, source, heading, snippet, untrusted, turn } = hit;
+    const isSaid = source === "sessions";
+    const place = isSaid
+      ? `session ${path}, turn ${turn ?? "unknown"}`
+      : `${path}#L${startLine}${endLine > startLine ? `-L${endLine}` : ""}`;
+    const lines = `${isSaid ? "entries" : "lines"} ${startLine}-${endLine}`;
+    const after =
+      untrusted === undefined ? "" : `, untrusted: ${isSaid ? "said" : "noted"} after reading ${untrusted}`;
     const facts = `score ${score.toFixed(2)}, source ${source}${after}`;
     const under = heading === "" ? "" : `, under "${heading}"`;
     const cited = citations ? `\nSource: ${place}` : "";
-    const passage = `${at + 1}. ${place} (lines ${startLine}-${endLine}, ${facts}${under})\n${snippet}${cited}`;
+    const passage = `${at + 1}. ${place} (${lines}, ${facts}${under})\n${snippet}${cited}`;
     const bytes = Buffer.byteLength(passage) + 50;
     if (bytes > left && passages.length > 0) break;
     passages.push(bytes > left ? firstBytes(passage, Math.max(200, left)) : passage);
