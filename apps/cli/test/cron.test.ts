@@ -36,7 +36,7 @@ const job = {
 
 describe("cron", () => {
   test.each([
-    [["add", "x", "--system-event", "a"], "--at, --every and --cron"],
+    [["add", "x", "--system-event", "a"], "--at, --every, --cron and --watch"],
     [["add", "x", "--at", "20m"], "--message or --system-event"],
     [["add", "x", "--at", "20m", "--message", "a", "--session", "banana"], "isolated or session:<key>"],
     [["add", "x", "--at", "20m", "--system-event", "a", "--model", "b/c"], "are for --message"],
@@ -45,6 +45,8 @@ describe("cron", () => {
       ["add", "x", "--every", "1h", "--tz", "Europe/Berlin", "--message", "a"],
       "elapsed time, which has no zone",
     ],
+    [["add", "x", "--watch", "inbox", "--at", "1h", "--message", "a"], "--at, --every, --cron and --watch"],
+    [["add", "x", "--at", "1h", "--debounce", "5s", "--message", "a"], "--debounce is for --watch"],
     [["explain", "--every", "1h", "--tz", "Europe/Berlin"], "elapsed time, which has no zone"],
   ])("%j is wrong usage, before anybody is asked", async (argv, says) => {
     const gateway = await fakeGateway(() => ({ job }));
@@ -80,5 +82,16 @@ describe("cron", () => {
         },
       },
     });
+  });
+
+  test("a watch is asked for by its path and debounce, and shown as waiting for a change", async () => {
+    const schedule = { kind: "watch", path: "inbox/*", debounceMs: 2_000 };
+    const gateway = await fakeGateway(() => ({ job: { ...job, schedule } }));
+    const argv = ["cron", "add", "x", "--watch", "inbox/*", "--debounce", "2s", "--message", "a"];
+    const { out } = await parley(gateway.home, argv);
+    expect(gateway.requests.find(({ method }) => method === "cron.add")?.params).toMatchObject({
+      job: { schedule: { kind: "watch", path: "inbox/*", debounce: "2s" } },
+    });
+    expect(out).toMatch(/next +when a file changes/);
   });
 });

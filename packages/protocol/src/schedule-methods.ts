@@ -188,7 +188,14 @@ export const scheduleMethods = {
       /** ISO text; default: now. */
       from: z.string().max(64).optional(),
     }),
-    result: z.object({ words: z.string(), zone: z.string(), staggerMs: z.number(), next: z.array(instant) }),
+    result: z.object({
+      words: z.string(),
+      zone: z.string(),
+      staggerMs: z.number(),
+      next: z.array(instant),
+      /** Of a watch: how many files it means now. */
+      files: z.number().optional(),
+    }),
   },
   /** Tells a session something, now or with its next heartbeat. */
   wake: {

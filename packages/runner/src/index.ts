@@ -98,6 +98,7 @@ export type { JobMaker } from "./schedules/job-maker.ts";
 export { isManual } from "./schedules/manual-run.ts";
 export { createSchedules, type Schedules } from "./schedules/schedules.ts";
 export { joining, placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
+export type { FilesSeen } from "./schedules/watch-baseline.ts";
 export { readCall, webhookPrefix, writtenCall, type WebhookCall } from "./schedules/webhook-cell.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {

@@ -15,6 +15,10 @@ export interface Slot {
   readonly instantMs: number;
   /** The instant with the job's stagger. */
   readonly atMs: number;
+  /** Of a watch: what changed, in words. */
+  readonly because?: string;
+  /** Why it does not run, where that is known before. */
+  readonly skip?: string;
 }
 
 /** Instants that do not fire: all between the first and the last that no slot has. */
@@ -37,6 +41,8 @@ export interface Due {
   readonly nextMs: number | null;
   /** When to look again at the latest; null: nothing comes any more. */
   readonly wakeAtMs: number | null;
+  /** Of a watch: what was seen, to be stored with the slots. */
+  readonly seen?: Job["state"]["seen"];
   /** The clock was set back since the last look: what comes again now may be known to the store. */
   readonly isSetBack: boolean;
 }

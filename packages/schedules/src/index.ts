@@ -7,7 +7,7 @@ export { afterLook, afterRun, type AfterRun } from "./job-state.ts";
 export { jobPrefix, type JobStore, jobStore, type KeptJob, wakeOf } from "./job-store.ts";
 export { asWritten } from "./known-names.ts";
 export { mayRun } from "./may-run.ts";
-export { previewOf } from "./words.ts";
+export { previewOf, zoneOf } from "./words.ts";
 export { editedJob, newJob } from "./written-job.ts";
 export { type Problem, spanMs } from "./written-schedule.ts";
 export { localText } from "./zones.ts";

@@ -22,6 +22,8 @@ export function instantsOfSchedule(schedule: Schedule): Instants {
           beforeMs > anchorMs ? anchorMs + (Math.ceil((beforeMs - anchorMs) / everyMs) - 1) * everyMs : null,
       };
     }
+    case "watch":
+      return { next: () => null, previous: () => null };
     case "cron":
       return expressionInstants(schedule.expression, schedule.zone);
   }

@@ -43,7 +43,8 @@ export function afterLook(job: Job, due: Due, accepted: number): Job {
   const { state } = job;
   const missed = state.missed + due.missed.reduce((sum, { count }) => sum + count, 0);
   const { decidedMs, nextMs } = due;
-  return { ...job, state: { ...state, decidedMs, nextMs, missed, runs: state.runs + accepted } };
+  const seen = due.seen === undefined ? {} : { seen: due.seen };
+  return { ...job, state: { ...state, ...seen, decidedMs, nextMs, missed, runs: state.runs + accepted } };
 }
 
 /** A run that was skipped, missed or replaced is neither an error nor the end of errors. */
@@ -56,7 +57,7 @@ export function afterRun(given: Job, { slot, outcome, reason, endedAtMs }: RunEn
     job.deleteAfterRun &&
     (outcome === "ok" || outcome === "silent") &&
     ((job.maxRuns !== null && state.runs >= job.maxRuns) ||
-      instantsOfSchedule(job.schedule).next(state.decidedMs) === null);
+      (job.schedule.kind !== "watch" && instantsOfSchedule(job.schedule).next(state.decidedMs) === null));
   if (outcome === "ok" || outcome === "silent") {
     const fresh = { consecutiveErrors: 0, backoffMs: 0, alertedAtMs: null };
     const tell = state.alertedAtMs === null ? null : "recovered";

@@ -118,8 +118,9 @@ export function wakeOf({ value }: Pick<Cell, "value">): {
   readonly id: string;
   readonly atMs: number | null;
 } {
-  const { id, staggerMs, enabled, state } = JSON.parse(value) as Job;
+  const { id, staggerMs, enabled, state, schedule } = JSON.parse(value) as Job;
   const { nextMs, paused } = state;
+  if (schedule.kind === "watch") return { id, atMs: enabled && paused === null ? 0 : null };
   const waits = enabled && paused === null && nextMs !== null;
   return { id, atMs: waits ? nextMs + staggerOf({ id, staggerMs }) : null };
 }

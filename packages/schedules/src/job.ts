@@ -25,6 +25,12 @@ export const scheduleSchema = z.discriminatedUnion("kind", [
   /** Elapsed time: no zone and no daylight saving. The first instant is the anchor. */
   z.object({ kind: z.literal("every"), everyMs: z.int().min(1_000).max(longestEveryMs), anchorMs: instant }),
   z.object({ kind: z.literal("cron"), expression: z.string().max(200), zone: z.string() }),
+  /** When files change that the path or pattern names, from the agent's workspace on. It has no instants. */
+  z.object({
+    kind: z.literal("watch"),
+    path: z.string().min(1).max(300),
+    debounceMs: z.int().min(100).max(3_600_000),
+  }),
 ]);
 
 export const payloadSchema = z.discriminatedUnion("kind", [
@@ -82,6 +88,8 @@ const stateSchema = z.object({
   decidedMs: instant,
   /** The instant that the job waits for, without its stagger. */
   nextMs: instant.nullable(),
+  /** Of a watch: the last change that was decided, by its number and by what was seen then. */
+  seen: z.object({ generation: count, digest: z.string(), atMs: instant }).exactOptional(),
   /** Slots whose rows were accepted. */
   runs: count,
   missed: count,

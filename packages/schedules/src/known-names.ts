@@ -21,13 +21,16 @@ export function asWritten(asked: unknown, isNew: boolean): unknown {
     cron,
     expr,
     tz,
+    watch,
+    debounce,
+    debounceMs,
     message,
     text,
     toolsAllow,
     timeoutMs,
     ...rest
   } = asked;
-  const flat = { at, every, everyMs, cron, expr, tz };
+  const flat = { at, every, everyMs, cron, expr, tz, watch, debounce, debounceMs };
   const named = Object.values(flat).some((value) => value !== undefined) ? present(flat) : undefined;
   const schedule = scheduleOf(rest["schedule"] ?? named);
   const words = message !== undefined || text !== undefined ? present({ message, text }) : undefined;
@@ -58,8 +61,10 @@ function scheduleOf(asked: unknown): unknown {
   if (!isFields(asked)) return asked;
   const { expr, cron, expression = expr ?? cron, tz, timezone, zone = tz ?? timezone } = asked;
   const { at = asked["atMs"] ?? asked["time"], every = asked["everyMs"], anchorMs } = asked;
+  const { watch, path = watch, debounceMs, debounce = debounceMs } = asked;
   const kind =
     asked["kind"] ??
+    (path !== undefined ? "watch" : undefined) ??
     (expression !== undefined ? "cron" : every !== undefined ? "every" : at !== undefined ? "at" : undefined);
   switch (kind) {
     case "at":
@@ -68,6 +73,8 @@ function scheduleOf(asked: unknown): unknown {
       return present({ kind, every, anchorMs, zone });
     case "cron":
       return present({ kind, expression, zone });
+    case "watch":
+      return present({ kind, path, debounce, zone });
     default:
       return asked;
   }

@@ -31,7 +31,7 @@ const meanings: { readonly [nickname: string]: string } = {
 };
 
 export function previewOf(schedule: Schedule, nowMs: number, runs = 3): Preview {
-  const zone = schedule.kind === "every" ? "UTC" : schedule.zone;
+  const zone = zoneOf(schedule);
   return {
     words: scheduleWords(schedule),
     next: nextInstants(schedule, nowMs, runs).map((atMs) => ({
@@ -42,12 +42,19 @@ export function previewOf(schedule: Schedule, nowMs: number, runs = 3): Preview 
   };
 }
 
+/** The zone that people read its instants in. */
+export function zoneOf(schedule: Schedule): string {
+  return schedule.kind === "at" || schedule.kind === "cron" ? schedule.zone : "UTC";
+}
+
 function scheduleWords(schedule: Schedule): string {
   switch (schedule.kind) {
     case "at":
       return `once at ${localText(schedule.atMs, schedule.zone)} ${schedule.zone}`;
     case "every":
       return `every ${spanWords(schedule.everyMs)}`;
+    case "watch":
+      return `when ${schedule.path} changes, after ${spanWords(schedule.debounceMs)} of quiet`;
     case "cron": {
       const words = expressionWords(schedule.expression);
       return `${words ?? `by the cron expression "${schedule.expression}"`} ${schedule.zone}`;

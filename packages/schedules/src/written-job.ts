@@ -164,7 +164,7 @@ function formProblems({ issues }: z.ZodError, asked: unknown): readonly Problem[
 
 /** Rules over several fields. */
 function checked(job: Job, nowMs: number): JobDecision {
-  const { schedule, target, payload, maxRuns, catchUpMs } = job;
+  const { schedule, target, payload, maxRuns, catchUpMs, misfire, staggerMs } = job;
   const problems: Problem[] = [];
   if (target.kind === "main" && payload.kind !== "systemEvent")
     problems.push({
@@ -179,6 +179,20 @@ function checked(job: Job, nowMs: number): JobDecision {
       value: target.kind,
       why: "has no session that an event could be told to",
       fix: 'use the payload { kind: "agentTurn", message }, or the target main',
+    });
+  if (schedule.kind === "watch" && misfire !== "latest")
+    problems.push({
+      path: "misfire",
+      value: misfire,
+      why: "has no meaning for a watch: what changed while nothing ran fires once",
+      fix: "leave it out",
+    });
+  if (schedule.kind === "watch" && staggerMs !== 0)
+    problems.push({
+      path: "staggerMs",
+      value: staggerMs,
+      why: "has no meaning for a watch",
+      fix: "leave it out; debounce says how long the files must be quiet",
     });
   if (job.enabled && schedule.kind === "at" && schedule.atMs <= nowMs && job.effectiveFromMs === nowMs)
     problems.push({

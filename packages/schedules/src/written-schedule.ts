@@ -34,6 +34,15 @@ export const writtenScheduleSchema = z.discriminatedUnion("kind", [
       .describe("Five fields (minute hour day month weekday), six with seconds, or @daily."),
     zone: z.string().exactOptional().describe('An IANA name like "Europe/Berlin".'),
   }),
+  z.object({
+    kind: z.literal("watch"),
+    path: z.string().describe('A file, a folder or a pattern of the workspace, such as "inbox/*.md".'),
+    debounce: z
+      .union([z.string(), z.int()])
+      .exactOptional()
+      .describe('How long the files must be quiet: "5s", or milliseconds. Default: 5s.'),
+    zone: z.string().exactOptional(),
+  }),
 ]);
 
 export type WrittenSchedule = z.infer<typeof writtenScheduleSchema>;
@@ -57,10 +66,12 @@ const unitMs: { readonly [unit: string]: number } = {
   d: 86_400_000,
   w: 604_800_000,
 };
+const usualDebounceMs = 5_000;
 /** What lies further ahead is a mistake of units rather than a plan. */
 const furthestMs = 100 * 366 * 86_400_000;
 
 export function readSchedule(written: WrittenSchedule, context: WritingContext): Read<Schedule> {
+  if (written.kind === "watch") return readWatch(written);
   if (written.kind === "every")
     return written.zone === undefined
       ? readEvery(written, context)
@@ -91,6 +102,34 @@ export function readSchedule(written: WrittenSchedule, context: WritingContext):
       'name a date that exists; for the last day of a month write L, as in "0 9 L * *"',
     );
   return valid({ kind: "cron", expression, zone });
+}
+
+function readWatch({
+  path: given,
+  debounce = usualDebounceMs,
+  zone,
+}: Extract<WrittenSchedule, { readonly kind: "watch" }>): Read<Schedule> {
+  if (zone !== undefined)
+    return refused("schedule.tz", zone, "has no meaning for a change of files", "leave it out");
+  const parts = given.trim().split("/");
+  const inner = parts.filter((part) => part !== "" && part !== ".");
+  const form =
+    'name a file, a folder or a pattern from the workspace on, such as "inbox", "notes/*.md" or "**/*.csv"';
+  if (given.trim().startsWith("/") || given.trim().startsWith("~") || inner.includes(".."))
+    return refused("schedule.path", given, "is not within the agent's workspace", form);
+  const path = inner.join("/");
+  if (path === "" || path.length > 300 || given.includes("\0"))
+    return refused("schedule.path", given, "names no file", form);
+  const debounceMs = typeof debounce === "number" ? debounce : spanMs(debounce);
+  const parsed = scheduleSchema.safeParse({ kind: "watch", path, debounceMs });
+  return parsed.success
+    ? valid(parsed.data)
+    : refused(
+        "schedule.debounce",
+        debounce,
+        "is no span between 100 ms and 1 hour",
+        'write for example "5s"',
+      );
 }
 
 function readEvery(

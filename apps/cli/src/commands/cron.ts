@@ -10,6 +10,8 @@ export interface JobFlags {
   readonly every?: string;
   readonly cron?: string;
   readonly tz?: string;
+  readonly watch?: string;
+  readonly debounce?: string;
   readonly message?: string;
   readonly systemEvent?: string;
   readonly session?: string;
@@ -55,7 +57,7 @@ export async function cronGet(terminal: Console, id: string): Promise<ExitCode> 
 
 export async function cronAdd(terminal: Console, flags: JobFlags): Promise<ExitCode> {
   const job = jobOf(flags);
-  if (job["schedule"] === undefined) throw wrongUsage("name one of --at, --every and --cron");
+  if (job["schedule"] === undefined) throw wrongUsage("name one of --at, --every, --cron and --watch");
   if (job["payload"] === undefined) throw wrongUsage("name --message or --system-event");
   const made = await refusedAsUsage(() =>
     withState(terminal, (client) => client.request("cron.add", { job })),
@@ -189,9 +191,9 @@ function slotWords({ fired, mostLateSeconds, ...rest }: MethodResult<"cron.statu
 export async function cronExplain(
   terminal: Console,
   schedule: string | undefined,
-  { cron, every, at, tz, count = "10", from }: { readonly [name: string]: string | undefined },
+  { cron, every, at, tz, watch, count = "10", from }: { readonly [name: string]: string | undefined },
 ): Promise<ExitCode> {
-  const named = cron ?? every ?? at;
+  const named = cron ?? every ?? at ?? watch;
   if (every !== undefined && tz !== undefined) throw wrongUsage(noZone);
   const isExpression = schedule !== undefined && (/\s/.test(schedule.trim()) || schedule.startsWith("@"));
   if (named === undefined && schedule === undefined)
@@ -200,6 +202,7 @@ export async function cronExplain(
     ...(cron !== undefined ? { kind: "cron", expression: cron } : {}),
     ...(every !== undefined ? { kind: "every", every } : {}),
     ...(at !== undefined ? { kind: "at", at } : {}),
+    ...(watch !== undefined ? { kind: "watch", path: watch } : {}),
     ...(named === undefined && isExpression ? { kind: "cron", expression: schedule } : {}),
     ...(tz === undefined ? {} : { zone: tz }),
   };
@@ -222,7 +225,8 @@ export async function cronExplain(
   for (const { iso, local } of explained.next) line(terminal.out, `  ${local.padEnd(40)}  ${iso}`);
   if (explained.staggerMs > 0)
     line(terminal.out, `  each spread by up to ${explained.staggerMs / 1000} s (--exact: not at all)`);
-  if (explained.next.length === 0) line(terminal.out, "  It never comes.");
+  if (explained.files !== undefined) line(terminal.out, `  it means ${explained.files} files now`);
+  else if (explained.next.length === 0) line(terminal.out, "  It never comes.");
   return exitCodes.ok;
 }
 
@@ -248,9 +252,11 @@ export async function cronWake(
 
 /** The job as the flags say it, in Parley's own form. */
 function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
-  const { at, every, cron, tz, message, systemEvent, session, agent } = flags;
-  const times = [at, every, cron].filter((each) => each !== undefined);
-  if (times.length > 1) throw wrongUsage("name one of --at, --every and --cron");
+  const { at, every, cron, tz, watch, debounce, message, systemEvent, session, agent } = flags;
+  const times = [at, every, cron, watch].filter((each) => each !== undefined);
+  if (times.length > 1) throw wrongUsage("name one of --at, --every, --cron and --watch");
+  if (debounce !== undefined && watch === undefined) throw wrongUsage("--debounce is for --watch");
+  if (tz !== undefined && watch !== undefined) throw wrongUsage("--tz is for --at and --cron");
   if (message !== undefined && systemEvent !== undefined)
     throw wrongUsage("name --message or --system-event, not both");
   if (session !== undefined && !/^(?:main|isolated|current|session:.+)$/.test(session))
@@ -266,7 +272,9 @@ function jobOf(flags: JobFlags): { readonly [field: string]: unknown } {
         ? { kind: "every", every }
         : cron !== undefined
           ? { kind: "cron", expression: cron, ...zone }
-          : undefined;
+          : watch !== undefined
+            ? { kind: "watch", path: watch, ...(debounce === undefined ? {} : { debounce }) }
+            : undefined;
   const payload =
     message !== undefined
       ? { kind: "agentTurn", message, ...turn }
@@ -354,7 +362,10 @@ function shown(terminal: Console, { job }: { readonly job: Job }): ExitCode {
   line(terminal.out, `${id}  ${name}  (version ${version})`);
   line(terminal.out, `  when      ${job.words}${job.enabled ? "" : " (switched off)"}`);
   if (job.paused !== null) line(terminal.out, `  paused    ${job.paused}`);
-  line(terminal.out, `  next      ${nextAt ?? "never, as it is now"}`);
+  line(
+    terminal.out,
+    `  next      ${nextAt ?? (waitsForFiles(job) ? "when a file changes" : "never, as it is now")}`,
+  );
   words(
     terminal.out,
     `  does      ${textOf(payload["kind"])}: ${textOf(payload["message"] ?? payload["text"])}`,
@@ -371,12 +382,17 @@ function shown(terminal: Console, { job }: { readonly job: Job }): ExitCode {
   return exitCodes.ok;
 }
 
-function jobLine({ id, name, words: when, enabled, paused, nextAt, last }: Job): string {
+function waitsForFiles({ schedule, enabled, paused, maxRuns, runs }: Job): boolean {
+  return schedule["kind"] === "watch" && enabled && paused === null && (maxRuns === null || runs < maxRuns);
+}
+
+function jobLine(job: Job): string {
+  const { id, name, words: when, enabled, paused, nextAt, last } = job;
   const state = !enabled
     ? "switched off"
     : paused !== null
       ? `paused: ${paused}`
-      : `next ${nextAt ?? "never"}`;
+      : `next ${nextAt ?? (waitsForFiles(job) ? "when a file changes" : "never")}`;
   return `${id}  ${name}  ${when}  ${state}${last === null ? "" : `  last ${last.outcome}`}`;
 }
 

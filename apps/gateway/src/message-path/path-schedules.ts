@@ -14,6 +14,8 @@ import {
   type Home,
 } from "../schedules/heartbeats.ts";
 import type { SlotNumbers } from "../schedules/slot-counts.ts";
+import { watchedFiles } from "../schedules/watched-files.ts";
+import { watchSlots } from "../schedules/watch-slots.ts";
 import type { MessagePathParts } from "./parts.ts";
 
 export interface PathSchedules {
@@ -63,6 +65,10 @@ export function pathSchedules(
       if (agent === undefined) throw new Fault("invalid", `there is no agent ${JSON.stringify(id)}`);
       return modelNamed(catalog, agent, word);
     },
+    async filesOf(id, path) {
+      const agent = config.agents.list.find((each) => each.id === id);
+      return agent === undefined ? "belongs to an agent that is gone" : watchedFiles(agent.workspace, path);
+    },
     homeOf: async (agent) => (await homesOf(agent))[0],
     keeping: keepingForHeartbeat(config),
     clock,
@@ -79,6 +85,7 @@ export function pathSchedules(
     keeping: schedules.keeping,
     sessionRetentionMs: spanMs(config.cron.sessionRetention) ?? 0,
     counts: kept.slots,
+    watches: watchSlots(schedules.filesOf, clock),
     clock,
     log: log.child({ part: "schedules" }),
   });

@@ -3,7 +3,7 @@
 import type { Config } from "@parley/config";
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import { nextOf, sessionOfRuns, type JobMaker } from "@parley/runner";
-import { previewOf, type Job } from "@parley/schedules";
+import { previewOf, zoneOf, type Job } from "@parley/schedules";
 import type { StorePorts } from "./ports.ts";
 
 export interface SchedulePorts extends Pick<StorePorts, "schedules" | "work" | "store" | "clock" | "ids"> {
@@ -129,12 +129,19 @@ export function scheduleMethods({ config, schedules, work, store, clock, ids }: 
       const { next } = previewOf(schedule, fromMs, count);
       return {
         words,
-        zone: schedule.kind === "every" ? "UTC" : schedule.zone,
+        zone: zoneOf(schedule),
+        ...(await filesIn(job)),
         staggerMs,
         next: [...next],
       };
     },
   };
+
+  async function filesIn({ agent: of, schedule }: Job): Promise<{ readonly files?: number }> {
+    if (schedule.kind !== "watch") return {};
+    const found = await schedules.filesOf(of, schedule.path);
+    return typeof found === "string" ? {} : { files: found.files.length };
+  }
 
   /** A removed job's history is asked for by its id. */
   async function idOf(id: string): Promise<string> {

@@ -21,6 +21,7 @@ import type { NewRow, Store } from "@parley/store";
 import type { RunningTurns } from "@parley/runner";
 import { keptEvents } from "./kept-events.ts";
 import type { SlotCounts } from "./slot-counts.ts";
+import type { WatchSlots } from "./watch-slots.ts";
 
 export interface FireJobOptions {
   readonly schedules: Pick<Schedules, "jobs" | "log" | "rightsNow">;
@@ -34,6 +35,7 @@ export interface FireJobOptions {
   readonly keeping: Schedules["keeping"];
   readonly sessionRetentionMs: number;
   readonly counts: SlotCounts;
+  readonly watches: WatchSlots;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -53,8 +55,19 @@ export function fireJob(options: FireJobOptions): FireJob {
     if (kept === null) return null;
     const { job } = kept;
     const nowMs = clock.now();
-    const due = dueSlots(job, job.state.decidedMs, nowMs);
-    if (due.fire.length === 0 && due.missed.length === 0) return due.wakeAtMs;
+    const { schedule } = job;
+    const due =
+      schedule.kind === "watch"
+        ? await options.watches.due(job, schedule)
+        : dueSlots(job, job.state.decidedMs, nowMs);
+    if (typeof due === "string") {
+      await pause(job, `what it watches ${due}`);
+      return null;
+    }
+    if (due.fire.length === 0 && due.missed.length === 0) {
+      if (due.seen !== undefined) await jobs.write(kept, afterLook(job, due, 0));
+      return due.wakeAtMs;
+    }
     const blocked = await whyNot(job);
     if (blocked !== null) {
       await pause(job, blocked);
@@ -132,7 +145,7 @@ export function fireJob(options: FireJobOptions): FireJob {
     let waiting = busy + others.length;
     for (const slot of due.fire) {
       const row = slotRow(job, slot, rights, nowMs);
-      const reason = over ?? (waiting > 0 ? await overlapping(job, lane, waiting) : null);
+      const reason = slot.skip ?? over ?? (waiting > 0 ? await overlapping(job, lane, waiting) : null);
       if (reason !== null) {
         rows.push({ ...row, as: { kind: "closed", outcome: "superseded", reason } });
         continue;

@@ -11,7 +11,9 @@ export function jobLine(job: Job, nowMs: number): string {
   const { id, name, schedule, enabled, state, payload } = job;
   const { words, next } = previewOf(schedule, nowMs, 1);
   const paused = state.paused === null ? null : `paused: ${state.paused.reason}`;
-  const ends = nextOf(job, nowMs) === null ? "has no run any more" : null;
+  const isOver = job.maxRuns !== null && state.runs >= job.maxRuns;
+  const waits = schedule.kind === "watch" && !isOver ? "waits for a change" : null;
+  const ends = nextOf(job, nowMs) === null ? (waits ?? "has no run any more") : null;
   const when = !enabled ? "switched off" : (paused ?? ends ?? `next ${next[0]?.local ?? "never"}`);
   const last =
     state.last === null

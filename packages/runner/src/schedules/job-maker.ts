@@ -49,6 +49,8 @@ export function checkAllowed(job: Job, by: JobMaker): void {
       'target "current" means the session in which the job is made, and there is none here. Fix: name one with session:<key>, or use main or isolated',
     );
   if (by.isOwner) return;
+  if (job.schedule.kind === "watch")
+    throw new Fault("denied", "schedule: only an owner's job may watch files of the workspace");
   if (delivery.kind === "webhook")
     throw new Fault("denied", "delivery: only an owner's job may call a webhook");
   if (target.kind === "session" && target.session !== owner.session)

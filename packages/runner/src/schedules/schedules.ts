@@ -26,6 +26,7 @@ import { checkAllowed, mayChange, mayName, type JobMaker } from "./job-maker.ts"
 import { manualId } from "./manual-run.ts";
 import { runLog, type JobRun, type RunLog } from "./run-log.ts";
 import { operatorSender, scheduleRow, sessionOfRuns, slotOf, slotRow, type RunRights } from "./slot-row.ts";
+import { withBaseline, type FilesOf } from "./watch-baseline.ts";
 
 interface RunningRun {
   readonly slot: string;
@@ -76,6 +77,8 @@ export interface Schedules {
   rightsNow(job: Pick<Job, "owner">): Promise<RunRights>;
   /** The zone of schedules that name none. */
   readonly zone: string;
+  /** The files that a watch means now. */
+  readonly filesOf: FilesOf;
 }
 
 interface WakeEvent {
@@ -100,6 +103,7 @@ export interface SchedulesOptions {
   readonly owners: () => Promise<readonly string[]>;
   readonly reach: MayReach;
   readonly modelNamed: ModelNamed;
+  readonly filesOf: FilesOf;
   readonly homeOf: (agent: string) => Promise<Home>;
   /** The cell that keeps a row for the agent's next heartbeat; null where none comes. */
   readonly keeping: (row: NewRow, agent: string) => CellWrite | null;
@@ -112,7 +116,7 @@ const mostOfOthers = 25;
 const mostShown = 1_000;
 
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { cells, inbox, agents, zone, owners, reach, modelNamed, clock, ids } = options;
+  const { cells, inbox, agents, zone, owners, reach, modelNamed, filesOf, clock, ids } = options;
   const jobs = jobStore(cells);
   const log = runLog(cells, options.runs);
 
@@ -130,7 +134,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     const decided = newJob(form, { nowMs: clock.now(), zone, id, agent, owner });
     if (!decided.ok) throw problems(decided.problems);
     checkAllowed(decided.job, by);
-    return withModels(decided.job, modelNamed);
+    return withBaseline(await withModels(decided.job, modelNamed), null, filesOf);
   }
 
   async function named(id: string, by: JobMaker): Promise<KeptJob> {
@@ -168,7 +172,8 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     const decided = editedJob(kept.job, form, { nowMs: clock.now(), zone });
     if (!decided.ok) throw problems(decided.problems);
     checkAllowed(decided.job, by);
-    const next = await withModels(decided.job, modelNamed, kept.job);
+    const job = await withModels(decided.job, modelNamed, kept.job);
+    const next = await withBaseline(job, kept.job, filesOf);
     const { untrusted } = by;
     return { kept, next: untrusted === undefined ? next : { ...next, owner: { ...next.owner, untrusted } } };
   }
@@ -201,6 +206,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     jobs,
     log,
     zone,
+    filesOf,
     made,
     adding,
     edited,

@@ -13,7 +13,7 @@ import {
   type SlotRun,
 } from "@parley/protocol";
 import { hookAddress } from "@parley/access";
-import { localText, type Job } from "@parley/schedules";
+import { localText, zoneOf, type Job } from "@parley/schedules";
 import type { NewRow, Row } from "@parley/store";
 import { internalOf } from "../internal-row.ts";
 
@@ -52,7 +52,7 @@ export function placeOfRuns({ delivery }: Pick<Job, "delivery">): Address | null
 /** `isDue`: by its schedule, and not because somebody wants it now. */
 export function slotRow(
   job: Job,
-  slot: { readonly id: string; readonly instantMs: number },
+  slot: { readonly id: string; readonly instantMs: number; readonly because?: string },
   { owner, authority }: RunRights,
   nowMs: number,
 ): NewRow {
@@ -74,7 +74,8 @@ export function slotRow(
     sender: job.owner.sender ?? operatorSender,
     owner,
     authority,
-    text: wordsOf(job, slot.instantMs),
+    text: wordsOf(job, slot),
+    ...(slot.because === undefined ? {} : { kind: "watch" as const }),
     turn: job.owner.turn ?? "",
     nowMs,
     internal: {
@@ -165,7 +166,7 @@ export function slotOf(
   row: Pick<Row, "id" | "payload">,
 ): { readonly job: string; readonly id: string; readonly run: SlotRun } | null {
   const internal = internalOf(row);
-  return internal?.kind === "schedule" && internal.slot !== undefined
+  return (internal?.kind === "schedule" || internal?.kind === "watch") && internal.slot !== undefined
     ? { job: internal.id, id: row.id, run: internal.slot }
     : null;
 }
@@ -260,9 +261,12 @@ function toolsOf({ owner, payload }: Job): { readonly tools?: readonly string[] 
   return { tools: wanted === undefined ? then : wanted.filter((name) => then.includes(name)) };
 }
 
-function wordsOf({ id, name, payload, schedule }: Job, instantMs: number): string {
-  const zone = schedule.kind === "every" ? "UTC" : schedule.zone;
-  const due = `${localText(instantMs, zone)} ${zone}`;
+function wordsOf(
+  { id, name, payload, schedule }: Job,
+  { instantMs, because }: { readonly instantMs: number; readonly because?: string },
+): string {
+  const zone = zoneOf(schedule);
+  const due = because ?? `due ${localText(instantMs, zone)} ${zone}`;
   const what =
     payload.kind === "agentTurn"
       ? payload.message
@@ -270,5 +274,5 @@ function wordsOf({ id, name, payload, schedule }: Job, instantMs: number): strin
         ? payload.text
         : payload.command;
   const word = payload.kind === "systemEvent" ? "Scheduled event" : "Scheduled job";
-  return `${word} ${JSON.stringify(name)} (${id}), due ${due}:\n${what}`;
+  return `${word} ${JSON.stringify(name)} (${id}), ${due}:\n${what}`;
 }

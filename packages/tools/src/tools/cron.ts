@@ -13,7 +13,7 @@ const job = z
     name: z.string().optional(),
     schedule: z
       .looseObject({
-        kind: z.enum(["at", "every", "cron"]).optional(),
+        kind: z.enum(["at", "every", "cron", "watch"]).optional(),
         at: z
           .union([z.string(), z.number()])
           .optional()
@@ -25,6 +25,8 @@ const job = z
           .describe('kind every: "30m", in place of everyMs.'),
         anchorMs: z.number().optional(),
         expr: z.string().optional().describe("kind cron: five fields, six with seconds first, or @daily."),
+        path: z.string().optional().describe("kind watch: a file, folder or pattern of the workspace."),
+        debounce: z.string().optional().describe('kind watch: "5s".'),
         tz: z.string().optional().describe('"Europe/Berlin". Default: the time zone that you were told.'),
       })
       .optional(),
@@ -82,7 +84,7 @@ export function cron({ schedules }: ToolContext): Tool {
     description: `Manage scheduled jobs and wake events; use it for reminders.
 Actions: status | list | get {jobId} | add {job} | update {jobId, patch} | remove {jobId} | run {jobId} (now) | runs {jobId} (history) | wake {text, mode}.
 A job is { name, schedule, payload, sessionTarget?, delivery?, wakeMode? }.
-schedule: { kind: "at", at } once | { kind: "every", everyMs } | { kind: "cron", expr, tz? }.
+schedule: { kind: "at", at } once | { kind: "every", everyMs } | { kind: "cron", expr, tz? } | { kind: "watch", path, debounce? } when files change.
 payload: { kind: "systemEvent", text } tells a session something | { kind: "agentTurn", message, model?, thinking?, timeoutSeconds? } runs you in a session of its own, where you see nothing of this conversation.
 delivery: { mode: "announce" } tells the answer here (the default) | { mode: "none" } | { mode: "webhook", to: URL }.
 Constraints: sessionTarget "main" requires payload.kind "systemEvent"; "isolated" requires "agentTurn".
