@@ -7,6 +7,7 @@ import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
 import { addCron } from "./cron-commands.ts";
 import { addPeople } from "./commands/people/people-commands.ts";
+import { addReplay } from "./commands/replay/replay-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
 import manifest from "../package.json" with { type: "json" };
 
@@ -297,6 +298,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   addCron(program, operations);
   addOperations(program, operations);
   addPeople(program, operations);
+  addReplay(program, operations);
   groupHelp(program);
 
   try {

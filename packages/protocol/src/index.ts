@@ -16,6 +16,7 @@ export * from "./key-part.ts";
 export * from "./label.ts";
 export * from "./log.ts";
 export * from "./methods.ts";
+export { savedTurn, type SavedTurn } from "./replay-methods.ts";
 export * from "./outcome.ts";
 export * from "./part.ts";
 export * from "./printable.ts";

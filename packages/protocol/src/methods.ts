@@ -13,6 +13,7 @@ import { configStatus, reloadMethods } from "./reload-methods.ts";
 import { pairingMethods } from "./pairing-methods.ts";
 import { peopleMethods } from "./people-methods.ts";
 import { promptMethods } from "./prompt-methods.ts";
+import { replayMethods } from "./replay-methods.ts";
 import { scheduleMethods } from "./schedule-methods.ts";
 import { skillMethods } from "./skill-methods.ts";
 import { toolMethods } from "./tool-methods.ts";
@@ -129,6 +130,7 @@ export const methods = {
   ...chatMethods,
   ...pairingMethods,
   ...peopleMethods,
+  ...replayMethods,
   why: {
     scope: "read",
     sessions: "all",

@@ -26,11 +26,13 @@ import type { Reloader } from "../reload/reloader.ts";
 import type { MemoryEngine } from "@parley/memory";
 import type { Restarting } from "@parley/runner";
 import type { GatewayState } from "../gateway-state.ts";
+import { worldOfConfig } from "../offline/world-of-config.ts";
 import { webRoot } from "../installation.ts";
 import { webAccount, type Wired } from "../wiring/wiring.ts";
 import type { WiredStore } from "../wiring/store.ts";
 
 export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path" | "places"> {
+  readonly env: { readonly [name: string]: string | undefined };
   /** Overrides the config's port. */
   readonly port?: number;
   /** Absent: this process can only be stopped. */
@@ -142,6 +144,16 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     bootId,
     clock,
     log,
+    worldOf: worldOfConfig({
+      places: options.places,
+      env: options.env,
+      memory: options.memory,
+      store,
+      bootId,
+      clock,
+      ids,
+      log,
+    }),
   });
   const controlLog = log.child({ part: "control" });
   const control: ControlServer = await controlServer({

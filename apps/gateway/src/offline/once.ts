@@ -38,6 +38,7 @@ import { readNodeRegistry } from "@parley/cluster";
 import { logger } from "../log/logger.ts";
 import { configHandlers, storeHandlers } from "../operator/table.ts";
 import { wireModels, wireSkills } from "../wiring/wiring.ts";
+import { worldOfConfig } from "./world-of-config.ts";
 import { stoppedHome } from "./stopped-home.ts";
 import { notRunning, stoppedPath } from "./stopped-path.ts";
 
@@ -136,6 +137,7 @@ export async function runOnce({
       listNodes: readNodeRegistry(store.cells, clock),
       devices: deviceStore(store.cells, clock, ids),
       clients: connectedClients(),
+      worldOf: worldOfConfig({ places, env, memory, store, bootId, clock, ids, log }),
       log,
       clock,
       ids,

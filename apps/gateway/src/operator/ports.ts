@@ -11,6 +11,7 @@ import type { Store } from "@parley/store";
 import type { GatewayState } from "../gateway-state.ts";
 import type { RecentLog } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
+import type { ReplayWorld } from "../replay/replay-turn.ts";
 import type { ConfigState, Reloader } from "../reload/reloader.ts";
 import type { Wired } from "../wiring/wiring.ts";
 
@@ -54,6 +55,8 @@ export interface StorePorts extends PathParts {
   readonly configNow: () => Config;
   readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions" | "scrub">;
   readonly log: Log;
+  /** What a turn would run with by this config file. Throws ConfigFault. */
+  readonly worldOf: (configFile: string) => Promise<ReplayWorld>;
   readonly memory: MemoryEngine;
   /** The state folder. */
   readonly home: string;

@@ -20,6 +20,7 @@ import { pairingMethods } from "./pairing.ts";
 import type { ConfigPorts, DaemonPorts, DatabaseHandlers, StorePorts } from "./ports.ts";
 import { peopleMethods } from "./people.ts";
 import { promptMethods } from "./prompt.ts";
+import { replayMethods } from "./replay.ts";
 import { scheduleMethods } from "./schedules.ts";
 import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
@@ -63,6 +64,7 @@ export function storeHandlers(
     ...perConfig(ports.configNow, (config) => ({
       ...forgetMethods({ config, ...ports }),
       ...peopleMethods({ config, ...ports }),
+      ...replayMethods({ config, ...ports }),
       ...sessionMethods({ config, ...ports }),
       ...promptMethods({ config, ...ports }),
       ...toolMethods({ config, ...ports }),

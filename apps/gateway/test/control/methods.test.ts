@@ -46,6 +46,7 @@ const validParams: { readonly [method: string]: unknown } = {
   "memory.get": { path: "MEMORY.md" },
   "memory.why": { line: "x" },
   "memory.forget": { query: "x" },
+  "turns.replay": { id: "agent:main:main" },
   "people.forget": { person: "telegram:7" },
   "people.export": { person: "telegram:7", path: "/x" },
 };
@@ -69,7 +70,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
-    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume wake",
+    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",
   },
 };
 

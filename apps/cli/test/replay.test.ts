@@ -1,0 +1,87 @@
+// A replay as the command line shows it, a turn that is saved, and a folder of turns with an exit code for CI.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { fakeGateway, parley } from "./fake-gateway.ts";
+
+const side = {
+  model: "lab/one",
+  stop: "stop",
+  answer: "noted",
+  calls: [{ name: "write", args: {} }],
+  steps: 2,
+  inputTokens: 10,
+  outputTokens: 2,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  costUsd: 0.01,
+  tookMs: 5,
+};
+const replayed = {
+  turn: "agent:main:main#1",
+  session: "agent:main:main",
+  before: side,
+  after: { ...side, answer: "written" },
+  prompt: null,
+  unanswered: [],
+  moved: ["answer: other words"],
+  failures: [],
+};
+const saved = {
+  v: 1,
+  kind: "parley-turn",
+  turn: "agent:main:main#1",
+  session: "agent:main:main",
+  place: null,
+  by: null,
+  fields: {},
+  history: [],
+  entries: [{ type: "user" }],
+  prompt: null,
+  startedAtMs: 0,
+  tookMs: 5,
+  expect: { calls: "names", answer: {} },
+};
+
+test("replay shows both sides, and saves a turn without replacing a file", async () => {
+  const { home, requests } = await fakeGateway(({ params }) =>
+    (params as { save?: boolean }).save === true ? { ...replayed, after: null, saved } : replayed,
+  );
+  const shown = await parley(home, ["replay", "agent:main:main", "--model", "lab/two"]);
+  expect(shown.exitCode).toBe(0);
+  expect(shown.out).toContain("Was        noted");
+  expect(shown.out).toContain("Is         written");
+  expect(shown.out).toContain("  answer: other words");
+  expect(requests.find(({ method }) => method === "turns.replay")?.params).toMatchObject({
+    id: "agent:main:main",
+    model: "lab/two",
+    ask: true,
+  });
+  const file = join(home, "turn.json");
+  expect((await parley(home, ["replay", "agent:main:main", "--save", file])).exitCode).toBe(0);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(saved);
+  const again = await parley(home, ["replay", "agent:main:main", "--save", file]);
+  expect([again.exitCode, again.err]).toEqual([1, `${file} is there already\n`]);
+});
+
+test("eval runs a folder, names what failed and ends with 1", async () => {
+  const { home } = await fakeGateway(({ params }) => {
+    const { turn } = (params as { saved: typeof saved }).saved;
+    return turn.endsWith("#2") ? { ...replayed, failures: ["other tools: write to none"] } : replayed;
+  });
+  const folder = join(home, "turns");
+  mkdirSync(folder);
+  expect((await parley(home, ["eval", folder])).err).toContain("has no turns");
+  writeFileSync(join(folder, "a.json"), JSON.stringify(saved));
+  expect((await parley(home, ["eval", folder])).exitCode).toBe(0);
+  writeFileSync(join(folder, "b.json"), JSON.stringify({ ...saved, turn: "agent:main:main#2" }));
+  writeFileSync(join(folder, "c.json"), "{}");
+  const { exitCode, out } = await parley(home, ["eval", folder]);
+  expect(exitCode).toBe(1);
+  expect(out).toMatch(/pass {2}a\.json/);
+  expect(out).toMatch(/FAIL {2}b\.json\n {6}other tools: write to none/);
+  expect(out).toMatch(/FAIL {2}c\.json\n {6}it is no saved turn/);
+  expect(out).toContain("1 passed, 2 failed");
+  const json = await parley(home, ["eval", folder, "--json"]);
+  expect(JSON.parse(json.out)).toMatchObject({ ok: false, passed: 1, failed: 2 });
+});
