@@ -166,6 +166,16 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
   command(mcp, "test <name>", "start it and list its tools").action(async (name: string) =>
     done(await (await import("./commands/mcp.ts")).mcpTest(await terminal(), name)),
   );
+  command(mcp, "login <name>", "log in to one that asks for it: opens nothing, shows the address")
+    .option("--port <number>", "of 127.0.0.1 where the browser comes back; without it, any that is free")
+    .option("--print", "show the address and end; the answer comes by --answer")
+    .option("--answer <address>", "the address that the browser ended at, or the code in it")
+    .action(async (name: string, flags: object) =>
+      done(await (await import("./commands/mcp-login.ts")).mcpLogin(await terminal(), name, flags)),
+    );
+  command(mcp, "logout <name>", "forget what it gave for the login").action(async (name: string) =>
+    done(await (await import("./commands/mcp-login.ts")).mcpLogout(await terminal(), name)),
+  );
   command(mcp, "remove <name>", "take it out of the config, and forget what was approved").action(
     async (name: string) => done(await (await import("./commands/mcp.ts")).mcpRemove(await terminal(), name)),
   );

@@ -7,10 +7,14 @@ import { secret, type Secret } from "./secret.ts";
 
 type FileServer = ConfigFile["mcp"]["servers"][string];
 
-export interface McpServerConfig extends Omit<FileServer, "env" | "headers" | "transport" | "type"> {
+export interface McpServerConfig extends Omit<
+  FileServer,
+  "env" | "headers" | "oauth" | "transport" | "type"
+> {
   readonly transport: "stdio" | "http" | "sse";
   readonly env: { readonly [name: string]: string | Secret };
   readonly headers: { readonly [name: string]: string | Secret };
+  readonly oauth: { readonly [name: string]: string | Secret };
 }
 
 export interface McpConfig extends Omit<ConfigFile["mcp"], "servers"> {
@@ -34,6 +38,10 @@ function serverOf({ type, transport = type, ...server }: FileServer, home: strin
     ...(server.cwd === undefined ? {} : { cwd: expandPath(server.cwd, home) }),
     env: hidden(server.env),
     headers: hidden(server.headers),
+    oauth: {
+      ...server.oauth,
+      ...(server.oauth.clientSecret === undefined ? {} : { clientSecret: secret(server.oauth.clientSecret) }),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 // Holds one connection to a server: the library's client over our own transports. The library is loaded with
 // the first connection, so that an installation without servers does not pay for it.
+import type { AuthProvider } from "@modelcontextprotocol/client";
 import type { AddressRules, Refusal } from "@parley/egress";
 import { Fault, isFault, label, version, type Clock } from "@parley/protocol";
 import { readListing, type Listing } from "./definition.ts";
@@ -22,6 +23,8 @@ export interface ConnectionOptions {
   /** What egress may dial; asked where the server is reached by HTTP. */
   readonly rules: () => Promise<AddressRules>;
   readonly refused: (refusal: Refusal) => void;
+  /** For servers that are reached by HTTP; null: the config says who we are. */
+  readonly auth: ((fetch: GuardedFetch["fetch"]) => AuthProvider) | null;
   readonly onToolsChanged: () => void;
   readonly onClose: () => void;
   readonly onStderr: (text: string) => void;
@@ -78,6 +81,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     const shared = {
       fetch: http.fetch,
       requestInit: { headers: { ...settings.headers } },
+      ...(options.auth === null ? {} : { authProvider: options.auth(http.fetch) }),
       // The dialler follows: it carries no key to another origin, and repeats no body there.
       redirectPolicy: "follow" as const,
     };

@@ -4,13 +4,14 @@
 import type { AddressRules, Refusal } from "@parley/egress";
 import { Fault, isFault, type Clock, type Ids, type JsonObject, type Log } from "@parley/protocol";
 import type { Sandbox, Tool } from "@parley/tools";
-import { connect } from "./connection.ts";
-import type { Definition, Listing } from "./definition.ts";
-import { pinStore, usable, waiting, waitingCode, type PinCells, type Pins, type Waiting } from "./pins.ts";
-import { programOf } from "./program.ts";
+import type { Definition } from "./definition.ts";
+import { credentialFiles } from "./oauth/credential-files.ts";
+import { logins, type LoginTarget } from "./oauth/logins.ts";
+import { pinStore, usable, waiting, type PinCells, type Pins, type Waiting } from "./pins.ts";
 import { remoteTool } from "./remote-tool.ts";
 import { resultOf, type KeepPicture } from "./result.ts";
-import { server, type Server, type ServerState } from "./server.ts";
+import { viewOf, type ServerView } from "./server-view.ts";
+import { hasKey, runningServers } from "./running-servers.ts";
 import { connectionOf, identityOf, type McpSettings, type ServerSettings } from "./settings.ts";
 import { allows } from "./tool-rules.ts";
 
@@ -20,6 +21,8 @@ export interface McpServersOptions {
   readonly host: { readonly [name: string]: string };
   /** Folders of servers that name none are made in here. */
   readonly folder: string;
+  /** What servers gave for a login is kept in here. */
+  readonly loginFolder: string;
   readonly keepPicture: KeepPicture | null;
   /** What egress may dial, for servers that are reached by HTTP. */
   readonly rules: () => Promise<AddressRules>;
@@ -38,20 +41,6 @@ interface ToolsAt {
   readonly unavailable: readonly { readonly tool: string; readonly reason: string }[];
 }
 
-export interface ServerView extends ServerState {
-  readonly name: string;
-  readonly enabled: boolean;
-  /** The program or the address, without what may be secret. */
-  readonly target: string;
-  readonly transport: ServerSettings["transport"];
-  readonly tools: readonly Definition[];
-  readonly waiting: readonly Waiting[];
-  /** Names what waits, for an approval; empty: nothing. */
-  readonly code: string;
-  readonly leftOut: Listing["leftOut"];
-  readonly listedAtMs: number | null;
-}
-
 export interface McpServers {
   /** Takes up a config: ends what it changed or removed, and starts nothing. */
   use(settings: McpSettings): void;
@@ -64,25 +53,37 @@ export interface McpServers {
   /** Starts it, lists its tools, and returns what is known then. Throws Fault. */
   test(name: string): Promise<ServerView>;
   approve(name: string, code?: string): Promise<{ readonly tools: readonly string[] }>;
-  /** Forgets what was approved: the next listing is the first one. */
+  /** Returns the address that a person opens to log in. Throws Fault. */
+  login(name: string, redirectUrl: string): Promise<string>;
+  /** `answer`: the address that the person was led to, or the code in it. Throws Fault. */
+  finishLogin(name: string, answer: string): Promise<ServerView>;
+  /** Returns false where nobody was logged in. */
+  logout(name: string): Promise<boolean>;
+  /** Forgets what was approved, and the login: the next listing is the first one. */
   forget(name: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
-interface Running {
-  readonly name: string;
-  readonly connection: string;
-  readonly server: Server;
-}
-
 /** As a test from the command line has it, which is in no agent's place. */
 const onHost = { kind: "none" } as Sandbox;
+
+/** Faults of a server's own say whose they are. */
+async function named<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isFault(error)) throw new Fault(error.code, `MCP server ${name}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
 const none: McpSettings = { servers: {}, approveFirst: false };
 
 export function mcpServers(options: McpServersOptions): McpServers {
   const { cells, clock, ids, log } = options;
   const pins = pinStore(cells);
-  const running = new Map<string, Running>();
+  const access = logins(credentialFiles(options.loginFolder, clock), clock, ids);
+  const running = runningServers(options, pins, access, () => current.approveFirst);
   let current = none;
 
   function settingsOf(name: string): ServerSettings {
@@ -92,78 +93,12 @@ export function mcpServers(options: McpServersOptions): McpServers {
     return settings;
   }
 
-  async function listed(name: string, identity: string, listing: Listing): Promise<void> {
-    const { approveFirst } = current;
-    const { pins: now, before } = await pins.listed(name, listing, {
-      identity,
-      approveFirst,
-      atMs: clock.now(),
-    });
-    const code = waitingCode(now);
-    if (code !== "" && (before === null || waitingCode(before) !== code)) {
-      const tools = waiting(now);
-      log.warn(
-        { server: name, tools: tools.map((tool) => tool.name), code },
-        "tools of an MCP server are new or say something else: they wait for an approval (parley mcp approve)",
-      );
-      options.onWaiting(name, tools, code);
-    }
-  }
-
-  function serverAt(name: string, settings: ServerSettings, place: Sandbox | null): Server {
-    if (!options.mayStart) throw new Fault("unavailable", "the gateway is not running");
-    const isOutside = settings.command === undefined || settings.sandbox === "off";
-    if (!isOutside && place === null)
-      throw new Fault("unavailable", "it would run in the agent's sandbox, which cannot be made");
-    const sandbox = isOutside || place?.kind === "none" ? null : place;
-    const connection = connectionOf(settings);
-    const key = [name, connection, sandbox === null ? "host" : `${sandbox.rules} ${sandbox.workspace}`].join(
-      "\n",
-    );
-    const found = running.get(key);
-    if (found !== undefined) return found.server;
-    const identity = identityOf(settings);
-    let stderr = "";
-    const made = server({
-      name,
-      idleMs: () => settings.idleMs,
-      async open({ gone, toolsChanged }) {
-        const { folder, host, rules, refused } = options;
-        const lines = log.child({ part: "mcp", server: name });
-        stderr = "";
-        try {
-          return await connect({
-            settings,
-            program: await programOf(name, settings, { sandbox, folder, host }),
-            mark: ids.uuid(),
-            rules,
-            refused,
-            onToolsChanged: toolsChanged,
-            onClose: gone,
-            onStderr: (text) => {
-              stderr = `${stderr}${text}`.slice(-stderrChars);
-            },
-            clock,
-          });
-        } catch (error) {
-          lines.warn({ error, stderr }, "an MCP server did not come up");
-          throw error;
-        }
-      },
-      listed: (listing) => listed(name, identity, listing),
-      clock,
-      log: log.child({ part: "mcp" }),
-    });
-    running.set(key, { name, connection, server: made });
-    return made;
-  }
-
   /** What is pinned of a server; one of which nothing is known is started first. */
   async function known(name: string, settings: ServerSettings, place: Sandbox | null): Promise<Pins> {
     const identity = identityOf(settings);
     const there = await pins.get(name);
     if (there !== null && there.identity === identity) return there;
-    await serverAt(name, settings, place).ready();
+    await running.at(name, settings, place).ready();
     const listedNow = await pins.get(name);
     if (listedNow === null) throw new Fault("unavailable", "its tools are not known");
     return listedNow;
@@ -180,7 +115,7 @@ export function mcpServers(options: McpServersOptions): McpServers {
     const settings = settingsOf(name);
     if (!settings.enabled || !allows(settings.tools, definition.name))
       throw new Fault("missing", `${definition.name} is not in the config any more`);
-    const here = serverAt(name, settings, place);
+    const here = running.at(name, settings, place);
     return here.call(definition.name, args, signal, async () => {
       const now = await pins.get(name);
       const same = now === null ? undefined : usable(now).find((tool) => tool.name === definition.name);
@@ -217,36 +152,37 @@ export function mcpServers(options: McpServersOptions): McpServers {
     };
   }
 
-  async function viewOf(name: string): Promise<ServerView> {
+  async function shown(name: string): Promise<ServerView> {
+    return viewOf(name, settingsOf(name), await pins.get(name), running.find(name)?.state());
+  }
+
+  /** Starts it where it does not run, lists its tools, and returns what is known then. */
+  async function looked(name: string): Promise<ServerView> {
     const settings = settingsOf(name);
-    const found = await pins.get(name);
-    const mine = found?.identity === identityOf(settings) ? found : null;
-    const [here] = [...running.values()].filter((each) => each.name === name);
-    return {
-      ...(here?.server.state() ?? { state: "stopped", starts: 0 }),
-      name,
-      enabled: settings.enabled,
-      target: targetOf(settings),
-      transport: settings.transport,
-      tools: mine === null ? [] : usable(mine).filter((tool) => allows(settings.tools, tool.name)),
-      waiting: mine === null ? [] : waiting(mine),
-      code: mine === null ? "" : waitingCode(mine),
-      leftOut: mine?.leftOut ?? [],
-      listedAtMs: mine?.listedAtMs ?? null,
-    };
+    if (!settings.enabled) throw new Fault("invalid", `mcp.servers.${name}.enabled is false`);
+    const here = running.find(name) ?? running.at(name, settings, onHost);
+    here.forgive();
+    await named(name, () => here.refresh());
+    return shown(name);
+  }
+
+  function targetOf(name: string): LoginTarget {
+    const settings = settingsOf(name);
+    const { url, oauth, headers } = settings;
+    if (url === undefined)
+      throw new Fault("invalid", `${name} is a program of this machine: nobody logs in to it`);
+    if (hasKey(headers))
+      throw new Fault("invalid", `mcp.servers.${name}.headers says who we are: take Authorization out first`);
+    return { server: name, url, settings: oauth };
   }
 
   return {
     use(settings) {
       current = settings;
-      for (const [key, { name, connection, server: old }] of running) {
+      void running.end(({ name, connection }) => {
         const now = Object.hasOwn(settings.servers, name) ? settings.servers[name] : undefined;
-        if (now?.enabled === true && connectionOf(now) === connection) continue;
-        running.delete(key);
-        old
-          .stop()
-          .catch((error: unknown) => log.warn({ server: name, error }, "an MCP server did not end well"));
-      }
+        return now?.enabled === true && connectionOf(now) === connection;
+      });
     },
     async at({ servers }, sandbox) {
       const names = Object.keys(servers).toSorted();
@@ -261,57 +197,39 @@ export function mcpServers(options: McpServersOptions): McpServers {
         unavailable: found.flatMap(({ unavailable }) => unavailable),
       };
     },
-    list: () => Promise.all(Object.keys(current.servers).toSorted().map(viewOf)),
-    async test(name) {
-      const settings = settingsOf(name);
-      if (!settings.enabled) throw new Fault("invalid", `mcp.servers.${name}.enabled is false`);
-      const [there] = [...running.values()].filter((each) => each.name === name);
-      const here = there?.server ?? serverAt(name, settings, onHost);
-      here.forgive();
-      try {
-        await here.refresh();
-      } catch (error) {
-        if (isFault(error))
-          throw new Fault(error.code, `MCP server ${name}: ${error.message}`, { cause: error });
-        throw error;
-      }
-      return viewOf(name);
-    },
+    list: () => Promise.all(Object.keys(current.servers).toSorted().map(shown)),
+    test: looked,
     async approve(name, code) {
       settingsOf(name);
       const { tools } = await pins.approve(name, code);
       log.info({ server: name, tools }, "tools of an MCP server were approved");
       return { tools };
     },
-    forget: (name) => pins.forget(name),
-    async close() {
-      const ending = [...running.values()];
-      running.clear();
-      await Promise.allSettled(ending.map((each) => each.server.stop()));
+    async forget(name) {
+      const wasLoggedIn = await access.logout(name);
+      return (await pins.forget(name)) || wasLoggedIn;
     },
+    async login(name, redirectUrl) {
+      const target = targetOf(name);
+      const { timeoutMs } = settingsOf(name);
+      const { guardedFetch } = await import("./guarded-fetch.ts");
+      const rules = await options.rules();
+      const { refused } = options;
+      const open = async () => guardedFetch({ url: target.url, rules, refused, timeoutMs, clock });
+      return named(name, () => access.start(target, redirectUrl, open));
+    },
+    async finishLogin(name, answer) {
+      settingsOf(name);
+      await named(name, () => access.finish(name, answer));
+      return looked(name);
+    },
+    async logout(name) {
+      settingsOf(name);
+      const was = await access.logout(name);
+      // What runs was let in by what is gone.
+      await running.end((each) => each.name !== name);
+      return was;
+    },
+    close: () => running.end(() => false),
   };
-}
-
-/** Where there are none. */
-export const noServers: McpServers = {
-  use: () => undefined,
-  at: async () => ({ tools: [], unavailable: [] }),
-  list: async () => [],
-  test: missing,
-  approve: missing,
-  forget: missing,
-  close: async () => undefined,
-};
-
-async function missing(name: string): Promise<never> {
-  throw new Fault("missing", `there is no MCP server "${name}"`);
-}
-
-const stderrChars = 4_000;
-
-/** Arguments may hold keys, and so may an address behind its path. */
-function targetOf({ command, args, url }: ServerSettings): string {
-  if (command !== undefined) return [command, ...args].join(" ");
-  const { origin, pathname } = new URL(url ?? "http://invalid");
-  return `${origin}${pathname}`;
 }

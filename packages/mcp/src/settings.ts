@@ -3,6 +3,13 @@
 import { createHash } from "node:crypto";
 import type { ToolRules } from "@parley/tools";
 
+export interface OAuthSettings {
+  /** Of a client that was registered by hand; absent: the server registers us. */
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly scope?: string | undefined;
+}
+
 export interface ServerSettings {
   readonly enabled: boolean;
   /** A program of this machine; absent: the server is reached by `url`. */
@@ -13,6 +20,7 @@ export interface ServerSettings {
   readonly cwd?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: { readonly [name: string]: string };
+  readonly oauth: OAuthSettings;
   readonly transport: "stdio" | "http" | "sse";
   /** Longest time of one call. */
   readonly timeoutMs: number;

@@ -29,6 +29,7 @@ export const plain: ServerSettings = {
   args: [],
   env: {},
   headers: {},
+  oauth: {},
   transport: "stdio",
   timeoutMs: 20_000,
   startTimeoutMs: 20_000,
@@ -39,6 +40,8 @@ export const plain: ServerSettings = {
 
 export interface Stage {
   readonly servers: McpServers;
+  /** The folder of what logins gave. */
+  readonly logins: string;
   /** The server "fake". */
   readonly fake: FakeMcp;
   readonly told: { readonly server: string; readonly tools: readonly Waiting[]; readonly code: string }[];
@@ -54,6 +57,7 @@ export function stage(behaviour: object = {}): Stage {
   const told: Stage["told"][number][] = [];
   const fake = fakeMcp(join(folder, "fake.json"), behaviour);
   const servers = mcpServers({
+    loginFolder: join(folder, "logins"),
     cells: {
       get: async (key) => cells.get(key) ?? null,
       async put(key, value, { expect }) {
@@ -85,6 +89,7 @@ export function stage(behaviour: object = {}): Stage {
     servers,
     fake,
     told,
+    logins: join(folder, "logins"),
     use(own = {}, others = {}, approveFirst = false) {
       const settings = { approveFirst, servers: { fake: { ...plain, ...fake.server, ...own }, ...others } };
       servers.use(settings);

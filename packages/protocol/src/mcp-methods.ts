@@ -59,6 +59,35 @@ export const mcpMethods = {
     params: z.object({ name }),
     result: server,
   },
+  /** Answers with the address that a person opens; it leads to `redirectUrl`, on their machine. */
+  "mcp.login.start": {
+    scope: "admin",
+    sessions: "none",
+    needs: "daemon",
+    params: z.object({
+      name,
+      redirectUrl: z
+        .string()
+        .regex(/^http:\/\/127\.0\.0\.1:\d{1,5}\/[\w/-]*$/)
+        .max(200),
+    }),
+    result: z.object({ url: z.string() }),
+  },
+  /** `answer`: the address that the person was led to, or the code in it. */
+  "mcp.login.finish": {
+    scope: "admin",
+    sessions: "none",
+    needs: "daemon",
+    params: z.object({ name, answer: z.string().min(1).max(16_384) }),
+    result: server,
+  },
+  "mcp.logout": {
+    scope: "admin",
+    sessions: "none",
+    needs: "daemon",
+    params: z.object({ name }),
+    result: z.object({ name: z.string(), wasLoggedIn: z.boolean() }),
+  },
   /** `code`: refused when something else waits by now. */
   "mcp.approve": {
     scope: "approve",

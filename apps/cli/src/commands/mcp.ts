@@ -25,7 +25,7 @@ export async function mcpList(terminal: Console, name: string | undefined): Prom
   if (terminal.json) document(terminal.out, { servers });
   else if (servers.length === 0)
     line(terminal.out, "There are no MCP servers. Add one: parley mcp add NAME -- PROGRAM ARGUMENTS");
-  else for (const server of servers) tell(terminal, server, name !== undefined);
+  else for (const server of servers) tellServer(terminal, server, name !== undefined);
   return exitCodes.ok;
 }
 
@@ -33,7 +33,7 @@ export async function mcpList(terminal: Console, name: string | undefined): Prom
 export async function mcpTest(terminal: Console, name: string): Promise<ExitCode> {
   const server = await withGateway(terminal, (client) => client.request("mcp.test", { name }));
   if (terminal.json) document(terminal.out, server);
-  else tell(terminal, server, true);
+  else tellServer(terminal, server, true);
   return exitCodes.ok;
 }
 
@@ -85,7 +85,7 @@ export async function mcpAdd(
         terminal.err,
         styled(terminal.err, terminal.env, "yellow", `It cannot be used: ${server.message}`),
       );
-    else if (server !== null) tell(terminal, server, true);
+    else if (server !== null) tellServer(terminal, server, true);
   }
   return isDown ? exitCodes.failed : exitCodes.ok;
 }
@@ -179,7 +179,7 @@ function pairs(
 
 const summaryChars = 100;
 
-function tell(terminal: Console, server: Server, isWhole: boolean): void {
+export function tellServer(terminal: Console, server: Server, isWhole: boolean): void {
   const { name, enabled, transport, target, state, reason, tools, waiting, code, leftOut, listedAtMs } =
     server;
   const style = (kind: Style, text: string): string => styled(terminal.out, terminal.env, kind, text);

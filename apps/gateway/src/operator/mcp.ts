@@ -29,6 +29,21 @@ export function mcpDaemonMethods({ mcp }: { readonly mcp: McpServers }) {
     async "mcp.test"({ name }: MethodParams<"mcp.test">): Promise<MethodResult<"mcp.test">> {
       return shown(await mcp.test(name));
     },
+    async "mcp.login.start"({
+      name,
+      redirectUrl,
+    }: MethodParams<"mcp.login.start">): Promise<MethodResult<"mcp.login.start">> {
+      return { url: await mcp.login(name, redirectUrl) };
+    },
+    async "mcp.login.finish"({
+      name,
+      answer,
+    }: MethodParams<"mcp.login.finish">): Promise<MethodResult<"mcp.login.finish">> {
+      return shown(await mcp.finishLogin(name, answer));
+    },
+    async "mcp.logout"({ name }: MethodParams<"mcp.logout">): Promise<MethodResult<"mcp.logout">> {
+      return { name, wasLoggedIn: await mcp.logout(name) };
+    },
   };
 }
 

@@ -45,6 +45,7 @@ export function wireMcp(wiring: McpWiring): McpServers {
       ),
     ),
     folder: join(home, "mcp"),
+    loginFolder: join(home, "mcp-logins"),
     keepPicture: pictures?.keep ?? null,
     async rules() {
       const { rulesOf } = await import("@parley/egress");
@@ -130,12 +131,13 @@ export function mcpSettings({ servers, approve }: Config["mcp"]): McpSettings {
     approveFirst: approve === "all",
     servers: Object.fromEntries(
       Object.entries(servers).map(
-        ([name, { timeoutSeconds, startTimeoutSeconds, idleMinutes, env, headers, ...server }]) => [
+        ([name, { timeoutSeconds, startTimeoutSeconds, idleMinutes, env, headers, oauth, ...server }]) => [
           name,
           {
             ...server,
             env: revealed(env),
             headers: revealed(headers),
+            oauth: revealed(oauth),
             timeoutMs: timeoutSeconds * 1_000,
             startTimeoutMs: startTimeoutSeconds * 1_000,
             idleMs: idleMinutes * 60_000,

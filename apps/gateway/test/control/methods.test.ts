@@ -40,6 +40,9 @@ const validParams: { readonly [method: string]: unknown } = {
   "cron.runs": { id: "j" },
   wake: { text: "look" },
   "mcp.test": { name: "s" },
+  "mcp.login.start": { name: "s", redirectUrl: "http://127.0.0.1:1/callback" },
+  "mcp.login.finish": { name: "s", answer: "x" },
+  "mcp.logout": { name: "s" },
   "mcp.approve": { name: "s" },
   "mcp.forget": { name: "s" },
   "memory.search": { query: "x" },
@@ -67,7 +70,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock mcp.test models.test reload restart resume skills.install",
+    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
     all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",

@@ -1,11 +1,12 @@
 // MCP servers over the wire: a daemon with servers in its config, models that call their tools, owners that
 // approve, and kills from outside.
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fakeMcp, type FakeMcp, type ModelAnswer, type ModelCall } from "@parley/testkit";
+import { fakeMcp, fakeOAuthMcp, type FakeMcp, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleanUp, eventually, freshHome } from "./daemon.ts";
-import { findableGateway, parley, parleyJson } from "./operator.ts";
+import { findableGateway, parley, parleyJson, startParley } from "./operator.ts";
 import { world, type World } from "./world.ts";
 
 let w: World;
@@ -238,3 +239,23 @@ test("a server that is down takes away its own tools alone", async () => {
   expect(tools.find(({ id }) => id === "bad__*")?.reason).toContain("MCP server bad");
   expect(tools.find(({ id }) => id === "gone__*")?.reason).toContain("MCP server gone");
 }, 60_000);
+
+test("a person logs in to a server that asks for it: by the browser that comes back, and by a pasted address", async () => {
+  const site = await fakeOAuthMcp();
+  const config = { ...(await findableGateway()), mcp: { servers: { private: { url: site.url } } } };
+  await w.start({ home, config });
+  expect((await parley(home, "mcp", "test", "private")).err).toContain("parley mcp login private");
+  const browser = startParley(home, "mcp", "login", "private");
+  const led = await site.consent(await browser.says(/^http:\S+authorize\S+$/m));
+  expect(await (await fetch(led)).text()).toContain("You can close this window");
+  const { exitCode, out } = await browser.ended;
+  expect([exitCode, out]).toEqual([0, expect.stringContaining("private__who")]);
+  const { mode } = await stat(join(home, "mcp-logins/private.json"));
+  expect(mode & 0o777).toBe(0o600);
+  expect(await parley(home, "mcp", "logout", "private")).toMatchObject({ out: "Logged out of private.\n" });
+  const pasting = startParley(home, "mcp", "login", "private");
+  pasting.type(`${await site.consent(await pasting.says(/^http:\S+authorize\S+$/m))}\n`);
+  expect(await pasting.ended).toMatchObject({ exitCode: 0, out: expect.stringContaining("private__who") });
+  expect(site.given).toEqual(["access-1", "access-2"]);
+  site.close();
+});

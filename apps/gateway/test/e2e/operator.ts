@@ -12,15 +12,34 @@ export interface Ran {
   readonly err: string;
 }
 
-/** `parley <argv>` on this state folder. */
-export async function parley(home: string, ...argv: readonly string[]): Promise<Ran> {
+/** `parley <argv>` on this state folder, as somebody uses it who watches and types. */
+export function startParley(home: string, ...argv: readonly string[]) {
   const child = spawn(process.execPath, [program, ...argv], { env: processEnv(home) });
   let [out, err] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
-  child.stdin.end();
-  const [exitCode] = (await once(child, "close")) as [number];
-  return { exitCode, out, err };
+  const ended = once(child, "close").then(([exitCode]): Ran => ({ exitCode: exitCode as number, out, err }));
+  return {
+    ended,
+    type: (text: string) => child.stdin.write(text),
+    close: () => child.stdin.end(),
+    /** What it wrote that looks so. */
+    async says(pattern: RegExp): Promise<string> {
+      for (;;) {
+        const found = pattern.exec(`${out}${err}`)?.[0];
+        if (found !== undefined) return found;
+        if (child.exitCode !== null) throw new Error(`parley ${argv.join(" ")} ended: ${out}${err}`);
+        await Promise.race([once(child.stdout, "data"), once(child.stderr, "data"), once(child, "close")]);
+      }
+    },
+  };
+}
+
+/** `parley <argv>` on this state folder. */
+export async function parley(home: string, ...argv: readonly string[]): Promise<Ran> {
+  const { ended, close } = startParley(home, ...argv);
+  close();
+  return ended;
 }
 
 /** The same with `--json`, read; throws when it fails. */

@@ -52,6 +52,17 @@ const server = z
       .record(headerName, value)
       .default({})
       .describe('Headers of every request to it, for example { Authorization: "Bearer ${TOKEN}" }.'),
+    oauth: z
+      .strictObject({
+        clientId: value
+          .min(1)
+          .exactOptional()
+          .describe("A client that was registered by hand. Default: the server registers the gateway."),
+        clientSecret: value.min(1).exactOptional().describe("Its secret, where it has one."),
+        scope: value.min(1).exactOptional().describe("What is asked for. Default: what the server names."),
+      })
+      .prefault({})
+      .describe("For `parley mcp login`, where the server asks for a login."),
     transport: z
       .enum(["stdio", "http", "streamable-http", "sse"])
       .exactOptional()
