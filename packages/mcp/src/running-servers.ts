@@ -1,17 +1,34 @@
 // Holds the servers that run, one for each place: the host, and every sandbox that an agent's program is to
 // run in. What a server lists is pinned before any call, and what waits for an approval then is told.
-import { Fault } from "@parley/protocol";
+import type { AddressRules, Refusal } from "@parley/egress";
+import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Sandbox } from "@parley/tools";
 import { connect } from "./connection.ts";
 import type { Listing } from "./definition.ts";
 import type { Logins } from "./oauth/logins.ts";
-import { waiting, waitingCode, type pinStore } from "./pins.ts";
+import { waiting, waitingCode, type pinStore, type Waiting } from "./pins.ts";
 import { programOf } from "./program.ts";
 import { server, type Server } from "./server.ts";
-import type { McpServersOptions } from "./servers.ts";
 import { connectionOf, identityOf, type ServerSettings } from "./settings.ts";
 
 const stderrChars = 4_000;
+
+export interface RunningServersOptions {
+  /** Of the gateway; only harmless names reach a server. */
+  readonly host: { readonly [name: string]: string };
+  /** Folders of servers that name none are made in here. */
+  readonly folder: string;
+  /** What egress may dial, for servers that are reached by HTTP. */
+  readonly rules: () => Promise<AddressRules>;
+  readonly refused: (refusal: Refusal) => void;
+  /** False where nothing may be started: only what is pinned is there. */
+  readonly mayStart: boolean;
+  /** Tools wait for an approval that did not wait before. */
+  readonly onWaiting: (server: string, tools: readonly Waiting[], code: string) => void;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
 
 interface Running {
   readonly name: string;
@@ -33,7 +50,7 @@ export const hasKey = (headers: ServerSettings["headers"]): boolean =>
   Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
 
 export function runningServers(
-  options: McpServersOptions,
+  options: RunningServersOptions,
   pins: Pick<ReturnType<typeof pinStore>, "listed">,
   access: Pick<Logins, "authOf">,
   approveFirst: () => boolean,

@@ -1,8 +1,7 @@
 // Holds the servers of the current config and makes their tools for a turn. A prompt takes them from what is
 // pinned and starts nothing; only a server of which nothing is known is started to be listed. A changed
 // config ends the servers that it changes and leaves the others alone.
-import type { AddressRules, Refusal } from "@parley/egress";
-import { Fault, isFault, type Clock, type Ids, type JsonObject, type Log } from "@parley/protocol";
+import { Fault, isFault, type JsonObject } from "@parley/protocol";
 import type { Sandbox, Tool } from "@parley/tools";
 import type { Definition } from "./definition.ts";
 import { credentialFiles } from "./oauth/credential-files.ts";
@@ -11,29 +10,15 @@ import { pinStore, usable, waiting, type PinCells, type Pins, type Waiting } fro
 import { remoteTool } from "./remote-tool.ts";
 import { resultOf, type KeepPicture } from "./result.ts";
 import { viewOf, type ServerView } from "./server-view.ts";
-import { hasKey, runningServers } from "./running-servers.ts";
+import { hasKey, runningServers, type RunningServersOptions } from "./running-servers.ts";
 import { connectionOf, identityOf, type McpSettings, type ServerSettings } from "./settings.ts";
 import { allows } from "./tool-rules.ts";
 
-export interface McpServersOptions {
+export interface McpServersOptions extends RunningServersOptions {
   readonly cells: PinCells;
-  /** Of the gateway; only harmless names reach a server. */
-  readonly host: { readonly [name: string]: string };
-  /** Folders of servers that name none are made in here. */
-  readonly folder: string;
   /** What servers gave for a login is kept in here. */
   readonly loginFolder: string;
   readonly keepPicture: KeepPicture | null;
-  /** What egress may dial, for servers that are reached by HTTP. */
-  readonly rules: () => Promise<AddressRules>;
-  readonly refused: (refusal: Refusal) => void;
-  /** False where nothing may be started: only what is pinned is there. */
-  readonly mayStart: boolean;
-  /** Tools wait for an approval that did not wait before. */
-  readonly onWaiting: (server: string, tools: readonly Waiting[], code: string) => void;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
 }
 
 interface ToolsAt {

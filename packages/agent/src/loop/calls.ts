@@ -82,8 +82,8 @@ interface Ready {
 type Prepared = Ready | { readonly answer: ToolResult } | Parked;
 
 /**
- * Appends a result for every call to `entries`, those of this turn; after `parked`, the waiting call and those behind it have
- * none yet.
+ * Appends a result for every call to `entries`, those of this turn; after `parked`, the waiting call and
+ * those behind it have none yet.
  */
 export async function* settleCalls(
   group: CallGroup,

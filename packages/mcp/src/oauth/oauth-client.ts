@@ -1,5 +1,5 @@
-// Gives the MCP library what it needs of a login: where it is kept, who we are, and what happens when a person
-// must be asked. Discovery, PKCE, the check of `iss` and the token requests are the library's.
+// Gives the MCP library what it needs of a login: where it is kept, who we are, and what happens when a
+// person must be asked. Discovery, PKCE, the check of `iss` and the token requests are the library's.
 import type {
   OAuthClientInformationContext,
   OAuthClientProvider,
