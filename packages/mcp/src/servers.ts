@@ -6,7 +6,7 @@ import type { Sandbox, Tool } from "@parley/tools";
 import type { Definition } from "./definition.ts";
 import { credentialFiles } from "./oauth/credential-files.ts";
 import { logins, type LoginTarget } from "./oauth/logins.ts";
-import { pinStore, usable, waiting, type PinCells, type Pins, type Waiting } from "./pins.ts";
+import { pinStore, usable, waiting, type PinCells, type Pins } from "./pins.ts";
 import { remoteTool } from "./remote-tool.ts";
 import { resultOf, type KeepPicture } from "./result.ts";
 import { viewOf, type ServerView } from "./server-view.ts";
