@@ -11,6 +11,7 @@ export {
 } from "./account-settings.ts";
 export { admission, type Activation, type Admit, type AdmitOptions } from "./admit.ts";
 export { authorityOf, senderId, senderRules, speakersAt, type Speakers } from "./authority.ts";
+export { messageLimits, overLimitWords, type MessageLimits } from "./message-limits.ts";
 export { botLoops, type BotLoops } from "./bot-loop-guard.ts";
 export {
   conversationBindings,

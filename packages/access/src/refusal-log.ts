@@ -38,6 +38,8 @@ const refusalReasons = [
   "sender_not_in_group",
   "no_agent",
   "for_owners",
+  "person_limit",
+  "place_limit",
   // Refused by approvals.
   "too_many_approvals",
 ] as const;

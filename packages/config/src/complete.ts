@@ -58,6 +58,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     session: file.session,
     messages: file.messages,
     commands: file.commands,
+    limits: file.limits,
     tools,
     approvals: file.approvals,
     browser: file.browser,

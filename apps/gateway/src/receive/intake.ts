@@ -24,6 +24,7 @@ export interface IntakeOptions
       | "questionHere"
       | "modelNamed"
       | "refusals"
+      | "messageLimits"
       | "bootAtMs"
       | "log"
     > {
@@ -59,6 +60,8 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     queueOverflow: queueOverflow(inbox, droppedLog(cells), options.stopTurn),
     refusals: options.refusals,
+    messageLimits: options.messageLimits,
+    limits: config.limits,
     bootAtMs,
     spokenIn: spokenIn({
       config: config.session,

@@ -9,10 +9,13 @@ import {
   type SkillCall,
   type Unreadable,
 } from "@parley/protocol";
+import type { Config } from "@parley/config";
 import type { NewDelivery, NewRow, Sessions } from "@parley/store";
 import {
   isProgram,
+  overLimitWords,
   type Admit,
+  type MessageLimits,
   type RefusalReason,
   type Refusals,
   type Route,
@@ -57,6 +60,8 @@ export interface PlanEventOptions {
   /** Starts a new conversation when the reset policy says so. */
   readonly spokenIn: SpokenIn;
   readonly refusals: Refusals;
+  readonly messageLimits: MessageLimits;
+  readonly limits: Config["limits"];
   readonly bootAtMs: number;
   readonly queue: QueueSettings;
   /** How many group messages that do not call the agent are kept as context. */
@@ -170,6 +175,12 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     return id === null ? null : parseCommand(`/answer ${id} ${inbound.text.trim()}`);
   }
 
+  /** An edit replaces what was counted; a program has its own limits. */
+  function tooMuch({ inbound, owner }: Admitted): ReturnType<MessageLimits["over"]> {
+    if (inbound.kind === "edit" || isProgram(inbound) || (owner && !options.limits.owners)) return null;
+    return options.messageLimits.over(inbound, options.limits);
+  }
+
   async function plan(
     event: Inbound,
   ): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }> {
@@ -230,7 +241,16 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
         if (inbound.kind === "reaction") return [context(by)];
         if (inbound.kind === "callback" && !(await options.buttonPresses.claim(event)))
           return refuse("the button was pressed before");
-        return command?.place === "past-lane" ? { command, by } : work(by, command, skill);
+        if (command?.place === "past-lane") return { command, by };
+        const over = tooMuch(by);
+        if (over !== null) {
+          note(over.of === "person" ? "person_limit" : "place_limit");
+          return refuse(
+            `more than limits.${over.of} lets in: ${over.most} a ${over.per}`,
+            over.isFirst ? overLimitWords(over) : undefined,
+          );
+        }
+        return work(by, command, skill);
       }
     }
   }

@@ -9,6 +9,7 @@ import { browserSchema } from "./browser.ts";
 import { ackReaction, ackReactionScope, channelsSchema } from "./channels.ts";
 import { modelRef, personId, secretField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
+import { limitsSchema } from "./limits.ts";
 import { mcpSchema } from "./mcp.ts";
 import { modelsSchema } from "./models.ts";
 import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
@@ -142,6 +143,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe("Chat commands."),
+  limits: limitsSchema,
   tools: toolsSchema,
   mcp: mcpSchema,
   approvals: approvalsSchema,

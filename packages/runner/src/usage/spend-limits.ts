@@ -1,7 +1,7 @@
-// Checks an agent's daily and monthly spending caps before every model call. The sums are read from the usage
-// cells once and updated with this process's commits. Running turns count at once, so that turns side by side
-// exceed a cap by no more than their calls under way; commits of other processes are seen when the day is
-// read again.
+// Checks before every model call the daily and monthly caps of an agent, of the person who asked and of a
+// shared place. The sums are read from the usage cells once and updated with this process's commits. Running
+// turns count at once, so that turns side by side exceed a cap by no more than their calls under way; commits
+// of other processes are seen when the day is read again.
 import type { Ledger, LoopEnd } from "@parley/agent";
 import type { Config, SpendConfig } from "@parley/config";
 import type { Model, ModelEvent, ModelRequest } from "@parley/models";
@@ -9,6 +9,7 @@ import {
   accountKey,
   noUsage,
   parseConversationKey,
+  parseSessionKey,
   type Clock,
   type Log,
   type SessionKey,
@@ -70,18 +71,34 @@ const freshMs = 60_000;
 export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): SpendLimits {
   const capsOf = (agent: string): SpendConfig =>
     config.agents.list.find(({ id }) => id === agent)?.spend ?? {};
-  /** By day, then by agent. */
+  /** By day, then by agent, `person <id>` and `place <session>`. */
   const sums = new Map<string, Map<string, Used>>();
-  const open = new Map<string, { readonly agent: string; used: Used }>();
+  const open = new Map<string, { readonly payers: readonly string[]; used: Used }>();
   let readAtMs = -Infinity;
   let commits = 0;
   let reading: Promise<void> | null = null;
 
-  const add = (day: string, agent: string, used: Used): void => {
-    const agents = sums.get(day) ?? new Map<string, Used>();
-    agents.set(agent, addUsed(agents.get(agent) ?? noneUsed, used));
-    sums.set(day, agents);
+  const add = (day: string, payers: readonly string[], used: Used): void => {
+    const known = sums.get(day) ?? new Map<string, Used>();
+    for (const payer of payers) known.set(payer, addUsed(known.get(payer) ?? noneUsed, used));
+    sums.set(day, known);
   };
+
+  /** Whoever is asked for the turn's costs, with caps that somebody set. */
+  function payersOf(turn: Pick<Turn, "lane" | "conversation" | "rows">): readonly Payer[] {
+    const agent = payerOf(turn.lane);
+    const isOwners = turn.rows.length > 0 && turn.rows.every(({ payload }) => parseRowPayload(payload).owner);
+    const { person, place, owners } = config.limits;
+    const limited =
+      isOwners && !owners
+        ? []
+        : [
+            { key: personKey(whoAsked(turn).person), caps: person, of: "person" as const },
+            ...placeKeys(turn.lane).map((key) => ({ key, caps: place, of: "place" as const })),
+          ];
+    const payers: readonly Payer[] = [{ key: agent, caps: capsOf(agent), of: "agent" }, ...limited];
+    return payers.filter(({ caps }) => spendCaps.some((name) => caps[name] !== undefined));
+  }
 
   /** Days of this month, newest first. */
   const monthDays = (): readonly string[] => {
@@ -98,53 +115,63 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
     // A commit that came meanwhile may be missing from what was read, so the cached sums stay.
     if (commits !== before && sums.has(today)) return;
     for (const day of missing) sums.set(day, new Map());
-    for (const row of rows) add(row.day, payerOf(row.session), row);
+    for (const row of rows)
+      add(row.day, [payerOf(row.session), personKey(row.person), ...placeKeys(row.session)], row);
     for (const day of sums.keys()) if (!days.includes(day)) sums.delete(day);
     readAtMs = clock.mono();
   }
 
-  async function stateOf(agent: string): Promise<SpendState> {
+  async function usedBySource(payer: string): Promise<Pick<SpendState, "day" | "month">> {
     const days = monthDays();
     const isFresh = clock.mono() - readAtMs < freshMs && days.every((day) => sums.has(day));
     if (!isFresh) await (reading ??= read(days).finally(() => (reading = null)));
     const running = [...open.values()]
-      .filter((turn) => turn.agent === agent)
+      .filter(({ payers }) => payers.includes(payer))
       .reduce((sum, { used }) => addUsed(sum, used), noneUsed);
-    const on = (day: string): Used => sums.get(day)?.get(agent) ?? noneUsed;
+    const on = (day: string): Used => sums.get(day)?.get(payer) ?? noneUsed;
     const [today = ""] = days;
     return {
-      agent,
-      caps: capsOf(agent),
       day: addUsed(on(today), running),
       month: addUsed(days.map(on).reduce(addUsed, noneUsed), running),
     };
   }
 
-  async function verdictFor(agent: string): Promise<Verdict> {
-    const { caps, day, month } = await stateOf(agent);
-    const isOver = (used: Used, usd: number | undefined, tokens: number | undefined): boolean =>
-      (usd !== undefined && used.costUsd >= usd) || (tokens !== undefined && tokensOf(used) >= tokens);
-    const over = isOver(month, caps.monthUsd, caps.monthTokens)
-      ? "month"
-      : isOver(day, caps.dayUsd, caps.dayTokens)
-        ? "day"
-        : null;
-    if (over === null) return { ok: true };
-    log.warn({ agent, over, caps, day, month }, "a spending limit is reached: the model is not asked");
-    return { ok: false, reason: refusal(over, book.timeZone, clock.now()) };
+  const stateOf = async (agent: string): Promise<SpendState> => ({
+    agent,
+    caps: capsOf(agent),
+    ...(await usedBySource(agent)),
+  });
+
+  async function verdictFor(payers: readonly Payer[]): Promise<Verdict> {
+    for (const { key, caps, of } of payers) {
+      const { day, month } = await usedBySource(key);
+      const isOver = (used: Used, usd: number | undefined, tokens: number | undefined): boolean =>
+        (usd !== undefined && used.costUsd >= usd) || (tokens !== undefined && tokensOf(used) >= tokens);
+      const over = isOver(month, caps.monthUsd, caps.monthTokens)
+        ? "month"
+        : isOver(day, caps.dayUsd, caps.dayTokens) || day.turns >= (caps.turnsPerDay ?? Infinity)
+          ? "day"
+          : null;
+      if (over === null) continue;
+      const whose = of === "agent" ? { agent: key } : { of: key };
+      log.warn({ ...whose, over, caps, day, month }, "a spending limit is reached: the model is not asked");
+      return { ok: false, reason: refusal(of, over, book.timeZone, clock.now()) };
+    }
+    return { ok: true };
   }
 
   return {
     forTurn(turn, { beside = false } = {}) {
-      const agent = payerOf(turn.lane);
-      const isCapped = Object.keys(capsOf(agent)).length > 0;
+      const payers = payersOf(turn);
+      const keys = payers.map(({ key }) => key);
+      const isCapped = payers.length > 0;
       /** Counts each side call against the turn until the loop's next usage figure, which includes it. */
       async function* checked(
         model: Model,
         request: ModelRequest,
         signal: AbortSignal,
       ): AsyncGenerator<ModelEvent> {
-        const verdict = await verdictFor(agent);
+        const verdict = await verdictFor(payers);
         if (!verdict.ok) {
           yield {
             type: "end",
@@ -158,7 +185,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
         for await (const event of model.stream(request, signal)) {
           if (event.type === "end")
             open.set(turn.id, {
-              agent,
+              payers: keys,
               used: addUsed(open.get(turn.id)?.used ?? noneUsed, usedSoFar(event.usage)),
             });
           yield event;
@@ -168,8 +195,8 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
       return {
         async mayCall(usage) {
           if (!isCapped) return { ok: true };
-          open.set(turn.id, { agent, used: usedSoFar(usage) });
-          return verdictFor(agent);
+          open.set(turn.id, { payers: keys, used: usedSoFar(usage) });
+          return verdictFor(payers);
         },
         sideModel(model) {
           return isCapped
@@ -192,7 +219,10 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
           open.delete(turn.id);
           if (noted === null) return;
           commits += 1;
-          if (sums.has(noted.day)) add(noted.day, agent, noted.used);
+          if (sums.has(noted.day)) {
+            const { person } = whoAsked(turn);
+            add(noted.day, [payerOf(turn.lane), personKey(person), ...placeKeys(turn.lane)], noted.used);
+          }
           noted = null;
         },
         close: () => void open.delete(turn.id),
@@ -221,9 +251,32 @@ function whoAsked({ conversation, rows }: Pick<Turn, "conversation" | "rows">): 
 }
 
 /** Tells people when the limit ends, without figures. */
-function refusal(over: "day" | "month", timeZone: string, nowMs: number): string {
-  const words = over === "day" ? "Today's spending limit" : "This month's spending limit";
-  return `${words} is reached, so I cannot answer now. It resets ${resetIn(over, timeZone, nowMs)}.`;
+function refusal(of: Payer["of"], over: "day" | "month", timeZone: string, nowMs: number): string {
+  const when = over === "day" ? "Today's" : "This month's";
+  const what =
+    of === "agent"
+      ? `${when} spending limit`
+      : of === "person"
+        ? `${when} limit for one person`
+        : `${when} limit for this chat`;
+  return `${what} is reached, so I cannot answer now. It resets ${resetIn(over, timeZone, nowMs)}.`;
+}
+
+const spendCaps = ["turnsPerDay", "dayUsd", "monthUsd", "dayTokens", "monthTokens"] as const;
+
+interface Payer {
+  readonly key: string;
+  readonly caps: SpendConfig & { readonly turnsPerDay?: number };
+  readonly of: "agent" | "person" | "place";
+}
+
+// No agent's id has a space.
+const personKey = (person: string): string => `person ${person}`;
+
+/** Of a session that only one place can have. */
+function placeKeys(session: string): readonly string[] {
+  const { kind } = parseSessionKey(session);
+  return kind === "group" || kind === "channel" ? [`place ${session}`] : [];
 }
 
 /** "at midnight (Europe/Berlin), in 3 h 20 min", "on 2026-12-01 at 00:00 (UTC), in 9 days". */
