@@ -50,7 +50,7 @@ rmSync(out, { recursive: true, force: true });
 for (const app of ["gateway", "cli"]) {
   const main = join(root, "apps", app, "src", "main.ts");
   const bundle = await rolldown({
-    // The processes that read pages and keep memory are started by their paths: files of their own beside the daemon's.
+    // The processes that read pages, keep memory and run hooks are started by their paths: files of their own beside the daemon's.
     input:
       app === "gateway"
         ? {
@@ -58,6 +58,7 @@ for (const app of ["gateway", "cli"]) {
             "page-worker": join(root, "packages/egress/src/page-worker.ts"),
             "picture-worker": join(root, "packages/media/src/picture-worker.ts"),
             "memory-worker": join(root, "packages/memory/src/memory-worker.ts"),
+            "hook-child": join(root, "apps/gateway/src/hooks/hook-child.ts"),
           }
         : { program: main },
     platform: "node",
@@ -88,7 +89,7 @@ await import("./program.js");
 `,
   );
 }
-for (const folder of ["config/templates", "config/skills", "docs", "apps/web/dist"]) {
+for (const folder of ["config/templates", "config/skills", "config/hooks", "docs", "apps/web/dist"]) {
   if (existsSync(join(root, folder))) cpSync(join(root, folder), join(out, folder), { recursive: true });
 }
 for (const name of beside) copyPackage(name);

@@ -168,6 +168,33 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
         await import("./commands/skills.ts")
       ).skillsInstall(await terminal(), path, force === true);
     });
+  const hooks = program.command("hooks").description("code of yours that hears what happens in the gateway");
+  command(hooks, "list", "show them, with where they come from, what they hear and why one does not run")
+    .option("--eligible", "those alone that have what they require")
+    .option("-v, --verbose", "with the events they hear, and what became of them")
+    .action(async (choice: { eligible?: boolean; verbose?: boolean }) => {
+      exitCode = await (await import("./commands/hooks.ts")).hooksList(await terminal(), choice);
+    });
+  command(hooks, "info <name>", "show how one was read, what it needs, and what became of its calls").action(
+    async (name: string) => {
+      exitCode = await (await import("./commands/hooks.ts")).hooksShow(await terminal(), name);
+    },
+  );
+  command(
+    hooks,
+    "check",
+    "tell what is ready, what is missing, what failed, and what is refused and why",
+  ).action(async () => {
+    exitCode = await (await import("./commands/hooks.ts")).hooksCheck(await terminal());
+  });
+  command(hooks, "enable <name>", "let one run; a workspace's in the form that it has now").action(
+    async (name: string) => {
+      exitCode = await (await import("./commands/hooks.ts")).hooksSwitch(await terminal(), name, true);
+    },
+  );
+  command(hooks, "disable <name>", "let one run no more").action(async (name: string) => {
+    exitCode = await (await import("./commands/hooks.ts")).hooksSwitch(await terminal(), name, false);
+  });
   command(
     program,
     "lanes",

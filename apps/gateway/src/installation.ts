@@ -1,6 +1,6 @@
 // Locates the files beside this program: documentation, command line, the default workspace, the shipped
-// skills and the built web page. This file must not move: the paths count from here, in a checkout as in a
-// bundle.
+// skills and hooks, and the built web page. This file must not move: the paths count from here, in a checkout
+// as in a bundle.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/,
 /** The default workspace. */
 export const templatesFolder = join(root, "config/templates");
 export const skillsFolder = join(root, "config/skills");
+export const hooksFolder = join(root, "config/hooks");
 const webFolder = join(root, "apps/web/dist");
 /** Null until the page is built. */
 export const webRoot = existsSync(webFolder) ? webFolder : null;

@@ -10,17 +10,7 @@ import {
   type RouteInbound,
 } from "@parley/access";
 import type { Channel } from "@parley/channels";
-import {
-  accountRateLimits,
-  causeRows,
-  channelRender,
-  deliverer,
-  dropAnswers,
-  ownerNotices,
-  personNotices,
-  unreachableChats,
-  type UnreachableChats,
-} from "@parley/delivery";
+import { dropAnswers, unreachableChats, type UnreachableChats } from "@parley/delivery";
 import type { Pools } from "@parley/queue";
 import {
   agentIn,
@@ -54,12 +44,14 @@ import { startWork, turnsAtOnce, type LaneWork, type Share } from "./message-pat
 import type { MessagePathParts } from "./message-path/parts.ts";
 import { pathAccess } from "./message-path/path-access.ts";
 import { pathAsks, type PathAsks } from "./message-path/path-asks.ts";
+import { pathDelivery } from "./message-path/path-delivery.ts";
+import type { PathHooks } from "./hooks/heard.ts";
+import { pathHooks } from "./message-path/path-hooks.ts";
 import { pathSchedules } from "./message-path/path-schedules.ts";
 import { pathStop } from "./message-path/path-stop.ts";
 import { pathStore } from "./message-path/path-store.ts";
 import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
-import { beginAnew } from "./receive/reset-policy.ts";
 
 export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | "forgetting" | "talk"> {
   readonly receive: ReceiveEvents;
@@ -75,6 +67,8 @@ export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | 
   readonly hold: EmergencyStop;
   readonly mcp: MessagePathParts["mcp"];
   readonly schedules: Schedules;
+  /** What hooks are told. */
+  readonly heard: PathHooks;
   /** Why the agent may not write to a place by itself. */
   readonly reach: MayReach;
   /** Ends turns for /stop and the page's button. */
@@ -102,12 +96,14 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const access = pathAccess(parts);
   const { placeOf, rules, route } = access;
   const { store, children, heal } = pathStore(parts, shows, placeOf, access.ownersAt);
-  const { cells, inbox, outbox, sessions } = store;
+  const { cells, inbox, outbox } = store;
   const owners = access.owners.all;
   const closed = unreachableChats(cells);
   const reach: MayReach = async (place) =>
     (await access.reach(place)) ?? (await closed.reason(moved.current(place.address)));
   const { schedules, ...due } = pathSchedules(parts, store, { owners, reach, ownersAt: access.ownersAt });
+
+  const heard = pathHooks(parts, store, { homeOf: schedules.homeOf, route });
 
   // Prompts, spending, skills and models.
   const prompts = promptHistory(cells, clock);
@@ -148,7 +144,8 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     toolHooks: parts.toolHooks,
     skills: parts.skills,
     origins: parts.machinePorts?.origins,
-    hooks: parts.hooks,
+    hooks: [...parts.hooks, ...heard.bootstrap],
+    hookPort: heard.port,
     installation: parts.installation,
     prompts,
     stableMoves: kept.stableMoves,
@@ -203,7 +200,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       running,
       handOvers: parts.handOvers,
       accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
-      beginAnew: (key) => beginAnew(sessions, key, clock.now()),
+      heard,
       daemon: parts.daemon,
       clock,
       log,
@@ -228,6 +225,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     modelNamed: (agent, word) => catalog.named(agentIn(config)(agent), word),
     stopTurn: running.stop,
     closed,
+    heard,
     refusals: parts.refusals,
     bootAtMs,
     clock,
@@ -238,29 +236,13 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const lane = runSession({ ...services, tools, prepareTurn: turnPreparer.forTurn }, commands.inLane);
 
   // Delivery: from the outbox to the platforms.
-  const rateLimitOf = accountRateLimits({ config, kept: kept.rateLimits, clock });
   const work: LaneWork = {
     concurrency: turnsAtOnce(config),
     ...due,
     jobsOn: config.cron.enabled,
     runTurn: lane.run,
     buryTurn: lane.bury,
-    deliver: (account) =>
-      deliverer({
-        outbox,
-        channel: () => channel(account),
-        moved,
-        closed,
-        render: channelRender,
-        rateLimit: rateLimitOf(account),
-        beforeEdit: async (messageId) => parts.settleEdits?.(account, messageId),
-        clock,
-        log,
-        rowsOf: causeRows(inbox, log),
-        onTrouble: ownerNotices({ outbox, owners, clock, log }),
-        onFailed: personNotices({ outbox, closed, log }),
-        onSent: () => {},
-      }),
+    deliver: pathDelivery(parts, store, { channel, closed, owners, heard }),
   };
 
   return {
@@ -284,6 +266,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     hold,
     mcp: parts.mcp,
     schedules,
+    heard,
     reach,
     stop,
     commands,

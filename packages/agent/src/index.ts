@@ -1,5 +1,13 @@
 // Exports the agent: its loop, the prompt compiler, the workspace files that it is made from, and the parser
 // of its replies.
+export {
+  type FoundHook,
+  hookFolderHash,
+  hookShelf,
+  type HookRoot,
+  type HookShelf,
+  type HookSource,
+} from "./hooks/hook-shelf.ts";
 export { promptBudget } from "./prompt/budget.ts";
 export { type CompiledPrompt, compile } from "./prompt/compile.ts";
 export { diff, explain, type PromptDiff, type PromptExplanation } from "./prompt/explain.ts";

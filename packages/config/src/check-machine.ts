@@ -60,6 +60,9 @@ function pathFindings({ agents, tools, skills, hooks, store }: ConfigFile): Find
     [["agents", "defaults", "repoRoot"], agents.defaults.repoRoot],
     ...tools.fs.readRoots.map((path, index) => [["tools", "fs", "readRoots", index], path] as const),
     ...skills.load.extraDirs.map((path, index) => [["skills", "load", "extraDirs", index], path] as const),
+    ...hooks.internal.load.extraDirs.map(
+      (path, index) => [["hooks", "internal", "load", "extraDirs", index], path] as const,
+    ),
     ...hooks.internal.handlers.map(
       ({ module }, index) => [["hooks", "internal", "handlers", index, "module"], module] as const,
     ),

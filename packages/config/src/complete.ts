@@ -5,6 +5,7 @@ import { discordAccounts, telegramAccounts } from "./accounts.ts";
 import type { AgentConfig, AgentDefaults, ModelChoice } from "./agent-config.ts";
 import type { Config, StoreConfig } from "./config.ts";
 import { expandPath, type Env } from "./home.ts";
+import { hooksOf } from "./hooks.ts";
 import { memorySearchOf } from "./memory.ts";
 import { mcpOf } from "./mcp.ts";
 import { defaultModel, providersOf } from "./providers.ts";
@@ -64,7 +65,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     browser: file.browser,
     memory: file.memory,
     cron: file.cron,
-    hooks: file.hooks,
+    hooks: hooksOf(file.hooks, home),
     mcp: mcpOf(file.mcp, home),
     skills: skillsOf(file.skills, home),
     store: storeOf(file.store, home),

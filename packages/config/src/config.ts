@@ -9,7 +9,7 @@ import type { ToolsConfig } from "./tools.ts";
 
 export interface Config extends Omit<
   ConfigFile,
-  "$schema" | "configVersion" | "agents" | "channels" | "skills" | "tools" | "mcp"
+  "$schema" | "configVersion" | "agents" | "channels" | "skills" | "tools" | "mcp" | "hooks"
 > {
   readonly agents: { readonly defaults: AgentDefaults; readonly list: readonly AgentConfig[] };
   readonly channels: {
@@ -19,6 +19,7 @@ export interface Config extends Omit<
     readonly web: ConfigFile["channels"]["web"];
   };
   readonly skills: SkillsConfig;
+  readonly hooks: HooksConfig;
   readonly tools: ToolsConfig;
   readonly mcp: McpConfig;
 }
@@ -35,6 +36,20 @@ export interface SkillsConfig extends Omit<ConfigFile["skills"], "entries"> {
 export interface SkillEntryConfig extends Omit<ConfigFile["skills"]["entries"][string], "env"> {
   /** What looks like a credential is a secret. */
   readonly env: { readonly [name: string]: string | Secret };
+}
+
+export interface HooksConfig extends Omit<ConfigFile["hooks"], "internal"> {
+  readonly internal: Omit<ConfigFile["hooks"]["internal"], "entries"> & {
+    readonly entries: { readonly [key: string]: HookEntryConfig };
+  };
+}
+
+export interface HookEntryConfig {
+  readonly enabled?: boolean;
+  /** What looks like a credential is a secret. */
+  readonly env: { readonly [name: string]: string | Secret };
+  readonly timeoutMs?: number;
+  readonly sha256?: string;
 }
 
 /** One of `token`, `secret` or the token of all of them is there. */

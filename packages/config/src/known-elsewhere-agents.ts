@@ -140,8 +140,7 @@ const blocks: { readonly [block: string]: Fixes } = {
     transformsDir: "Use messageTemplate: a mapping runs no code",
   },
   "hooks.internal": {
-    entries: "Use handlers: [{ event, module }]",
-    load: "Use handlers: [{ event, module }]",
+    installs: "Remove it: copy a hook's folder into hooks/ in the state folder",
   },
   logging: {
     consoleLevel: "Use level",

@@ -38,7 +38,7 @@ function isMasked(path: ConfigPath): boolean {
     return (
       isSecretPath(at) ||
       /(?:token|secret|password|passwd|api_?key)$/i.test(String(step)) ||
-      (path[0] === "skills" && at.at(-2) === "env")
+      ((path[0] === "skills" || path[0] === "hooks") && at.at(-2) === "env")
     );
   });
 }

@@ -25,7 +25,7 @@ const place = z
   .max(64);
 const fileText = z.string().max(1_048_576);
 
-const written = z.object({
+export const configWritten = z.object({
   path: z.string(),
   hash: z.string(),
   /** Paths whose value differs now; empty when the file said so already. */
@@ -90,7 +90,7 @@ export const configMethods = {
       replacePaths: z.array(z.string().max(1024)).max(100).optional(),
       idempotencyKey,
     }),
-    result: written,
+    result: configWritten,
   },
   /** Changes single paths, all or nothing: an entry with `value` sets, one without removes. */
   "config.set": {
@@ -105,7 +105,7 @@ export const configMethods = {
       baseHash: baseHash.optional(),
       idempotencyKey,
     }),
-    result: written,
+    result: configWritten,
   },
   /** Replaces the whole file, given as a value (comments of unchanged parts stay) or as text. */
   "config.apply": {
@@ -116,6 +116,6 @@ export const configMethods = {
       z.strictObject({ config: block, baseHash, idempotencyKey }),
       z.strictObject({ text: fileText, baseHash, idempotencyKey }),
     ]),
-    result: written,
+    result: configWritten,
   },
 } as const;

@@ -9,6 +9,7 @@ export * from "./env-names.ts";
 export type * from "./events.ts";
 export * from "./fault.ts";
 export * from "./frames.ts";
+export * from "./hook-events.ts";
 export * from "./ids.ts";
 export * from "./inbound.ts";
 export * from "./json.ts";

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { chatMethods } from "./chat-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
+import { hookMethods } from "./hook-methods.ts";
 import { memoryMethods } from "./memory-methods.ts";
 import { mcpMethods } from "./mcp-methods.ts";
 import { operatorMethods } from "./operator-methods.ts";
@@ -239,6 +240,7 @@ export const methods = {
   },
   ...scheduleMethods,
   ...skillMethods,
+  ...hookMethods,
   ...mcpMethods,
 } as const satisfies { readonly [method: string]: MethodSpec };
 

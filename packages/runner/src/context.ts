@@ -12,7 +12,7 @@ import {
   tokensOfText,
   type ContextWindow,
 } from "@parley/agent";
-import { noUsage, parseSessionKey, type Entry, type Json, deadline } from "@parley/protocol";
+import { noUsage, parseSessionKey, type Entry, type HookEvent, type Json, deadline } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import { standsFromField } from "./history.ts";
 import { memoryFlush } from "./memory/memory-flush.ts";
@@ -35,7 +35,7 @@ const prunedField = "prunedThroughSeq";
 const compactionsField = "compactions";
 
 export function turnContext(
-  services: Pick<Services, "sessions" | "cells" | "redaction" | "clock">,
+  services: Pick<Services, "sessions" | "cells" | "redaction" | "hookPort" | "clock">,
   scope: ContextScope,
 ): TurnContext {
   const { session, history, prepared, log } = scope;
@@ -51,6 +51,19 @@ export function turnContext(
   const isPrivate = scope.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
   const flushes = settings.compaction.memoryFlush.enabled && isPrivate && prepared.keepsNotes;
 
+  /** Names the compaction by its turn and what it stands on, so that a turn that begins again tells nothing more. */
+  async function tellHooks(when: "before" | "after", context: HookEvent["context"]): Promise<void> {
+    const id = `${scope.turn.id}:${numberIn(session, compactionsField)}:${context["messageCount"] as number}`;
+    const event = {
+      type: "session",
+      action: `compact:${when}`,
+      sessionKey: session.key,
+      id,
+      context,
+    } as const;
+    await services.hookPort.ask(event);
+  }
+
   const keeper = openContextWindow({
     history,
     lastSeq: session.lastSeq,
@@ -64,9 +77,13 @@ export function turnContext(
       const timeout = deadline(clock, timeoutMs, "a summary");
       const mark = createHash("sha256").update(`${scope.turn.id} ${clock.now()}`).digest("hex").slice(0, 12);
       const ports = { model, signal: AbortSignal.any([signal, timeout.signal]), clock };
-      return summarise({ ...request, cacheKey: `${session.key}#summary`, mark }, ports).finally(() =>
-        timeout.cancel(),
+      const counted = { messageCount: request.entries.length };
+      await tellHooks("before", counted);
+      const made = await summarise({ ...request, cacheKey: `${session.key}#summary`, mark }, ports).finally(
+        () => timeout.cancel(),
       );
+      if (made.ok) await tellHooks("after", { ...counted, summaryLength: made.text.length });
+      return made;
     },
     async pinnedSections() {
       const file = await rootedReader().read(workspace, "AGENTS.md");

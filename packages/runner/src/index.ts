@@ -46,7 +46,7 @@ export {
   type PromptNow,
   type TurnPreparer,
 } from "./prepare-turn.ts";
-export { bootstrapHooks } from "./prompt/bootstrap-hooks.ts";
+export { bootstrapHooks, heardBootstrap } from "./prompt/bootstrap-hooks.ts";
 export { fileOrigins, type FileOrigins } from "./file-origins.ts";
 export type { InstallationFacts } from "./installation-facts.ts";
 export { promptHistory, turnsKept, type PromptHistory, type PromptRecord } from "./prompt/prompt-history.ts";
@@ -88,6 +88,8 @@ export {
   stopBelow,
 } from "./sessions/end-children.ts";
 export { hookFence, hookRow } from "./hooks/hook-row.ts";
+export { messageContext } from "./hooks/message-events.ts";
+export { keepConversation, type SessionNoteNeeds } from "./hooks/session-note.ts";
 export { knownPlaces } from "./messages/known-places.ts";
 export { keptEpochs } from "./schedules/kept-epochs.ts";
 export { runLog, type JobRun } from "./schedules/run-log.ts";
@@ -97,7 +99,7 @@ export { jobLine, nextOf } from "./schedules/job-line.ts";
 export type { JobMaker } from "./schedules/job-maker.ts";
 export { isManual } from "./schedules/manual-run.ts";
 export { createSchedules, type Schedules } from "./schedules/schedules.ts";
-export { joining, placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
+export { joining, operatorSender, placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
 export type { FilesSeen } from "./schedules/watch-baseline.ts";
 export { readCall, webhookPrefix, writtenCall, type WebhookCall } from "./schedules/webhook-cell.ts";
 export { skillCall } from "./skills/skill-call.ts";

@@ -17,6 +17,7 @@ import { turnMedia } from "./media/attachments.ts";
 import { startupFor } from "./memory/startup-memory.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
 import { overflow, type Overflow } from "./overflow.ts";
+import { tellPreprocessed } from "./hooks/message-events.ts";
 import { isUnasked, ownRun, runLimits } from "./schedules/slot-row.ts";
 import { runTimeoutMs } from "./sessions/asked-rows.ts";
 import { pushedRows, somebodyWrote } from "./pushed-rows.ts";
@@ -154,6 +155,7 @@ async function talk(
     const isAwaited = address.kind === "dm" || opening.some(isAddressed);
     await flood.tell(turn, address, opening, messages.shortened, isAwaited);
     await media.prepare([...wholeRows(opening, cap), ...turn.rows.filter((row) => !opening.includes(row))]);
+    tellPreprocessed(services.hookPort, turn, opening, media.read);
     const events = runLoop(
       {
         system: prepared.system,

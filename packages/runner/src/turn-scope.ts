@@ -12,6 +12,7 @@ import {
   parseSessionKey,
   type Address,
   type Clock,
+  type HookPort,
   type Ids,
   type Log,
   type ReasoningLevel,
@@ -89,6 +90,8 @@ export interface Services {
   /** The authors of what enters prompts; absent where nobody records them. */
   readonly origins?: FileOrigins | undefined;
   readonly hooks: readonly BootstrapHook[];
+  /** Hears what happens in turns. */
+  readonly hookPort: HookPort;
   /** Facts that every prompt of this installation shares. */
   readonly installation: InstallationFacts;
   readonly prompts: PromptHistory;

@@ -47,7 +47,15 @@ export function boundCommands(
     },
     inLane: chatCommands
       .filter((command) => command.place === "in-lane")
-      .map((command) => ({ name: command.name, run: (call) => command.run(call, ports) })),
+      .map((command) => ({
+        name: command.name,
+        async run(call) {
+          const end = await command.run(call, ports);
+          // These tell it themselves, with the conversation that they ended.
+          if (!endings.has(command.name)) ports.heard.command(command.name, call.key, call.inbound);
+          return end;
+        },
+      })),
     async menu({ channel, account }) {
       // The platform keeps one menu per account, so it shows the skills of the agent that answers private
       // chats.
@@ -64,6 +72,8 @@ export function boundCommands(
     },
   };
 }
+
+const endings: ReadonlySet<string> = new Set(["new", "reset"]);
 
 /** The menu entries that the config adds; the agent gets their text as it is. */
 function customCommands({ channels }: Config, channel: string, account: string): readonly MenuEntry[] {

@@ -6,8 +6,9 @@ import type { Channel, Suggestion } from "@parley/channels";
 import type { Config } from "@parley/config";
 import type { McpServers } from "@parley/mcp";
 import type { Address, Clock, Log, Inbound, SessionKey, SkillCall } from "@parley/protocol";
-import type { Session, Store } from "@parley/store";
+import type { Store } from "@parley/store";
 import type { ConversationBindings, PairingDecisions, Route } from "@parley/access";
+import type { PathHooks } from "../hooks/heard.ts";
 import type { DropAnswers } from "@parley/delivery";
 import type { CommandRecord } from "@parley/tools";
 import type {
@@ -125,8 +126,8 @@ export interface CommandPorts {
   readonly handOvers: Pick<ConversationBindings, "handOver" | "takeBack" | "of" | "worker" | "unbind">;
   /** Accounts that can send. */
   readonly accounts: () => readonly Pick<Address, "channel" | "account">[];
-  /** Starts a new epoch of the session. */
-  readonly beginAnew: (key: SessionKey) => Promise<Session>;
+  /** Begins new conversations, and tells hooks of commands. */
+  readonly heard: Pick<PathHooks, "beginAnew" | "command" | "ended" | "port">;
   readonly daemon: DaemonForChats;
   readonly clock: Clock;
   readonly log: Log;

@@ -41,7 +41,7 @@ export const compact: InLaneCommand = {
 
 async function compacted(
   call: LaneCommandCall,
-  { store, turnPreparer, ledger, redaction, clock }: CommandPorts,
+  { store, turnPreparer, ledger, redaction, heard, clock }: CommandPorts,
   signal: AbortSignal,
 ): Promise<LaneCommandEnd> {
   const { sessions } = store;
@@ -60,7 +60,7 @@ async function compacted(
     turnPreparer.forTurn({ agent, session, log, ...place }),
   ]);
   const context = turnContext(
-    { sessions, cells: store.cells, redaction, clock },
+    { sessions, cells: store.cells, redaction, hookPort: heard.port, clock },
     { turn, lease, session, agent, address, history, prepared, spending: account, log },
   );
   const verdict = await account.mayCall(noUsage);

@@ -16,22 +16,27 @@ export const reset: InLaneCommand = { ...newConversation, name: "reset", summary
 
 async function begin(
   call: LaneCommandCall,
-  { config, modelCatalog, beginAnew }: CommandPorts,
+  { config, modelCatalog, heard }: CommandPorts,
 ): Promise<LaneCommandEnd> {
   const { key, model } = call;
   const agent = agentIn(config);
   const found =
     model === undefined ? null : await modelCatalog.find(agent(parseSessionKey(key).agent), model);
-  const session = await beginAnew(key);
+  const begun = await heard.beginAnew(key, `/${call.name}`);
+  const said = await heard.ended(call.name, key, call.inbound, begun);
   const chosen = found !== null && "ref" in found ? found.ref : null;
   const patch = chosen === null ? {} : { [modelField]: chosen };
   const trouble =
     found !== null && chosen === null ? ` \`${model}\` cannot be used now: the model stays as it was.` : "";
+  const answered = (answer: string | null): string | null =>
+    said.length === 0 ? answer : [...(answer === null ? [] : [answer]), ...said].join("\n\n");
   if (carriedMessage("message", call) !== null)
-    return { answer: trouble === "" ? null : `A new conversation.${trouble}`, patch };
+    return { answer: answered(trouble === "" ? null : `A new conversation.${trouble}`), patch };
   const withIt = chosen === null ? "" : ` with \`${chosen}\``;
   return {
-    answer: `A new conversation${withIt}. What was said before is kept, but I no longer look at it.${trouble}`,
-    patch: { ...patch, ...startupDue(session.epoch) },
+    answer: answered(
+      `A new conversation${withIt}. What was said before is kept, but I no longer look at it.${trouble}`,
+    ),
+    patch: { ...patch, ...startupDue(begun.session.epoch) },
   };
 }

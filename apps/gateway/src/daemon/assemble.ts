@@ -32,6 +32,7 @@ import { restarting } from "./restart-check.ts";
 import { memoryProcess } from "@parley/memory";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";
+import { hookProcesses as wireHookProcesses, type HookProcesses } from "../hooks/hook-process.ts";
 import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
 import { remoteTools, wireMcp, mcpSettings } from "../wiring/mcp.ts";
 import { wireWorkNotifier } from "../wiring/store.ts";
@@ -46,6 +47,7 @@ type MadeHere =
   | "state"
   | "editor"
   | "pathNow"
+  | "hookCounts"
   | "live"
   | "listNodes";
 
@@ -74,6 +76,7 @@ export interface Parts {
   readonly control: ControlPlane;
   readonly machinePorts: WiredMachinePorts;
   readonly mcp: McpServers;
+  readonly hookProcesses: HookProcesses;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
   readonly state: GatewayState;
@@ -193,6 +196,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     log,
   });
   mcp.use(mcpSettings(config.mcp));
+  const hookProcesses = wireHookProcesses({ clock, log: log.child({ part: "hooks" }) });
   const pathOf = pathsByConfig({
     store,
     onReady: workNotifier.onReady,
@@ -211,6 +215,8 @@ export async function assemble(options: Assembly): Promise<Parts> {
     localToken,
     hub,
     state,
+    hookProcesses,
+    hookCounted: metrics.hookRan,
     watched: metrics.models,
     refusals: options.strangers,
     kept,
@@ -234,6 +240,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     live,
     editor,
     memory,
+    hookCounts: () => kept.hooks.counts,
     listNodes: () => nodeRegistry.list(),
   });
   path.running.tellOthers((turn) => bus.tell("stop", turn));
@@ -284,6 +291,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     control,
     machinePorts,
     mcp,
+    hookProcesses,
     ...restart,
     state,
     setMenu,

@@ -15,6 +15,7 @@ import type { RecentLog } from "../log/recent-log.ts";
 import type { ConfiguredPath } from "../message-path/paths-by-config.ts";
 import { runningDatabase } from "../operator/backup.ts";
 import { logStream } from "../operator/logs.ts";
+import type { ConfigPorts } from "../operator/ports.ts";
 import { handlers } from "../operator/table.ts";
 import { sessionOwnership, type Refusals } from "@parley/access";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
@@ -45,13 +46,14 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly editor: ConfigEditor;
   /** The current message path, and parts that always use the current one. */
   readonly pathNow: () => Pick<ConfiguredPath, "config">;
-  readonly live: Pick<ConfiguredPath, "path" | "models" | "skills">;
+  readonly live: Pick<ConfiguredPath, "path" | "models" | "skills" | "hooks">;
   readonly reloading: Pick<Reloader, "reload" | "state">;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   readonly metrics: Pick<GatewayMetrics, "text" | "webhookCalled">;
   readonly memory: MemoryEngine;
+  readonly hookCounts: ConfigPorts["hookCounts"];
   readonly refusals: Refusals;
   readonly recentLog: RecentLog;
   readonly listNodes: NodeRegistry["list"];
@@ -112,6 +114,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     models: live.models,
     modelCatalog: live.path.models,
     skills: live.skills,
+    hooks: live.hooks,
+    hookCounts: options.hookCounts,
     memory: options.memory,
     home: options.places.home,
     configPath: options.path,

@@ -13,6 +13,7 @@ import { openStore } from "./open-store.ts";
 import { reloading } from "./reloading.ts";
 import { keepStatusFile } from "./status-file.ts";
 import { stopParts } from "./stop-parts.ts";
+import { gatewayEvents } from "../hooks/gateway-events.ts";
 import { lookNowAndThen, sweepNowAndThen } from "./upkeep.ts";
 import { databaseJobs } from "../maintenance/database-jobs.ts";
 import { gatewayMetrics } from "../metrics/gateway-metrics.ts";
@@ -167,6 +168,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const stopWatchdog = keepWatchdog(watchdogEveryMs(env, process.pid), store, notify, clock);
   const loginUrl = await parts.control.loginUrl();
   const { url } = parts.control;
+  const hooked = gatewayEvents({
+    port: parts.path.heard.port,
+    cells: store.cells,
+    others: shared
+      ? async () => (await parts.nodeRegistry.list()).filter(({ node, up }) => up && node !== place.name)
+      : null,
+    bootId,
+    clock,
+  });
+  if (role !== "edge" && parts.state.phase() === "running")
+    hooked.started().catch((error: unknown) => log.error({ error }, "hooks were not told of the start"));
   log.info(
     {
       version,
@@ -190,6 +202,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       notify(signal === restartSignal ? "RELOADING=1" : "STOPPING=1");
       await configs.stop();
       held?.cancel();
+      await hooked.stopping(signal, signal === restartSignal);
       await stopParts(parts, pools, clock);
       jobs.stop();
       stopSweeping();

@@ -20,6 +20,7 @@ export async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promi
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
+  parts.hookProcesses.close();
   await machinePorts.end();
   await mcp.close();
   await cluster?.handOver();

@@ -22,6 +22,7 @@ import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import type { Dial } from "../schedules/call-webhooks.ts";
 import type { DaemonForChats } from "../commands/chat-command.ts";
+import type { HookParts } from "../hooks/heard.ts";
 import type { ProcessMemory } from "./process-memory.ts";
 
 export interface MessagePathParts {
@@ -44,6 +45,8 @@ export interface MessagePathParts {
   readonly mcp: McpServers;
   readonly hooks: readonly BootstrapHook[];
   readonly toolHooks: ToolHooks;
+  /** Absent: nothing is told to hooks but what `hooks` and `toolHooks` are. */
+  readonly hookParts?: HookParts;
   readonly daemon: DaemonForChats;
   readonly showProgress: ShowProgress;
   /** Reads the files of messages. */

@@ -8,20 +8,24 @@ import { isFault, type Fault, type Log } from "@parley/protocol";
 import type { ChatRestart } from "../commands/restart.ts";
 import type { Hub } from "@parley/control";
 import { messagePath, type MessagePath } from "../message-path.ts";
+import type { HookProcesses } from "../hooks/hook-process.ts";
+import type { HookRegistry } from "../hooks/hook-registry.ts";
 import type { MessagePathParts } from "./parts.ts";
+import type { HookParts } from "../hooks/heard.ts";
 import { templatesFolder, installationFacts } from "../installation.ts";
 import { warnOfConfig } from "./config-warnings.ts";
 import { live } from "./live.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import { bootstrapHooks, mediaReader, toolHooks, turnPreparer, type SkillRegistry } from "@parley/runner";
 import { pageProgress } from "../wiring/page-progress.ts";
-import { wireMedia, wireModels, wireRedaction, wireSkills, wireTools } from "../wiring/wiring.ts";
+import { wireHooks, wireMedia, wireModels, wireRedaction, wireSkills, wireTools } from "../wiring/wiring.ts";
 
 export interface ConfiguredPath {
   readonly config: Config;
   readonly path: MessagePath;
   readonly models: Models;
   readonly skills: SkillRegistry;
+  readonly hooks: HookRegistry;
 }
 
 type FromConfig =
@@ -32,6 +36,7 @@ type FromConfig =
   | "tools"
   | "hooks"
   | "toolHooks"
+  | "hookParts"
   | "daemon"
   | "showProgress"
   | "redaction"
@@ -50,6 +55,8 @@ export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig>
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
+  readonly hookProcesses: HookProcesses;
+  readonly hookCounted: HookParts["counted"];
   /** Wraps the models to observe every call. */
   readonly watched?: (models: Models) => Models;
 }
@@ -68,6 +75,8 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     hub,
     state,
     chatRestart,
+    hookProcesses,
+    hookCounted,
     watched = (models) => models,
     ...ports
   } = options;
@@ -79,6 +88,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     kept.cooldowns.mended();
     await prepareWorkspaces(config.agents.list, log);
     const skills = wireSkills(config, places.home, env, ports.machinePorts?.origins);
+    const hooks = wireHooks(config, { home: places.home, configPath, env, clock });
     const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     const toolNames = tools.map(({ name }) => name);
@@ -93,6 +103,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       tools,
       hooks: bootstrapHooks(config, configPath, clock),
       toolHooks: toolHooks({ config, configPath, clock, log }),
+      hookParts: { registry: hooks, processes: hookProcesses, counted: hookCounted, home: places.home },
       daemon: { report: state.report, restart: chatRestart.ask },
       showProgress: pageProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken]),
@@ -100,7 +111,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       installation: await installationFacts(config, places.home, env["SHELL"], ids),
       preparer: turnPreparer,
     });
-    return { config, path, models, skills };
+    return { config, path, models, skills, hooks };
   };
 }
 
@@ -126,7 +137,9 @@ async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Pr
 }
 
 /** Stands for the current path, for parts that get it once: each call reaches the path in force. */
-export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path" | "models" | "skills"> {
+export function livePath(
+  now: () => ConfiguredPath,
+): Pick<ConfiguredPath, "path" | "models" | "skills" | "hooks"> {
   const path: MessagePath = {
     receive: (events) => now().path.receive(events),
     route: (inbound) => now().path.route(inbound),
@@ -150,8 +163,14 @@ export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "path"
     hold: live(() => now().path.hold),
     mcp: live(() => now().path.mcp),
     schedules: live(() => now().path.schedules),
+    heard: live(() => now().path.heard),
     reach: (place) => now().path.reach(place),
     stop: live(() => now().path.stop),
   };
-  return { path, models: live(() => now().models), skills: live(() => now().skills) };
+  return {
+    path,
+    models: live(() => now().models),
+    skills: live(() => now().skills),
+    hooks: live(() => now().hooks),
+  };
 }

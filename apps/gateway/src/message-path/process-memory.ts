@@ -4,6 +4,7 @@ import { cooldowns, type Cooldowns } from "@parley/models";
 import type { Clock } from "@parley/protocol";
 import { botLoops, messageLimits, type BotLoops, type MessageLimits } from "@parley/access";
 import type { RateLimit } from "@parley/delivery";
+import { hookMemory, type HookMemory } from "../hooks/hook-runner.ts";
 import { jobChanges, type JobChanges } from "../schedules/job-changes.ts";
 import { slotCounts, type SlotCounts } from "../schedules/slot-counts.ts";
 import { runningTurns, type RunningTurns, quarantineMemory, type QuarantineMemory } from "@parley/runner";
@@ -23,6 +24,7 @@ export interface ProcessMemory {
   readonly slots: SlotCounts;
   /** Keyed by account; a reload must not reset what the platform counted. */
   readonly rateLimits: Map<string, RateLimit>;
+  readonly hooks: HookMemory;
   readonly bootAtMs: number;
 }
 
@@ -38,6 +40,7 @@ export function processMemory(clock: Clock): ProcessMemory {
     heartbeats: new Map(),
     slots: slotCounts(),
     rateLimits: new Map(),
+    hooks: hookMemory(),
     bootAtMs: clock.now(),
   };
 }

@@ -19,6 +19,8 @@ export interface GatewayMetrics {
   egressRefused(reason: string): void;
   /** Counts one call of a webhook by its name in the config. */
   webhookCalled(webhook: string, result: string): void;
+  /** Counts one call of a hook by its name and what became of it. */
+  hookRan(hook: string, result: string): void;
   /** Sets the parts that are read at a scrape; call it once. */
   watch(parts: WatchedParts): void;
   text(): Promise<string>;
@@ -79,6 +81,10 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   const webhookCalls = registry.counter(
     "parley_webhook_calls_total",
     "Calls of webhooks, by webhook and by what became of them: taken, repeated, refused and failed.",
+  );
+  const hookRuns = registry.counter(
+    "parley_hook_runs_total",
+    "Events that hooks were told, by hook and by what became of it: ok, failed, timed_out and dropped.",
   );
   const cost = registry.counter(
     "parley_model_cost_dollars_total",
@@ -161,6 +167,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
     }),
     refused: (reason) => refused.add({ reason }),
     egressRefused: (reason) => egress.add({ reason }),
+    hookRan: (hook, result) => hookRuns.add({ hook, result }),
     webhookCalled: (webhook, result) => webhookCalls.add({ webhook, result }),
     models: (models) => ({ ...models, get: async (id) => counted(await models.get(id)) }),
     watch: (parts) => registerGauges(registry, parts),

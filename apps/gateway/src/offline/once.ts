@@ -37,7 +37,7 @@ import { noRefusals } from "@parley/access";
 import { readNodeRegistry } from "@parley/cluster";
 import { logger } from "../log/logger.ts";
 import { configHandlers, storeHandlers } from "../operator/table.ts";
-import { wireModels, wireSkills } from "../wiring/wiring.ts";
+import { wireHooks, wireModels, wireSkills } from "../wiring/wiring.ts";
 import { worldOfConfig } from "./world-of-config.ts";
 import { stoppedHome } from "./stopped-home.ts";
 import { notRunning, stoppedPath } from "./stopped-path.ts";
@@ -105,6 +105,8 @@ export async function runOnce({
     configNow,
     models,
     skills: wireSkills(config, places.home, env),
+    hooks: wireHooks(config, { home: places.home, configPath, env, clock }),
+    hookCounts: null,
     editor: configEditor({ env, home: places.home }),
     restartNeeded: () => [],
     memory,

@@ -9,6 +9,8 @@ import type { Clock, Ids, Log, MethodsNeeding, Scope } from "@parley/protocol";
 import type { SkillRegistry } from "@parley/runner";
 import type { Store } from "@parley/store";
 import type { GatewayState } from "../gateway-state.ts";
+import type { HookRegistry } from "../hooks/hook-registry.ts";
+import type { HookCounts } from "../hooks/hook-runner.ts";
 import type { RecentLog } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
 import type { ReplayWorld } from "../replay/replay-turn.ts";
@@ -20,6 +22,9 @@ export interface ConfigPorts {
   readonly configNow: () => Config;
   readonly models: Models;
   readonly skills: SkillRegistry;
+  readonly hooks: HookRegistry;
+  /** What became of each hook's calls; null where no daemon runs. */
+  readonly hookCounts: (() => ReadonlyMap<string, HookCounts>) | null;
   readonly memory: MemoryEngine;
   /** The state folder. */
   readonly home: string;
@@ -49,6 +54,7 @@ type PathParts = Pick<
   | "mcp"
   | "schedules"
   | "work"
+  | "heard"
 >;
 
 export interface StorePorts extends PathParts {

@@ -14,7 +14,8 @@ import {
   type Usage,
 } from "@parley/protocol";
 import type { Cells, Session, Store, StoredEntry, Turns } from "@parley/store";
-import { beginAnew, begunAt } from "../receive/reset-policy.ts";
+import type { PathHooks } from "../hooks/heard.ts";
+import { begunAt } from "../receive/reset-policy.ts";
 import { sessionTree } from "./session-tree.ts";
 import {
   busyLanes,
@@ -37,6 +38,7 @@ export interface SessionPorts {
     readonly cells: Pick<Cells, "get" | "put" | "list">;
   };
   readonly modelCatalog: Pick<ModelCatalog, "find">;
+  readonly heard: Pick<PathHooks, "beginAnew" | "reset" | "patched">;
   readonly clock: Clock;
 }
 
@@ -55,6 +57,7 @@ export function sessionMethods({
   store: { sessions, turns, cells },
   modelCatalog,
   talk,
+  heard,
   clock,
 }: SessionPorts) {
   const busy = (): Promise<ReadonlySet<string>> => busyLanes(turns);
@@ -115,7 +118,9 @@ export function sessionMethods({
 
     async "sessions.reset"({ key }: MethodParams<"sessions.reset">): Promise<Shown> {
       const session = await known(key);
-      return one(await beginAnew(sessions, session.key, clock.now()));
+      const begun = await heard.beginAnew(session.key, "the operator");
+      await heard.reset(session.key, begun);
+      return one(begun.session);
     },
 
     async "sessions.forget"({
@@ -144,7 +149,10 @@ export function sessionMethods({
         patch[modelField] = model === null ? null : await namedModel(session.key, model);
       if (thinking !== undefined) patch[thinkingField] = thinking;
       if (reasoning !== undefined) patch[reasoningField] = reasoning;
-      return one(Object.keys(patch).length === 0 ? session : await sessions.patch(session.key, patch));
+      if (Object.keys(patch).length === 0) return one(session);
+      const after = await sessions.patch(session.key, patch);
+      heard.patched(after, patch);
+      return one(after);
     },
   };
 

@@ -9,6 +9,7 @@ import { agentMethods } from "./agents.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { deviceMethods } from "./devices.ts";
+import { hookMethods } from "./hooks.ts";
 import { lifecycleMethods } from "./lifecycle.ts";
 import { logMethods } from "./logs.ts";
 import { loginMethods } from "./logins.ts";
@@ -41,13 +42,15 @@ export function handlers(
 }
 
 export function configHandlers(ports: ConfigPorts): Pick<Handlers, MethodsNeeding<"config">> {
+  const config = configMethods(ports);
   return {
-    ...configMethods(ports),
-    ...perConfig(ports.configNow, (config) => ({
-      ...agentMethods({ config }),
-      ...modelMethods({ config, ...ports }),
-      ...skillMethods({ config, ...ports }),
-      ...memoryMethods({ config, ...ports }),
+    ...config,
+    ...hookMethods({ ...ports, setConfig: config["config.set"] }),
+    ...perConfig(ports.configNow, (now) => ({
+      ...agentMethods({ config: now }),
+      ...modelMethods({ config: now, ...ports }),
+      ...skillMethods({ config: now, ...ports }),
+      ...memoryMethods({ config: now, ...ports }),
     })),
   };
 }

@@ -7,6 +7,7 @@ import type { Store } from "@parley/store";
 import { reactionsWanted, admission, type AdmitOptions, authorityOf } from "@parley/access";
 import type { UnreachableChats } from "@parley/delivery";
 import { droppedLog } from "@parley/runner";
+import type { PathHooks } from "../hooks/heard.ts";
 import { queueOverflow } from "./queue-overflow.ts";
 import { buttonPresses } from "./button-presses.ts";
 import { reactions } from "./reactions.ts";
@@ -34,11 +35,12 @@ export interface IntakeOptions
   /** Ends a running turn that a newer message replaces. */
   readonly stopTurn: (turn: string) => void;
   readonly closed: Pick<UnreachableChats, "open">;
+  readonly heard: Pick<PathHooks, "beginAnew" | "command" | "received">;
   readonly clock: Clock;
 }
 
 export function intake(options: IntakeOptions): ReceiveEvents {
-  const { config, store, channel, closed, bootAtMs, clock, log } = options;
+  const { config, store, channel, closed, heard, bootAtMs, clock, log } = options;
   const { inbox, outbox, sessions, cells } = store;
   const accept = receiver({
     inbox,
@@ -69,7 +71,10 @@ export function intake(options: IntakeOptions): ReceiveEvents {
       sessions,
       inbox,
       clock,
+      beginAnew: heard.beginAnew,
     }),
+    heard: heard.received,
+    commanded: heard.command,
     queue: config.messages.queue,
     contextRows: config.messages.groupChat.historyLimit,
     log,

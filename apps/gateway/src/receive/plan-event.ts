@@ -73,6 +73,8 @@ export interface PlannedRow {
   readonly row: NewRow;
   readonly notices: readonly NewDelivery[];
   readonly settings?: QueueSettings;
+  /** The message of a person that it is. */
+  readonly heard?: Inbound;
 }
 
 export interface EventPlanner {
@@ -98,7 +100,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     if (command?.name === steer.name && command.args !== "") {
       const said = { ...by, inbound: { ...inbound, text: command.args } };
       const row = rowOf(said, { kind: "work" }, null, null, true);
-      return [{ row, notices: [], settings: { ...settings, mode: "steer" } }];
+      return [{ row, notices: [], settings: { ...settings, mode: "steer" }, heard: said.inbound }];
     }
     const backlog = isBacklog(inbound, options.bootAtMs);
     const isWhole = isProgram(inbound);
@@ -115,7 +117,14 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     const isAlone = isWhole || skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
     const alone = isAlone ? { barrier: true } : {};
     if (command === null)
-      return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null, skill), notices: [], settings }];
+      return [
+        {
+          row: rowOf(by, { kind: "work", ...wait, ...alone }, null, skill),
+          notices: [],
+          settings,
+          ...(inbound.channel === "hook" ? {} : { heard: inbound }),
+        },
+      ];
     const after = messageAfter(command);
     return [
       { row: rowOf(by, { kind: "work", ...wait, barrier: true }, command), notices: [], settings },
@@ -131,7 +140,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
       keep > 0
         ? { kind: "context", keep }
         : { kind: "closed", outcome: "context", reason: "nobody called, and no history is kept" };
-    return { row: rowOf(by, as, null), notices: [] };
+    return { row: rowOf(by, as, null), notices: [], heard: inbound };
   }
 
   async function unread(event: Unreadable): Promise<PlannedRow> {

@@ -2,7 +2,7 @@
 // acknowledged only then (I1). Every event gets a row: work, a command, a refusal with its reason, or an
 // unreadable one. Commands that act past the lane run here, before anything after them is looked at.
 // Next: packages/queue/src/lane-runner.ts.
-import { isFault, openingId, type Deletion } from "@parley/protocol";
+import { isFault, openingId, type Deletion, type Inbound, type SessionKey } from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Inbox, Outbox } from "@parley/store";
 import { noticeDelivery } from "@parley/delivery";
@@ -20,6 +20,10 @@ export interface ReceiveOptions extends PlanEventOptions {
   readonly outbox: Outbox;
   readonly runPastLane: RunPastLane;
   readonly queueOverflow: QueueOverflow;
+  /** Told of each message once it is durable, and never of a repeat. */
+  readonly heard: (session: SessionKey, inbound: Inbound) => void;
+  /** Told of each command that acts past the lane, once it has acted. */
+  readonly commanded: (name: string, session: SessionKey, inbound: Inbound) => void;
 }
 
 export type ReceiveEvents = Receive;
@@ -46,6 +50,8 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         { rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting },
         "received",
       );
+      if (planned.heard !== undefined && (verdict.verdict === "queued" || verdict.verdict === "context"))
+        options.heard(planned.row.lane, planned.heard);
       if (verdict.verdict === "queued" && planned.settings !== undefined)
         await options.queueOverflow(planned.row, verdict, planned.settings);
     }
@@ -65,6 +71,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         notices: [],
       },
     ]);
+    options.commanded(command.name, by.route.session, inbound);
   }
 
   /**

@@ -17,6 +17,8 @@ export interface ResetOptions {
   readonly sessions: Sessions;
   readonly inbox: Pick<Inbox, "find">;
   readonly clock: Pick<Clock, "now">;
+  /** Starts a new epoch, for this reason. */
+  readonly beginAnew: (key: SessionKey, why: "daily" | "idle") => Promise<{ readonly session: Session }>;
 }
 
 /**
@@ -25,7 +27,8 @@ export interface ResetOptions {
  */
 export type SpokenIn = (key: SessionKey, place: Place) => Promise<Session>;
 
-export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOptions): SpokenIn {
+export function spokenIn(options: ResetOptions): SpokenIn {
+  const { config, timeZone, sessions, inbox, clock } = options;
   const dayOf = dayIn(timeZone);
 
   /** Running work ends in the conversation it began in; the next message after it checks again. */
@@ -42,8 +45,8 @@ export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOpti
     let session = await sessions.open(key);
     if (policy.mode === "none") return session;
     const now = clock.now();
-    if (isOver(session, policy, now, dayOf) && !(await isBusy(key)))
-      session = await beginAnew(sessions, key, now);
+    const why = whyOver(session, policy, now, dayOf);
+    if (why !== null && !(await isBusy(key))) ({ session } = await options.beginAnew(key, why));
     // Written only where the policy needs it: it is one more write per message.
     return policy.idleMinutes === undefined ? session : sessions.patch(key, { [spokenField]: now });
   };
@@ -68,16 +71,22 @@ export function policyFor(config: ResetOptions["config"], { address, parent }: P
   return own ?? config.resetByType[type] ?? config.reset;
 }
 
-function isOver(session: Session, policy: ResetPolicy, nowMs: number, dayOf: DayOf): boolean {
+/** Null while the conversation goes on. */
+function whyOver(
+  session: Session,
+  policy: ResetPolicy,
+  nowMs: number,
+  dayOf: DayOf,
+): "daily" | "idle" | null {
   const startedAtMs = timeOf(session, startedField) ?? session.createdAtMs;
   const spokenAtMs = timeOf(session, spokenField) ?? session.updatedAtMs;
   if (policy.mode === "daily" && dayOf(startedAtMs, policy.atHour) !== dayOf(nowMs, policy.atHour))
-    return true;
-  return (
+    return "daily";
+  const isIdle =
     policy.mode !== "none" &&
     policy.idleMinutes !== undefined &&
-    nowMs - spokenAtMs >= policy.idleMinutes * 60_000
-  );
+    nowMs - spokenAtMs >= policy.idleMinutes * 60_000;
+  return isIdle ? "idle" : null;
 }
 
 function timeOf(session: Session, field: string): number | null {

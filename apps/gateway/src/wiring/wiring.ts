@@ -40,7 +40,8 @@ import {
   type SkillRegistry,
 } from "@parley/runner";
 import { unopenedChannel } from "./unopened-channel.ts";
-import { skillsFolder } from "../installation.ts";
+import { hookRegistry, type HookRegistry, type HookRegistryOptions } from "../hooks/hook-registry.ts";
+import { hooksFolder, skillsFolder } from "../installation.ts";
 
 export interface WiringPorts {
   readonly config: Config;
@@ -299,6 +300,13 @@ export function wireSkills(
     reservedCommands: knownCommands(),
     origins,
   });
+}
+
+export function wireHooks(
+  config: Config,
+  { home, configPath, env, clock }: Pick<HookRegistryOptions, "home" | "configPath" | "env" | "clock">,
+): HookRegistry {
+  return hookRegistry({ config, configPath, home, bundled: hooksFolder, env, platform: platform(), clock });
 }
 
 /** Hides the state folder under every name that a model may have learnt for it. */

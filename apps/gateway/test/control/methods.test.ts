@@ -15,6 +15,9 @@ const validParams: { readonly [method: string]: unknown } = {
   "approvals.revoke": { id: "1" },
   "skills.info": { name: "s" },
   "skills.install": { path: "/tmp/s" },
+  "hooks.info": { name: "h" },
+  "hooks.enable": { name: "h" },
+  "hooks.disable": { name: "h" },
   why: { query: "x" },
   "chat.inject": { text: "hi", idempotencyKey: "k" },
   "sessions.show": { key: "agent:main:main" },
@@ -57,7 +60,7 @@ const validParams: { readonly [method: string]: unknown } = {
 /** Every method with the scope that it needs and whose sessions it reaches: a new one is decided here too. */
 const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: string } } = {
   read: {
-    none: "agents.list channels.list config.get config.schema cron.explain cron.status health mcp.list models.list nodes.list pairing.list skills.info skills.list status",
+    none: "agents.list channels.list config.get config.schema cron.explain cron.status health hooks.info hooks.list mcp.list models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.history",
     key: "",
     all: "approvals.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
@@ -70,7 +73,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
+    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
     all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",

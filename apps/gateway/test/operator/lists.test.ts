@@ -85,6 +85,7 @@ test("sessions of one agent are not those of another whose name begins alike, an
     store: at.store,
     modelCatalog: { find: () => Promise.reject(new Error("no model is looked up")) },
     talk: { drop: () => Promise.reject(new Error("nothing is forgotten")) },
+    heard: {} as never,
     clock: at.clock,
   });
   const list = async (params: object): Promise<readonly string[]> =>

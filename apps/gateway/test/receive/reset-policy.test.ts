@@ -1,12 +1,17 @@
 import type { ResetPolicy } from "@parley/config";
-import type { SessionKey } from "@parley/protocol";
+import type { Clock, SessionKey } from "@parley/protocol";
+import type { Store } from "@parley/store";
 import { virtualClock, directMessage, groupMessage } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
-import { dayIn, policyFor, spokenIn, type ResetOptions } from "../../src/receive/reset-policy.ts";
+import { beginAnew, dayIn, policyFor, spokenIn, type ResetOptions } from "../../src/receive/reset-policy.ts";
 import { memoryStore } from "./store.ts";
 
 const hourMs = 3_600_000;
 const key = "agent:main:telegram:dm:5" as SessionKey;
+
+const anew =
+  (store: Pick<Store, "sessions">, clock: Pick<Clock, "now">): ResetOptions["beginAnew"] =>
+  async (session) => ({ session: await beginAnew(store.sessions, session, clock.now()) });
 
 /** A session begun at `from`; says how often it began anew until each of the later times, when somebody spoke. */
 async function epochs(
@@ -23,6 +28,7 @@ async function epochs(
     sessions: store.sessions,
     inbox: store.inbox,
     clock,
+    beginAnew: anew(store, clock),
   });
   await speak(key, directMessage());
   const seen: number[] = [];
@@ -125,7 +131,14 @@ describe("after a pause", () => {
     const store = await memoryStore(clock);
     const reset: ResetPolicy = { mode: "idle", atHour: 4, idleMinutes: 60 };
     const config = { reset, resetByType: {}, resetByChannel: {} };
-    const speak = spokenIn({ config, timeZone: "UTC", sessions: store.sessions, inbox: store.inbox, clock });
+    const speak = spokenIn({
+      config,
+      timeZone: "UTC",
+      sessions: store.sessions,
+      inbox: store.inbox,
+      clock,
+      beginAnew: anew(store, clock),
+    });
     await speak(key, directMessage());
     for (let nth = 0; nth < 3; nth += 1) {
       await clock.advance(20 * 60_000);
@@ -155,7 +168,14 @@ test("not while messages wait or a turn runs: these end where they began", async
     resetByType: {},
     resetByChannel: {},
   };
-  const speak = spokenIn({ config, timeZone: "UTC", sessions: store.sessions, inbox: store.inbox, clock });
+  const speak = spokenIn({
+    config,
+    timeZone: "UTC",
+    sessions: store.sessions,
+    inbox: store.inbox,
+    clock,
+    beginAnew: anew(store, clock),
+  });
   await speak(key, directMessage());
   await store.inbox.accept([
     {

@@ -35,7 +35,7 @@ export type SkillVerdict =
   | { readonly status: "unmet"; readonly reason: string; readonly unmet: readonly Unmet[] };
 
 export function judgeSkill(
-  { name, key, primaryEnv, gates }: SkillManifest,
+  { name, key, primaryEnv, gates }: Pick<SkillManifest, "name" | "key" | "primaryEnv" | "gates">,
   around: SkillSurroundings,
 ): SkillVerdict {
   // A skill chooses its key, but it cannot choose itself out of what is said of its name.

@@ -8,7 +8,7 @@ import type { FrontMatter } from "./front-matter.ts";
 import { lenientFields, plainText, type LenientFields } from "./lenient-fields.ts";
 import { nameChars, readSkillName } from "./skill-name.ts";
 
-interface SkillEligibility {
+export interface SkillEligibility {
   /** Ready whatever `requires` says; the operating system must fit all the same. */
   readonly always: boolean;
   /** Node's names of platforms; empty: any. */
@@ -78,14 +78,10 @@ export function skillManifest(
 
   const own = lenientFields(data, "", notes);
   const meta = metadataOf(data, notes);
-  const requires = meta.requires;
   const primaryEnv = primaryEnvOf(meta.fields.text("primaryEnv"), notes);
   const homepage = homepageOf(own.text("homepage") ?? meta.fields.text("homepage"));
   const emoji = meta.fields.text("emoji");
   const dispatch = dispatchOf(own, notes);
-  const both = (key: string): readonly string[] => [
-    ...new Set([...requires.list(key), ...meta.fields.list(key)]),
-  ];
   if ("allowed-tools" in data) notes.push("allowed-tools is not acted on: a skill grants no tool");
   const manifest: SkillManifest = {
     name: named.name,
@@ -97,23 +93,30 @@ export function skillManifest(
     ...(dispatch === undefined ? {} : { dispatch }),
     key: plainLine(meta.fields.text("skillKey") ?? named.name, nameChars),
     ...(primaryEnv === undefined ? {} : { primaryEnv }),
-    gates: {
-      always: meta.fields.flag("always") ?? false,
-      os: meta.fields.list("os").map(platformName),
-      bins: both("bins"),
-      anyBins: both("anyBins"),
-      env: both("env"),
-      config: both("config"),
-    },
+    gates: gatesOf(meta),
   };
   return { ok: true, notes, manifest };
 }
 
+export interface Metadata {
+  readonly fields: LenientFields;
+  readonly requires: LenientFields;
+}
+
+export function gatesOf({ fields, requires }: Metadata): SkillEligibility {
+  const both = (key: string): readonly string[] => [...new Set([...requires.list(key), ...fields.list(key)])];
+  return {
+    always: fields.flag("always") ?? false,
+    os: both("os").map(platformName),
+    bins: both("bins"),
+    anyBins: both("anyBins"),
+    env: both("env"),
+    config: both("config"),
+  };
+}
+
 /** Where nothing is said, or nothing that can be understood, everything has its default. */
-function metadataOf(
-  data: { readonly [key: string]: unknown },
-  notes: string[],
-): { readonly fields: LenientFields; readonly requires: LenientFields } {
+export function metadataOf(data: { readonly [key: string]: unknown }, notes: string[]): Metadata {
   const holders = [
     ["metadata.", lenientFields(data, "", notes).block("metadata") ?? {}] as const,
     ["", data] as const,
@@ -123,7 +126,7 @@ function metadataOf(
       const value = lenientFields(holder, at, notes).block(key);
       if (value === undefined) continue;
       if (Object.hasOwn(value, "install"))
-        notes.push("its install recipes are not acted on: nothing is installed for a skill");
+        notes.push("its install recipes are not acted on: nothing is installed");
       const fields = lenientFields(value, `${at}${key}.`, notes);
       return {
         fields,
@@ -150,7 +153,7 @@ function primaryEnvOf(name: string | undefined, notes: string[]): string | undef
   return undefined;
 }
 
-function homepageOf(url: string | undefined): string | undefined {
+export function homepageOf(url: string | undefined): string | undefined {
   if (url === undefined || !URL.canParse(url)) return undefined;
   return /^https?:$/.test(new URL(url).protocol) ? plainLine(url, 400) : undefined;
 }

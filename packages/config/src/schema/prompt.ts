@@ -2,6 +2,7 @@
 // buttons and who owns it, and the modules that may replace its workspace files.
 import { z } from "zod";
 import { agentName, secretField, timeZone } from "./fields.ts";
+import { internalHooksSchema } from "./internal-hooks.ts";
 
 const span = z
   .string()
@@ -266,33 +267,7 @@ export const hooksSchema = z
       .describe(
         "Webhooks, at /hooks/NAME. Each has a session of its own; its callers have no rights of an owner.",
       ),
-    internal: z
-      .strictObject({
-        enabled: z.boolean().default(true).describe("false: no module is loaded."),
-        handlers: z
-          .array(
-            z.strictObject({
-              event: z
-                .enum(["agent:bootstrap", "tool:before", "tool:after"])
-                .describe(
-                  "agent:bootstrap: before the workspace files go into the prompt. tool:before: may block a tool's call. tool:after: is told its result.",
-                ),
-              module: z
-                .string()
-                .min(1)
-                .describe("Path of a TypeScript or JavaScript module, relative to this file."),
-              export: z
-                .string()
-                .min(1)
-                .default("default")
-                .describe("Name of the function that the module exports."),
-            }),
-          )
-          .default([])
-          .describe("In the order in which they run; each sees what the one before left."),
-      })
-      .prefault({})
-      .describe("Your own code inside Parley."),
+    internal: internalHooksSchema,
   })
   .prefault({})
   .describe("Hooks.");

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { secretField } from "./fields.ts";
 
-const envName = z
+export const envName = z
   .string()
   .regex(/^[A-Za-z_]\w{0,127}$/, { error: "not the name of an environment variable" });
 

@@ -4,7 +4,7 @@
 import { dirname } from "node:path";
 import { bootstrapNames, type BootstrapHook, type HookFile } from "@parley/agent";
 import { expandPath, type Config } from "@parley/config";
-import { Fault, type Clock } from "@parley/protocol";
+import { Fault, type Clock, type HookPort } from "@parley/protocol";
 import { handlerOf, withinTime } from "../hook-modules.ts";
 
 /** The event that a handler gets. It may change `context.bootstrapFiles` in place, or return the files. */
@@ -62,6 +62,29 @@ export function bootstrapHooks(config: Config, configPath: string, clock: Clock)
       }
     };
   });
+}
+
+/** The same for the hooks of HOOK.md, which run elsewhere: what they leave is checked as a module's is. */
+export function heardBootstrap(port: HookPort): BootstrapHook {
+  return async (files, { workspace, session, agent }) => {
+    const answer = await port.ask({
+      type: "agent",
+      action: "bootstrap",
+      sessionKey: session,
+      context: {
+        workspaceDir: workspace,
+        bootstrapFiles: files.map(eventFile),
+        sessionKey: session,
+        sessionId: session,
+        agentId: agent,
+      },
+    });
+    if (answer === null) return files;
+    const { returned, bootstrapFiles } = answer.context;
+    const left = Array.isArray(returned) ? returned : bootstrapFiles;
+    if (!Array.isArray(left)) throw new Fault("invalid", "an agent:bootstrap hook left no list of files");
+    return readFiles(left, files);
+  };
 }
 
 function eventFile({ name, path, text }: HookFile): BootstrapHookFile {

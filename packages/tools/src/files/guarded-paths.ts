@@ -22,6 +22,7 @@ export const promptNames = [
   "IDENTITY.md",
   "USER.md",
   "HEARTBEAT.md",
+  "BOOT.md",
   "BOOTSTRAP.md",
   "MEMORY.md",
 ] as const;
@@ -51,6 +52,7 @@ export function guardOf(path: string, alsoPrompt: readonly string[] = []): Guard
   // The packages there bring thousands of such names, and no program looks for its settings in them.
   const packages = parts.indexOf("node_modules");
   const own = packages === -1 ? parts : parts.slice(0, packages);
+  if (isHookCode(parts)) return "setting";
   if (own.some((name) => isSetting(name) && !(inProposals && name === ".agents"))) return "setting";
   return inProposals ? "proposal" : null;
 }
@@ -62,6 +64,16 @@ export function guardedRoot(path: string, alsoPrompt: readonly string[] = []): s
     (_, index) => guardOf(parts.slice(0, index + 1).join("/"), alsoPrompt) !== null,
   );
   return length === -1 ? null : parts.slice(0, length + 1).join("/");
+}
+
+/** The gateway itself runs the hooks of a workspace, once its operator lets it. */
+function isHookCode([root, hook, file, ...below]: readonly string[]): boolean {
+  return (
+    root === "hooks" &&
+    hook !== undefined &&
+    below.length === 0 &&
+    /^(?:hook\.md|handler\..*)$/.test(file ?? "")
+  );
 }
 
 function isSetting(name: string): boolean {
