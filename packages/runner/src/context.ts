@@ -51,7 +51,7 @@ export function turnContext(
   const isPrivate = scope.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
   const flushes = settings.compaction.memoryFlush.enabled && isPrivate && prepared.keepsNotes;
 
-  /** Names the compaction by its turn and what it stands on, so that a turn that begins again tells nothing more. */
+  /** The id is made from the turn and what it stands on: a turn that begins again tells nothing more. */
   async function tellHooks(when: "before" | "after", context: HookEvent["context"]): Promise<void> {
     const id = `${scope.turn.id}:${numberIn(session, compactionsField)}:${context["messageCount"] as number}`;
     const event = {
