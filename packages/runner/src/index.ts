@@ -99,7 +99,15 @@ export { jobLine, nextOf } from "./schedules/job-line.ts";
 export type { JobMaker } from "./schedules/job-maker.ts";
 export { isManual } from "./schedules/manual-run.ts";
 export { createSchedules, type Schedules } from "./schedules/schedules.ts";
-export { joining, operatorSender, placeOfRuns, scheduleRow, sessionOfRuns, slotOf, slotRow } from "./schedules/slot-row.ts";
+export {
+  joining,
+  operatorSender,
+  placeOfRuns,
+  scheduleRow,
+  sessionOfRuns,
+  slotOf,
+  slotRow,
+} from "./schedules/slot-row.ts";
 export type { FilesSeen } from "./schedules/watch-baseline.ts";
 export { readCall, webhookPrefix, writtenCall, type WebhookCall } from "./schedules/webhook-cell.ts";
 export { skillCall } from "./skills/skill-call.ts";
