@@ -1,7 +1,7 @@
 // The command line. A command's code is loaded when it runs, so that help stays quick; each lives in a file
 // of its own under commands/.
 import { Command, CommanderError } from "commander";
-import type { ForgetChoice, MemoryChoice } from "./commands/memory.ts";
+import type { ForgetChoice, HistoryChoice, MemoryChoice } from "./commands/memory.ts";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
@@ -132,6 +132,18 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .option("--agent <id>", whose)
     .action(async (text: string, { agent }: MemoryChoice) => {
       exitCode = await (await import("./commands/memory.ts")).memoryWhy(await terminal(), text, agent);
+    });
+  command(memory, "history", "show what turns changed in the notes, newest first")
+    .option("--agent <id>", whose)
+    .option("--path <path>", "of this file alone")
+    .option("--max <n>", "most changes")
+    .action(async (choice: HistoryChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryHistory(await terminal(), choice);
+    });
+  command(memory, "undo [id]", "take a change of the notes back: the newest one, or one of the history")
+    .option("--agent <id>", whose)
+    .action(async (id: string | undefined, { agent }: MemoryChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryUndo(await terminal(), id, agent);
     });
   command(memory, "forget <query>", "show what says it, and with --yes take it away for good")
     .option("--agent <id>", whose)

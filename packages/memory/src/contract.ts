@@ -110,6 +110,24 @@ export interface TalkTurn {
   readonly lines: readonly { readonly seq: number; readonly text: string }[];
 }
 
+/** A change of one note, as its history keeps it. */
+export interface UndoRequest {
+  readonly path: string;
+  /** Where in the text lines went and came; below 0: they were not kept. */
+  readonly at: number;
+  readonly removed: string;
+  readonly added: string;
+  /** SHA-256 of the whole file; null: there was none, or is none after it. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** The texts before and after it was undone; the same when there was nothing to do. */
+export interface Undone {
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
 export interface MemoryEngine {
   search(target: MemoryTarget, request: SearchRequest): Promise<SearchAnswer>;
   get(target: MemoryTarget, request: GetRequest): Promise<GetAnswer>;
@@ -122,6 +140,8 @@ export interface MemoryEngine {
    * taken out of the files and of the index, in which no byte of them is left.
    */
   forget(target: MemoryTarget, request: ForgetRequest): Promise<FoundLines>;
+  /** Takes a change of a note back. Throws Fault("conflict") when it cannot. */
+  undo(target: MemoryTarget, change: UndoRequest): Promise<Undone>;
   /** What the index knows of these sessions. Those of which it knows nothing are left out. */
   talks(target: MemoryTarget, sessions: readonly string[]): Promise<readonly KnownTalk[]>;
   /** Takes up a stretch of one session; one that does not follow on what is known changes nothing. */

@@ -12,6 +12,7 @@ import { statusOf } from "./index-status.ts";
 import { openedIndex, patienceMs, type OpenIndex } from "./open-index.ts";
 import { search } from "./search.ts";
 import { dropTalk, knownTalks, takeTalk } from "./talk.ts";
+import { undoChange } from "./undo.ts";
 
 export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine {
   const open = new Map<string, OpenIndex>();
@@ -84,6 +85,7 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
         });
       return found;
     },
+    undo: async ({ workspace }, change) => undoChange(workspace, change),
     talks: (target, sessions) => heal(target, async ({ file }) => knownTalks(file.db, sessions)),
     takeTalk: (target, talk) =>
       heal(target, async (index) => {

@@ -33,7 +33,7 @@ export function forgetInFiles(workspace: string, { line }: Forgetting, write: bo
     const gone = all.flatMap((text, at) => (line(text.replace(/\r$/, "")) ? [at] : []));
     if (gone.length === 0) continue;
     for (const at of gone) lines.push({ path, line: at + 1, text: (all[at] ?? "").replace(/\r$/, "") });
-    if (write) replace(join(workspace, path), all.filter((_, at) => !gone.includes(at)).join("\n"));
+    if (write) replaceFile(join(workspace, path), all.filter((_, at) => !gone.includes(at)).join("\n"));
   }
   return { lines, problems };
 }
@@ -49,9 +49,11 @@ function resultFiles(workspace: string): readonly string[] {
   }
 }
 
-function replace(path: string, text: string): void {
+/** A new file is its owner's alone. */
+export function replaceFile(path: string, text: string): void {
   const draft = `${path}.parley-draft`;
-  writeFileSync(draft, text, { mode: statSync(path).mode & 0o777 });
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600;
+  writeFileSync(draft, text, { mode: mode & 0o777 });
   const file = openSync(draft, "r");
   fsyncSync(file);
   closeSync(file);

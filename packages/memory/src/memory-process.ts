@@ -137,6 +137,7 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     status: (...args) => ask("status", args) as ReturnType<MemoryEngine["status"]>,
     reindex: (...args) => ask("reindex", args) as ReturnType<MemoryEngine["reindex"]>,
     forget: (...args) => ask("forget", args) as ReturnType<MemoryEngine["forget"]>,
+    undo: (...args) => ask("undo", args) as ReturnType<MemoryEngine["undo"]>,
     talks: (...args) => ask("talks", args) as ReturnType<MemoryEngine["talks"]>,
     takeTalk: (...args) => ask("takeTalk", args) as ReturnType<MemoryEngine["takeTalk"]>,
     dropTalk: (...args) => ask("dropTalk", args) as ReturnType<MemoryEngine["dropTalk"]>,

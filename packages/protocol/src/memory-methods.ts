@@ -124,6 +124,49 @@ export const memoryMethods = {
       ),
     }),
   },
+  /** What turns changed in the notes, newest first: kept for 90 days. */
+  "memory.history": {
+    scope: "read",
+    sessions: "all",
+    needs: "config and store",
+    params: z.object({
+      agent,
+      path: z.string().min(1).max(1_024).optional(),
+      limit: z.number().int().min(1).max(500).optional(),
+    }),
+    result: z.object({
+      agent: z.string(),
+      changes: z.array(
+        z.object({
+          id: z.string(),
+          path: z.string(),
+          session: z.string(),
+          turn: z.string(),
+          by: z.array(z.string()),
+          tool: z.string(),
+          atMs: z.number(),
+          /** Lines that went and came. */
+          removed: z.string(),
+          added: z.string(),
+          undoneAtMs: z.number().optional(),
+        }),
+      ),
+    }),
+  },
+  /** Takes a change back: the newest that is not undone, or the one that is named. */
+  "memory.undo": {
+    scope: "admin",
+    sessions: "all",
+    needs: "config and store",
+    params: z.object({ agent, id: z.string().min(1).max(64).optional() }),
+    result: z.object({
+      agent: z.string(),
+      id: z.string(),
+      path: z.string(),
+      /** False: the file was as before the change already. */
+      changed: z.boolean(),
+    }),
+  },
   /**
    * Shows the lines of notes that the query means; with `confirm` takes them out of the files, the index and
    * what is stored of conversations.

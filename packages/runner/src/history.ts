@@ -5,6 +5,9 @@ import { longLog, type Placed } from "@parley/agent";
 import type { Entry, SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "@parley/store";
 
+/** Session field: grows when something in its entries was forgotten. */
+export const rewrittenField = "rewritten";
+
 const most = { entries: longLog.entries * 2, bytes: longLog.bytes * 2 };
 const pageEntries = 250;
 
@@ -55,6 +58,7 @@ export function historyReader(sessions: Sessions): ReadHistory {
       known.floorSeq === floorSeq &&
       known.session.createdAtMs === createdAtMs &&
       known.session.lastSeq <= lastSeq &&
+      known.session.fields[rewrittenField] === session.fields[rewrittenField] &&
       isShort(known.read);
     const read = goesOn
       ? joined(known.read, await readBack(sessions, session, epoch, known.session.lastSeq))

@@ -18,6 +18,8 @@ export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-at
 export { provenanceOf, stampOf } from "./memory/provenance.ts";
 export { memoryForgetting, type MemoryForgetting } from "./memory/forget.ts";
 export { memoryTarget, searchSettings, withOrigin } from "./memory/recall.ts";
+export { noteHistory } from "./memory/note-history.ts";
+export { restoreMarks } from "./memory/untrusted-lines.ts";
 export { operatorTalk, type OperatorTalk } from "./memory/operator-talk.ts";
 export { startupDue } from "./memory/startup-memory.ts";
 export { directiveCommand, directiveNames, isClearing, readDirectives } from "./models/directives.ts";

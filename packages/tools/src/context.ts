@@ -356,8 +356,9 @@ export interface NoteFiles {
 
 interface NoteWrite {
   readonly path: string;
-  readonly before: string;
-  readonly after: string;
+  /** Null: there is no file, or will be none. */
+  readonly before: string | null;
+  readonly after: string | null;
   readonly tool: string;
 }
 

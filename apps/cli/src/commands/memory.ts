@@ -95,6 +95,76 @@ function whyLines({ path, line: at, text, writtenBy }: Why["lines"][number]): re
   ];
 }
 
+export interface HistoryChoice {
+  readonly agent?: string;
+  readonly path?: string;
+  readonly max?: string;
+}
+
+export async function memoryHistory(
+  terminal: Console,
+  { agent, path, max }: HistoryChoice,
+): Promise<ExitCode> {
+  const found = await withState(terminal, (client) =>
+    client.request("memory.history", {
+      ...named(agent),
+      ...(path === undefined ? {} : { path }),
+      ...(max === undefined ? {} : { limit: numberIn("--max", max, 1, 500) }),
+    }),
+  );
+  if (terminal.json) document(terminal.out, found);
+  else if (found.changes.length === 0) line(terminal.out, "No turn has changed a note in the last 90 days.");
+  else for (const change of found.changes) for (const text of changeLines(change)) words(terminal.out, text);
+  return exitCodes.ok;
+}
+
+const shownLines = 6;
+
+function changeLines({
+  id,
+  path,
+  session,
+  turn,
+  by,
+  tool,
+  removed,
+  added,
+  undoneAtMs,
+}: MethodResult<"memory.history">["changes"][number]): readonly string[] {
+  const signed = (sign: string, text: string): readonly string[] => {
+    const lines = text.split("\n").filter((each) => each.trim() !== "");
+    const more = lines.length - shownLines;
+    return [
+      ...lines.slice(0, shownLines).map((each) => `    ${sign} ${each}`),
+      ...(more > 0 ? [`    ${sign} … ${more} more lines`] : []),
+    ];
+  };
+  const whose = tool === "undo" ? "the operator" : by.join(", ") || "nobody";
+  return [
+    `${id}  ${path}  ${tool}, for ${whose}, in ${session} (parley why ${turn})${undoneAtMs === undefined ? "" : "  undone"}`,
+    ...signed("-", removed),
+    ...signed("+", added),
+  ];
+}
+
+export async function memoryUndo(
+  terminal: Console,
+  id: string | undefined,
+  agent: string | undefined,
+): Promise<ExitCode> {
+  const params = { ...named(agent), ...(id === undefined ? {} : { id }) };
+  const done = await withState(terminal, (client) => client.request("memory.undo", params));
+  if (terminal.json) document(terminal.out, done);
+  else
+    line(
+      terminal.out,
+      done.changed
+        ? `${done.path} is as it was before ${done.id}.`
+        : `${done.path} was already as before ${done.id}.`,
+    );
+  return exitCodes.ok;
+}
+
 export interface ForgetChoice {
   readonly agent?: string;
   readonly yes?: boolean;

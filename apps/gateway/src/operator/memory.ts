@@ -2,8 +2,15 @@
 // only who wrote a line, and forgetting, need the store.
 import type { AgentConfig, Config } from "@parley/config";
 import type { MemoryEngine, MemoryStatus } from "@parley/memory";
-import type { MethodParams, MethodResult } from "@parley/protocol";
-import { memoryTarget, provenanceOf, searchSettings, withOrigin } from "@parley/runner";
+import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import {
+  memoryTarget,
+  noteHistory,
+  provenanceOf,
+  restoreMarks,
+  searchSettings,
+  withOrigin,
+} from "@parley/runner";
 import { agentAt } from "./agents.ts";
 import type { ConfigPorts, StorePorts } from "./ports.ts";
 
@@ -14,6 +21,9 @@ export interface MemoryPorts extends Pick<ConfigPorts, "memory" | "home"> {
 const getLines = 120;
 const getChars = 200_000;
 const mostLines = 10;
+const mostChanges = 2_000;
+/** Under which name a change stands in the history that took another one back. */
+const undoTool = "undo";
 
 export function memoryMethods({ config, memory, home }: MemoryPorts) {
   const agentsAt = (id: string | undefined): readonly AgentConfig[] =>
@@ -117,6 +127,45 @@ export function forgetMethods({
         lines.push({ ...found, writtenBy: writtenBy.map(({ by, ...rest }) => ({ ...rest, by: [...by] })) });
       }
       return { agent: agent.id, lines };
+    },
+    async "memory.history"({
+      agent: id,
+      path,
+      limit = 20,
+    }: MethodParams<"memory.history">): Promise<MethodResult<"memory.history">> {
+      const agent = agentAt(config, id);
+      const all = await noteHistory({ cells: store.cells, clock }).list(agent.id, mostChanges);
+      const found = path === undefined ? all : all.filter((change) => change.path === path);
+      return {
+        agent: agent.id,
+        changes: found
+          .slice(0, limit)
+          .map(({ at: _at, before: _before, after: _after, by, ...change }) => ({ ...change, by: [...by] })),
+      };
+    },
+    async "memory.undo"({
+      agent: id,
+      id: asked,
+    }: MethodParams<"memory.undo">): Promise<MethodResult<"memory.undo">> {
+      const agent = agentAt(config, id);
+      const history = noteHistory({ cells: store.cells, clock });
+      const all = await history.list(agent.id, mostChanges);
+      const change = all.find((each) =>
+        asked === undefined ? each.undoneAtMs === undefined && each.tool !== undoTool : each.id === asked,
+      );
+      if (change === undefined)
+        throw new Fault(
+          "missing",
+          asked === undefined
+            ? "no turn changed a note that is not undone"
+            : `there is no change ${asked}; "parley memory history" lists them`,
+        );
+      const { before, after } = await memory.undo(memoryTarget(home, agent), change);
+      const from = { path: change.path, session: change.session, turn: change.turn, by: [], tool: undoTool };
+      await history.record(agent.id, from, before, after);
+      await history.undone(agent.id, change.id);
+      await restoreMarks(store.cells, agent.id, agent.workspace, change.path, after ?? "");
+      return { agent: agent.id, id: change.id, path: change.path, changed: before !== after };
     },
     async "memory.forget"({
       agent: id,

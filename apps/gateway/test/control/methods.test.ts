@@ -63,7 +63,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     none: "agents.list channels.list config.get config.schema cron.explain cron.status health hooks.info hooks.list mcp.list models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.history",
     key: "",
-    all: "approvals.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
+    all: "approvals.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
   },
   write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
   approve: {
@@ -76,7 +76,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
-    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",
+    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",
   },
 };
 

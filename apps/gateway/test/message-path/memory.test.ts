@@ -2,10 +2,12 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { memoryEngine } from "@parley/memory";
 import type { JsonObject } from "@parley/protocol";
 import { provenanceOf } from "@parley/runner";
 import type { Answer, Asked } from "./scripted-model.ts";
-import { stage, type Stage, type StageOptions } from "./stage.ts";
+import { forgetMethods } from "../../src/operator/memory.ts";
+import { configIn, stage, type Stage, type StageOptions } from "./stage.ts";
 
 let s: Stage;
 afterEach(() => s.close());
@@ -182,8 +184,12 @@ describe("/forget", () => {
   }
 
   test("shows, asks, and leaves the words nowhere below the state folder", async () => {
-    await begin({ "MEMORY.md": `- Ann drinks tea.\n- The code of the shed is ${secret}.\n` });
+    await begin(
+      { "MEMORY.md": `- Ann drinks tea.\n- The code of the shed is ${secret}.\n` },
+      { agents: { defaults: { memorySearch: { sources: ["memory", "sessions"] } } } },
+    );
     const olga = s.person("olga");
+    await olga.says(`the code is ${secret}`).gets("nothing was called");
     await olga
       .says(
         `write {"path":"memory/2026-11-23.md","content":"- told: ${secret}\\n- it rained\\n"}\nmemory_search {"query":"${secret}"}`,
@@ -239,6 +245,47 @@ test("a line of the notes leads to the turn that wrote it and to whom it followe
     }),
   ]);
   expect(await provenanceOf(store, "main", "- Ann drinks tea.")).toEqual([]);
+});
+
+test("every change of a note is in the history, and undoing them gives the old bytes back", async () => {
+  await begin({ "MEMORY.md": "- Ann drinks tea.\n" });
+  const olga = s.person("olga");
+  await olga
+    .says(
+      [
+        'edit {"path":"MEMORY.md","oldText":"tea","newText":"mate"}',
+        'write {"path":"memory/2026-11-23.md","content":"- It rained\\n"}',
+        'apply_patch {"input":"*** Begin Patch\\n*** Delete File: MEMORY.md\\n*** End Patch"}',
+        'write {"path":"other.md","content":"no note"}',
+      ].join("\n"),
+    )
+    .gets("done");
+  const engine = memoryEngine({ clock: s.clock });
+  const methods = forgetMethods({
+    ...s.core(),
+    config: await configIn(s.home, {}),
+    memory: engine,
+    store: s.store(),
+    home: join(s.home, "state"),
+    clock: s.clock,
+  });
+  const { changes } = await methods["memory.history"]({});
+  expect(changes.map(({ path, tool, removed, added }) => [path, tool, removed, added])).toEqual([
+    ["MEMORY.md", "apply_patch", "- Ann drinks mate.\n", ""],
+    ["memory/2026-11-23.md", "write", "", "- It rained\n"],
+    ["MEMORY.md", "edit", "- Ann drinks tea.\n", "- Ann drinks mate.\n"],
+  ]);
+  expect(changes[0]).toMatchObject({ by: ["telegram:olga"], turn: (await s.rows())[0]?.turn });
+  for (let left = 3; left > 0; left -= 1)
+    expect(await methods["memory.undo"]({})).toMatchObject({ changed: true });
+  expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toBe("- Ann drinks tea.\n");
+  await expect(readFile(join(s.home, "workspace/memory/2026-11-23.md"))).rejects.toThrow("ENOENT");
+  await expect(methods["memory.undo"]({})).rejects.toThrow("no turn changed a note");
+  await expect(methods["memory.undo"]({ id: "x" })).rejects.toThrow("there is no change x");
+  const [last] = (await methods["memory.history"]({})).changes;
+  await methods["memory.undo"]({ id: last?.id ?? "" });
+  expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toBe("- Ann drinks mate.\n");
+  engine.close();
 });
 
 describe("a note that a tool writes", () => {

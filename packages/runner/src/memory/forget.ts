@@ -5,6 +5,7 @@ import { Fault, type Clock, type Log, type SessionKey } from "@parley/protocol";
 import type { Config } from "@parley/config";
 import type { Store } from "@parley/store";
 import { agentIn } from "../prepare-turn.ts";
+import { noteHistory } from "./note-history.ts";
 import { memoryTarget, type MemoryParts } from "./recall.ts";
 
 interface ForgetPlan {
@@ -60,6 +61,7 @@ export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
       const what = memory.forgetting(query);
       const target = memoryTarget(machine.home, agentIn(config)(agent));
       const rewrite = store.redact;
+      if (confirm && what !== null) await noteHistory({ cells, clock }).forget(agent, what);
       // The store first: what is indexed of sessions is read from it anew.
       const history =
         !confirm || what === null || rewrite === undefined

@@ -5,6 +5,7 @@
 import { flushRequest, flushSystem, hideSecrets, runLoop, type Journal } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type Entry, type Usage, localDay } from "@parley/protocol";
+import { noteHistory } from "./note-history.ts";
 import { stampLines } from "./provenance.ts";
 import { isWritable, memoryNote } from "./memory-note.ts";
 import { speakersOf } from "../turn-rows.ts";
@@ -41,6 +42,13 @@ export function memoryFlush(
     const { senders } = speakersOf(turn.rows);
     const tool = memoryNote(workspace, notes, day, markDone, {
       isSecret: (text) => hideSecrets(text, redaction.secrets) !== text,
+      changing: (path, before, after) =>
+        noteHistory({ cells, clock }).record(
+          toolScope(turn, { workspace, env: {} }).agent,
+          { path, session: session.key, turn: turn.id, by: senders, tool: "memory flush" },
+          before,
+          after,
+        ),
       stamp: (text) =>
         stampLines(cells, toolScope(turn, { workspace, env: {} }).agent, text, {
           session: session.key,

@@ -20,6 +20,8 @@ export interface NoteChecks {
   readonly isSecret: (text: string) => boolean;
   /** Records whose note it is, before it is written. */
   readonly stamp: (text: string) => Promise<void>;
+  /** Keeps the change in the history, before it is written. Null: there is no file yet. */
+  readonly changing?: (path: string, before: string | null, after: string) => Promise<void>;
 }
 
 export function memoryNote(
@@ -27,7 +29,7 @@ export function memoryNote(
   place: Pick<NotesPlace, "folder" | "heading" | "added">,
   day: string,
   beforeFirst: () => Promise<void>,
-  { isSecret, stamp }: NoteChecks = { isSecret: () => false, stamp: async () => {} },
+  { isSecret, stamp, changing }: NoteChecks = { isSecret: () => false, stamp: async () => {} },
 ): Tool {
   const file = `${place.folder}/${day}.md`;
   let first = true;
@@ -58,7 +60,7 @@ export function memoryNote(
       first = false;
       const written = stripChatTokens(text.trim());
       await stamp(written);
-      await append(workspace, place, `${day}.md`, written);
+      await append(workspace, place, `${day}.md`, written, changing);
       return { content: [{ type: "text", text: `Appended to ${file}.` }] };
     },
   };
@@ -97,6 +99,7 @@ async function append(
   { folder: below, heading, added }: Pick<NotesPlace, "folder" | "heading" | "added">,
   name: string,
   text: string,
+  changing: NoteChecks["changing"],
 ): Promise<void> {
   const root = await realpath(workspace);
   let real = root;
@@ -121,6 +124,11 @@ async function append(
     const before = await handle.readFile();
     const opening = before.length > 0 ? "\n" : heading === null ? "" : `${heading}\n\n`;
     const more = Buffer.from(`${opening}${text}\n`);
+    await changing?.(
+      `${below}/${name}`,
+      before.length === 0 ? null : before.toString("utf8"),
+      Buffer.concat([before, more]).toString("utf8"),
+    );
     await added(`${below}/${name}`, hashOf(before), hashOf(Buffer.concat([before, more])));
     // Appends in one write, so that a crash leaves all or only the beginning of it and never touches earlier
     // text.

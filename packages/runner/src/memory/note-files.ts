@@ -5,6 +5,7 @@ import { hideSecrets } from "@parley/agent";
 import { Fault } from "@parley/protocol";
 import type { NoteFiles } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
+import { noteHistory } from "./note-history.ts";
 import { stampLines } from "./provenance.ts";
 import { answersToMany } from "./recall-places.ts";
 import { scopesOf, type AgentMemoryOptions } from "./recall.ts";
@@ -18,6 +19,7 @@ const inEveryPrompt = "USER.md";
 
 export function noteFiles(options: NoteFilesOptions): NoteFiles {
   const { memory, cells, redaction, clock } = options;
+  const history = noteHistory({ cells, clock });
   return {
     async refusal(scope, path) {
       if (path === inEveryPrompt) return null;
@@ -28,8 +30,8 @@ export function noteFiles(options: NoteFilesOptions): NoteFiles {
     },
     async writing(scope, { path, before, after, tool }) {
       if (memory.scopeOfPlace(path) === null) return;
-      const old = new Set(before.split(/\r?\n/));
-      const lines = after.split(/\r?\n/);
+      const old = new Set((before ?? "").split(/\r?\n/));
+      const lines = (after ?? "").split(/\r?\n/);
       const added = lines.filter((line) => !old.has(line));
       const text = added.join("\n");
       if (hideSecrets(text, redaction.secrets) !== text)
@@ -38,6 +40,7 @@ export function noteFiles(options: NoteFilesOptions): NoteFiles {
       const { session, turn, by } = scope;
       const from = { session, turn, by: by.senders, atMs: clock.now(), tool };
       await stampLines(cells, scope.agent, text, from, sourceOf);
+      await history.record(scope.agent, { path, session, turn, by: by.senders, tool }, before, after);
     },
     untrusted: ({ workspace }, path, text) => untrustedIn(cells, workspace, path, text),
   };

@@ -7,7 +7,7 @@ import type { MemoryEngine, MemoryTarget, TalkTurn } from "@parley/memory";
 import { isFault, parseSessionKey, type Clock, type Entry, type SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "@parley/store";
 import type { ToolScope } from "@parley/tools";
-import { readEntry } from "../history.ts";
+import { readEntry, rewrittenField } from "../history.ts";
 import { answersToMany } from "./recall-places.ts";
 
 export interface TalkParts {
@@ -113,7 +113,7 @@ async function feed(
   target: MemoryTarget,
   { key, epoch, lastSeq, createdAtMs, fields }: Session,
 ): Promise<void> {
-  const since = JSON.stringify([createdAtMs, fields[forgottenField] ?? null]);
+  const since = JSON.stringify([createdAtMs, fields[forgottenField] ?? null, fields[rewrittenField] ?? null]);
   const [known] = await engine.talks(target, [key]);
   let afterSeq = known?.since === since ? known.throughSeq : 0;
   if (known !== undefined && known.since === since && afterSeq >= lastSeq) return;

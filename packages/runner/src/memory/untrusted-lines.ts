@@ -42,6 +42,18 @@ export async function markLines(
   return (line) => marks.get(lineMark(line));
 }
 
+/** After a note was put back as it was: lines that came again are marked as they were. */
+export async function restoreMarks(
+  cells: Pick<Cells, "get" | "put" | "remove">,
+  agent: string,
+  workspace: string,
+  path: string,
+  text: string,
+): Promise<void> {
+  const lines = text.split(/\r?\n/);
+  await markLines(cells, { agent, workspace }, path, lines, lines);
+}
+
 /** The mark of a line that is shown cut cannot be told, so that it counts as one of the marked. */
 const cut = /^… | …$|\[\.\.\. a line of \d+ characters\]$/;
 

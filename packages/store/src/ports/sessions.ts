@@ -6,6 +6,7 @@ export interface Session {
   /** Grows with every reset. Entries carry the epoch in which their turn was opened. */
   readonly epoch: number;
   readonly lastSeq: number;
+  /** `rewritten` grows when a redaction changed its entries. */
   readonly fields: { readonly [field: string]: Json };
   readonly createdAtMs: number;
   readonly updatedAtMs: number;

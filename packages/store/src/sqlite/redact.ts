@@ -1,6 +1,6 @@
-// Rewrites what is stored of conversations, for somebody who wants something forgotten. It goes through every
-// table that holds words, some records at a time, so that the daemon works on meanwhile; then no byte of the
-// old words is left in the file.
+// Rewrites what is stored of conversations, for somebody who wants something forgotten. It goes through
+// every table that holds words, some records at a time, so that the daemon works on meanwhile; then no
+// byte of the old words is left in the file.
 import { query } from "./statements.ts";
 import type { Scope } from "./scope.ts";
 
@@ -27,9 +27,15 @@ export function redactWith({ db, tx }: Scope) {
   return async (change: (stored: string) => string | null): Promise<number> => {
     db.exec("pragma secure_delete = on");
     let changed = 0;
+    const rewritten = query(
+      db,
+      // Whoever remembers what a transcript said sees by it that it says something else now.
+      `update sessions set fields = json_set(fields, '$.rewritten', coalesce(json_extract(fields, '$.rewritten'), 0) + 1)
+       where key = (select lane from entries where rowid = ?)`,
+    );
     for (const { table, key, columns } of places) {
       for (const column of columns) {
-        const next = query<{ readonly k: string | number; readonly v: string | null }>(
+        const records = query<{ readonly k: string | number; readonly v: string | null }>(
           db,
           `select ${key} as k, ${column} as v from ${table} where ${key} > ? order by ${key} limit ${sliceRecords}`,
         );
@@ -37,14 +43,15 @@ export function redactWith({ db, tx }: Scope) {
         for (let from: string | number | null = key === "key" ? "" : -1; from !== null;) {
           const after: string | number = from;
           from = await tx.run(() => {
-            const records = next.all(after);
-            for (const { k, v } of records) {
-              const rewritten = v === null ? null : change(v);
-              if (rewritten === null) continue;
-              put.run(rewritten, k);
+            const found = records.all(after);
+            for (const { k, v } of found) {
+              const next = v === null ? null : change(v);
+              if (next === null) continue;
+              put.run(next, k);
+              if (table === "entries") rewritten.run(k);
               changed += 1;
             }
-            return records.length < sliceRecords ? null : (records.at(-1)?.k ?? null);
+            return found.length < sliceRecords ? null : (found.at(-1)?.k ?? null);
           });
         }
       }

@@ -32,6 +32,7 @@ export async function turnRules(context: ToolContext, scope: ToolScope, tool: st
         return `${path} is run by the command ${runner}, which was let run with it as it is; change it when that is over`;
       return refusalInScratch(path);
     },
+    removed: (path) => noteLines(context, scope, tool, path, null, () => files.own.readWhole(path)),
     async written(path, bytes) {
       await noteLines(context, scope, tool, path, bytes, () => files.own.readWhole(path));
       const guard = guardOf(path, prompt);
@@ -50,7 +51,7 @@ async function noteLines(
   scope: ToolScope,
   tool: string,
   path: string,
-  bytes: Uint8Array,
+  bytes: Uint8Array | null,
   there: () => Promise<{ readonly bytes: Buffer } | null>,
 ): Promise<void> {
   const note = inWorkspace(scope, sandbox.workspace, path);
@@ -59,8 +60,8 @@ async function noteLines(
   const before = await there().catch(() => null); // Too large to be read whole: all of it counts as new.
   await notes.writing(scope, {
     path: note,
-    before: before === null ? "" : text(before.bytes),
-    after: text(bytes),
+    before: before === null ? null : text(before.bytes),
+    after: bytes === null ? null : text(bytes),
     tool,
   });
 }

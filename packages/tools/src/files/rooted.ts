@@ -93,6 +93,7 @@ export function rooted(spec: RootSpec): Rooted {
         if (stat === null) throw new Fault("missing", `there is no ${real}`);
         if (!stat.isFile()) throw notAFile(real);
         await mayChange(spec, real);
+        await spec.rules?.removed?.(real);
         await unlink(entryPath(folder, name));
         await folder.handle.sync();
       }),

@@ -31,6 +31,8 @@ export interface ChangeRules {
   refusal(path: string): Promise<string | null>;
   /** Returns the bytes to write when a tool asks to write these. */
   written(path: string, bytes: Uint8Array): Promise<Uint8Array>;
+  /** Called before a file is removed. */
+  removed?(path: string): Promise<void>;
 }
 
 export interface Folder {
