@@ -3,6 +3,7 @@
 import { Fault } from "@parley/protocol";
 import type { Locator, Page } from "playwright-core";
 import type { BrowserAnswer, BrowserRequest } from "./browser-request.ts";
+import { shownTree } from "./shown-tree.ts";
 import { mostTabs, type Tabs } from "./tabs.ts";
 
 /** A stale ref waits out the whole of it. */
@@ -183,21 +184,12 @@ async function settled(page: Page, text: string): Promise<string> {
   return text;
 }
 
-/** The page as its accessibility tree; a large one as deep as fits, so that refs lead on. */
+/** The page as its accessibility tree, which is made once: a large page takes a second for each. */
 async function snapshot(page: Page, { ref, textChars }: BrowserRequest): Promise<string> {
-  const target = ref === undefined ? page.locator("body") : page.locator(`aria-ref=${ref}`);
-  const timeout = 10_000;
-  let shown = "";
-  for (const depth of [undefined, 12, 8, 5, 3]) {
-    const how = { mode: "ai", timeout, ...(depth === undefined ? {} : { depth }) } as const;
-    const tree = ref === undefined ? await page.ariaSnapshot(how) : await target.ariaSnapshot(how);
-    // It says nothing that a role does not.
-    shown = tree.replaceAll(" [cursor=pointer]", "");
-    if (shown.length <= textChars) {
-      if (depth === undefined) return shown || "(The page is empty.)";
-      return `${shown}\n[only ${depth} levels deep; take a snapshot with a ref to see below it]`;
-    }
-  }
-  const cut = shown.slice(0, textChars);
-  return `${cut.slice(0, Math.max(cut.lastIndexOf("\n"), 1))}\n[cut; take a snapshot with a ref to see more of it]`;
+  const how = { mode: "ai", timeout: 10_000 } as const;
+  const tree =
+    ref === undefined
+      ? await page.ariaSnapshot(how)
+      : await page.locator(`aria-ref=${ref}`).ariaSnapshot(how);
+  return shownTree(tree, textChars);
 }

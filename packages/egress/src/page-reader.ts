@@ -4,11 +4,15 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { Fault, type Clock, type Timer } from "@parley/protocol";
+import { workedMs } from "./process-time.ts";
 import type { PageKind, PageReply, PageTask } from "./page-worker.ts";
 import type { ReadPage } from "./page/readable.ts";
 
 export interface ReadLimits {
-  /** From the moment that its libraries stand. */
+  /**
+   * Of work, from the moment that its libraries stand; where a machine is so busy that a process hardly works,
+   * a page gets `patience` times as long.
+   */
   readonly readMs: Readonly<Record<PageKind, number>>;
   readonly heapMb: number;
   readonly idleMs: number;
@@ -21,6 +25,7 @@ const defaultReadLimits: ReadLimits = {
 };
 /** A busy machine takes seconds to load the libraries. */
 const startMs = 30_000;
+const patience = 5;
 /** Pages that wait; more calls at once than any agent makes. */
 const mostWaiting = 32;
 
@@ -91,8 +96,17 @@ export function pageReader({ clock, limits: asked }: PageReaderOptions): PageRea
       const reply = message as PageReply;
       if (!("ready" in reply)) return resolve(reply);
       const readMs = limits.readMs[task.kind];
+      const tooLong = fail(`its page takes longer than ${readMs / 1000} s to be read`);
+      const before = workedMs(worker.pid) ?? 0;
+      const begun = clock.mono();
+      const look = (): void => {
+        const worked = workedMs(worker.pid);
+        const leftMs = worked === null ? 0 : readMs - (worked - before);
+        if (leftMs <= 0 || clock.mono() - begun >= patience * readMs) return tooLong();
+        timer = clock.after(leftMs, look);
+      };
       timer.cancel();
-      timer = clock.after(readMs, fail(`its page takes longer than ${readMs / 1000} s to be read`));
+      timer = clock.after(readMs, look);
     };
     worker.on("message", heard).on("error", died).on("exit", died);
     signal.addEventListener("abort", aborted, { once: true });
