@@ -1,17 +1,18 @@
 // A real Chromium over egress's proxy against a site on 127.0.0.1, and a canary beside it that nothing may reach.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { forwardProxy, rulesOf } from "@parley/egress";
 import { systemClock, systemIds } from "@parley/protocol";
 import { lacks, program, programPath } from "@parley/testkit";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { browsers, type BrowserRequest, type Browsers } from "../src/index.ts";
 
 const chromium = program("chromium");
+type BrowsersOptions = Parameters<typeof browsers>[0];
 const never = new AbortController().signal;
 
 async function site(answer: (request: IncomingMessage, response: ServerResponse) => void) {
@@ -38,6 +39,10 @@ async function site(answer: (request: IncomingMessage, response: ServerResponse)
 describe.skipIf(lacks(chromium))("a browser", () => {
   let home = "";
   let made: Browsers;
+  let makeBrowsers: (more: Partial<BrowsersOptions>) => Browsers;
+  let table = "";
+  let isOpen = false;
+  const refused: string[] = [];
   let at = "";
   let canary: Awaited<ReturnType<typeof site>>;
   const closings: (() => Promise<unknown>)[] = [];
@@ -56,6 +61,8 @@ describe.skipIf(lacks(chromium))("a browser", () => {
     const open = await site((request, response) => {
       const path = (request.url ?? "").split("?")[0] ?? "";
       if (path === "/to") return response.writeHead(302, { location: `http://${closed}/redirected` }).end();
+      if (path === "/table")
+        return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(table);
       if (path === "/file")
         return response
           .writeHead(200, { "content-disposition": 'attachment; filename="../../evil.txt"' })
@@ -66,9 +73,13 @@ describe.skipIf(lacks(chromium))("a browser", () => {
     const proxy = await forwardProxy({
       clock: systemClock(),
       ids: systemIds(),
-      rules: () => rulesOf({ allow: [`127.0.0.1:${open.port}`], deny: [] }),
+      rules: () => ({
+        ...rulesOf({ allow: [`127.0.0.1:${open.port}`], deny: [] }),
+        allowedPorts: isOpen ? [canary.port] : [],
+      }),
+      refused: ({ host }) => refused.push(host),
     });
-    made = browsers({
+    const standing: BrowsersOptions = {
       executablePath: programPath(chromium),
       headless: true,
       noSandbox: true,
@@ -78,7 +89,9 @@ describe.skipIf(lacks(chromium))("a browser", () => {
       mayEvaluate: false,
       idleMs: 60_000,
       clock: systemClock(),
-    });
+    };
+    makeBrowsers = (more) => browsers({ ...standing, ...more });
+    made = makeBrowsers({});
     closings.push(() => made.close(), proxy.close, open.close, canary.close);
   });
   afterAll(async () => {
@@ -156,6 +169,63 @@ describe.skipIf(lacks(chromium))("a browser", () => {
     await run({ action: "navigate", url: `${at}/leak` });
     await run({ action: "wait" });
     expect(canary.seen).toEqual([]);
+  });
+
+  it("reaches nothing of this machine in any spelling", async () => {
+    const spellings =
+      `127.0.0.1 127.0.0.1. 127.1 127.0.1 127.255.255.254 0x7f.0.0.1 0x7f.1 0x7f000001 0177.0.0.1 017700000001 2130706433 00177.1 127.0.0.0x1
+0.0.0.0 0 00 0x0 localhost LOCALHOST localhost. a.localhost ①②⑦.⓪.⓪.① 127。0。0。1 [::1] [0:0:0:0:0:0:0:1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1]
+[0:0:0:0:0:ffff:7f00:1] [::127.0.0.1] [::7f00:1] [64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:7f00:1::] [fe80::1] [fc00::1] [fd00:ec2::254]
+[fec0::1] [ff02::1] [100::1] 10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 0300.0250.0.1 192.168.1 169.254.169.254 0xa9fea9fe
+2852039166 169.254.170.2 100.64.0.1 100.100.100.200 168.63.129.16 192.0.0.1 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1
+255.255.255.255`.split(/\s+/);
+    // All of them in one page, as pictures and as sockets: the port of the canary is open to the rules here.
+    table = spellings
+      .map(
+        (host) =>
+          `<img src="http://${host}:${canary.port}/${encodeURIComponent(host)}"><script>try { new WebSocket("ws://${host}:${canary.port}/") } catch {}</script>`,
+      )
+      .join("");
+    isOpen = true;
+    const before = refused.length;
+    await run({ action: "navigate", url: `${at}/table` });
+    await vi.waitFor(() => expect(refused.length - before).toBeGreaterThan(spellings.length), 20_000);
+    isOpen = false;
+    expect(canary.seen).toEqual([]);
+  });
+
+  it("that runs elsewhere is reached by its debugging address, in a context of its own behind the same proxy", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "parley-cdp-"));
+    const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"];
+    const other = spawn(programPath(chromium), [...flags, `--user-data-dir=${folder}`, "about:blank"], {
+      stdio: "ignore",
+    });
+    closings.unshift(async () => {
+      other.kill("SIGKILL");
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    });
+    const file = join(folder, "DevToolsActivePort");
+    const [port] = await vi.waitFor(async () => {
+      const lines = (await readFile(file, "utf8")).split("\n");
+      expect(lines[0]).toMatch(/^\d+$/);
+      return lines;
+    }, 30_000);
+    const far = makeBrowsers({ cdpUrl: `http://127.0.0.1:${port}` });
+    closings.unshift(() => far.close());
+    const act = (request: Partial<BrowserRequest> & Pick<BrowserRequest, "action">) =>
+      far.run("main", { textChars: 7_000, ...request }, never);
+    expect((await act({ action: "open", url: at })).text).toContain('"Form"');
+    expect((await act({ action: "snapshot" })).text).toContain('heading "Order"');
+    await expect(act({ action: "open", url: `http://127.0.0.1:${canary.port}/` })).rejects.toThrow(
+      /may not be dialled/,
+    );
+    await act({ action: "navigate", url: `${at}/leak` });
+    await act({ action: "wait" });
+    expect(canary.seen).toEqual([]);
+    other.kill("SIGKILL");
+    await once(other, "exit");
+    await expect(act({ action: "snapshot" })).rejects.toMatchObject({ code: expect.any(String) });
+    await expect(act({ action: "open", url: at })).rejects.toMatchObject({ code: expect.any(String) });
   });
 
   it("is started anew after it was killed", async () => {

@@ -7,6 +7,7 @@ import { type ApiCallers, type Caller, readBody, Unauthorized } from "@parley/co
 import { Fault, isFault, version, type Clock, type Ids, type Scope } from "@parley/protocol";
 import { z } from "zod";
 import type { ApiRequests } from "./api-requests.ts";
+import { callPace } from "./call-pace.ts";
 
 export interface McpServerOptions extends Pick<ApiCallers, "callerOf" | "dispatch" | "closing"> {
   readonly requests: ApiRequests;
@@ -22,6 +23,7 @@ type In = Context<{ Bindings: HttpBindings }>;
 const revisions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 const bodyBytes = 1_048_576;
 const mostCalls = 64;
+const callsPerMinute = 600;
 const codes = { parse: -32_700, request: -32_600, method: -32_601, params: -32_602 } as const;
 
 const message = z.object({
@@ -84,6 +86,7 @@ const offered: { readonly [name: string]: OfferedTool & { readonly method?: stri
 
 export function mcpServer(options: McpServerOptions) {
   const { callerOf, dispatch, closing, requests, agents, ids } = options;
+  const pace = callPace(callsPerMinute, options.clock);
   let running = 0;
 
   async function call(name: string, given: unknown, caller: Caller, signal: AbortSignal): Promise<object> {
@@ -171,6 +174,7 @@ export function mcpServer(options: McpServerOptions) {
       const { incoming } = context.env;
       try {
         const caller = await callerOf(incoming, "read");
+        pace.take(caller.peer);
         let sent: unknown;
         try {
           sent = JSON.parse((await readBody(incoming, bodyBytes)).toString("utf8"));
