@@ -1,5 +1,5 @@
-// Cuts a page's accessibility tree to what a result has room for: as deep as fits, so that the refs of what is
-// left out lead on to it.
+// Cuts a page's accessibility tree to what a result has room for: as deep as fits, so that the refs of what
+// is left out lead on to it.
 
 /** Two blanks a level, as Playwright writes it. */
 const levelChars = 2;

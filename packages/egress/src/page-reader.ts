@@ -10,8 +10,8 @@ import type { ReadPage } from "./page/readable.ts";
 
 export interface ReadLimits {
   /**
-   * Of work, from the moment that its libraries stand; where a machine is so busy that a process hardly works,
-   * a page gets `patience` times as long.
+   * Of work, from the moment that its libraries stand; where a machine is so busy that a process hardly
+   * works, a page gets `patience` times as long.
    */
   readonly readMs: Readonly<Record<PageKind, number>>;
   readonly heapMb: number;
