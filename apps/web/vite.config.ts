@@ -4,5 +4,10 @@ import { defineConfig } from "vite";
 
 export default defineConfig({
   base: "./",
-  build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
+  build: {
+    target: "es2022",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    rollupOptions: { input: ["index.html", "canvas.html"] },
+  },
 });

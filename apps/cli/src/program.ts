@@ -292,6 +292,15 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
         await import("./commands/questions.ts")
       ).questionsList(await terminal(), all === true);
     });
+  const canvas = program.command("canvas").description("the pages that agents show");
+  command(canvas, "list", "show them, the one that changed last first").action(async () => {
+    exitCode = await (await import("./commands/canvas.ts")).canvasList(await terminal());
+  });
+  command(canvas, "link <session>", "print a link that works once, to look at one").action(
+    async (key: string) => {
+      exitCode = await (await import("./commands/canvas.ts")).canvasLink(await terminal(), key);
+    },
+  );
   const tools = program.command("tools").description("what the agent can do");
   const toolsCommand = (name: string, description: string): Command =>
     command(tools, name, description).option(

@@ -203,6 +203,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       heard,
       daemon: parts.daemon,
       clock,
+      ids,
       log,
     },
     access,

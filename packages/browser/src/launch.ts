@@ -1,9 +1,10 @@
 // Starts a Chromium, or connects to one by its debugging address. All that it dials goes through the proxy,
 // which judges every address; what could go around it is switched off: WebRTC's own sockets, QUIC, DNS.
 import { access, constants } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import { Fault } from "@parley/protocol";
-import type { BrowserContext } from "playwright-core";
+import type { Browser, BrowserContext } from "playwright-core";
 
 export interface Launch {
   /** Absent: the first that is found on the path. */
@@ -59,12 +60,7 @@ export async function launch(
       },
     };
   }
-  const program = executablePath ?? (await found(path));
-  if (program === null)
-    throw new Fault(
-      "missing",
-      "there is no Chromium on this machine: install one (apt install chromium) or set browser.executablePath",
-    );
+  const program = await programOf({ executablePath, path });
   // A root user's Chromium refuses to start with its own sandbox.
   const isRoot = process.getuid?.() === 0;
   const context = await chromium.launchPersistentContext(profile, {
@@ -82,6 +78,44 @@ export async function launch(
     timeout: startMs,
   });
   return { context, end: () => context.close() };
+}
+
+/** A browser without a profile and without a way out: what it shows must be given to it. */
+export async function startAlone({
+  executablePath,
+  cdpUrl,
+  noSandbox,
+  path,
+}: Launch): Promise<{ readonly browser: Browser; end(): Promise<void> }> {
+  const { chromium } = await import("playwright-core");
+  if (cdpUrl !== undefined) {
+    const browser = await chromium.connectOverCDP(cdpUrl, { timeout: startMs });
+    return { browser, end: () => browser.close() };
+  }
+  const browser = await chromium.launch({
+    executablePath: await programOf({ executablePath, path }),
+    headless: true,
+    chromiumSandbox: !noSandbox && process.getuid?.() !== 0,
+    args: flags,
+    // Nobody listens on the port "discard", so a request that nothing else stopped ends there.
+    proxy: { server: "http://127.0.0.1:9", bypass: "<-loopback>" },
+    env: { PATH: path, HOME: tmpdir() },
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+    timeout: startMs,
+  });
+  return { browser, end: () => browser.close() };
+}
+
+async function programOf({ executablePath, path }: Pick<Launch, "executablePath" | "path">): Promise<string> {
+  const program = executablePath ?? (await found(path));
+  if (program === null)
+    throw new Fault(
+      "missing",
+      "there is no Chromium on this machine: install one (apt install chromium) or set browser.executablePath",
+    );
+  return program;
 }
 
 /** By default Chromium goes around a proxy to loopback. */

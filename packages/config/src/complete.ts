@@ -63,6 +63,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     tools,
     approvals: file.approvals,
     browser: file.browser,
+    canvas: file.canvas,
     memory: file.memory,
     cron: file.cron,
     hooks: hooksOf(file.hooks, home),

@@ -24,6 +24,8 @@ export interface ProgramRoutes {
   readonly hook: Handle;
   /** This gateway for other agents (Model Context Protocol). */
   readonly mcp: Handle;
+  /** Pages that agents show, for whoever has a link. */
+  readonly canvas: Handle;
 }
 
 export interface HttpOptions {
@@ -66,7 +68,7 @@ const securityHeaders: { readonly [name: string]: string } = {
   // Forbids inline scripts and other sites; a picture from elsewhere would leak what the agent wrote into its
   // URL. Text becomes markup only by the policy of the library that draws the page (`lit-html`).
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; frame-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
@@ -148,7 +150,8 @@ export function httpApp(options: HttpOptions): App {
       return context.text(`${trouble.text}\n`, 403);
     }
     await next();
-    for (const [name, value] of Object.entries(securityHeaders)) context.header(name, value);
+    for (const [name, value] of Object.entries(securityHeaders))
+      if (!context.res.headers.has(name)) context.header(name, value);
   });
 
   app.get("/healthz", (context) => unkept(context).json({ ok: true }));
@@ -177,6 +180,7 @@ export function httpApp(options: HttpOptions): App {
     context.header("allow", "POST");
     return context.body(null, 405);
   });
+  app.all("/canvas/*", (context) => programs.canvas(context));
   app.get("/v1/models", (context) => programs.models(context));
   app.get("/v1/models/*", (context) => programs.model(context));
   if (webRoot !== null) app.get("*", (context) => page(context, webRoot));

@@ -1,6 +1,7 @@
 // The shared vocabulary of all packages. Runs in browsers and depends on zod only.
 export * from "./action.ts";
 export * from "./address.ts";
+export * from "./canvas.ts";
 export * from "./capabilities.ts";
 export type { ChatMessage } from "./chat-methods.ts";
 export * from "./clock.ts";

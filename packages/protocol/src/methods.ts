@@ -2,6 +2,7 @@
 // parameters and result. The gateway checks parameters against it; the CLI and the web page take their types
 // from it.
 import { z } from "zod";
+import { canvasMethods } from "./canvas-methods.ts";
 import { chatMethods } from "./chat-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
@@ -242,6 +243,7 @@ export const methods = {
   ...skillMethods,
   ...hookMethods,
   ...mcpMethods,
+  ...canvasMethods,
 } as const satisfies { readonly [method: string]: MethodSpec };
 
 /**

@@ -2,6 +2,14 @@
 // imports no HTTP and no daemon.
 export { isApproved } from "./approvals/approval-gate.ts";
 export type { Approval, Verdict } from "./approvals/approval.ts";
+export { allCanvases, canvasId, canvasOf, forgetCanvas, pageOf, type Canvas } from "./canvas/canvas-store.ts";
+export {
+  canvasLink,
+  canvasOfTicket,
+  canvasView,
+  openCanvasLink,
+  type CanvasView,
+} from "./canvas/canvas-links.ts";
 export { createApprovals, type Approvals, type Decider } from "./approvals/approvals.ts";
 export { askedByLines } from "./approvals/asked-by.ts";
 export { tooManyOpen } from "./approvals/open-limits.ts";

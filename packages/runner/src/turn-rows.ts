@@ -1,5 +1,11 @@
 // Reads from a turn's rows what they tell about it beside their words.
-import { accountKey, isOpening, parseConversationKey, parseRowPayload } from "@parley/protocol";
+import {
+  accountKey,
+  canvasMessage,
+  isOpening,
+  parseConversationKey,
+  parseRowPayload,
+} from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
 import { senderId, type Speakers, type Place } from "@parley/access";
 import { wantedIn, type Wanted } from "./models/directives.ts";
@@ -58,7 +64,8 @@ export function messageIdOf({ payload }: Row): string | null {
   const { inbound, internal } = parseRowPayload(payload);
   const { kind, messageId, channel, address } = inbound;
   // A webhook's call is no message of the chat that its answer goes to.
-  return kind === "callback" || kind === "reaction" || channel !== address.channel || internal !== undefined
+  const isOfPlatform = channel === address.channel && !messageId.startsWith(canvasMessage);
+  return kind === "callback" || kind === "reaction" || !isOfPlatform || internal !== undefined
     ? null
     : messageId;
 }

@@ -7,6 +7,7 @@ import { agentsList, agentsListListing } from "./tools/agents-list.ts";
 import { applyPatch, applyPatchListing } from "./tools/apply-patch.ts";
 import { askUser, askUserListing } from "./tools/ask-user.ts";
 import { browser, browserListing } from "./tools/browser.ts";
+import { canvas, canvasListing } from "./tools/canvas.ts";
 import { cron, cronListing } from "./tools/cron.ts";
 import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
@@ -55,7 +56,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(subagentsListing, subagents),
   built(sessionStatusListing, sessionStatus),
   built(browserListing, browser),
-  planned("canvas", "Canvas", "ui", [], "writes", "Present, evaluate or snapshot the canvas"),
+  built(canvasListing, canvas),
   built(messageListing, message),
   built(askUserListing, askUser),
   built(cronListing, cron),

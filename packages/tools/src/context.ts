@@ -58,6 +58,8 @@ export interface MachinePorts {
   readonly browser?: Browser;
   /** To the proxy for sandboxes whose network is `egress`; it listens from the first call on. */
   readonly wayOut?: () => Promise<WayOut>;
+  /** Absent: pages of the agent's own are not looked at here. */
+  readonly renderer?: Renderer;
   /** Absent: the agent's memory is not searched here. */
   readonly memory?: AgentMemory;
   /** Absent: no file of a workspace is private by its place. */
@@ -75,6 +77,7 @@ export interface SessionPorts {
   readonly schedules: ScheduledJobs;
   readonly loadedTools: LoadedTools;
   readonly seenPictures: SeenPictures;
+  readonly canvases: Canvases;
 }
 
 /** Tools that a session has looked up. */
@@ -264,6 +267,58 @@ interface BrowserPort {
 /** A browser, as the config has it at that moment. */
 interface Browser {
   port(): BrowserPort | Unavailable;
+}
+
+interface PageRenderer {
+  /** Shows the page without a network and runs the scripts in order. Throws Fault. */
+  render(
+    page: { readonly html: string; readonly scripts: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<{
+    /** Of the last script. */
+    readonly value: string;
+    /** JPEG. */
+    readonly picture: Uint8Array;
+    readonly console: readonly string[];
+  }>;
+}
+
+interface Renderer {
+  port(): PageRenderer | Unavailable;
+}
+
+interface CanvasDone {
+  readonly text: string;
+  readonly effects: CallEffects;
+}
+
+/** The canvas of a call's session. All that changes is returned as effects. */
+export interface Canvases {
+  /** Why there is none; null where there is one. */
+  unavailable(): string | null;
+  /** `draw`: a picture of the page for those who have no link; null where none can be made. */
+  present(
+    scope: ToolScope,
+    page: {
+      readonly title: string | undefined;
+      readonly html: string;
+      readonly draw: (html: string) => Promise<MediaFile | null>;
+    },
+  ): Promise<CanvasDone>;
+  update(
+    scope: ToolScope,
+    page: { readonly title: string | undefined; readonly html: string },
+  ): Promise<CanvasDone>;
+  hide(scope: ToolScope): Promise<CanvasDone>;
+  /** What is shown now. Throws Fault("missing"). */
+  shown(scope: ToolScope): Promise<{
+    readonly title: string;
+    readonly version: number;
+    readonly html: string;
+    readonly scripts: readonly string[];
+  }>;
+  /** The script runs for everybody who looks, also later. */
+  scripted(scope: ToolScope, script: string): Promise<CallEffects>;
 }
 
 export interface SessionStatus {

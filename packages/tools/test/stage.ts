@@ -76,6 +76,14 @@ export const sessionPorts: SessionPorts = {
       text: [action, ...files.map(({ name, bytes }) => `${name} (${bytes})`)].join(" "),
     }),
   },
+  canvases: {
+    unavailable: () => null,
+    present: async (_scope, { title }) => ({ text: `shown: ${title}`, effects: {} }),
+    update: async () => ({ text: "updated", effects: {} }),
+    hide: async () => ({ text: "hidden", effects: {} }),
+    shown: async () => ({ title: "Canvas", version: 1, html: "<p>one", scripts: [] }),
+    scripted: async () => ({}),
+  },
   loadedTools: { load: async () => undefined },
   seenPictures: {
     shown: async () => [],

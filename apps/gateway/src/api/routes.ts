@@ -3,11 +3,15 @@
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { ProgramRoutes, ApiCallers } from "@parley/control";
 import type { ApiRequests } from "./api-requests.ts";
+import { canvasPages, type CanvasPagesOptions } from "./canvas-pages.ts";
 import { completions } from "./completions.ts";
 import { mcpServer } from "./mcp-server.ts";
 import { webhooks, type WebhookOptions } from "./webhooks.ts";
 
-export interface ApiRoutesOptions extends Pick<WebhookOptions, "hooks" | "world" | "counted"> {
+export interface ApiRoutesOptions
+  extends
+    Pick<WebhookOptions, "hooks" | "world" | "counted">,
+    Pick<CanvasPagesOptions, "cells" | "receive" | "isOpen"> {
   readonly requests: ApiRequests;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
@@ -20,6 +24,7 @@ export function apiRoutes(options: ApiRoutesOptions): (callers: ApiCallers) => P
   return (callers) => ({
     ...completions({ ...options, ...callers }),
     ...mcpServer({ ...options, ...callers }),
+    canvas: canvasPages({ ...options, ...callers }),
     hook: webhooks({ ...options, ...callers }),
   });
 }

@@ -5,7 +5,7 @@ import type { Models } from "@parley/models";
 import type { Channel, Suggestion } from "@parley/channels";
 import type { Config } from "@parley/config";
 import type { McpServers } from "@parley/mcp";
-import type { Address, Clock, Log, Inbound, SessionKey, SkillCall } from "@parley/protocol";
+import type { Address, Clock, Ids, Log, Inbound, SessionKey, SkillCall } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { ConversationBindings, PairingDecisions, Route } from "@parley/access";
 import type { PathHooks } from "../hooks/heard.ts";
@@ -130,6 +130,7 @@ export interface CommandPorts {
   readonly heard: Pick<PathHooks, "beginAnew" | "command" | "ended" | "port">;
   readonly daemon: DaemonForChats;
   readonly clock: Clock;
+  readonly ids: Pick<Ids, "code">;
   readonly log: Log;
 }
 

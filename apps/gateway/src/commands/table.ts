@@ -12,6 +12,7 @@ import { name } from "./name.ts";
 import { subagents } from "./subagents.ts";
 import { tasks } from "./tasks.ts";
 import type { ChatCommand } from "./chat-command.ts";
+import { canvas } from "./canvas.ts";
 import { cron } from "./cron.ts";
 import { compact } from "./compact.ts";
 import { context } from "./context.ts";
@@ -51,6 +52,7 @@ export const chatCommands: readonly ChatCommand[] = [
   tasks,
   subagents,
   cron,
+  canvas,
   unfocus,
   exportSession,
   forget,

@@ -163,7 +163,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
   const control: ControlServer = await controlServer({
     host: listenAddress(config.gateway.bind),
     port: options.port ?? config.gateway.port,
-    allowedHosts: config.gateway.allowedHosts,
+    allowedHosts: [...config.gateway.allowedHosts, ...hostOf(config.gateway.publicUrl)],
     trustedProxies: config.gateway.trustedProxies,
     refusals: options.refusals,
     tokens: [token, localToken],
@@ -177,6 +177,9 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     programs: apiRoutes({
+      cells: store.cells,
+      receive: (events) => live.path.receive(events),
+      isOpen: () => state.phase() === "running",
       requests: apiRequests({
         ...store,
         receive: (events) => live.path.receive(events),
@@ -219,4 +222,9 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
 /** True when one of two config paths lies inside the other: a new block is reported whole. */
 function overlap(one: string, other: string): boolean {
   return `${one}.`.startsWith(`${other}.`) || `${other}.`.startsWith(`${one}.`);
+}
+
+function hostOf(url: string | undefined): readonly string[] {
+  const host = URL.parse(url ?? "")?.hostname;
+  return host === undefined ? [] : [host];
 }

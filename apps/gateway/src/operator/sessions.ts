@@ -28,6 +28,7 @@ import {
   reasoningField,
   thinkingField,
   type OperatorTalk,
+  forgetCanvas,
 } from "@parley/runner";
 
 export interface SessionPorts {
@@ -35,7 +36,7 @@ export interface SessionPorts {
   readonly talk: Pick<OperatorTalk, "drop">;
   readonly store: Pick<Store, "sessions"> & {
     readonly turns: Pick<Turns, "list">;
-    readonly cells: Pick<Cells, "get" | "put" | "list">;
+    readonly cells: Pick<Cells, "get" | "put" | "list" | "remove">;
   };
   readonly modelCatalog: Pick<ModelCatalog, "find">;
   readonly heard: Pick<PathHooks, "beginAnew" | "reset" | "patched">;
@@ -132,6 +133,7 @@ export function sessionMethods({
           "conflict",
           `${session.key} is at work: stop it with /stop, or wait until it has ended, then forget it`,
         );
+      await forgetCanvas(cells, session.key);
       const { entries } = await sessions.forget(session.key, forgottenField);
       await talk.drop(session.key);
       return { ...(await one(await sessions.patch(session.key, begunAt(clock.now())))), entries };

@@ -6,6 +6,7 @@ import type { Handlers } from "@parley/control";
 import type { MethodsNeeding } from "@parley/protocol";
 import { perConfig } from "../message-path/live.ts";
 import { agentMethods } from "./agents.ts";
+import { canvasMethods } from "./canvases.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { deviceMethods } from "./devices.ts";
@@ -64,6 +65,7 @@ export function storeHandlers(
     ...deviceMethods(ports),
     ...usageMethods(ports),
     ...mcpMethods(ports),
+    ...canvasMethods(ports),
     ...perConfig(ports.configNow, (config) => ({
       ...forgetMethods({ config, ...ports }),
       ...peopleMethods({ config, ...ports }),

@@ -20,6 +20,7 @@ export interface BrowserWiring extends Pick<WebWiring, "clock" | "log" | "refuse
 
 interface WiredBrowser {
   readonly port: NonNullable<MachinePorts["browser"]>;
+  readonly renderer: NonNullable<MachinePorts["renderer"]>;
   close(): Promise<void>;
 }
 
@@ -71,6 +72,10 @@ export function wireBrowser({
       run,
       urlOf: (profile, tab) => made?.urlOf(profile, tab) ?? null,
     }),
+    renderer: rendererPort(configNow, path, async (page, signal) => {
+      const { renderPage } = await import("@parley/browser");
+      return renderPage({ ...configNow().browser, path, clock }, page, signal);
+    }),
     async close() {
       await browsersOf.close();
       await (await proxy)?.close();
@@ -79,33 +84,61 @@ export function wireBrowser({
 }
 
 /** What the tools are told of the browser where none is started: the same words (I12). */
-export function idleBrowser(config: Pick<Config, "browser">, path: string): WiredBrowser["port"] {
+export function idleBrowser(
+  config: Pick<Config, "browser">,
+  path: string,
+): Pick<MachinePorts, "browser" | "renderer"> {
   const refuse = async (): Promise<never> => {
     throw new Fault("unavailable", "a browser is started in the daemon only");
   };
-  return browserPort(() => config, path, { run: refuse, urlOf: () => null });
+  return {
+    browser: browserPort(() => config, path, { run: refuse, urlOf: () => null }),
+    renderer: rendererPort(() => config, path, refuse),
+  };
 }
 
 type Port = Extract<ReturnType<WiredBrowser["port"]["port"]>, { readonly run: unknown }>;
 type Run = Port["run"];
+type Render = Extract<ReturnType<WiredBrowser["renderer"]["port"]>, { readonly render: unknown }>["render"];
 
 function browserPort(
   configNow: () => Pick<Config, "browser">,
   path: string,
   port: Port,
 ): WiredBrowser["port"] {
-  let isFound: boolean | null = null;
+  const missing = missingChromium(path);
   return {
     port() {
-      const { enabled, executablePath, cdpUrl } = configNow().browser;
-      if (!enabled) return { unavailable: "browser.enabled is false" };
-      if (executablePath !== undefined || cdpUrl !== undefined) return port;
-      // Looked for once: a Chromium that is installed later is found by the next start.
-      isFound ??= hasChromium(path);
-      return isFound
-        ? port
-        : { unavailable: "there is no Chromium on this machine (browser.executablePath)" };
+      const { enabled } = configNow().browser;
+      const why = enabled ? missing(configNow().browser) : "browser.enabled is false";
+      return why === null ? port : { unavailable: why };
     },
+  };
+}
+
+/** A page of the agent's own needs a Chromium, and no way to the web. */
+function rendererPort(
+  configNow: () => Pick<Config, "browser">,
+  path: string,
+  render: Render,
+): WiredBrowser["renderer"] {
+  const missing = missingChromium(path);
+  return {
+    port() {
+      const why = missing(configNow().browser);
+      return why === null ? { render } : { unavailable: why };
+    },
+  };
+}
+
+/** Says why no browser can be started; null when one can. */
+function missingChromium(path: string): (config: Config["browser"]) => string | null {
+  let isFound: boolean | null = null;
+  return ({ executablePath, cdpUrl }) => {
+    if (executablePath !== undefined || cdpUrl !== undefined) return null;
+    // Looked for once: a Chromium that is installed later is found by the next start.
+    isFound ??= hasChromium(path);
+    return isFound ? null : "there is no Chromium on this machine (browser.executablePath)";
   };
 }
 

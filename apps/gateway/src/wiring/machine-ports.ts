@@ -100,6 +100,7 @@ export async function wireMachinePorts(
     browser: browser.port,
     wayOut: wayOut.wayOut,
     pictures: pictures.port,
+    renderer: browser.renderer,
     chatRestart: restartOfChat,
     async end() {
       ending = true;
@@ -129,9 +130,9 @@ export function idleMachinePorts(
   return {
     ...basicPorts(wiring, commands, origins),
     web: idleWeb(wiring.config),
-    browser: idleBrowser(wiring.config, searchPath(wiring.env)),
     wayOut: async () => ({ socket: "/dev/null", node: process.execPath }),
     pictures: { keep: refuse },
+    ...idleBrowser(wiring.config, searchPath(wiring.env)),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }

@@ -66,7 +66,7 @@ export interface FixtureOptions
         "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics"
       >
     >,
-    Partial<Pick<ApiRoutesOptions, "requests" | "agents" | "hooks" | "world" | "counted">> {
+    Partial<Pick<ApiRoutesOptions, "requests" | "receive" | "agents" | "hooks" | "world" | "counted">> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;
@@ -110,6 +110,9 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     bootId: "boot",
     ids: systemIds(),
     programs: apiRoutes({
+      cells: store.cells,
+      receive: options.receive ?? (() => Promise.reject(new Error("no event is expected"))),
+      isOpen: () => true,
       requests: options.requests ?? noPrograms,
       agents: options.agents ?? (() => ["main"]),
       hooks: options.hooks ?? (() => hooksConfig()),

@@ -29,6 +29,12 @@ export const gatewaySchema = z
       })
       .prefault({})
       .describe("Who may use the control plane."),
+    publicUrl: z
+      .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+      .exactOptional()
+      .describe(
+        "Address under which people reach the gateway, for links in chats, such as https://parley.example.org/. Its host is allowed as one of allowedHosts. Without it chats get no links.",
+      ),
     allowedHosts: z
       .array(
         z

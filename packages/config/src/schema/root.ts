@@ -6,6 +6,7 @@ import { agentsSchema } from "./agents.ts";
 import { approvalsSchema } from "./approvals.ts";
 import { bindingsSchema } from "./bindings.ts";
 import { browserSchema } from "./browser.ts";
+import { canvasSchema } from "./canvas.ts";
 import { ackReaction, ackReactionScope, channelsSchema } from "./channels.ts";
 import { modelRef, personId, secretField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
@@ -35,6 +36,7 @@ export const configSchema = z.strictObject({
   agents: agentsSchema,
   channels: channelsSchema,
   browser: browserSchema,
+  canvas: canvasSchema,
   bindings: bindingsSchema,
   session: sessionSchema,
   messages: z

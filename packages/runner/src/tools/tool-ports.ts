@@ -2,6 +2,7 @@
 // a config, since the prompt lists the tools before a turn has its scope; every call brings the scope along.
 import type { SessionPorts } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
+import { canvasPort } from "../canvas/canvas-port.ts";
 import { cronPort } from "./cron-port.ts";
 import { childrenPort } from "../sessions/children.ts";
 import { messagesPort } from "../messages/post.ts";
@@ -24,5 +25,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     schedules: cronPort(services),
     loadedTools: loadedTools(services),
     seenPictures: seenPictures(services),
+    canvases: canvasPort(services),
   };
 }
