@@ -1,5 +1,5 @@
-// What every viewer of a canvas agrees on: the policy that its page is served under, and the bridge inside it
-// by which the page sends values and takes scripts.
+// Defines what all viewers of a canvas agree on: the policy that its page is served under, and the bridge
+// inside it by which the page sends values and takes scripts.
 
 /**
  * Scripts may run, and nothing leaves: no network, no forms, no storage (the sandbox gives the page an origin

@@ -70,6 +70,7 @@ const samples: { readonly [tool: string]: readonly [good: JsonObject, bad: JsonO
   apply_patch: [{ input: "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch" }, { input: 1 }],
   agents_list: [{}, { of: "main" }],
   exec: [{ command: ["cat", "a.txt"] }, { command: 5 }],
+  canvas: [{ action: "present", html: "<p>" }, { action: "paint" }],
   image: [{ image: "a.txt" }, { image: 5 }],
   web_search: [{ query: "words" }, { query: "words", country: "Germany" }],
 };

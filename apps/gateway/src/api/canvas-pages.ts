@@ -82,7 +82,9 @@ export function canvasPages(options: CanvasPagesOptions): (context: In) => Promi
     }
   }
 
-  async function stateOf(view: CanvasView): Promise<{ readonly mark: string; readonly shown: boolean; readonly [fact: string]: unknown }> {
+  async function stateOf(
+    view: CanvasView,
+  ): Promise<{ readonly mark: string; readonly shown: boolean; readonly [fact: string]: unknown }> {
     const kept = await canvasOf(cells, view.id);
     const page = kept === null || !kept.canvas.shown ? null : await pageOf(cells, kept.canvas);
     if (kept === null || page === null) return { shown: false, mark: "hidden", presses: false };

@@ -62,8 +62,8 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
   read: {
     none: "agents.list channels.list config.get config.schema cron.explain cron.status health hooks.info hooks.list mcp.list models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.history",
-    key: "",
-    all: "approvals.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
+    key: "canvas.link",
+    all: "approvals.list canvas.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
   },
   write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
   approve: {

@@ -1,7 +1,7 @@
 // Shows an agent's canvas to whoever has a link. The page runs in a frame with an origin of its own; this
 // viewer trades the link's code, follows changes, runs the agent's scripts in the frame and passes on what is
 // pressed there, each press under a key of its own, so that a repeat is the same message.
-import { canvasRuns, canvasSends } from "@parley/protocol";
+import { canvasRuns, canvasSends, sleep, systemClock, systemIds } from "@parley/protocol";
 
 interface State {
   readonly shown: boolean;
@@ -20,6 +20,7 @@ interface Access {
 const storeKey = "parley.canvas";
 const retryMs = 2_000;
 const pressRetries = 5;
+const [clock, ids] = [systemClock(), systemIds()];
 
 export async function view(stage: HTMLElement, status: HTMLElement): Promise<void> {
   const say = (text: string): void => void (status.textContent = text);
@@ -41,7 +42,7 @@ export async function view(stage: HTMLElement, status: HTMLElement): Promise<voi
   });
 
   async function press(value: unknown): Promise<void> {
-    const body = JSON.stringify({ key: crypto.randomUUID(), value: value ?? null });
+    const body = JSON.stringify({ key: ids.uuid(), value: value ?? null });
     for (let tries = 0; tries < pressRetries; tries += 1) {
       try {
         const answer = await call("event", { method: "POST", body });
@@ -51,7 +52,7 @@ export async function view(stage: HTMLElement, status: HTMLElement): Promise<voi
         // The gateway restarts or the network is away; the same key is the same press.
       }
       say("Sending…");
-      await pause(retryMs);
+      await sleep(clock, retryMs);
     }
     say("It could not be sent. Press again.");
   }
@@ -96,7 +97,7 @@ export async function view(stage: HTMLElement, status: HTMLElement): Promise<voi
     } catch {
       // Offline: what is shown stays.
     }
-    await pause(retryMs);
+    await sleep(clock, retryMs);
   }
 }
 
@@ -122,8 +123,4 @@ async function accessOf(say: (text: string) => void): Promise<Access | null> {
   const access = (await answer.json()) as Access;
   sessionStorage.setItem(storeKey, JSON.stringify(access));
   return access;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,10 +1,11 @@
-// Shows people a page of the agent's own: presents it, puts another in its place, runs scripts in it, looks at
-// it. The page has no network; files of the workspace come along in it. What is pressed in it comes back as a
-// message.
+// Shows people a page of the agent's own: presents it, puts another in its place, runs scripts in it, looks
+// at it. The page has no network; files of the workspace come along in it. What is pressed in it comes back
+// as a message.
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
 import { isUnavailable, type ToolContext, type Unavailable } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import { imageOf } from "../files/pictures.ts";
 import { readForPeople } from "../files/private-notes.ts";
 import { readBytes } from "../files/rooted.ts";
 import { withAssets } from "../canvas-assets.ts";
@@ -99,10 +100,13 @@ export function canvas(context: ToolContext): Tool | Unavailable {
           const { picture, console } = await renderer().render({ html, scripts }, scope.signal);
           const lines = console.length === 0 ? "" : `\nConsole:\n${console.join("\n")}`;
           const text = `Version ${version} as it looks in a window of 1,280 by 800.${lines}`;
-          if (!context.vision || context.pictures === undefined)
-            return { content: said(`${text}\n[this model does not see pictures]`) };
-          const path = await context.pictures.keep(picture, "jpg");
-          return { content: [...said(text), { type: "image", mediaType: "image/jpeg", path }] };
+          const kept =
+            context.vision && context.pictures !== undefined
+              ? await context.pictures.keep(picture, scope.signal)
+              : { refused: "this model does not see pictures" };
+          return "refused" in kept
+            ? { content: said(`${text}\n[not shown: ${kept.refused}]`) }
+            : { content: [...said(text), imageOf(kept)] };
         }
       }
     },
