@@ -16,9 +16,10 @@ import {
   parseRowPayload,
   parseContent,
 } from "@parley/protocol";
-import type { DeliveryView, Inbox, Outbox, Outcome, RowView, Turns } from "@parley/store";
+import type { DeliveryView, Inbox, Outbox, Outcome, RowView, Sessions, Turns } from "@parley/store";
 import type { Hub } from "@parley/control";
 import type { Schedules } from "@parley/runner";
+import { beginOwnSession } from "../hooks/own-session.ts";
 import type { HookCall } from "./hook-call.ts";
 import { apiAddress, hookAddress, programAccount, type ApiUser } from "@parley/access";
 
@@ -76,6 +77,9 @@ export interface ApiRequestsOptions {
   readonly hub: Pick<Hub, "follow">;
   /** Accepts a row, or keeps it for the next heartbeat where one comes. */
   readonly wake: Schedules["tell"];
+  readonly sessions: Pick<Sessions, "open" | "reset" | "trim" | "patch">;
+  /** How long what a webhook's calls left in sessions of their own is kept. */
+  readonly hookRetentionMs: () => number;
   readonly clock: Clock;
 }
 
@@ -96,6 +100,8 @@ export function apiRequests({
   outbox,
   hub,
   wake: wakeBy,
+  sessions,
+  hookRetentionMs,
   clock,
 }: ApiRequestsOptions): ApiRequests {
   async function rowOf(id: string): Promise<RowView | null> {
@@ -173,10 +179,13 @@ export function apiRequests({
       return store("hook", `${name}:${delivery}`, deliver ?? hookAddress(agent, name), sender, text);
     },
 
-    async tell({ row, agent, mode }) {
+    async tell({ row, agent, mode, own }) {
       const { id } = row;
       const known = await unused(id, parseRowPayload(row.payload).inbound.text);
-      if (known === null) await wakeBy(row, agent, mode);
+      if (known === null) {
+        if (own) await beginOwnSession(sessions, row.lane, hookRetentionMs(), clock.now());
+        await wakeBy(row, agent, mode);
+      }
       return { id, duplicate: known !== null };
     },
 

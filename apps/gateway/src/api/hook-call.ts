@@ -38,6 +38,8 @@ export interface HookCall {
   readonly row: NewRow;
   readonly agent: string;
   readonly mode: Mode;
+  /** Its session reads nothing of the call before. */
+  readonly own: boolean;
 }
 
 const words = (max: number) => z.string().trim().min(1).max(max);
@@ -163,7 +165,7 @@ async function woken(
   const { id, name, agent, told, mode: when } = asked;
   const { session, place } = await world.homeOf(agent);
   const row = hookRow({ id, name, agent, lane: session, place, text: told, own: false }, nowMs);
-  return { row, agent, mode: when };
+  return { row, agent, mode: when, own: false };
 }
 
 async function working(
@@ -209,7 +211,7 @@ async function working(
     },
     nowMs,
   );
-  return { row, agent, mode: when };
+  return { row, agent, mode: when, own: named === undefined };
 }
 
 /** Calls of one name share a session, and none reads what the one before said. */

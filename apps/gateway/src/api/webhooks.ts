@@ -121,7 +121,9 @@ export function webhooks({
       });
       return { status: duplicate ? 200 : 202, body: { ok: true, id, duplicate } };
     }
-    if (!isJson(headers["content-type"])) throw new WrongType();
+    // A page of another site can send JSON as a form's type, and never the header that opened this.
+    if (!isJson(headers["content-type"]) && jsonOf(body.toString("utf8")) === undefined)
+      throw new WrongType();
     const call = await hookCall(
       { ...world, hooks: config, agents: agents() },
       kind.of === "mapping" ? kind.mapping : kind.of,
@@ -184,7 +186,7 @@ async function bodyOf(incoming: IncomingMessage, maxBytes: number): Promise<Buff
 
 class WrongType extends Fault {
   constructor() {
-    super("invalid", "the body must be JSON: send content-type: application/json");
+    super("invalid", "the body is not JSON: send an object, with content-type: application/json");
   }
 }
 

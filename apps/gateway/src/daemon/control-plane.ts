@@ -25,6 +25,7 @@ import { hookWorld } from "../api/hook-world.ts";
 import { apiRequests } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { MemoryEngine } from "@parley/memory";
+import { spanMs } from "@parley/schedules";
 import type { Restarting } from "@parley/runner";
 import type { GatewayState } from "../gateway-state.ts";
 import { worldOfConfig } from "../offline/world-of-config.ts";
@@ -185,6 +186,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
         receive: (events) => live.path.receive(events),
         isOpen: () => state.phase() === "running",
         hub,
+        hookRetentionMs: () => spanMs(pathNow().config.hooks.sessionRetention) ?? 0,
         wake: (...told) => live.path.schedules.tell(...told),
         clock,
       }),

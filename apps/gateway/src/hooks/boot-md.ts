@@ -9,14 +9,17 @@ import { saysNothing } from "@parley/agent";
 import type { Config } from "@parley/config";
 import { formatSessionKey, type Address, type Clock, type Log } from "@parley/protocol";
 import { operatorSender, scheduleRow, type FileOrigins } from "@parley/runner";
-import type { Inbox } from "@parley/store";
+import { spanMs } from "@parley/schedules";
+import type { Inbox, Sessions } from "@parley/store";
 import type { BundledHook } from "./hook-runner.ts";
+import { beginOwnSession } from "./own-session.ts";
 
 export interface BootMdOptions {
-  readonly config: Pick<Config, "agents">;
+  readonly config: Pick<Config, "agents" | "hooks">;
   /** Where the agent's first owner talks with it. */
   readonly homeOf: (agent: string) => Promise<{ readonly place: Address | null }>;
   readonly inbox: Pick<Inbox, "accept" | "find">;
+  readonly sessions: Pick<Sessions, "open" | "reset" | "trim" | "patch">;
   readonly origins: Pick<FileOrigins, "of"> | undefined;
   /** Names this start. */
   readonly bootId: string;
@@ -26,7 +29,9 @@ export interface BootMdOptions {
 
 const fileChars = 20_000;
 
-export function bootMd({ config, homeOf, inbox, origins, bootId, clock, log }: BootMdOptions): BundledHook {
+export function bootMd(options: BootMdOptions): BundledHook {
+  const { config, homeOf, inbox, sessions, origins, bootId, clock, log } = options;
+
   async function wordsOf(workspace: string): Promise<string | null> {
     const path = join(workspace, "BOOT.md");
     const bytes = await readFile(path).catch(() => null); // Without the file there is nothing to do.
@@ -62,6 +67,7 @@ export function bootMd({ config, homeOf, inbox, origins, bootId, clock, log }: B
       }
       const { place } = await homeOf(id);
       const nowMs = clock.now();
+      await beginOwnSession(sessions, lane, spanMs(config.hooks.sessionRetention) ?? 0, nowMs);
       await inbox.accept([
         scheduleRow({
           id: `boot:${bootId}:${id}`,

@@ -154,7 +154,12 @@ const noWorld: ApiRoutesOptions["world"] = {
 
 /** The hooks of a config that says nothing else. */
 export function hooksConfig(more: object = {}): ReturnType<ApiRoutesOptions["hooks"]> {
-  const empty = { enabled: true, maxBodyBytes: 1_000, allowedSessionKeyPrefixes: ["hook:"] };
+  const empty = {
+    enabled: true,
+    maxBodyBytes: 1_000,
+    allowedSessionKeyPrefixes: ["hook:"],
+    sessionRetention: "30d",
+  };
   return { ...empty, mappings: [], endpoints: {}, ...more };
 }
 

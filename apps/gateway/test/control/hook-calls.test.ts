@@ -140,8 +140,13 @@ test("other methods, types, sizes and credentials have their own answers; no tok
   const { post, told } = await world();
   const body = { text: "hi" };
   expect((await post("wake", "", asked, "GET")).status).toBe(405);
-  expect((await post("wake", body, { ...asked, "content-type": "text/plain" })).status).toBe(415);
+  expect((await post("wake", "text=hi", { ...asked, "content-type": "text/plain" })).status).toBe(415);
   expect((await post("wake", { text: "x".repeat(1_100_000) })).status).toBe(413);
+  const form = { ...asked, "content-type": "application/x-www-form-urlencoded" };
+  expect((await post("wake", body, { ...form, authorization: "" })).status).toBe(401);
+  expect(told).toEqual([]);
+  expect((await post("wake", body, form)).status).toBe(202);
+  told.length = 0;
   expect((await post(`wake?token=${token}`, body, {})).status).toBe(401);
   expect((await post("wake", body, { authorization: `Bearer ${gatewayToken}` })).status).toBe(401);
   expect((await post("none", body)).status).toBe(404);

@@ -330,7 +330,7 @@ describe("a webhook", () => {
         { method: "POST", headers: { authorization: "Bearer shared-token", "transfer-encoding": "chunked" } },
         (response) => resolve(response.statusCode ?? 0),
       );
-      call.on("error", () => resolve(413));
+      call.on("error", () => resolve(0));
       for (let nth = 0; nth < 100; nth += 1) call.write("y".repeat(10_000));
       call.end();
     });

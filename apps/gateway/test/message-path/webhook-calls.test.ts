@@ -10,6 +10,7 @@ import { configIn, stage, type Person, type Stage } from "./stage.ts";
 let s: Stage;
 afterEach(() => s.close());
 
+const dayMs = 86_400_000;
 const config = { commands: { ownerAllowFrom: ["telegram:olga"] } };
 
 async function begin(): Promise<Person> {
@@ -26,6 +27,7 @@ async function call(door: "wake" | "agent", body: object, key: string): Promise<
     isOpen: () => true,
     hub: { follow: () => () => {} },
     wake: (...told) => s.core().schedules.tell(...told),
+    hookRetentionMs: () => dayMs,
     clock: s.clock,
   });
   const world = hookWorld({ configNow: () => now, path: s.core(), store: s.store() });
@@ -67,6 +69,21 @@ test("calls without a session read nothing of each other; a named session goes o
     await olga.gets(`turn ${Number(key) - 2}`);
   }
   expect(s.model.asked[0]?.text).toMatch(/^\[System Message\] A webhook asks for work:\n\[webhook data/);
+});
+
+test("what calls without a session left goes after its time; a session that goes on is kept", async () => {
+  const olga = await begin();
+  await call("agent", { message: "look", sessionKey: "hook:a", deliver: true }, "kept");
+  await olga.gets("turn 1");
+  for (const key of ["1", "2", "3"]) {
+    await call("agent", { message: key, to: "telegram:default:dm:olga" }, key);
+    await olga.gets("turn 1");
+    await s.pass(dayMs);
+  }
+  const own = "agent:main:hook:agent";
+  const left = await Promise.all([1, 2, 3].map(async (epoch) => (await s.transcript(own, epoch)).length > 0));
+  expect(left).toEqual([false, true, true]);
+  expect((await s.transcript("agent:main:hook:a")).length).toBeGreaterThan(0);
 });
 
 test("an event reaches the owner's conversation with no owner's rights, and asks before it sends elsewhere", async () => {

@@ -14,6 +14,8 @@ test("an answer of several messages comes whole and in order", async () => {
     outbox: at.store.outbox,
     hub: { follow: () => () => {} },
     wake: async () => {},
+    sessions: at.store.sessions,
+    hookRetentionMs: () => 0,
     clock: at.clock,
   });
   await at.accept("1");

@@ -2,7 +2,7 @@
 // which agents write, cannot take the place of a hook of the same name from elsewhere. What cannot be used is
 // kept with its reason; nothing of a hook is loaded here.
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { frontMatter } from "../skills/front-matter.ts";
@@ -107,6 +107,9 @@ async function hookAt(root: HookRoot, folder: string): Promise<FoundHook | Refus
   const place = { root: path, ownNameOnly: source === "workspace" };
   const read = await skillText({ ...place, path: file }, mostFileBytes);
   if (read.kind === "missing" || read.kind === "unchanged") return null;
+  // The operator may link folders into his own; in a workspace a link would reach what nobody enabled.
+  if (source === "workspace" && lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+    return refuse("its folder is a link");
   if (read.kind === "refused") return refuse(read.reason);
   if (read.text === null) return refuse("it is not text");
   const matter = frontMatter(read.text);

@@ -164,6 +164,8 @@ const webhookCaller = {
   maxBytes: z.number().int().min(1).max(1_048_576).default(262_144).describe("Largest body, in bytes."),
 };
 
+const longSpan = z.string().regex(/^\d{1,5}(?:s|m|h|d)$/, { error: 'a time is written like "24h" or "7d"' });
+
 const webhookName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, { error: 'the name of a webhook has a-z, 0-9, "_" and "-"' });
@@ -232,6 +234,11 @@ export const hooksSchema = z
       .exactOptional()
       .describe(
         'The session of calls that name none, such as "hook:inbox". Default: one without memory of the call before.',
+      ),
+    sessionRetention: longSpan
+      .default("30d")
+      .describe(
+        "How long is kept what calls left whose session reads nothing of the call before. Sessions that go on are kept whole.",
       ),
     mappings: z
       .array(mapping)

@@ -1,0 +1,134 @@
+// Which hooks there are, and why one does not run: where its folder lies, what it requires, what the config says, and what was enabled.
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "@parley/config";
+import { virtualClock } from "@parley/testkit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { hookRegistry, type HookRegistry } from "../../src/hooks/hook-registry.ts";
+import { hooksFolder } from "../../src/installation.ts";
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "parley-hooks-"));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+async function hook(root: string, name: string, metadata: object, module = "handler.ts"): Promise<string> {
+  const folder = join(home, root, name);
+  await mkdir(folder, { recursive: true });
+  const openclaw = { events: ["message:received"], ...metadata };
+  await writeFile(
+    join(folder, "HOOK.md"),
+    `---\nname: ${name}\ndescription: The hook.\nmetadata: ${JSON.stringify({ openclaw })}\n---\n`,
+  );
+  if (module !== "") await writeFile(join(folder, module), "export default () => {};\n");
+  return folder;
+}
+
+async function registry(
+  internal: object = {},
+  env: { readonly [name: string]: string } = {},
+): Promise<HookRegistry> {
+  const file = JSON.stringify({ hooks: { internal } });
+  const { config } = await loadConfig({ env: {}, home, readFile: async () => file });
+  return hookRegistry({
+    config,
+    configPath: join(home, "parley.json5"),
+    home,
+    bundled: hooksFolder,
+    env: { PATH: "/usr/bin:/bin", ...env },
+    platform: "linux",
+    clock: virtualClock(),
+  });
+}
+
+async function states(of: HookRegistry): Promise<{ readonly [name: string]: string }> {
+  const { hooks, refused } = await of.survey();
+  return Object.fromEntries([
+    ...hooks.map(({ name, source, state }) => [
+      name,
+      `${source} ${state.status}${state.status === "ready" ? "" : `: ${state.reason}`}`,
+    ]),
+    ...refused.map(({ file, reason }) => [file.slice(home.length + 1), reason]),
+  ]);
+}
+
+const received = { type: "message", action: "received", sessionKey: "agent:main:telegram:dm:1" } as const;
+
+test("the state folder's run, those that Parley brings and a workspace's once enabled; a workspace takes nobody's place", async () => {
+  await hook("hooks", "mine", {});
+  await hook("hooks", "both", {});
+  await hook("workspace/hooks", "both", {});
+  await hook("workspace/hooks", "local", {});
+  const plain = await states(await registry());
+  expect(plain).toMatchObject({
+    mine: "managed ready",
+    both: "managed ready",
+    local: "workspace disabled: it is off until `parley hooks enable local`",
+    "boot-md": "bundled disabled: it is off until `parley hooks enable boot-md`",
+    "command-logger": expect.stringContaining("disabled"),
+    "session-memory": expect.stringContaining("disabled"),
+  });
+  const on = await registry({ entries: { local: { enabled: true }, mine: { enabled: false } } });
+  expect((await on.hearing(received)).map(({ name }) => name)).toEqual(["both", "local"]);
+  const none = await registry({ enabled: false, entries: { local: { enabled: true } } });
+  expect(await none.hearing(received)).toEqual([]);
+});
+
+test("a workspace's hook runs in the form that was enabled, for its own agent, and is given what was written down for it alone", async () => {
+  const folder = await hook("workspace/hooks", "local", { requires: { env: ["GIVEN"] } });
+  const first = await registry(
+    { entries: { local: { enabled: true, env: { GIVEN: "yes" } } } },
+    { GIVEN: "the daemon's", OTHER: "x" },
+  );
+  const [found] = await first.hearing(received);
+  if (found === undefined) throw new Error("it is not heard");
+  const pin = await first.pinOf(found);
+  expect(first.envOf(found)).toMatchObject({ GIVEN: "yes" });
+  expect(first.envOf(found)).not.toHaveProperty("OTHER");
+  expect(await first.hearing({ ...received, sessionKey: "agent:other:main" })).toEqual([]);
+  const entries = { local: { enabled: true, sha256: pin, env: { GIVEN: "yes" } } };
+  expect(await (await registry({ entries })).hearing(received)).toHaveLength(1);
+  await writeFile(join(folder, "more.ts"), "// Somebody added this.\n");
+  expect((await states(await registry({ entries })))["local"]).toContain(
+    "changed: it is not what was enabled",
+  );
+});
+
+test("what is missing is named, and what an operator's hook names is handed over", async () => {
+  await hook("hooks", "needs", {
+    requires: { bins: ["no-such-program"], env: ["BOARD_URL"], config: ["browser.enabled"] },
+    os: ["darwin"],
+  });
+  await hook("hooks", "has", { requires: { bins: ["sh"], env: ["BOARD_URL"] } });
+  const reason = (await states(await registry()))["needs"];
+  for (const what of ["no-such-program", "BOARD_URL", "darwin"]) expect(reason).toContain(what);
+  const on = await registry({}, { BOARD_URL: "http://board", SECRET: "s" });
+  const [has] = await on.hearing(received);
+  expect(has?.name).toBe("has");
+  expect(has === undefined ? {} : on.envOf(has)).toMatchObject({ BOARD_URL: "http://board" });
+  expect(has === undefined ? {} : on.envOf(has)).not.toHaveProperty("SECRET");
+});
+
+test("a folder that is no hook is refused with its reason", async () => {
+  await hook("hooks", "no-module", {}, "");
+  await hook("hooks", "no-event", { events: ["message:never"] });
+  await hook("workspace/hooks", "index-only", {}, "index.ts");
+  const out = await hook("elsewhere", "linked", {});
+  await symlink(out, join(home, "workspace", "hooks", "linked"));
+  const found = await states(await registry());
+  expect(found["hooks/no-module/HOOK.md"]).toContain("it has no module");
+  expect(found["hooks/no-event/HOOK.md"]).toContain("no event that is known");
+  expect(found["workspace/hooks/index-only/HOOK.md"]).toContain("it has no module");
+  expect(found["workspace/hooks/linked/HOOK.md"]).toBe("its folder is a link");
+});
+
+test("hooks of the family come before those of the event", async () => {
+  await hook("hooks", "b-exact", {});
+  await hook("hooks", "c-family", { events: ["message"] });
+  expect((await (await registry()).hearing(received)).map(({ name }) => name)).toEqual([
+    "c-family",
+    "b-exact",
+  ]);
+});

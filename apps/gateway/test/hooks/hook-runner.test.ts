@@ -1,0 +1,141 @@
+// What hooks are told, in which order and how often, and what one that fails or hangs costs: nothing but its own call.
+import { Fault, silentLog, sleep, type HookEvent } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { expect, test } from "vitest";
+import type { Hook } from "../../src/hooks/hook-registry.ts";
+import { hookMemory, hookRunner, type BundledHook } from "../../src/hooks/hook-runner.ts";
+import { memoryStore } from "../receive/store.ts";
+
+function hookNamed(name: string, more: Partial<Hook> = {}): Hook {
+  return {
+    name,
+    key: name,
+    description: "",
+    emoji: null,
+    homepage: null,
+    source: "managed",
+    agent: null,
+    events: ["command"],
+    file: `/hooks/${name}/HOOK.md`,
+    handler: `/hooks/${name}/handler.ts`,
+    exportName: "default",
+    requires: [],
+    always: false,
+    eligible: true,
+    timeoutMs: null,
+    state: { status: "ready" },
+    notes: [],
+    ...more,
+  };
+}
+
+type Code = (event: HookEvent, messages: string[]) => Promise<void> | void;
+
+async function running(
+  hooks: { readonly [name: string]: Code },
+  bundled: { [name: string]: BundledHook } = {},
+) {
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  const memory = hookMemory();
+  const counted: string[] = [];
+  const all = [
+    ...Object.keys(hooks).map((name) => hookNamed(name)),
+    ...Object.keys(bundled).map((name) => hookNamed(name, { source: "bundled", handler: null })),
+  ];
+  const runner = hookRunner({
+    config: { hooks: {} } as never,
+    registry: { hearing: async () => all, envOf: () => ({}), settingsOf: () => ({}) },
+    processes: {
+      async call(hook, _env, event, limitMs) {
+        const messages: string[] = [];
+        const context = { ...event.context };
+        const late = sleep(clock, limitMs).then(() => {
+          throw new Fault("unavailable", `it took longer than ${limitMs} ms`);
+        });
+        await Promise.race([hooks[hook.name]?.({ ...event, context }, messages), late]);
+        late.catch(() => {});
+        return { messages, context };
+      },
+    },
+    bundled,
+    memory,
+    counted: (hook, result) => void counted.push(`${hook} ${result}`),
+    cells: store.cells,
+    clock,
+    log: silentLog,
+  });
+  return { runner, clock, memory, counted };
+}
+
+const event: HookEvent = { type: "command", action: "new", sessionKey: "agent:main:main", context: { a: 1 } };
+const never = (): Promise<void> => new Promise(() => {});
+
+test("hooks of an awaited event run one after the other; each sees what the one before left, and what they say is kept in order", async () => {
+  const { runner } = await running({
+    first: ({ context }, say) => {
+      (context as { a: number }).a += 1;
+      say.push("one");
+    },
+    throws: () => {
+      throw new Error("broken");
+    },
+    last: ({ context }, say) => void say.push(`a is ${String(context["a"])}`),
+  });
+  expect(await runner.ask(event)).toMatchObject({ messages: ["one", "a is 2"], context: { a: 2 } });
+});
+
+test("one that hangs costs its limit, and after three times in a row nothing for ten minutes", async () => {
+  const { runner, clock, counted, memory } = await running({ hangs: never });
+  for (const nth of [1, 2, 3]) {
+    const begun = clock.now();
+    const asked = runner.ask(event);
+    await clock.advance(5_000);
+    await asked;
+    expect([nth, clock.now() - begun]).toEqual([nth, 5_000]);
+  }
+  await runner.ask(event);
+  expect(counted).toEqual(["hangs timed_out", "hangs timed_out", "hangs timed_out", "hangs dropped"]);
+  expect(memory.counts.get("hangs")).toMatchObject({
+    runs: 3,
+    timedOut: 3,
+    dropped: 1,
+    lastError: "it took longer than 5000 ms",
+  });
+  await clock.advance(600_000);
+  const asked = runner.ask(event);
+  await clock.advance(5_000);
+  await asked;
+  expect(counted.at(-1)).toBe("hangs timed_out");
+});
+
+test("what has an id is told once, also to a process after a crash; what has none is told each time", async () => {
+  const seen: string[] = [];
+  const { runner } = await running({ one: ({ id }) => void seen.push(id ?? "none") });
+  for (const id of ["x", "x", "y"]) await runner.ask({ ...event, id });
+  await runner.ask(event);
+  await runner.ask(event);
+  expect(seen).toEqual(["x", "y", "none", "none"]);
+});
+
+test("nobody waits for a told event; its hook hears them in order, and at most 256 wait", async () => {
+  const seen: unknown[] = [];
+  const { runner, clock, counted } = await running({
+    slow: async ({ context }) => {
+      await sleep(clock, 1_000);
+      seen.push(context["nth"]);
+    },
+  });
+  for (let nth = 0; nth < 300; nth += 1) runner.tell({ ...event, context: { nth } });
+  await clock.advance(400_000);
+  expect(seen).toEqual(Array.from({ length: 256 }, (_, nth) => nth));
+  expect(counted.filter((each) => each === "slow dropped")).toHaveLength(44);
+});
+
+test("one of Parley's own is never waited for", async () => {
+  const { runner, clock, counted } = await running({}, { own: never });
+  await runner.ask(event);
+  expect(counted).toEqual([]);
+  await clock.advance(60_000);
+  expect(counted).toEqual(["own timed_out"]);
+});
