@@ -2,6 +2,7 @@
 // of its own under commands/.
 import { Command, CommanderError } from "commander";
 import type { ForgetChoice, HistoryChoice, MemoryChoice } from "./commands/memory.ts";
+import type { BackupChoice } from "./commands/backup.ts";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
@@ -330,18 +331,18 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "resume", "end safe mode: open the channels now").action(async () => {
     exitCode = await (await import("./commands/resume.ts")).resume(await terminal());
   });
-  command(program, "backup <file>", "copy the database to a new file, also while the gateway runs").action(
-    async (file: string) => {
-      exitCode = await (await import("./commands/backup.ts")).backup(await terminal(), file);
-    },
-  );
-  command(
-    program,
-    "restore <file>",
-    "put a backup in the database's place while the gateway is stopped",
-  ).action(async (file: string) => {
-    exitCode = await (await import("./commands/backup.ts")).restore(await terminal(), file);
-  });
+  const byPassphrase = "env:NAME, file:PATH, or - for standard input";
+  command(program, "backup <file>", "copy the database to a new file, also while the gateway runs")
+    .option("--passphrase <where>", `encrypt it: ${byPassphrase}`)
+    .action(async (file: string, flags: BackupChoice) => {
+      exitCode = await (await import("./commands/backup.ts")).backup(await terminal(), file, flags);
+    });
+  command(program, "restore <file>", "put a backup in the database's place while the gateway is stopped")
+    .option("--passphrase <where>", `of an encrypted one: ${byPassphrase}`)
+    .option("--resume-work", "go on with what was open then: nobody has worked on it since")
+    .action(async (file: string, flags: BackupChoice) => {
+      exitCode = await (await import("./commands/backup.ts")).restore(await terminal(), file, flags);
+    });
   const operations: Operations = { command, terminal, done: (code) => (exitCode = code) };
   addCron(program, operations);
   addOperations(program, operations);

@@ -1,6 +1,7 @@
 // Runs the daemon's process: arguments and environment in, exit code out; daemon.ts does the rest. Exit
 // codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first
 // (config, lock, database).
+import { text } from "node:stream/consumers";
 import { fileFault, hostEnv, loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon/daemon.ts";
@@ -28,7 +29,7 @@ async function run(words: readonly string[]): Promise<void> {
   const [mode, ...args] = words;
   if (mode === "--database-job") {
     const { databaseJob } = await import("./maintenance/database-job.ts");
-    process.stdout.write(JSON.stringify(await databaseJob(args)));
+    process.stdout.write(JSON.stringify(await databaseJob(args, () => text(process.stdin), systemIds())));
     return;
   }
   if (mode === "--once") {

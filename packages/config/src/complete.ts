@@ -70,6 +70,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     mcp: mcpOf(file.mcp, home),
     skills: skillsOf(file.skills, home),
     store: storeOf(file.store, home),
+    backup: file.backup,
     media: file.media,
     logging: file.logging,
   };

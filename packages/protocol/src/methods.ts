@@ -49,6 +49,7 @@ const limit = z.number().int().min(1).max(1000).default(100);
 
 const id = z.string().min(1).max(1024);
 const path = z.string().min(1).max(4096);
+const passphrase = z.string().min(1).max(1024);
 
 const lane = z.object({
   lane: z.string(),
@@ -218,26 +219,33 @@ export const methods = {
     result: z.object({ resumed: z.boolean() }),
   },
   /**
-   * Copies the database at one instant to a new file on the gateway's machine and checks the copy. Takes an
-   * absolute path.
+   * Copies the database at one instant to a new file on the gateway's machine and checks the copy; with a
+   * passphrase it is encrypted. Takes an absolute path.
    */
   backup: {
     scope: "admin",
     sessions: "all",
     needs: "database",
-    params: z.object({ path }),
+    params: z.object({ path, passphrase: passphrase.optional() }),
     result: z.object({ path: z.string(), bytes: z.number() }),
   },
   /**
    * Replaces the database with a backup and keeps the old file. Only while no daemon runs (`--once`). Takes
-   * an absolute path.
+   * an absolute path. Messages and answers that were open when the backup was made wait for an operator,
+   * unless `resume` says that nobody has worked on them since.
    */
   restore: {
     scope: "admin",
     sessions: "all",
     needs: "database",
-    params: z.object({ path }),
-    result: z.object({ path: z.string(), keptAs: z.string().nullable() }),
+    params: z.object({ path, passphrase: passphrase.optional(), resume: z.boolean().optional() }),
+    result: z.object({
+      path: z.string(),
+      keptAs: z.string().nullable(),
+      /** Messages and answers that wait for an operator now. */
+      messages: z.number().int(),
+      answers: z.number().int(),
+    }),
   },
   ...scheduleMethods,
   ...skillMethods,

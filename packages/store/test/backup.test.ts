@@ -74,7 +74,7 @@ test("a restore brings back the backup and keeps the replaced file", async () =>
   await backupDatabase(path, copy);
   await store.inbox.accept([row("2"), row("3")]);
   await store.close();
-  const aside = restoreDatabase(copy, path, 42);
+  const { keptAs: aside } = restoreDatabase(copy, path, 42);
   expect(aside).toBe(`${path}.replaced-42`);
   expect(await rowsIn(path)).toBe(1);
   expect(await rowsIn(aside ?? "")).toBe(3);
@@ -95,6 +95,6 @@ test("a restore into an empty home needs no old file", async () => {
   await (await sqliteStore(options(path))).close();
   await backupDatabase(path, copy);
   const fresh = join(dir, "fresh.db");
-  expect(restoreDatabase(copy, fresh, 1)).toBeNull();
+  expect(restoreDatabase(copy, fresh, 1).keptAs).toBeNull();
   expect(existsSync(fresh)).toBe(true);
 });

@@ -8,6 +8,7 @@ import { assemble } from "./assemble.ts";
 import { openChannels } from "./channels.ts";
 import { settleConfigFile } from "./config-file.ts";
 import { daemonLog } from "../log/daemon-log.ts";
+import { scheduledBackups } from "../maintenance/scheduled-backups.ts";
 import { forgetMediaNowAndThen } from "../maintenance/media-retention.ts";
 import { openStore } from "./open-store.ts";
 import { reloading } from "./reloading.ts";
@@ -140,6 +141,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     log,
   });
+  const backups = scheduledBackups({
+    database: store.file,
+    home,
+    settings: () => parts.configNow().backup,
+    jobs,
+    clock,
+    log,
+  });
   const notify = systemdNotify(env, log);
   const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
   const pools = parts.path.start(undefined, { turns: role !== "edge", accounts: alone });
@@ -153,6 +162,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     state: parts.state,
     turnsRunning: pools.turnsRunning,
     deliveriesRunning: pools.deliveriesRunning,
+    lastBackupAtMs: backups.lastAtMs,
     stableMoves: parts.path.turnPreparer.stableMoves,
     heartbeats: () => parts.path.work.heartbeats.counts,
     slots: () => parts.path.work.slotsNow(),
@@ -207,6 +217,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       jobs.stop();
       stopSweeping();
       stopForgetting();
+      backups.stop();
       stopLooking();
       stopTelling();
       metrics.stop();

@@ -9,10 +9,10 @@ export interface DatabaseJobs {
    */
   check(path: string): Promise<readonly string[]>;
   /**
-   * Copies the database to the new file `to`; resolves with its size in bytes. Rejects with the Fault of
-   * `backupDatabase`.
+   * Copies the database to the new file `to`, encrypted where there is a passphrase; resolves with its size
+   * in bytes. Rejects with the Fault of `backupDatabase`.
    */
-  backup(from: string, to: string): Promise<number>;
+  backup(from: string, to: string, passphrase?: string): Promise<number>;
   /** Ends running jobs, which reject with Fault("aborted"). */
   stop(): void;
 }
@@ -21,15 +21,18 @@ export interface DatabaseJobs {
 export function databaseJobs(program: string): DatabaseJobs {
   const stopped = new AbortController();
 
-  function run(args: readonly string[]): Promise<Extract<JobAnswer, { ok: true }>> {
+  function run(args: readonly string[], input = ""): Promise<Extract<JobAnswer, { ok: true }>> {
     return new Promise((resolve, reject) => {
       const child = spawn(process.execPath, ["--disable-sigusr1", program, "--database-job", ...args], {
-        stdio: ["ignore", "pipe", "ignore"],
+        stdio: ["pipe", "pipe", "ignore"],
         env: {},
       });
       const end = (): void => void child.kill("SIGKILL");
       stopped.signal.addEventListener("abort", end);
       let text = "";
+      // A child that died has closed it; how it ended is told below.
+      child.stdin.on("error", () => {});
+      child.stdin.end(input);
       child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
       child.on("error", (cause) =>
         reject(
@@ -54,7 +57,10 @@ export function databaseJobs(program: string): DatabaseJobs {
 
   return {
     check: async (path) => (await run(["check", path])).findings,
-    backup: async (from, to) => (await run(["backup", from, to])).bytes,
+    backup: async (from, to, passphrase) =>
+      passphrase === undefined
+        ? (await run(["backup", from, to])).bytes
+        : (await run(["seal", from, to], passphrase)).bytes,
     stop: () => stopped.abort(),
   };
 }

@@ -15,6 +15,8 @@ export interface WatchedParts {
   readonly state: Pick<GatewayState, "phase" | "ready" | "store">;
   readonly turnsRunning: () => number;
   readonly deliveriesRunning: () => number;
+  /** Of the backups on a schedule; null before the first. */
+  readonly lastBackupAtMs: () => number | null;
   readonly stableMoves: () => ReadonlyMap<string, number>;
   readonly heartbeats: () => ReadonlyMap<string, number>;
   readonly slots: () => SlotNumbers;
@@ -148,6 +150,15 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
     async () => [
       [{}, (await store.turns.list("cron", laneLimit)).filter(({ holder }) => holder !== null).length],
     ],
+  );
+  registry.look(
+    "gauge",
+    "parley_last_backup_timestamp_seconds",
+    "When the newest backup on a schedule was made; absent where there is none.",
+    () => {
+      const atMs = parts.lastBackupAtMs();
+      return atMs === null ? [] : [[{}, atMs / 1_000]];
+    },
   );
   registry.look("gauge", "parley_control_connections", "Clients of the control plane.", () => [
     [{}, parts.connections()],

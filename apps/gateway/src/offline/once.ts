@@ -97,7 +97,7 @@ export async function runOnce({
 }: OnceOptions): Promise<void> {
   const bootId = ids.uuid();
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
-  const home = stoppedHome({ config, home: places.home, bootId, clock, log });
+  const home = stoppedHome({ config, home: places.home, bootId, clock, ids, log });
   const configNow = (): LoadedConfig["config"] => config;
   const models = wireModels(config, join(places.home, "media"), clock, log);
   const memory = memoryProcess({ clock });

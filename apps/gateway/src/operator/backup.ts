@@ -19,9 +19,9 @@ export function runningDatabase(
   jobs: Pick<DatabaseJobs, "backup">,
 ): DatabaseHandlers {
   return {
-    async backup({ path }) {
+    async backup({ path, passphrase }) {
       const to = absolute(path);
-      return { path: to, bytes: await jobs.backup(ownFile(databasePath), to) };
+      return { path: to, bytes: await jobs.backup(ownFile(databasePath), to, passphrase) };
     },
     async restore() {
       ownFile(databasePath);

@@ -150,6 +150,7 @@ test("the page of numbers says what the lists show, by pool and account", async 
     state: { phase: () => "draining", ready: () => ({ ok: false }), store: () => true },
     turnsRunning: () => 3,
     deliveriesRunning: () => 4,
+    lastBackupAtMs: () => null,
     stableMoves: () => new Map([["skills", 5]]),
     heartbeats: () => new Map([["quiet-hours", 9]]),
     slots: () => ({

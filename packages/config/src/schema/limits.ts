@@ -1,4 +1,4 @@
-// How much people and shared places may ask of the gateway: messages, turns and money.
+// The config says here how much people and shared places may ask: messages, turns and money.
 import { z } from "zod";
 
 const count = (what: string) => z.number().int().min(1).exactOptional().describe(what);

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Secret } from "../secret.ts";
 import { agentsSchema } from "./agents.ts";
 import { approvalsSchema } from "./approvals.ts";
+import { backupSchema } from "./backup.ts";
 import { bindingsSchema } from "./bindings.ts";
 import { browserSchema } from "./browser.ts";
 import { canvasSchema } from "./canvas.ts";
@@ -170,6 +171,7 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe("Files of conversations, in media/ of the state folder."),
   store: storeSchema,
+  backup: backupSchema,
   logging: z
     .strictObject({
       level: z

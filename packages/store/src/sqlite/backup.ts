@@ -16,6 +16,7 @@ import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
 import { describeDatabase } from "./describe.ts";
+import { settleRestored, type RestoredCell, type SettledWork } from "./settle-restored.ts";
 import { damagedFault, openFault, troubleOf } from "./failure.ts";
 
 /** Copies the database `from` at one instant to the new file `to`, without stopping its writers. */
@@ -52,18 +53,25 @@ export async function backupDatabase(from: string, to: string): Promise<void> {
 
 /**
  * Replaces the database `to` with the backup `from`; the caller holds the home lock. Keeps the old file as
- * `<to>.replaced-<nowMs>` and returns that name, or null when there was none. Throws Fault("invalid") for a
- * damaged backup.
+ * `<to>.replaced-<nowMs>` and returns that name, or null when there was none. `settle` ends what was open
+ * when the backup was made, and says what becomes of each cell. Throws Fault("invalid") for a damaged backup.
  */
-export function restoreDatabase(from: string, to: string, nowMs: number): string | null {
+export function restoreDatabase(
+  from: string,
+  to: string,
+  nowMs: number,
+  settle: RestoredCell | null = null,
+): { readonly keptAs: string | null } & SettledWork {
   if (!existsSync(from)) throw new Fault("missing", `there is no file ${from}`);
   refuseUnsound(from);
   const partial = `${to}.partial`;
   try {
     copyFileSync(from, partial);
-    const aside = existsSync(to) ? keepAside(to, `${to}.replaced-${nowMs}`) : null;
+    const settled = settle === null ? { messages: 0, answers: 0 } : settleRestored(partial, nowMs, settle);
+    if (settle !== null) standalone(partial);
+    const keptAs = existsSync(to) ? keepAside(to, `${to}.replaced-${nowMs}`) : null;
     settleAs(partial, to);
-    return aside;
+    return { keptAs, ...settled };
   } catch (error) {
     removeAny(partial);
     throw writeFault(to, error);
