@@ -31,6 +31,7 @@ const packages = {
   "@lydell/node-pty": "packages/tools",
   "playwright-core": "packages/browser",
   sharp: "packages/media",
+  "@evan/opus": "packages/media",
 };
 const beside = Object.keys(packages);
 const optional = [
@@ -56,6 +57,7 @@ for (const app of ["gateway", "cli"]) {
         ? {
             program: main,
             "page-worker": join(root, "packages/egress/src/page-worker.ts"),
+            "sound-worker": join(root, "packages/media/src/sound-worker.ts"),
             "picture-worker": join(root, "packages/media/src/picture-worker.ts"),
             "memory-worker": join(root, "packages/memory/src/memory-worker.ts"),
             "hook-child": join(root, "apps/gateway/src/hooks/hook-child.ts"),

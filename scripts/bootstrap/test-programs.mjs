@@ -11,6 +11,8 @@ const wanted = {
   bubblewrap: "bwrap",
   strace: "strace",
   faketime: "faketime",
+  "espeak-ng": "espeak-ng",
+  "opus-tools": "opusinfo",
 };
 
 /** Past this, going without is better than waiting for the network: npm test has six minutes in all. */

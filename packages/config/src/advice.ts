@@ -9,18 +9,8 @@ import { finding, type Finding } from "./validate.ts";
 import { tokenWeakness } from "./weak-token.ts";
 
 export function advice(config: Config): readonly Finding[] {
-  const { models, messages, commands, approvals, hooks, channels } = config;
-  const later = "Nothing is to be done: a later version does it";
+  const { models, commands, approvals, hooks, channels } = config;
   return [
-    ...(messages.tts.auto === "off"
-      ? []
-      : [
-          finding(
-            ["messages", "tts", "auto"],
-            "replies are not spoken yet, and the agent is told nothing of it",
-            later,
-          ),
-        ]),
     ...Object.entries(models.providers).flatMap(([name, provider]) => tooLongAnswers(name, provider)),
     ...Object.entries(channels.telegram).flatMap(([account, { botToken, apiRoot }]) =>
       apiRoot !== telegramDefaults.apiRoot || /^\d+:[^\s/?#]+$/.test(botToken.reveal())

@@ -427,15 +427,13 @@ test("a key that stands twice, or must not stand at all, is named where it stand
 
 test("what does not do what it seems to is told, and refused by nobody", async () => {
   const { warnings } = await loadText(`{
-    messages: { tts: { auto: "inbound" } },
     commands: { ownerAllowFrom: ["telegram:1", "telegram:bob"] },
     models: { providers: { openai: { models: [{ id: "a", contextWindow: 8000, maxTokens: 8000 },
       { id: "b", contextWindow: 8000, maxTokens: 8001 }, { id: "c", maxTokens: 900000 }] } } },
   }`);
   expect(warnings.map(({ path, line }) => [path, line])).toEqual([
-    ["messages.tts.auto", 2],
-    ["models.providers.openai.models[1].maxTokens", 5],
-    ["commands.ownerAllowFrom[1]", 3],
+    ["models.providers.openai.models[1].maxTokens", 4],
+    ["commands.ownerAllowFrom[1]", 2],
   ]);
 });
 

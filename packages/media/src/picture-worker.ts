@@ -2,7 +2,7 @@
 // killed at any moment, and the memory that a large picture takes ends with it.
 import { readablePicture, whyUnreadable, type PictureKind } from "./picture-kind.ts";
 
-interface PictureTask {
+export interface PictureTask {
   readonly bytes: Uint8Array;
   /** The longer side of the result, in pixels. */
   readonly mostSide: number;
@@ -20,10 +20,7 @@ export interface FitPicture extends PictureKind {
 }
 
 /** `refused`: words that go on after the picture's name. */
-export type PictureReply =
-  | { readonly ready: true }
-  | { readonly picture: FitPicture }
-  | { readonly refused: string };
+export type PictureReply = { readonly picture: FitPicture } | { readonly refused: string };
 
 const qualities = [85, 70, 50] as const;
 /** The decoders that are let in; libvips has many more, some for whole documents. */
@@ -114,7 +111,7 @@ function endsAsItShould(bytes: Uint8Array): boolean {
 
 process.on("disconnect", () => process.exit());
 process.on("message", async (task: PictureTask) => {
-  const reply = (message: PictureReply): void => void process.send?.(message);
+  const reply = (message: PictureReply | { readonly ready: true }): void => void process.send?.(message);
   // A machine for which the library has no binary fails here; the daemon goes on without pictures.
   const sharp = await loadSharp().catch(() => null);
   if (sharp === null) return reply({ refused: missingLibrary });

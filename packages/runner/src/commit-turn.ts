@@ -20,6 +20,7 @@ import {
 } from "@parley/protocol";
 import { untilStored, type WorkEnd } from "@parley/queue";
 import type { CellWrite, Commit, NewDelivery, Outcome as RowOutcome, Session, Turn } from "@parley/store";
+import { spokenToo } from "./speech/spoken-answer.ts";
 import { unrepeated } from "./messages/said-here.ts";
 import type { Previewed } from "./streaming/edited-preview.ts";
 import { thoughtsOf } from "./streaming/live-answer.ts";
@@ -42,7 +43,7 @@ export interface EndedTurn {
   readonly patch: { readonly [field: string]: Json };
 }
 
-type CommitServices = Pick<Services, "turns" | "config" | "redaction" | "mediaFolder" | "clock">;
+type CommitServices = Pick<Services, "turns" | "config" | "redaction" | "mediaFolder" | "speech" | "clock">;
 
 /** Parks the turn or commits it. Throws Fault for an interrupted turn, which stays as its journal has it. */
 export async function commitTurn(
@@ -65,7 +66,7 @@ export async function commitTurn(
     throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
   }
   const promptNote = prepared.promptNote(turn.id);
-  const outcome = await outcomeOf(services, scope, ended);
+  const outcome = await spokenToo(services, scope, ended, await outcomeOf(services, scope, ended));
   // Only this process has the last answer, so a short outage of the store must not cost another model call.
   const spent = await untilStored(lease, clock, () => spending.note(end, prepared.model));
   const { reasoning } = prepared;

@@ -129,6 +129,7 @@ export {
   type SkillsHere,
   type SurveyedSkill,
 } from "./skills/skill-registry.ts";
+export { speechField, speechModeOf, speechModes, type SpeechMode } from "./speech/speech-mode.ts";
 export { interrupted } from "./stopped-answer.ts";
 export { noProgress, type ShowProgress } from "./streaming/progress.ts";
 export { keepTyping } from "./streaming/typing.ts";

@@ -22,7 +22,7 @@ import {
 } from "@parley/protocol";
 import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
 import type { Cells, Inbox, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
-import type { ExecPolicy, Tool, ToolScope } from "@parley/tools";
+import type { ExecPolicy, Speech, Tool, ToolScope } from "@parley/tools";
 import type { Approvals } from "./approvals/approvals.ts";
 import type { ContextSettings } from "./context-settings.ts";
 import type { MediaFolder } from "./media/media-store.ts";
@@ -105,6 +105,8 @@ export interface Services {
   readonly running: RunningTurns;
   readonly ledger: SpendLimits;
   readonly readMedia: ReadMedia;
+  /** Absent: nothing is spoken. */
+  readonly speech?: Speech | undefined;
   /** An answer that is too long for messages becomes a file here. */
   readonly mediaFolder: MediaFolder;
   /** Secrets, and paths of the state folder outside the workspaces, which no answer may show (I8). */

@@ -8,7 +8,16 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
 
-export type ProgramName = "redis-server" | "chromium" | "bwrap" | "strace" | "faketime" | "git" | "prlimit";
+export type ProgramName =
+  | "redis-server"
+  | "chromium"
+  | "bwrap"
+  | "strace"
+  | "faketime"
+  | "espeak-ng"
+  | "opusinfo"
+  | "git"
+  | "prlimit";
 
 interface Known {
   /** Names to search on the PATH; the first match wins. */
@@ -29,6 +38,8 @@ const known: { readonly [name in ProgramName]: Known } = {
   },
   strace: { commands: ["strace"], debian: "strace", tryWith: ["-o", "/dev/null", "true"] },
   faketime: { commands: ["faketime"], debian: "faketime" },
+  "espeak-ng": { commands: ["espeak-ng"], debian: "espeak-ng" },
+  opusinfo: { commands: ["opusinfo"], debian: "opus-tools" },
   git: { commands: ["git"], debian: "git" },
   prlimit: { commands: ["prlimit"], debian: "util-linux" },
 };

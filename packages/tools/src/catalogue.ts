@@ -25,6 +25,7 @@ import { sessionsSend, sessionsSendListing } from "./tools/sessions-send.ts";
 import { sessionsSpawn, sessionsSpawnListing } from "./tools/sessions-spawn.ts";
 import { subagents, subagentsListing } from "./tools/subagents.ts";
 import { toolSearch, toolSearchListing } from "./tools/tool-search.ts";
+import { tts, ttsListing } from "./tools/tts.ts";
 import { updatePlan, updatePlanListing } from "./tools/update-plan.ts";
 import { webFetch, webFetchListing } from "./tools/web-fetch.ts";
 import { webSearch, webSearchListing } from "./tools/web-search.ts";
@@ -66,7 +67,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(toolSearchListing, toolSearch),
   built(updatePlanListing, updatePlan),
   built(imageListing, image),
-  planned("tts", "Speech", "media", [], "writes", "Turn text into speech"),
+  built(ttsListing, tts),
 ];
 
 function built({ name, ...listing }: ToolListing, make: ToolFactory | null): CatalogueEntry {

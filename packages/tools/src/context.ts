@@ -51,6 +51,8 @@ export interface MachinePorts {
   /** Stores who wrote the files that enter prompts. Absent: nothing is stored. */
   readonly origins?: Origins;
   readonly pictures?: Pictures;
+  /** Absent: nothing is spoken here. */
+  readonly speech?: Speech;
   readonly settings?: Settings;
   /** Absent: there is no way to the open web here. */
   readonly web?: Web;
@@ -114,6 +116,14 @@ export interface KeptPicture {
 export interface Pictures {
   /** Checks, scales and stores one. `refused`: why no model is shown it; words that go on after its name. */
   keep(bytes: Uint8Array, signal: AbortSignal): Promise<KeptPicture | { readonly refused: string }>;
+}
+
+/** Speech, as the config has it at that moment. */
+export interface Speech {
+  /** By what it is spoken; the name is a service's or a program's. */
+  voice(): { readonly name: string } | Unavailable;
+  /** Recordings that play as voice notes: several of a text that is too long for one. Throws Fault. */
+  speak(text: string, signal: AbortSignal): Promise<readonly MediaFile[]>;
 }
 
 /** The pictures of a session, and the model that looks at them for one that does not see. */

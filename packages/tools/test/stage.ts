@@ -137,6 +137,12 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       timeoutSeconds: 60,
       ...options.exec,
     },
+    speech: {
+      voice: () => ({ name: "espeak-ng" }),
+      speak: async (text) => [
+        { path: "a.ogg", mediaType: "audio/ogg", bytes: text.length, name: "voice.ogg" },
+      ],
+    },
     pictures: {
       keep: async (bytes) => ({
         path: `${bytes.length}.png`,

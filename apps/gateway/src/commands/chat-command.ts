@@ -10,7 +10,7 @@ import type { Store } from "@parley/store";
 import type { ConversationBindings, PairingDecisions, Route } from "@parley/access";
 import type { PathHooks } from "../hooks/heard.ts";
 import type { DropAnswers } from "@parley/delivery";
-import type { CommandRecord } from "@parley/tools";
+import type { CommandRecord, Speech } from "@parley/tools";
 import type {
   Approvals,
   EmergencyStop,
@@ -110,6 +110,8 @@ export interface CommandPorts {
   readonly forgetting: MemoryForgetting;
   readonly beside: WorkBeside;
   readonly schedules: Schedules;
+  /** Absent: nothing speaks. */
+  readonly speech?: Speech | undefined;
   /** Files for chats are kept here. */
   readonly mediaFolder: MediaHandling["folder"];
   /** Removes secrets from what is exported. */

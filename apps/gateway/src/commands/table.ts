@@ -33,6 +33,7 @@ import { steer } from "./steer.ts";
 import { stop } from "./stop.ts";
 import { think } from "./think.ts";
 import { tools } from "./tools.ts";
+import { tts } from "./tts.ts";
 import { unfocus } from "./unfocus.ts";
 import { usage } from "./usage.ts";
 import { verbose } from "./verbose.ts";
@@ -58,6 +59,7 @@ export const chatCommands: readonly ChatCommand[] = [
   forget,
   queue,
   verbose,
+  tts,
   whoami,
   usage,
   context,

@@ -93,7 +93,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     const toolNames = tools.map(({ name }) => name);
     await warnOfConfig(config, { models, skills, toolNames }, log);
-    const media = wireMedia(config, mediaPath, ports.machinePorts?.pictures, clock);
+    const media = wireMedia(config, mediaPath, { pictures: ports.machinePorts?.pictures, env, clock });
     const path = messagePath({
       ...ports,
       config,

@@ -13,6 +13,7 @@ import type { Dial } from "../schedules/call-webhooks.ts";
 import { idleBrowser, wireBrowser } from "./browser.ts";
 import { wireWayOut } from "./way-out.ts";
 import { wirePictures } from "./pictures.ts";
+import { idleSpeech, wireSpeech } from "./speech.ts";
 import { idleWeb, wireWeb } from "./web.ts";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
@@ -27,9 +28,9 @@ import {
 } from "@parley/runner";
 
 export interface MachinePortsWiring {
-  readonly config: Pick<Config, "browser" | "store" | "tools">;
+  readonly config: Pick<Config, "browser" | "messages" | "models" | "store" | "tools">;
   /** The config of this moment; a reload changes it. */
-  readonly configNow: () => Pick<Config, "browser" | "tools">;
+  readonly configNow: () => Pick<Config, "browser" | "messages" | "models" | "tools">;
   readonly metrics: Pick<GatewayMetrics, "egressRefused">;
   readonly home: string;
   /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
@@ -87,6 +88,7 @@ export async function wireMachinePorts(
   await settings.restarted();
   const outward = { ...wiring, log: log.child({ part: "web" }), refused: wiring.metrics.egressRefused };
   const web = wireWeb(outward);
+  const speech = wireSpeech({ ...wiring, cells, log: log.child({ part: "speech" }) });
   const pictures = wirePictures(wiring.mediaPath, clock);
   const browser = wireBrowser({ ...outward, path: searchPath(wiring.env) });
   const wayOut = wireWayOut(outward);
@@ -101,11 +103,19 @@ export async function wireMachinePorts(
     wayOut: wayOut.wayOut,
     pictures: pictures.port,
     renderer: browser.renderer,
+    speech: speech.port,
     chatRestart: restartOfChat,
     async end() {
       ending = true;
       wiring.memory.close();
-      await Promise.all([own.end(), web.close(), browser.close(), wayOut.close(), pictures.close()]);
+      await Promise.all([
+        own.end(),
+        web.close(),
+        browser.close(),
+        wayOut.close(),
+        pictures.close(),
+        speech.close(),
+      ]);
     },
   };
 }
@@ -133,6 +143,7 @@ export function idleMachinePorts(
     wayOut: async () => ({ socket: "/dev/null", node: process.execPath }),
     pictures: { keep: refuse },
     ...idleBrowser(wiring.config, searchPath(wiring.env)),
+    speech: idleSpeech(wiring.config, wiring.env),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }

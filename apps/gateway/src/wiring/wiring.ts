@@ -25,7 +25,15 @@ import {
   type Env,
   type TelegramAccountConfig,
 } from "@parley/config";
-import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
+import type { Listener } from "@parley/media";
+import {
+  levelsOfEfforts,
+  modelsFrom,
+  transcriber,
+  type Models,
+  type ModelsOptions,
+  type Transcribe,
+} from "@parley/models";
 import { accountKey, Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
@@ -241,14 +249,50 @@ export function wireModels(
 export function wireMedia(
   config: Config,
   folder: string,
-  pictures: MediaHandling["pictures"],
-  clock: Clock,
+  { pictures, env, clock }: Pick<MediaHandling, "pictures"> & { readonly env: Env; readonly clock: Clock },
 ): MediaHandling {
-  const model = config.messages.audio.transcribe;
-  const transcribe =
-    model === undefined ? undefined : transcriber({ model, providers: providersOf(config), clock });
-  return { folder: mediaFolder(folder), pictures, transcribe };
+  const { transcribe: model, cli } = config.messages.audio;
+  const ways = [
+    ...(model === undefined ? [] : [transcriber({ model, providers: providersOf(config), clock })]),
+    ...(cli === undefined ? [] : [transcribeByProgram(cli, env, clock)]),
+  ];
+  return { folder: mediaFolder(folder), pictures, transcribe: inTurn(ways) };
 }
+
+/** The next way is tried when one fails; undefined where there is none. */
+function inTurn(ways: readonly Transcribe[]): Transcribe | undefined {
+  const [first, ...others] = ways;
+  const next = others.length === 0 ? undefined : inTurn(others);
+  if (first === undefined || next === undefined) return first;
+  return async (speech, signal) => {
+    try {
+      return await first(speech, signal);
+    } catch (error) {
+      if (signal.aborted || !isFault(error)) throw error;
+      return next(speech, signal);
+    }
+  };
+}
+
+function transcribeByProgram(
+  { command, args }: { readonly command: string; readonly args: readonly string[] },
+  env: Env,
+  clock: Clock,
+): Transcribe {
+  const known = Object.entries(env).flatMap(([name, value]) =>
+    programEnv.includes(name) && value !== undefined ? [[name, value] as const] : [],
+  );
+  let opened: Promise<Listener> | null = null;
+  return async ({ bytes }, signal) => {
+    opened ??= import("@parley/media").then(({ listener }) =>
+      listener({ command, args, env: Object.fromEntries(known), clock }),
+    );
+    return (await opened).hear(bytes, signal);
+  };
+}
+
+/** Of the environment, what a program for speech is told. */
+const programEnv = ["PATH", "HOME", "LANG"];
 
 function providersOf(config: Config): ModelsOptions["providers"] {
   return Object.fromEntries(

@@ -25,9 +25,22 @@ export const fences = pattern(
 /** Llama 2's `<<SYS>>`: the only token whose brackets are doubled. */
 export const doubled = pattern([["<", "<", String.raw`\/?`, ...letters("SYS>>")]], "i");
 
-/** `[[reply_to_current]]`, `[[reply_to:<id>]]` and whatever else begins like them. */
+/**
+ * `[[reply_to_current]]`, `[[reply_to:<id>]]` and whatever else begins like them; `[[audio_as_voice]]`,
+ * `[[tts]]` and `[[tts:...]]` for an answer that is to be spoken.
+ */
 export const replyTags = pattern(
   [
+    [String.raw`\[`, String.raw`\[`, ...letters("audio_as_voice"), String.raw`\]`, String.raw`\]`],
+    [
+      String.raw`\[`,
+      String.raw`\[`,
+      String.raw`\/?`,
+      ...letters("tts"),
+      String.raw`(?::[^[\]\n]{0,160})?`,
+      String.raw`\]`,
+      String.raw`\]`,
+    ],
     [
       String.raw`\[`,
       String.raw`\[`,
@@ -44,12 +57,13 @@ export const replyTags = pattern(
 export const markup = [tags, fences, doubled, replyTags] as const;
 
 /**
- * The message id that a reply tag names, `current` for the triggering message, null for a tag that names
- * nothing.
+ * The message id that a reply tag names, `current` for the triggering message, `voice` for a tag that asks
+ * to be spoken, null for a tag that names nothing.
  */
 export function readReplyTag(
   text: string,
-): { readonly to: "current" } | { readonly to: "id"; readonly id: string } | null {
+): { readonly to: "current" | "voice" } | { readonly to: "id"; readonly id: string } | null {
+  if (!/^\[\[\s*reply_to/iu.test(text)) return { to: "voice" };
   const inside = /^\[\[\s*reply_to(.*)\]\]$/iu.exec(text)?.[1] ?? "";
   if (/^_current\s*$/iu.test(inside)) return { to: "current" };
   const id = /^\s*:\s*(\S{1,128})\s*$/u.exec(inside)?.[1];

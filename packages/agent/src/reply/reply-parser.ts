@@ -28,6 +28,8 @@ export interface ReplyParser {
   end(): Outcome;
   /** The message that the answer quotes; a tag that is read later may name another. */
   replyTo(): string | undefined;
+  /** A tag asks that the answer is spoken. */
+  asksVoice(): boolean;
   /** Thoughts that came in tags, for people who asked to see them. */
   thinking(): string;
 }
@@ -38,11 +40,13 @@ const heartbeatRestChars = 300;
 export function replyParser(options: ReplyOptions = {}): ReplyParser {
   let replyTo = options.quotesCurrent === true ? options.currentMessageId : undefined;
   let tagged = false;
+  let voice = false;
   const way = outbound({
     finalOnly: options.finalOnly === true,
     redaction: options.redaction ?? noRedaction,
     onReplyTag(tag) {
-      if (tagged) return;
+      if (tag.to === "voice") voice = true;
+      if (tagged || tag.to === "voice") return;
       tagged = true;
       replyTo = tag.to === "id" ? tag.id : options.currentMessageId;
     },
@@ -72,6 +76,7 @@ export function replyParser(options: ReplyOptions = {}): ReplyParser {
       };
     },
     replyTo: () => replyTo,
+    asksVoice: () => voice,
     thinking: way.thinking,
   };
 }

@@ -16,6 +16,18 @@ const said = (markdown: string, replyTo?: string): Outcome => ({
 const token: Outcome = { kind: "silent", reason: "token" };
 const empty: Outcome = { kind: "silent", reason: "empty" };
 
+test.each(["[[audio_as_voice]]", "[[tts]]", "[[tts:voice=a]]", "[[AUDIO_AS_VOICE]]"])(
+  "%s asks to be spoken, and is not shown",
+  (tag) => {
+    const parser = replyParser();
+    parser.push(`Fine. ${tag}`);
+    expect([parser.end(), parser.asksVoice()]).toEqual([said("Fine."), true]);
+    const plain = replyParser();
+    plain.push("[[reply_to:5]] The tag tts, [tts] and [[ttsx]]");
+    expect([plain.end(), plain.asksVoice()]).toEqual([said("The tag tts, [tts] and [[ttsx]]", "5"), false]);
+  },
+);
+
 describe("the silent token", () => {
   test.each([
     "NO_REPLY",

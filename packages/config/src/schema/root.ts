@@ -94,6 +94,20 @@ export const configSchema = z.strictObject({
             .describe(
               'Model that turns voice messages into words, "PROVIDER/MODEL", over the provider\'s /audio/transcriptions. Absent: they are only described.',
             ),
+          cli: z
+            .strictObject({
+              command: z.string().min(1).describe("The program."),
+              args: z
+                .array(z.string())
+                .default(["{{MediaPath}}"])
+                .describe(
+                  "Its arguments, with {{MediaPath}} for the recording as it came, or {{WavPath}} for 16 kHz WAV of an Ogg Opus one. It writes the words to its output.",
+                ),
+            })
+            .exactOptional()
+            .describe(
+              "Program of this machine that turns voice messages into words: where transcribe is not set, or fails.",
+            ),
         })
         .prefault({})
         .describe("Voice messages."),

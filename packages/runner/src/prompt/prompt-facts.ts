@@ -19,7 +19,8 @@ import type { AgentConfig, Config } from "@parley/config";
 import type { Model } from "@parley/models";
 import { type Address, type ReasoningLevel, type ThinkingLevel, version } from "@parley/protocol";
 import type { Session } from "@parley/store";
-import type { ExecPolicy, Tool } from "@parley/tools";
+import type { ExecPolicy, Speech, Tool } from "@parley/tools";
+import { speechHint } from "../speech/speech-mode.ts";
 import { announceSkip } from "../sessions/asked-rows.ts";
 import { depthOf, worksInThread } from "../sessions/child-registry.ts";
 import type { InstallationFacts } from "../installation-facts.ts";
@@ -48,6 +49,8 @@ export interface SurfaceSources extends StableSources {
   /** Null for turns without a conversation. */
   readonly address: Address | null;
   readonly surface: Surface | null;
+  /** Absent: nothing is spoken. */
+  readonly speech: Speech | undefined;
   /** The config's text for a shared place. */
   readonly placeText: string | undefined;
   readonly execPolicy: Pick<ExecPolicy, "mode" | "ask">;
@@ -128,6 +131,7 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     channel: address === null || surface === null ? undefined : channelFacts(config, address, surface),
     // A shared place's text is for those who talk there.
     context: sources.mode === "full" ? placeText : subagentContext(session.key, tools),
+    ttsHint: speechHint(sources),
     reactions: address === null ? "off" : reactionLevel(config, address, tools),
     silence: silenceAt(address, config),
     contextTellsSilence: placeText !== undefined && /\bNO_REPLY\b/iu.test(placeText),

@@ -42,6 +42,7 @@ export type PromptNeeds = Pick<
   | "installation"
   | "skills"
   | "origins"
+  | "speech"
   | "log"
 > & { readonly channel: (account: string) => Surface | null };
 
@@ -146,6 +147,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
           session,
           address: place?.address ?? null,
           surface: place === null || unseen ? null : services.channel(accountKey(place.address)),
+          speech: services.speech,
           placeText: rules.systemPrompt,
           repo: defaults.repoRoot ?? repoRootOf(agent.workspace),
           thinking,

@@ -40,7 +40,8 @@ export async function listen(
       }
       if (visible !== "") answer.show(visible, parser.replyTo());
     } else if (event.type === "modelEnd" && parser !== null) {
-      reader.heard(text, { outcome: parser.end(), thinking: parser.thinking() });
+      const outcome = parser.end();
+      reader.heard(text, { outcome, thinking: parser.thinking(), voice: parser.asksVoice() });
     }
   }
   throw new Error("the loop ended without saying so");

@@ -13,6 +13,8 @@ export interface ReadAnswer {
   readonly outcome: Outcome;
   /** Thoughts that the model wrote in tags. */
   readonly thinking: string;
+  /** The model asks that it is spoken. */
+  readonly voice: boolean;
 }
 
 export interface AnswerReader {
@@ -60,7 +62,7 @@ export function answerReader(
       if (last?.text === text) return last.answer;
       const parser = parserOf(prepared.finalOnly() && /<final\b/i.test(text));
       parser.push(text);
-      return { outcome: parser.end(), thinking: parser.thinking() };
+      return { outcome: parser.end(), thinking: parser.thinking(), voice: parser.asksVoice() };
     },
   };
 }

@@ -158,7 +158,12 @@ const config = fc
     topicPrompt: fc.boolean(),
     owners: fc.constantFrom([], ["telegram:7"], ["telegram:7", "discord:7"]),
     ownerDisplay: fc.constantFrom("raw", "hash"),
-    tts: fc.constantFrom("off", "always", "inbound"),
+    tts: fc.constantFrom("off", "always", "inbound", "tagged"),
+    // Without a key nothing speaks, whatever is installed on this machine.
+    speaks: fc.constantFrom(
+      { providers: { openai: { baseUrl: "http://127.0.0.1:9/v1" } } },
+      { provider: "elevenlabs" },
+    ),
     citations: fc.constantFrom("off", "on", "auto"),
     toolSearch: fc.constantFrom("off", "on"),
   })
@@ -192,7 +197,7 @@ const config = fc
       ownerDisplay: c.ownerDisplay,
       ownerDisplaySecret: "a-key-of-nobody",
     },
-    messages: { tts: { auto: c.tts } },
+    messages: { tts: { auto: c.tts, ...c.speaks } },
     memory: { citations: c.citations },
     mcp: { toolSearch: { mode: c.toolSearch } },
   }));

@@ -136,6 +136,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       stableMoves: new Map<string, number>(),
       skills,
       origins: machinePorts.origins,
+      speech: machinePorts.speech,
       clock,
       ids,
       log: silentLog,

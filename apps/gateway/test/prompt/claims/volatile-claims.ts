@@ -47,6 +47,12 @@ const said: Inbound = {
   receivedAtMs: 0,
 } as unknown as Inbound;
 
+const speaks = (s: Situation, mode: string): boolean => {
+  const { auto, provider } = s.config.messages.tts;
+  const can = capabilitiesAt(s);
+  return auto === mode && provider === undefined && (can?.voice === true || can?.media === true);
+};
+
 const maySilently = (s: Situation): boolean =>
   s.draw.address === null || s.draw.address.channel === "hook" || isShared(s);
 
@@ -187,7 +193,37 @@ export const volatileClaims: readonly Claim[] = [
         (s.exec.ask === "always" || (s.exec.ask === "on-miss" && s.exec.mode === "allowlist")),
     ],
   ]),
-  ...claimsOf("Voice (TTS)", [["voice", /^.*$/, "replies are spoken: nothing does that yet", () => false]]),
+  ...claimsOf("Voice (TTS)", [
+    [
+      "voice",
+      /^Your reply is also spoken: a recording follows its text\.$/,
+      "the config says always, something speaks, and the channel takes recordings",
+      (_, s) => speaks(s, "always"),
+    ],
+    [
+      "voice.inbound",
+      /^Your reply to a voice message is also spoken: a recording follows its text\.$/,
+      "the config says inbound, something speaks, and the channel takes recordings",
+      (_, s) => speaks(s, "inbound"),
+    ],
+    [
+      "voice.tagged",
+      /^A reply with \[\[audio_as_voice\]\] in it is also spoken: .*the tag is not shown\.$/,
+      "the config says tagged, and the tag is read and not shown",
+      (_, s) => {
+        const parser = replyParser({});
+        parser.push("[[audio_as_voice]] hi");
+        parser.end();
+        return speaks(s, "tagged") && parser.asksVoice() && shown("[[audio_as_voice]] hi") === "hi";
+      },
+    ],
+    [
+      "voice.limit",
+      /^More than (\d+) characters are not spoken, nor is code\.$/,
+      "the config's limit",
+      ([, chars], { config }) => Number(chars) === config.messages.tts.maxTextLength,
+    ],
+  ]),
   ...claimsOf("Reactions", [
     [
       "reactions",
@@ -350,6 +386,7 @@ const means: { readonly [word: string]: keyof Capabilities } = {
 
 /** Lines that ask for something and claim nothing. */
 export const advice: readonly RegExp[] = [
+  /^Write it to be heard: short sentences, no tables\.$/,
   /^You are a personal assistant running inside Parley\.$/,
   /^TOOLS\.md is guidance; it does not decide which tools exist\.$/,
   /^- (?:Actionable request|Continue until done|A weak or empty tool result|Check mutable state live|Verify before finalizing)/,
