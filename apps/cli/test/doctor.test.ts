@@ -33,6 +33,29 @@ async function doctor(
 const idsOf = ({ findings }: Told, level: string): readonly string[] =>
   findings.filter((each) => each.level === level).map(({ id }) => id);
 
+test("hooks that are on and cannot run, files that are refused and entries without a hook are told", async () => {
+  const home = stateFolder(
+    '{ gateway: { port: 1 }, hooks: { internal: { entries: { ghost: { enabled: true }, "boot-md": { enabled: true } } } } }',
+  );
+  const front =
+    'metadata: { openclaw: { events: ["message:received"], requires: { bins: ["no-such-program"] } } }';
+  for (const [name, text] of [
+    ["needs", `---\nname: needs\ndescription: d\n${front}\n---\n`],
+    ["broken", "no front matter"],
+  ] as const) {
+    mkdirSync(join(home, "hooks", name), { recursive: true });
+    writeFileSync(join(home, "hooks", name, "HOOK.md"), text);
+    writeFileSync(join(home, "hooks", name, "handler.js"), "export default () => {};\n");
+  }
+  const { findings } = await doctor(home);
+  const told = findings.filter(({ id }) => id.startsWith("hook"));
+  expect(told.map(({ id, message }) => [id, message])).toEqual([
+    ["hook.stuck", expect.stringContaining("no-such-program")],
+    ["hook.refused", expect.stringContaining("broken/HOOK.md")],
+    ["hook.unknown", expect.stringContaining("entries.ghost")],
+  ]);
+});
+
 describe("a state folder", () => {
   test("that others may read is told, and closed with --fix, once and for all; nothing is deleted", async () => {
     const home = stateFolder("{ gateway: { port: 1 } }");

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from "node:http";
 import { Fault } from "@parley/protocol";
 
-/** Of a body that is too large, what is still taken from the connection, so that its sender reads the answer. */
+/** Of a body that is too large, what is still taken in, so that its sender reads the answer. */
 const drainedBytes = 16_777_216;
 
 /** Rejects with Fault: "invalid" beyond the limit, "aborted" when the client leaves before the end. */

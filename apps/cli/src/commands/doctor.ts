@@ -16,6 +16,7 @@ import { document, line, styled, type Console, type Style } from "../console.ts"
 import { fileFindings } from "../doctor/files.ts";
 import { error, ok, warn, type Finding } from "../doctor/finding.ts";
 import { gatewayFindings } from "../doctor/gateway.ts";
+import { hookFindings } from "../doctor/hooks.ts";
 import { liveFindings } from "../doctor/live.ts";
 import { mcpFindings } from "../doctor/mcp.ts";
 import { securityFindings } from "../doctor/security.ts";
@@ -40,6 +41,7 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
     ...clockFindings(),
     ...(await gatewayFindings(terminal, places, config)),
     ...(config === null ? [] : await mcpFindings(config, terminal.env)),
+    ...(config === null ? [] : await hookFindings(terminal, places, config)),
     ...(config !== null && flags.security === true
       ? securityFindings(config, places, (await localConfigEditor(terminal).read()).file)
       : []),

@@ -30,7 +30,7 @@ export interface HookRegistryOptions {
   readonly clock: Pick<Clock, "mono">;
 }
 
-export type HookState =
+type HookState =
   | { readonly status: "ready" }
   | { readonly status: "disabled" | "unmet" | "changed"; readonly reason: string };
 
@@ -65,7 +65,7 @@ interface HookNeed {
   readonly satisfied: boolean;
 }
 
-export interface HookSurvey {
+interface HookSurvey {
   readonly enabled: boolean;
   readonly roots: readonly HookRoot[];
   readonly hooks: readonly Hook[];

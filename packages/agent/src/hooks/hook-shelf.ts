@@ -31,7 +31,7 @@ export interface FoundHook extends HookRoot {
   readonly notes: readonly string[];
 }
 
-export interface RefusedHook {
+interface RefusedHook {
   readonly source: HookSource;
   readonly file: string;
   readonly reason: string;
