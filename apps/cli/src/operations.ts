@@ -94,6 +94,42 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
       done(await (await import("./commands/chat.ts")).send(await terminal(), words.join(" "), flags)),
     );
 
+  const threads = program
+    .command("threads")
+    .description("your own conversations with the agent, and their work");
+  const place = "--thread <name>";
+  const placeWords = "in this conversation in place of the first";
+  command(threads, "list", "show them").action(async () =>
+    done(await (await import("./commands/threads.ts")).threadsList(await terminal())),
+  );
+  command(threads, "set <thread>", "name, pin or unlist one")
+    .option("--name <name>", "what it is called")
+    .option("--pin", "keep it at the top")
+    .option("--no-pin", "do not")
+    .option("--remove", "take it off the list until somebody writes there again")
+    .action(async (thread: string, flags: object) =>
+      done(await (await import("./commands/threads.ts")).threadsName(await terminal(), thread, flags)),
+    );
+  command(threads, "steps", "show the tools that it used, and what waits")
+    .option(place, placeWords)
+    .action(async (flags: object) =>
+      done(await (await import("./commands/threads.ts")).threadsSteps(await terminal(), flags)),
+    );
+  command(threads, "cancel <id>", "take back a message that nobody has begun to answer")
+    .option(place, placeWords)
+    .action(async (id: string, flags: object) =>
+      done(await (await import("./commands/threads.ts")).threadsCancel(await terminal(), id, flags)),
+    );
+  command(threads, "edit <id> <text...>", "give such a message other words")
+    .option(place, placeWords)
+    .action(async (id: string, words: string[], flags: object) =>
+      done(
+        await (
+          await import("./commands/threads.ts")
+        ).threadsEdit(await terminal(), id, words.join(" "), flags),
+      ),
+    );
+
   const sessions = program.command("sessions").description("the conversations that the gateway keeps");
   command(sessions, "list", "show them, the last changed first")
     .option("--agent <id>", "only those of this agent")

@@ -21,9 +21,9 @@ test("the outbox leaves alone what is not its own", () => {
   storage.setItem("parley.outbox.b", "null");
   storage.setItem("other", "1");
   const outbox = storedOutbox(storage);
-  outbox.add({ key: "2", text: "later", atMs: 2 });
-  outbox.add({ key: "1", text: "first", atMs: 1 });
+  outbox.add({ key: "2", text: "later", thread: null, atMs: 2 });
+  outbox.add({ key: "1", text: "first", thread: null, atMs: 1 });
   expect(outbox.list().map(({ text }) => text)).toEqual(["first", "later"]);
   outbox.remove("1");
-  expect(outbox.list()).toEqual([{ key: "2", text: "later", atMs: 2 }]);
+  expect(outbox.list()).toEqual([{ key: "2", text: "later", thread: null, atMs: 2 }]);
 });

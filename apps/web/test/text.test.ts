@@ -1,11 +1,17 @@
 import { visibleText } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { hasHidden, sessionWords } from "../src/parts/text.ts";
+import { hasHidden, sessionWords, unhidden } from "../src/parts/text.ts";
 import { duration } from "../src/parts/time.ts";
 
 test("what would not be seen is known by how it is written out", () => {
   expect(hasHidden(visibleText("rm -rf ~/a\u202egpj.exe"))).toBe(true);
   expect(hasHidden(visibleText("rm -rf ~/a"))).toBe(false);
+});
+
+test("what a program wrote is shown as it stands, but for what is not seen", () => {
+  expect(unhidden("a\n\tb\r c\u202egpj\u200b \u{1f468}\u200d\u{1f469}")).toBe(
+    "a\n\tb\\u{d} c\\u{202e}gpj\\u{200b} \u{1f468}\u200d\u{1f469}",
+  );
 });
 
 test("a session without a name is called by its key", () => {

@@ -26,15 +26,16 @@ export interface WebChannelOptions {
 
 /** A message as clients show it; the event log adds the seq. */
 export interface WebMessage {
-  /** For an answer: the key it was sent under. */
+  /** For an answer the key it was sent under, for a person's words the id of their row. */
   readonly id?: string;
-  /** Id of the answer that this one replaces, whose buttons no longer count. */
+  /** Id of the message that this one replaces: an answer's buttons no longer count, other words are read. */
   readonly replaces?: string;
   readonly role: "user" | "assistant";
   readonly text: string;
   /** Sanitized HTML of an answer; empty for a person's text, which is shown as typed. */
   readonly html: string;
   readonly buttons?: readonly (readonly WebButton[])[];
+  readonly cancelled?: boolean;
   readonly atMs: number;
 }
 
@@ -47,6 +48,8 @@ interface WebSaid {
   readonly address: Address;
   readonly senderName: string;
   readonly text: string;
+  /** The id under which the words were said that these replace. */
+  readonly edits?: string;
   /** True when the client's token may not administer, so that what it says has no owner's rights. */
   readonly guest?: boolean;
   /** A guest whose token may decide about approvals. */
@@ -64,6 +67,8 @@ export interface WebChannel extends Channel {
    * receive.
    */
   submit(said: WebSaid): Promise<void>;
+  /** Shows a message that no delivery brings, once per id. */
+  announce(to: Address, message: WebMessage & { readonly id: string }): Promise<void>;
 }
 
 export const webCapabilities: Capabilities = {
@@ -114,13 +119,14 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       account,
       address: said.address,
       sender: { id: said.address.peer, name: said.senderName, isBot: false, ...rolesOf(said) },
-      messageId: said.id,
-      kind: "message",
+      messageId: said.edits ?? said.id,
+      kind: said.edits === undefined ? "message" : "edit",
       text: said.text,
       attachments: [],
       mentions: [],
       addressed: true,
       atMs,
+      ...(said.edits === undefined ? {} : { editedAtMs: atMs }),
     };
     try {
       await to([inbound]);
@@ -130,9 +136,12 @@ export function webChannel(options: WebChannelOptions): WebChannel {
     }
     trouble = undefined;
     lastInboundAtMs = clock.now();
+    // Whether an edit came in time, whoever asked for it finds out.
+    if (said.edits !== undefined) return;
     // Published after the row is durable: a crash here costs other tabs the echo until the client repeats its
     // request, never the message.
     await options.publish(conversationKey(said.address), inbound.id, {
+      id: inbound.id,
       role: "user",
       text: said.text,
       html: "",
@@ -172,6 +181,9 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       } finally {
         inFlight.delete(work);
       }
+    },
+    async announce(to, message) {
+      await options.publish(conversationKey(to), message.id, message);
     },
     async send(to, part, { idempotencyKey, replaces, signal }): Promise<Receipt> {
       if (signal.aborted) throw new Fault("aborted", "aborted before it was sent");

@@ -71,6 +71,8 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
   let signOff: (() => void) | null = null;
   /** Streams shown besides the conversation. */
   const shown = new Map<string, () => void>();
+  /** A conversation that is followed as soon as the client has the answer to its request. */
+  let next: { readonly stream: string; readonly afterSeq: number } | null = null;
   let answeredPing = true;
 
   const refuse = (reason: "no_handshake" | "bad_frame", code: number, words: string): void => {
@@ -137,6 +139,19 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
     shown.set(stream, options.hub.follow(stream, { wake() {}, show: outlet.offer }));
   }
 
+  function turnTo(stream: string, afterSeq: number): void {
+    stopFollowing?.();
+    stopFollowing = null;
+    next = { stream, afterSeq };
+  }
+
+  function followNext(): void {
+    if (next === null || socket.readyState !== socket.OPEN) return;
+    const { events, hub } = options;
+    stopFollowing = follow({ ...next, events, hub, outlet, log });
+    next = null;
+  }
+
   function answer(request: RequestFrame, by: Caller): void {
     if (atWork.has(request.id)) return outlet.close(policyClose, "two requests at work have one id");
     if (atWork.size >= mostRequests) {
@@ -150,6 +165,7 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
     const work = options.dispatch(request, by).then((response) => {
       atWork.delete(request.id);
       outlet.send(JSON.stringify(response));
+      followNext();
     });
     atWork.set(request.id, work);
   }
@@ -185,7 +201,7 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       }
       deadline.cancel();
       options.onAuthenticated();
-      caller = { ...by, follow: showToo };
+      caller = { ...by, follow: showToo, turnTo };
       outlet.send(
         JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame),
       );

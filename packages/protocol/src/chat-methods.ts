@@ -1,5 +1,6 @@
-// The control plane's methods for one web conversation: send, read history, stop. The gateway answers a send
-// once the message is durable; a repeat under the same key stores nothing.
+// The control plane's methods for the caller's own conversations: send, read history, stop, and the threads
+// beside the first one. The gateway answers a send once the message is durable; a repeat under the same key
+// stores nothing.
 import { z } from "zod";
 import { chatTextChars } from "./wire.ts";
 
@@ -8,9 +9,12 @@ const limit = z.number().int().min(1).max(1000).default(100);
 
 const chatMessage = z.object({
   seq: z.number().int(),
-  /** Id of an answer; absent on what a person said. */
+  /** Of an answer, or of the row of what a person said; `why` takes both. */
   id: z.string().optional(),
-  /** Id of an earlier answer that this one replaces; clients drop the buttons of the replaced one. */
+  /**
+   * Id of an earlier message that this one replaces: an answer, whose buttons clients drop, or what a person
+   * said, whose new words these are.
+   */
   replaces: z.string().optional(),
   role: z.enum(["user", "assistant", "notice"]),
   text: z.string(),
@@ -29,7 +33,25 @@ const chatMessage = z.object({
       ),
     )
     .optional(),
+  /** Taken back by its writer before it was answered. */
+  cancelled: z.boolean().optional(),
   atMs: z.number(),
+});
+
+const thread = z.string().max(128).optional();
+
+/** One call of a tool, as people may see it. */
+const call = z.object({
+  id: z.string(),
+  turn: z.string(),
+  tool: z.string(),
+  /** JSON text. */
+  args: z.string(),
+  state: z.enum(["running", "ok", "failed"]),
+  /** What it gave back; empty while it runs. Long ones are cut. */
+  output: z.string(),
+  startedAtMs: z.number(),
+  endedAtMs: z.number().nullable(),
 });
 
 export const chatMethods = {
@@ -49,8 +71,85 @@ export const chatMethods = {
     scope: "read",
     sessions: "own",
     needs: "daemon",
-    params: z.object({ thread: z.string().max(128).optional(), limit }),
+    params: z.object({ thread, limit }),
     result: z.object({ sessionKey: z.string(), messages: z.array(chatMessage), working: z.boolean() }),
+  },
+  /** What happens now: calls of tools, the newest last, and ids of messages that nobody has begun to answer. */
+  "chat.steps": {
+    scope: "read",
+    sessions: "own",
+    needs: "daemon",
+    params: z.object({ thread, limit }),
+    result: z.object({ working: z.boolean(), waiting: z.array(z.string()), calls: z.array(call) }),
+  },
+  /** Takes back a message that nobody has begun to answer. */
+  "chat.cancel": {
+    scope: "write",
+    sessions: "own",
+    needs: "daemon",
+    params: z.object({ thread, id: z.string().min(1).max(1024) }),
+    result: z.object({ id: z.string() }),
+  },
+  /** Gives a message that nobody has begun to answer other words. */
+  "chat.edit": {
+    scope: "write",
+    sessions: "own",
+    needs: "daemon",
+    params: z.object({
+      thread,
+      id: z.string().min(1).max(1024),
+      text: z.string().min(1).max(chatTextChars),
+      idempotencyKey: key,
+    }),
+    result: z.object({ id: z.string() }),
+  },
+  /** The caller's conversations; the first has no thread. */
+  "chat.threads": {
+    scope: "read",
+    sessions: "own",
+    needs: "daemon",
+    params: z.object({}),
+    result: z.object({
+      threads: z.array(
+        z.object({
+          thread: z.string().nullable(),
+          sessionKey: z.string(),
+          /** As its owner called it. */
+          name: z.string().nullable(),
+          /** The beginning of its first message; null for the conversation without a thread. */
+          title: z.string().nullable(),
+          pinned: z.boolean(),
+          /** The beginning of the newest message. */
+          text: z.string(),
+          /** Of the newest message; 0 where there is none. */
+          seq: z.number().int(),
+          atMs: z.number().nullable(),
+          working: z.boolean(),
+        }),
+      ),
+    }),
+  },
+  /** Names or pins a conversation, or takes it off the list until somebody writes there again. */
+  "chat.thread": {
+    scope: "write",
+    sessions: "own",
+    needs: "daemon",
+    params: z.object({
+      thread,
+      name: z.string().max(200).nullable().optional(),
+      pinned: z.boolean().optional(),
+      listed: z.boolean().optional(),
+    }),
+    result: z.object({ thread: z.string().nullable(), name: z.string().nullable(), pinned: z.boolean() }),
+  },
+  /** From the answer on, the connection tells the events of this conversation in place of the one before. */
+  "chat.follow": {
+    scope: "read",
+    sessions: "own",
+    needs: "daemon",
+    params: z.object({ thread, lastSeq: z.number().int().nonnegative().optional() }),
+    /** As in the answer to `connect`. */
+    result: z.object({ seq: z.number().int(), resync: z.boolean() }),
   },
   "chat.abort": {
     scope: "write",

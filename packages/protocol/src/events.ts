@@ -12,6 +12,13 @@ export interface EventPayloads {
   readonly "chat.delta": { readonly turn: string; readonly text: string; readonly html?: string };
   /** True while the agent works on this conversation. */
   readonly "chat.typing": { readonly working: boolean };
+  /** A call of a tool began or ended; `chat.steps` has the whole of it. */
+  "chat.tool": {
+    readonly turn: string;
+    readonly call: string;
+    readonly tool: string;
+    readonly state: "running" | "ok" | "failed";
+  };
   /** One log line, for clients that follow with `logs.tail`. */
   readonly "log.line": { readonly line: string };
   /** The client fell so far behind that events are lost; it should fetch the history again. */

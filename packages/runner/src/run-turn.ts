@@ -187,7 +187,7 @@ async function talk(
         log,
       },
     );
-    const end = await listen(events, reader, answer);
+    const end = await listen(events, reader, answer, (call) => progress.tool(turn.id, call));
     const previewed = await answer.close();
     const last = end.entries.at(-1);
     if (end.stop === "aborted" && last?.type === "assistant" && last.stop === "aborted")

@@ -16,6 +16,7 @@ import { injectName } from "@parley/runner";
 import { rowOf } from "../receive/new-rows.ts";
 import { webAddress, webSender, type WebCaller } from "@parley/access";
 import type { DaemonPorts } from "./ports.ts";
+import { threadIndex } from "./thread-index.ts";
 
 /**
  * A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes.
@@ -24,10 +25,12 @@ const historyChars = 2_097_152;
 
 export interface ChatPorts extends Pick<DaemonPorts, "route" | "stop" | "clock"> {
   readonly wired: { readonly web: Pick<WebChannel, "account" | "submit"> };
-  readonly store: Pick<Store, "inbox" | "events">;
+  readonly store: Pick<Store, "inbox" | "events" | "cells">;
 }
 
-export function chatMethods({ wired: { web }, store: { inbox, events }, route, stop, clock }: ChatPorts) {
+export function chatMethods({ wired: { web }, store, route, stop, clock }: ChatPorts) {
+  const { inbox, events } = store;
+  const index = threadIndex(store.cells, web.account);
   const address = (caller: WebCaller, thread: string | undefined): Address =>
     webAddress(web.account, caller, thread);
   const sessionOf = (caller: WebCaller, to: Address): SessionKey =>
@@ -43,6 +46,7 @@ export function chatMethods({ wired: { web }, store: { inbox, events }, route, s
       const id = `web:${web.account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
       const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
+      if (params.thread !== undefined) await index.open(caller.peer, params.thread, params.text);
       await web.submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
       return { id, sessionKey: sessionOf(caller, to), duplicate: known };
     },

@@ -27,6 +27,7 @@ import { scheduleMethods } from "./schedules.ts";
 import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
 import { statusMethods } from "./status.ts";
+import { threadMethods } from "./threads.ts";
 import { toolMethods } from "./tools.ts";
 import { usageMethods } from "./usage.ts";
 
@@ -83,6 +84,7 @@ function daemonHandlers(ports: DaemonPorts): Pick<Handlers, MethodsNeeding<"daem
   return {
     ...status,
     ...chatMethods(ports),
+    ...threadMethods(ports),
     ...lifecycleMethods(ports, status.status),
     ...logMethods(ports),
     ...loginMethods(ports),

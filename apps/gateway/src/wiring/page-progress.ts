@@ -30,6 +30,9 @@ export function pageProgress({ hub, clock }: { readonly hub: Hub; readonly clock
         latest = { turn, markdown };
         timer ??= clock.after(Math.max(0, shownAtMs + showEveryMs - clock.mono()), show);
       },
+      tool(turn, call) {
+        hub.show(conversation, "chat.tool", { turn, ...call });
+      },
       begin() {
         hub.show(conversation, "chat.typing", { working: true });
       },

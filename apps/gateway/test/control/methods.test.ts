@@ -20,6 +20,8 @@ const validParams: { readonly [method: string]: unknown } = {
   "hooks.disable": { name: "h" },
   why: { query: "x" },
   "chat.inject": { text: "hi", idempotencyKey: "k" },
+  "chat.cancel": { id: "x" },
+  "chat.edit": { id: "x", text: "hi", idempotencyKey: "k" },
   "sessions.show": { key: "agent:main:main" },
   "sessions.reset": { key: "agent:main:main" },
   "sessions.forget": { key: "agent:main:main" },
@@ -61,11 +63,16 @@ const validParams: { readonly [method: string]: unknown } = {
 const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: string } } = {
   read: {
     none: "agents.list channels.list config.get config.schema cron.explain cron.status health hooks.info hooks.list mcp.list models.list nodes.list pairing.list skills.info skills.list status",
-    own: "chat.history",
+    own: "chat.follow chat.history chat.steps chat.threads",
     key: "canvas.link",
     all: "approvals.list canvas.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
   },
-  write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
+  write: {
+    none: "",
+    own: "chat.abort chat.cancel chat.edit chat.inject chat.send chat.thread",
+    key: "sessions.patch sessions.reset",
+    all: "",
+  },
   approve: {
     none: "mcp.approve mcp.forget pairing.approve pairing.revoke",
     own: "",

@@ -14,7 +14,7 @@ const chromium = program("chromium");
 const withinMs = 40_000;
 /** Runs where markup runs, and closes what it may stand in. */
 const evil = `"'></textarea></script><img src=x onerror="document.title='stolen'"><b onclick=1>`;
-const places = ["chat", "overview", "approvals", "why"] as const;
+const places = ["chat", "chat/plans", "overview", "approvals", "why"] as const;
 
 describe.skipIf(lacks(chromium))("the console in a browser", () => {
   let browser: Browser;
@@ -55,6 +55,26 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     await eventually(async () => (await page.locator("article").count()) === 2, withinMs, "the answer");
     await say(page, `!tool exec ${JSON.stringify({ command: `echo '${evil}\u202e'` })}`);
     await page.getByRole("button", { name: "Once" }).waitFor({ timeout: withinMs });
+    // A conversation of its own, with a message that is taken back before anybody begins to answer it.
+    await go(page, "#/chat/plans");
+    await say(page, `!stream 20 100 ${"word ".repeat(80)}`);
+    await say(page, "take me back");
+    await page.getByText("Waits its turn").waitFor({ timeout: withinMs });
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page
+      .locator("article", { hasText: "take me back" })
+      .waitFor({ state: "detached", timeout: withinMs });
+    await page.getByRole("textbox").fill("a draft");
+    await go(page, "#/chat");
+    await page.getByRole("button", { name: "Once" }).waitFor({ timeout: withinMs });
+    expect(await page.getByRole("textbox").inputValue()).toBe("");
+    await go(page, "#/chat/plans");
+    await page.reload();
+    await eventually(
+      async () => (await page.getByRole("textbox").inputValue()) === "a draft",
+      withinMs,
+      "the draft",
+    );
     const found: string[] = [];
     for (const [colorScheme, width] of [
       ["light", 1440],

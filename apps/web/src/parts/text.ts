@@ -21,6 +21,14 @@ export function hasHidden(text: string): boolean {
   return text.search(writtenOut) !== -1;
 }
 
+/** Signs that are not seen or turn text around; those that join the parts of one emoji stay. */
+const unseen = /(?![\n\t\u200d])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** What a program wrote, with such signs written out. */
+export function unhidden(text: string): string {
+  return text.replaceAll(unseen, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
 /** An id, cut in the middle; a press copies the whole. */
 export function copyable(text: string, longest = 28): TemplateResult {
   const half = Math.floor((longest - 1) / 2);

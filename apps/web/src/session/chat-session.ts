@@ -13,7 +13,7 @@ import {
 import { connection, type Connection } from "./connection.ts";
 import type { TokenShelf } from "./credential.ts";
 import { RequestFailure, type Link } from "./link.ts";
-import type { Outbox } from "./outbox.ts";
+import type { Outbox, Unsent } from "./outbox.ts";
 import { emptyChat, withEcho, withMessages, type ChatState } from "./state.ts";
 
 export interface ChatSessionOptions {
@@ -32,8 +32,10 @@ export interface ChatSession {
   readonly line: Connection;
   start(code: string | null): void;
   login(token: string): void;
+  /** Turns to another conversation; null is the first. */
+  open(thread: string | null): void;
   send(text: string): void;
-  /** Takes a refused message off the page. */
+  /** Takes a message off the page that was refused, or that has not left yet. */
   discard(key: string): void;
   /** Stops the agent's work. */
   stop(): void;
@@ -51,6 +53,8 @@ export interface ChatSession {
 const historyLimit = { first: 200, most: 1_000 } as const;
 /** A turn that ended has its answer within this time, or has none: until then its draft stands. */
 const draftEndsMs = 1_000;
+/** Conversations that are kept as they were left; others are read again. */
+const mostLeft = 10;
 /** These may go away by themselves; any other refusal is final. */
 const passing: ReadonlySet<string> = new Set([
   "closed",
@@ -68,6 +72,11 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
   let flushing = false;
   let fading: Timer | null = null;
   let shownMessages: number = historyLimit.first;
+  /** The conversation that the line tells of. */
+  let followed: string | null = null;
+  let turning = false;
+  /** Conversations that were open before, as they were left. */
+  const left = new Map<string | null, Pick<ChatState, "messages" | "hasEarlier"> & { lastSeq?: number }>();
 
   const line = connection({
     base,
@@ -80,9 +89,14 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     },
     onChange(next) {
       change({ connection: next, ...(next.kind === "online" ? {} : { draft: null }) });
-      if (next.kind === "online") void flush();
+      if (next.kind !== "online") return;
+      void flush();
+      if (followed !== state.thread) void turn();
     },
-    resumeAfter: () => lastSeq,
+    follows() {
+      followed = state.thread;
+      return { ...placeOf(followed), ...(lastSeq === undefined ? {} : { lastSeq }) };
+    },
     onOpen: resume,
   });
 
@@ -92,19 +106,75 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
   }
 
   async function resume(link: Link, { seq, resync, scopes }: ConnectResult): Promise<void> {
-    if (lastSeq === undefined || resync) lastSeq = seq;
-    if (resync) change({ messages: [] });
+    if (followed === state.thread) {
+      if (lastSeq === undefined || resync) lastSeq = seq;
+      if (resync) change({ messages: [] });
+    }
     // A token that may only decide or write still has a page, without a conversation to read.
-    if (scopes.includes("read")) await loadHistory(link);
+    if (!scopes.includes("read")) return;
+    await follow(link);
+    await loadHistory(link);
   }
 
   async function loadHistory(from: Pick<Link, "request">): Promise<void> {
-    const { messages, working } = await from.request("chat.history", { limit: shownMessages });
+    const { thread } = state;
+    const asked = { ...placeOf(thread), limit: shownMessages };
+    const { messages, working } = await from.request("chat.history", asked);
+    // Somebody turned to another conversation meanwhile.
+    if (thread !== state.thread) return;
     const hasEarlier = messages.length === shownMessages && shownMessages < historyLimit.most;
     change({ ...withMessages(state, messages), working, hasEarlier });
   }
 
+  function leave(): void {
+    const { messages, hasEarlier, thread } = state;
+    left.delete(thread);
+    const [oldest] = left.keys();
+    if (oldest !== undefined && left.size >= mostLeft) left.delete(oldest);
+    left.set(thread, { messages, hasEarlier, ...(lastSeq === undefined ? {} : { lastSeq }) });
+  }
+
+  /** Asks a line to tell of the open conversation, one after the other: the last one asked for stays. */
+  async function follow(over: Pick<Link, "request">): Promise<void> {
+    while (followed !== state.thread) {
+      const { thread } = state;
+      const asked = { ...placeOf(thread), ...(lastSeq === undefined ? {} : { lastSeq }) };
+      const { seq, resync } = await over.request("chat.follow", asked);
+      // The line tells of it from here on, and of the one before until here.
+      followed = thread;
+      if (thread !== state.thread) continue;
+      if (lastSeq === undefined || resync) lastSeq = seq;
+      if (resync) change({ messages: [] });
+    }
+  }
+
+  async function turnTo(thread: string | null): Promise<void> {
+    leave();
+    const before = left.get(thread);
+    lastSeq = before?.lastSeq;
+    shownMessages = historyLimit.first;
+    fading?.cancel();
+    const { messages = [], hasEarlier = false } = before ?? {};
+    change({ thread, messages, hasEarlier, draft: null, working: false });
+    await turn();
+  }
+
+  async function turn(): Promise<void> {
+    // Without a line the next one follows it from the start.
+    if (turning || state.connection.kind !== "online") return;
+    turning = true;
+    try {
+      await follow(line);
+      await loadHistory(line);
+    } catch {
+      line.renew();
+    } finally {
+      turning = false;
+    }
+  }
+
   function onEvent({ event, payload, seq }: EventFrame): void {
+    if (followed !== state.thread) return undefined;
     if (event === "chat.message") {
       const message = payload as EventPayloads["chat.message"];
       lastSeq = Math.max(lastSeq ?? 0, message.seq);
@@ -138,16 +208,16 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
       for (;;) {
         const next = state.outgoing.find((each) => each.refused === undefined);
         if (next === undefined || state.connection.kind !== "online") return;
-        await deliver(next.key, next.text);
+        await deliver(next);
       }
     } finally {
       flushing = false;
     }
   }
 
-  async function deliver(key: string, text: string): Promise<void> {
+  async function deliver({ key, text, thread }: Unsent): Promise<void> {
     try {
-      await line.request("chat.send", { text, idempotencyKey: key });
+      await line.request("chat.send", { ...placeOf(thread), text, idempotencyKey: key });
       outbox.remove(key);
       change({ outgoing: state.outgoing.filter((each) => each.key !== key) });
     } catch (error) {
@@ -169,23 +239,30 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     line,
     start: (code) => line.start(code),
     login: (typed) => line.login(typed),
+    open(thread) {
+      if (thread !== state.thread) void turnTo(thread);
+    },
     send(text) {
+      const { thread } = state;
       if (text.length > chatTextChars) {
         const [chars, most] = [text.length, chatTextChars].map((each) => each.toLocaleString("en"));
         const refused = `it has ${chars} characters, and ${most} can be sent at once`;
         return change({
-          outgoing: [...state.outgoing, { key: ids.uuid(), text, atMs: clock.now(), refused }],
+          outgoing: [...state.outgoing, { key: ids.uuid(), text, thread, atMs: clock.now(), refused }],
         });
       }
-      const message = { key: ids.uuid(), text, atMs: clock.now() };
+      const message = { key: ids.uuid(), text, thread, atMs: clock.now() };
       outbox.add(message);
       change({ outgoing: [...state.outgoing, message] });
       return void flush();
     },
-    discard: (key) => change({ outgoing: state.outgoing.filter((each) => each.key !== key) }),
+    discard(key) {
+      outbox.remove(key);
+      change({ outgoing: state.outgoing.filter((each) => each.key !== key) });
+    },
     stop() {
       // When the line is dead there is nobody to tell; the button is back once it is not.
-      line.request("chat.abort", {}).catch(() => {});
+      line.request("chat.abort", placeOf(state.thread)).catch(() => {});
     },
     earlier() {
       if (!state.hasEarlier || state.connection.kind !== "online") return;
@@ -198,4 +275,8 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
       line.end();
     },
   };
+}
+
+function placeOf(thread: string | null): { readonly thread?: string } {
+  return thread === null ? {} : { thread };
 }

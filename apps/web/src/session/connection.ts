@@ -25,8 +25,8 @@ export interface ConnectionOptions {
   readonly ids: Ids;
   readonly onChange: (state: ConnectionState) => void;
   readonly onEvent: (event: EventFrame) => void;
-  /** What to resume after, asked at every attempt. */
-  readonly resumeAfter: () => number | undefined;
+  /** Which conversation to follow, and after what, asked at every attempt. */
+  readonly follows: () => Pick<ConnectParams, "thread" | "lastSeq">;
   /** Between the handshake and `online`; a rejection closes the line and tries again. */
   readonly onOpen: (link: Link, welcome: ConnectResult) => Promise<void>;
 }
@@ -83,8 +83,7 @@ export function connection(options: ConnectionOptions): Connection {
     // Between two attempts nothing changes for the person.
     if (failures === 0) change({ kind: "connecting" });
     try {
-      const lastSeq = options.resumeAfter();
-      const hello = { auth, ...(lastSeq === undefined ? {} : { lastSeq }) };
+      const hello = { auth, ...options.follows() };
       const { base, onEvent } = options;
       const { link: made, welcome } = await openLink({ base, hello, clock, onEvent, onClose: disconnected });
       link = made;

@@ -5,6 +5,8 @@ export interface Unsent {
   /** The idempotency key. */
   readonly key: string;
   readonly text: string;
+  /** The conversation that it is for; null is the first. */
+  readonly thread: string | null;
   readonly atMs: number;
 }
 
@@ -29,15 +31,16 @@ export function storedOutbox(storage: Storage): Outbox {
       }
       return found.toSorted((a, b) => a.atMs - b.atMs);
     },
-    add: ({ key, text, atMs }) => storage.setItem(prefix + key, JSON.stringify({ text, atMs })),
+    add: ({ key, ...message }) => storage.setItem(prefix + key, JSON.stringify(message)),
     remove: (key) => storage.removeItem(prefix + key),
   };
 }
 
 function read(value: string | null, key: string): Unsent | null {
   try {
-    const { text, atMs } = JSON.parse(value ?? "null") as { text: unknown; atMs: unknown };
-    return typeof text === "string" && typeof atMs === "number" ? { key, text, atMs } : null;
+    const { text, atMs, thread } = JSON.parse(value ?? "null") as { readonly [name: string]: unknown };
+    if (typeof text !== "string" || typeof atMs !== "number") return null;
+    return { key, text, atMs, thread: typeof thread === "string" ? thread : null };
   } catch {
     // Anything on this origin can write here; what is not ours is left alone.
     return null;

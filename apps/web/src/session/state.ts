@@ -18,6 +18,8 @@ export type ConnectionState =
 
 export interface ChatState {
   readonly connection: ConnectionState;
+  /** The conversation that is open; null is the first. */
+  readonly thread: string | null;
   /** In the order of seq. */
   readonly messages: readonly ChatMessage[];
   readonly outgoing: readonly Outgoing[];
@@ -30,6 +32,7 @@ export interface ChatState {
 
 export const emptyChat: ChatState = {
   connection: { kind: "connecting" },
+  thread: null,
   messages: [],
   outgoing: [],
   draft: null,
@@ -56,13 +59,37 @@ export function withMessages(state: ChatState, added: readonly ChatMessage[]): C
  */
 export function withEcho(state: ChatState, text: string): ChatState {
   const echoed = state.outgoing.find(
-    (each) => each.text === text && each.echoed === undefined && each.refused === undefined,
+    (each) =>
+      each.text === text &&
+      each.thread === state.thread &&
+      each.echoed === undefined &&
+      each.refused === undefined,
   );
   if (echoed === undefined) return state;
   return {
     ...state,
     outgoing: state.outgoing.map((each) => (each === echoed ? { ...each, echoed: true } : each)),
   };
+}
+
+/** What a conversation shows: words that were taken back are gone, and others stand where the first ones did. */
+export function shownMessages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const later = new Map(
+    messages.flatMap((each) =>
+      each.role === "user" && each.replaces !== undefined ? [[each.replaces, each]] : [],
+    ),
+  );
+  if (later.size === 0) return messages;
+  return messages
+    .flatMap((message): readonly ChatMessage[] => {
+      if (message.role !== "user") return [message];
+      if (message.replaces !== undefined) return [];
+      const words = message.id === undefined ? undefined : later.get(message.id);
+      return words === undefined
+        ? [message]
+        : [{ ...message, text: words.text, cancelled: words.cancelled === true }];
+    })
+    .filter(({ cancelled }) => cancelled !== true);
 }
 
 /**

@@ -10,7 +10,7 @@ export const messageStyles = css`
     height: 100%;
     overflow-y: auto;
     overscroll-behavior: contain;
-    padding: 1rem 0;
+    padding: 16px max(16px, calc((100% - 72ch) / 2 + 16px));
     box-sizing: border-box;
   }
   article {
@@ -34,6 +34,74 @@ export const messageStyles = css`
     border-style: dashed;
     background: none;
     color: var(--quiet);
+  }
+  article footer {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 0 12px;
+    min-height: 24px;
+    margin-top: 4px;
+    color: var(--quiet);
+    font-size: var(--size-1);
+  }
+  article footer .foot {
+    min-height: 24px;
+    padding: 0;
+    border: 0;
+    background: none;
+    color: var(--quiet);
+    font-size: var(--size-1);
+    font-weight: 400;
+    text-decoration: underline;
+  }
+  .menu {
+    position: relative;
+  }
+  .menu summary {
+    min-width: 24px;
+    border-radius: 4px;
+    line-height: 24px;
+    text-align: center;
+    cursor: pointer;
+    list-style: none;
+  }
+  .menu summary:hover {
+    background: var(--sunken);
+  }
+  .menu > div {
+    position: absolute;
+    z-index: 2;
+    inset-inline-start: 0;
+    display: grid;
+    min-width: 160px;
+    padding: 4px;
+    border: 1px solid var(--line);
+    border-radius: 8px;
+    background: var(--raised);
+  }
+  .user .menu > div {
+    inset-inline: auto 0;
+  }
+  .menu :is(button, a) {
+    min-height: 32px;
+    padding: 0 10px;
+    border: 0;
+    border-radius: 4px;
+    background: none;
+    color: var(--text);
+    font-size: var(--size-2);
+    font-weight: 400;
+    line-height: 32px;
+    text-align: start;
+    text-decoration: none;
+  }
+  .menu :is(button, a):hover {
+    background: var(--sunken);
+  }
+  .queued {
+    color: var(--warn);
+    font-weight: 600;
   }
   .waiting {
     opacity: 0.75;

@@ -5,11 +5,14 @@ import { html, LitElement, nothing, type PropertyValues, type TemplateResult } f
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
-import { pressed, type ChatState, type Outgoing } from "../session/state.ts";
+import { pressed, shownMessages, type ChatState, type Outgoing } from "../session/state.ts";
+import { addressOf } from "../shell/address.ts";
+import { t } from "../texts/texts.ts";
 import { controlStyles } from "./control-styles.ts";
 import { messageStyles } from "./messages-styles.ts";
 import { dressRichText, pressInRichText } from "./rich-text.ts";
 import { richTextStyles } from "./rich-text-styles.ts";
+import { toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
 
 /** Closer to the end than this, in pixels, the view follows what is new. */
 const followWithinPx = 80;
@@ -20,9 +23,13 @@ const speakers: { readonly [role in ChatMessage["role"]]: string } = {
 };
 
 export class Messages extends LitElement {
-  static override styles = [controlStyles, messageStyles, richTextStyles];
-  static override properties = { chat: {}, following: { state: true } };
+  static override styles = [controlStyles, messageStyles, richTextStyles, toolStyles];
+  static override properties = { chat: {}, calls: {}, queued: {}, following: { state: true } };
   declare chat: ChatState;
+  /** Calls of tools, the oldest first. */
+  declare calls: readonly ToolCall[];
+  /** Ids of messages that nobody has begun to answer. */
+  declare queued: ReadonlySet<string>;
   /** Whether the view stays at the end. */
   declare following: boolean;
   #heightBefore = 0;
@@ -30,11 +37,15 @@ export class Messages extends LitElement {
   constructor() {
     super();
     this.following = true;
+    this.calls = [];
+    this.queued = new Set();
   }
 
   override render(): TemplateResult {
-    const { messages, outgoing, draft, working, connection, hasEarlier } = this.chat;
-    const waiting = outgoing.filter((each) => each.echoed === undefined);
+    const { outgoing, draft, working, connection, hasEarlier, thread } = this.chat;
+    const messages = shownMessages(this.chat.messages);
+    const waiting = outgoing.filter((each) => each.echoed === undefined && each.thread === thread);
+    const [before, last] = placed(this.calls, messages);
     const empty =
       messages.length === 0 && waiting.length === 0 && draft === null && connection.kind === "online";
     return html`
@@ -42,12 +53,12 @@ export class Messages extends LitElement {
         class="scroll"
         tabindex="0"
         role="region"
-        aria-label="Conversation"
+        aria-label=${t.chat.conversation}
         @scroll=${this.#scrolled}
         @click=${pressInRichText}
         @keydown=${pressInRichText}
       >
-        ${empty ? html`<p class="empty">Say hello.</p>` : nothing}
+        ${empty ? html`<p class="empty">${t.chat.sayHello}</p>` : nothing}
         ${hasEarlier ? html`<button class="quiet earlier" @click=${this.#earlier}>Show earlier messages</button>` : nothing}
         <div role="log" aria-live="polite" aria-relevant="additions">
           ${repeat(
@@ -55,11 +66,19 @@ export class Messages extends LitElement {
             ({ seq }) => seq,
             // With a thousand messages on the page, a growing draft must not draw them all again.
             (message, index) =>
-              guard([message, this.#said(message), messages[index - 1]], () =>
-                this.#message(message, messages[index - 1]),
+              guard(
+                [
+                  message,
+                  this.#said(message),
+                  messages[index - 1],
+                  before.get(message.seq),
+                  this.#isQueued(message),
+                ],
+                () => this.#message(message, messages[index - 1], before.get(message.seq) ?? []),
               ),
           )}
         </div>
+        ${last.length === 0 ? nothing : toolCards(last)}
         ${draft === null ? nothing : html`<article class="assistant draft" aria-hidden="true">${contentOf(draft)}</article>`}
         ${repeat(
           waiting,
@@ -78,7 +97,15 @@ export class Messages extends LitElement {
     `;
   }
 
-  #message(message: ChatMessage, before: ChatMessage | undefined): TemplateResult {
+  #isQueued({ role, id }: ChatMessage): boolean {
+    return role === "user" && id !== undefined && this.queued.has(id);
+  }
+
+  #message(
+    message: ChatMessage,
+    before: ChatMessage | undefined,
+    calls: readonly ToolCall[],
+  ): TemplateResult {
     const { role, text, atMs, buttons = [] } = message;
     const at = new Date(atMs);
     const isNewDay = before === undefined || new Date(before.atMs).toDateString() !== at.toDateString();
@@ -87,12 +114,40 @@ export class Messages extends LitElement {
           ${at.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" })}
         </p>`
       : nothing;
-    return html`${day}
-      <article class=${role} title=${at.toLocaleString()}>
+    return html`${day}${calls.length === 0 ? nothing : toolCards(calls)}
+      <article class=${role}>
         <span class="sr-only">${speakers[role]}:</span>
         ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
         ${buttons.length === 0 ? nothing : this.#buttons(buttons, this.#said(message))}
+        ${this.#foot(message, at)}
       </article>`;
+  }
+
+  #foot(message: ChatMessage, at: Date): TemplateResult {
+    const { role, id, text } = message;
+    const isQueued = this.#isQueued(message);
+    const tell = (name: string, detail: unknown) => (): boolean =>
+      this.dispatchEvent(new CustomEvent(name, { detail }));
+    return html`<footer>
+      ${
+        isQueued
+          ? html`<span class="queued">${t.chat.queued}</span>
+              <button class="foot" @click=${tell("rewrite", { id, text })}>${t.chat.edit}</button>
+              <button class="foot" @click=${tell("cancel", id)}>${t.chat.cancel}</button>`
+          : nothing
+      }
+      <time datetime=${at.toISOString()} title=${at.toLocaleString()}
+        >${at.toLocaleTimeString(undefined, { timeStyle: "short" })}</time
+      >
+      <details class="menu" @focusout=${leaveMenu}>
+        <summary aria-label=${t.chat.more}>⋯</summary>
+        <div>
+          <button class="copy-text" data-text=${text}>${t.chat.copy}</button>
+          ${role === "user" ? html`<button @click=${tell("rewrite", { id: null, text })}>${t.chat.editAnew}</button>` : nothing}
+          ${id === undefined ? nothing : html`<a href=${addressOf("why", [whyId(message)])}>${t.chat.why}</a>`}
+        </div>
+      </details>
+    </footer>`;
   }
 
   #said(message: ChatMessage): string | null {
@@ -126,7 +181,10 @@ export class Messages extends LitElement {
       <div class="text">${text}</div>
       ${
         refused === undefined
-          ? html`<p class="note">Sending…</p>`
+          ? html`<p class="note">
+              ${this.chat.connection.kind === "online" ? t.chat.sending : t.chat.waitsHere}
+              <button class="quiet" @click=${discard}>${t.chat.cancel}</button>
+            </p>`
           : html`<p class="note alarm" role="alert">
               Not sent: ${refused} <button class="quiet" @click=${discard}>Remove</button>
             </p>`
@@ -150,6 +208,7 @@ export class Messages extends LitElement {
 
   override willUpdate(changed: PropertyValues<this>): void {
     const before = changed.get("chat");
+    if (before !== undefined && before.thread !== this.chat.thread) this.following = true;
     // One's own message is always worth seeing.
     if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.following = true;
     this.#heightBefore = this.#scroll?.scrollHeight ?? 0;
@@ -179,6 +238,33 @@ export class Messages extends LitElement {
     const scroll = this.#scroll;
     if (this.following) scroll?.scrollTo({ top: scroll.scrollHeight });
   }
+}
+
+function leaveMenu({ currentTarget, relatedTarget }: FocusEvent): void {
+  const menu = currentTarget as HTMLDetailsElement;
+  if (!(relatedTarget instanceof Node && menu.contains(relatedTarget))) menu.open = false;
+}
+
+/** An answer's id names its delivery and the part of it. */
+function whyId({ role, id = "" }: ChatMessage): string {
+  return role === "user" ? id : id.replace(/\/\d+$/, "");
+}
+
+/** Each turn's calls before the first message that came after them; those of now at the end. */
+function placed(
+  calls: readonly ToolCall[],
+  messages: readonly ChatMessage[],
+): readonly [ReadonlyMap<number, readonly ToolCall[]>, readonly ToolCall[]] {
+  const before = new Map<number, ToolCall[]>();
+  const last: ToolCall[] = [];
+  const first = messages[0]?.atMs ?? 0;
+  for (const call of calls) {
+    if (call.startedAtMs < first) continue;
+    const next = messages.find(({ atMs, role }) => role !== "user" && atMs >= call.startedAtMs);
+    if (next === undefined) last.push(call);
+    else before.set(next.seq, [...(before.get(next.seq) ?? []), call]);
+  }
+  return [before, last];
 }
 
 function contentOf({

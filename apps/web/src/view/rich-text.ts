@@ -38,12 +38,12 @@ export function pressInRichText(event: Event): void {
     spoiler.classList.add("shown");
     for (const name of ["role", "aria-label"]) spoiler.removeAttribute(name);
   }
-  const button = event.type === "click" ? target?.closest("button.copy") : null;
+  const button = event.type === "click" ? target?.closest("button:is(.copy, .copy-text)") : null;
   if (button instanceof HTMLElement) void copy(button);
 }
 
 async function copy(button: HTMLElement): Promise<void> {
-  const code = button.parentElement?.querySelector("pre")?.textContent ?? "";
+  const code = button.dataset["text"] ?? button.parentElement?.querySelector("pre")?.textContent ?? "";
   try {
     await navigator.clipboard.writeText(code);
     button.textContent = "Copied";

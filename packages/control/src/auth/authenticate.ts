@@ -18,6 +18,11 @@ export interface Caller {
   readonly address: string;
   /** Shows this client one more stream until it leaves; absent where no connection stays open. */
   readonly follow?: (stream: string) => void;
+  /**
+   * From the answer to this request on, the client hears this conversation's events after a seq in place of
+   * another's.
+   */
+  readonly turnTo?: (stream: string, afterSeq: number) => void;
 }
 
 interface Authenticated {

@@ -2,6 +2,7 @@
 // parsed (I8).
 import type { LoopEnd, LoopEvent, ReplyParser } from "@parley/agent";
 import type { LiveAnswer } from "./live-answer.ts";
+import type { ToolProgress } from "./progress.ts";
 import type { AnswerReader } from "./read-answer.ts";
 
 /** The parser reads this much at once, because a model or proxy may send more in one piece. */
@@ -12,6 +13,7 @@ export async function listen(
   events: AsyncIterable<LoopEvent>,
   reader: Pick<AnswerReader, "parser" | "thoughts" | "heard">,
   answer: Pick<LiveAnswer, "show" | "showThoughts">,
+  showCall: (call: ToolProgress) => void = () => {},
 ): Promise<LoopEnd> {
   /**
    * Created with the first word, because only then is it known which model answers and how it was prompted.
@@ -27,6 +29,10 @@ export async function listen(
       thinking = reader.thoughts?.();
       visible = "";
       text = "";
+    } else if (event.type === "toolStart") {
+      showCall({ call: event.callId, tool: event.name, state: "running" });
+    } else if (event.type === "toolEnd") {
+      showCall({ call: event.callId, tool: event.name, state: event.result.isError ? "failed" : "ok" });
     } else if (event.type === "thinking") {
       const shown = thinking?.push(event.delta).visible ?? "";
       // Thoughts must not cover an answer that people already see.

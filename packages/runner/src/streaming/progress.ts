@@ -6,11 +6,19 @@ export interface Progress {
   begin(): void;
   /** Takes the whole visible text so far, as Markdown that may end anywhere. */
   text(turn: string, markdown: string): void;
+  /** A call of a tool began or ended. */
+  tool(turn: string, call: ToolProgress): void;
   /** The turn ended; no more updates follow. */
   end(): void;
+}
+
+export interface ToolProgress {
+  readonly call: string;
+  readonly tool: string;
+  readonly state: "running" | "ok" | "failed";
 }
 
 /** Creates the progress of one turn in one conversation. */
 export type ShowProgress = (conversation: ConversationKey) => Progress;
 
-export const noProgress: Progress = { begin() {}, text() {}, end() {} };
+export const noProgress: Progress = { begin() {}, text() {}, tool() {}, end() {} };

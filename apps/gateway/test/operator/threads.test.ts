@@ -1,0 +1,138 @@
+// A person's conversations side by side, by the frames of the control plane over a real store.
+import { conversationKey, Fault, systemClock, type Address, type Entry } from "@parley/protocol";
+import { webChannel } from "@parley/channels";
+import type { NewRow } from "@parley/store";
+import { expect, test } from "vitest";
+import { chatMethods, type ChatPorts } from "../../src/operator/chat.ts";
+import { threadMethods, type ThreadPorts } from "../../src/operator/threads.ts";
+import { memoryStore } from "../receive/store.ts";
+
+const caller = { peer: "web-1", scopes: ["read", "write", "admin"] } as const;
+const lane = "agent:main:web:dm:web-1";
+const taking = { pool: "main", holder: "boot", leaseMs: 60_000, maxRows: 10 };
+
+async function stage() {
+  const store = await memoryStore(systemClock());
+  const web = webChannel({
+    account: "default",
+    clock: systemClock(),
+    publish: (stream, id, message) => store.events.append(stream, id, JSON.stringify(message)),
+  });
+  const session = (address: Address) =>
+    address.thread === undefined ? lane : `${lane}:thread:${address.thread}`;
+  await web.start(async (events) => {
+    await store.inbox.accept(
+      events.flatMap((event): NewRow[] => {
+        if (event.kind === "unreadable" || event.kind === "deletion") return [];
+        const conversation = conversationKey(event.address);
+        return [
+          {
+            id: event.id,
+            subject: `${conversation}/${event.messageId}`,
+            version: event.editedAtMs ?? 0,
+            pool: "main",
+            lane: session(event.address) as never,
+            conversation,
+            authority: "owner",
+            as: event.kind === "edit" ? { kind: "edit" } : { kind: "work" },
+            payload: JSON.stringify({ inbound: event }),
+          },
+        ];
+      }),
+    );
+  });
+  const ports = {
+    wired: { web },
+    route: ({ address }: { readonly address: Address }) => ({ agent: "main", session: session(address) }),
+    store,
+    clock: systemClock(),
+  } as unknown as ChatPorts & ThreadPorts;
+  return { store, call: { ...chatMethods(ports), ...threadMethods(ports) } };
+}
+
+test("are listed with their first words, named, pinned, and off the list until somebody writes there again", async () => {
+  const { call } = await stage();
+  await call["chat.send"]({ text: "hello", idempotencyKey: "1" }, caller);
+  await call["chat.send"]({ text: "plans for <b>roses</b>", thread: "r", idempotencyKey: "2" }, caller);
+  await call["chat.send"]({ text: "and tulips", thread: "r", idempotencyKey: "3" }, caller);
+  const list = async () => (await call["chat.threads"]({}, caller)).threads;
+  expect(await list()).toMatchObject([
+    { thread: null, name: null, title: null, text: "hello", pinned: false },
+    { thread: "r", name: null, title: "plans for <b>roses</b>", text: "and tulips" },
+  ]);
+  await call["chat.thread"]({ thread: "r", name: "Garden", pinned: true }, caller);
+  expect((await list())[1]).toMatchObject({ name: "Garden", title: "plans for <b>roses</b>", pinned: true });
+  await call["chat.thread"]({ thread: "r", listed: false }, caller);
+  expect(await list()).toHaveLength(1);
+  await call["chat.send"]({ text: "once more", thread: "r", idempotencyKey: "4" }, caller);
+  expect((await list())[1]).toMatchObject({ name: "Garden", text: "once more" });
+  // Another peer has none of it.
+  expect((await call["chat.threads"]({}, { ...caller, peer: "web-2" })).threads).toHaveLength(1);
+});
+
+test("what nobody has begun to answer is changed or taken back by its writer, and by nobody else", async () => {
+  const { store, call } = await stage();
+  const { id } = await call["chat.send"]({ text: "one", idempotencyKey: "1" }, caller);
+  const second = await call["chat.send"]({ text: "two", idempotencyKey: "2" }, caller);
+  const steps = () => call["chat.steps"]({}, caller);
+  expect((await steps()).waiting.toSorted()).toEqual([id, second.id].toSorted());
+  await call["chat.edit"]({ id, text: "uno", idempotencyKey: "e" }, caller);
+  const [row] = await store.inbox.find({ id, limit: 1 });
+  expect(JSON.parse(row?.payload ?? "")).toMatchObject({ inbound: { text: "uno" } });
+  await call["chat.cancel"]({ id: second.id }, caller);
+  // A repeat of a lost answer changes nothing more.
+  await call["chat.cancel"]({ id: second.id }, caller);
+  expect((await steps()).waiting).toEqual([id]);
+  const { messages } = await call["chat.history"]({ limit: 100 }, caller);
+  expect(messages.map(({ text, replaces, cancelled }) => [text, replaces, cancelled])).toEqual([
+    ["one", undefined, undefined],
+    ["two", undefined, undefined],
+    ["uno", id, undefined],
+    ["", second.id, true],
+  ]);
+  const other = { ...caller, peer: "web-2" };
+  await expect(call["chat.cancel"]({ id }, other)).rejects.toThrow(Fault);
+  await expect(call["chat.cancel"]({ id, thread: "r" }, caller)).rejects.toThrow(Fault);
+  await store.turns.take(taking);
+  await expect(call["chat.cancel"]({ id }, caller)).rejects.toThrow("being answered already");
+  await expect(call["chat.edit"]({ id, text: "x", idempotencyKey: "f" }, caller)).rejects.toThrow(
+    "being answered already",
+  );
+});
+
+test("the calls of an open turn are told with what they were asked and gave back", async () => {
+  const { store, call } = await stage();
+  await call["chat.send"]({ text: "look", idempotencyKey: "1" }, caller);
+  const turn = await store.turns.take(taking);
+  if ("idle" in turn) throw new Error("there is no turn");
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const content = ["a", "b"].map((id) => ({
+    type: "toolCall" as const,
+    id,
+    name: "exec",
+    args: { command: "ls" },
+  }));
+  const said: Entry = { type: "assistant", content, model: "m", stop: "toolUse", usage, atMs: 1_000 };
+  const output: Entry = {
+    type: "toolResult",
+    callId: "a",
+    name: "exec",
+    content: [{ type: "text", text: "x".repeat(9_000) }],
+    isError: true,
+    atMs: 1_250,
+  };
+  await store.turns.checkpoint(turn, turn.log.length, {
+    steps: [
+      { kind: "model", body: JSON.stringify({ kind: "model", entry: said, bad: [], closing: false }) },
+      { kind: "result", body: JSON.stringify({ kind: "result", entry: output }) },
+    ],
+  });
+  const { working, calls } = await call["chat.steps"]({}, caller);
+  expect(working).toBe(true);
+  expect(calls).toMatchObject([
+    { id: "a", turn: turn.id, tool: "exec", state: "failed", startedAtMs: 1_000, endedAtMs: 1_250 },
+    { id: "b", state: "running", output: "", endedAtMs: null },
+  ]);
+  expect(JSON.parse(calls[0]?.args ?? "")).toEqual({ command: "ls" });
+  expect(calls[0]?.output).toMatch(/^x{8000}\n… \(9000 characters\)$/);
+});
