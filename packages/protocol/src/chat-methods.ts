@@ -74,7 +74,9 @@ export const chatMethods = {
     params: z.object({ thread, limit }),
     result: z.object({ sessionKey: z.string(), messages: z.array(chatMessage), working: z.boolean() }),
   },
-  /** What happens now: calls of tools, the newest last, and ids of messages that nobody has begun to answer. */
+  /**
+   * What happens now: calls of tools, the newest last, and ids of messages that nobody has begun to answer.
+   */
   "chat.steps": {
     scope: "read",
     sessions: "own",

@@ -2,7 +2,7 @@
 // which nothing but their owner's word takes away.
 import type { Cells } from "@parley/store";
 
-export interface ThreadNote {
+interface ThreadNote {
   /** Empty for the first conversation. */
   readonly thread: string;
   readonly name: string | null;

@@ -72,7 +72,9 @@ export function withEcho(state: ChatState, text: string): ChatState {
   };
 }
 
-/** What a conversation shows: words that were taken back are gone, and others stand where the first ones did. */
+/**
+ * What a conversation shows: words that were taken back are gone, others stand where the first ones did.
+ */
 export function shownMessages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const later = new Map(
     messages.flatMap((each) =>
