@@ -109,6 +109,7 @@ describe("one shape of results", () => {
     const { asked, searching } = await vendors({
       openai: {
         body: {
+          usage: { input_tokens: 900, output_tokens: 40 },
           output: [
             { type: "web_search_call" },
             {
@@ -126,6 +127,7 @@ describe("one shape of results", () => {
       },
       anthropic: {
         body: {
+          usage: { input_tokens: 900, output_tokens: 40 },
           content: [
             { type: "server_tool_use" },
             {
@@ -138,6 +140,7 @@ describe("one shape of results", () => {
       },
       gemini: {
         body: {
+          usageMetadata: { promptTokenCount: 900, candidatesTokenCount: 30, thoughtsTokenCount: 10 },
           candidates: [
             {
               content: { parts: [{ text: "Engines." }] },
@@ -148,7 +151,11 @@ describe("one shape of results", () => {
       },
     });
     for (const name of ["openai", "anthropic", "gemini"] as const) {
-      const { answer, results } = await searching([name]).search(query, signal);
+      const searcher = searching([name]);
+      const { answer, results, used } = await searcher.search(query, signal);
+      expect(used).toEqual({ model: expect.any(String), inputTokens: 900, outputTokens: 40 });
+      // Nobody pays for an answer that is kept.
+      expect(await searcher.search(query, signal)).not.toHaveProperty("used");
       expect([name, answer, results]).toEqual([
         name,
         "Engines.",

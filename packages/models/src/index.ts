@@ -1,7 +1,7 @@
 // Language models behind one contract. Providers load their SDK on the first call.
 export * from "./cooldown.ts";
 export * from "./fallback.ts";
-export { type ModelApi } from "./known.ts";
+export { knownModel, type ModelApi } from "./known.ts";
 export * from "./model.ts";
 export * from "./price.ts";
 export * from "./providers/anthropic-messages.ts";

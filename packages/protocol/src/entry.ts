@@ -64,6 +64,8 @@ export type Entry =
       readonly isError: boolean;
       /** Where text of strangers came from that is in it: a host, a search, a server's name. */
       readonly untrusted?: string;
+      /** Of a model that the call asked. */
+      readonly usage?: Usage;
       readonly atMs: number;
     }
   /**

@@ -10,6 +10,7 @@ import type {
   MediaFile,
   SessionKind,
   ThinkingLevel,
+  Usage,
 } from "@parley/protocol";
 import type { GetAnswer, MemoryHit } from "@parley/memory";
 import type { CommandEnv } from "./exec/environment.ts";
@@ -182,6 +183,8 @@ export interface WebFindings {
   }[];
   /** Of providers that write one. */
   readonly answer?: string;
+  /** By a model that searched. */
+  readonly usage?: Usage;
   readonly provider: string;
   /** Providers that were asked before and failed. */
   readonly failed: readonly { readonly provider: string; readonly reason: string }[];

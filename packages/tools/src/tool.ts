@@ -1,6 +1,13 @@
 // Defines a tool. A tool takes its ports as arguments of its factory; the loop validates arguments before
 // `run`.
-import type { ConversationKey, ImageContent, JsonObject, SessionKey, TextContent } from "@parley/protocol";
+import type {
+  ConversationKey,
+  ImageContent,
+  JsonObject,
+  SessionKey,
+  TextContent,
+  Usage,
+} from "@parley/protocol";
 import type { CellWrite, NewDelivery, NewRow } from "@parley/store";
 import type { ExecAction } from "./exec/exec-action.ts";
 
@@ -27,6 +34,8 @@ export interface UntrustedOrigin {
 export interface ToolResult {
   readonly content: readonly (TextContent | ImageContent)[];
   readonly isError?: boolean;
+  /** Of a model that the call asked; it counts as the turn's. */
+  readonly usage?: Usage;
   /**
    * There when the content has text of strangers. The loop fences the whole text, and from then on the turn
    * asks an owner before a call that goes outside.

@@ -7,10 +7,11 @@ import type {
   DiallerOptions,
   PageFetcher,
   Refusal,
+  SearchUsage,
   WebSearcher,
   WebSearchOptions,
 } from "@parley/egress";
-import { Fault, type Clock, type Log } from "@parley/protocol";
+import { Fault, noUsage, type Clock, type Log, type Usage } from "@parley/protocol";
 import type { MachinePorts } from "@parley/tools";
 import { remade } from "./remade.ts";
 
@@ -93,7 +94,8 @@ export function wireWeb({ configNow, clock, log, refused, dialling = {} }: WebWi
       },
       async search(query, signal) {
         const found = await searcherOf(searchOptions(settings().search));
-        return found.search(query, signal);
+        const { used, ...answer } = await found.search(query, signal);
+        return used === undefined ? answer : { ...answer, usage: await costOf(used) };
       },
     }),
     async dial(request, signal) {
@@ -103,6 +105,12 @@ export function wireWeb({ configNow, clock, log, refused, dialling = {} }: WebWi
     },
     close: pagesOf.close,
   };
+}
+
+/** What a search by a model used, with its price where that is known. */
+async function costOf({ model, inputTokens, outputTokens }: SearchUsage): Promise<Usage> {
+  const { knownModel, priced } = await import("@parley/models");
+  return priced({ ...noUsage, inputTokens, outputTokens }, knownModel(model).cost);
 }
 
 function searchOptions({ providers, timeoutSeconds, cacheTtlMinutes }: WebConfig["search"]) {

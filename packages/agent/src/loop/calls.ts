@@ -258,7 +258,11 @@ async function answerOf(
       ? [{ type: "text" as const, text: repeatNote(what.nth) }]
       : [];
   const isError = answer.isError === true;
-  const entry = resultEntry(call, [...content, ...note], isError, ports.clock);
+  const { usage } = answer;
+  const entry: ToolResultEntry = {
+    ...resultEntry(call, [...content, ...note], isError, ports.clock),
+    ...(usage === undefined ? {} : { usage }),
+  };
   return {
     entry: answer.untrusted === undefined ? entry : { ...entry, untrusted: sourceOf(answer.untrusted) },
     known: true,

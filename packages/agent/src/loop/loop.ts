@@ -3,7 +3,7 @@
 // journal, and a resumed turn runs the same function over the logged steps (I7, I11).
 // Next: packages/runner/src/commit-turn.ts.
 import type { Model, ModelMessage, ModelRequest, ToolSchema } from "@parley/models";
-import { type Entry, type ThinkingLevel, type Usage, addUsage } from "@parley/protocol";
+import { type Entry, type ThinkingLevel, type Usage, addUsage, noUsage } from "@parley/protocol";
 import { ask } from "./answer.ts";
 import type { LoopContext, Prepared } from "./context-port.ts";
 import { type CallPorts, settleCalls } from "./calls.ts";
@@ -87,7 +87,10 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
   for (;;) {
     const open = openCalls(state);
     if (open.calls.length > 0) {
+      const before = entries.length;
       const settled = yield* settleCalls(open, input.history, entries, deps, signal);
+      for (const entry of entries.slice(before))
+        if (entry.type === "toolResult") state.usage = addUsage(state.usage, entry.usage ?? noUsage);
       if (settled.kind === "parked") {
         const { tickets, untilMs } = settled;
         return yield done("parked", { finalText: "", tickets, untilMs });

@@ -65,6 +65,7 @@ export function replay(rules: TurnRules, steps: Journal["steps"]): TurnState {
       state.entries.push(...step.entries);
     } else if (step.kind === "result") {
       state.entries.push(step.entry);
+      state.usage = addUsage(state.usage, step.entry.usage ?? noUsage);
     } else if (step.kind === "summary") {
       state.entries.push(step.entry);
       state.usage = addUsage(state.usage, step.usage);

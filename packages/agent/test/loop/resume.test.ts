@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Entry, ToolResultEntry } from "@parley/protocol";
+import { noUsage, type Entry, type ToolResultEntry, type Usage } from "@parley/protocol";
 import type { CallEffects } from "@parley/tools";
-import type { JournalStep } from "../../src/index.ts";
+import type { JournalStep, LoopDeps } from "../../src/index.ts";
 import { cell, Crash, journal, keyed, type Line, run, said, scripted, tool, user } from "./stage.ts";
 
 const unknown = "Outcome unknown: the process stopped while this ran. Check what it did before repeating it.";
@@ -140,6 +140,27 @@ describe("a turn that dies at any step and is resumed", () => {
       content: [{ text: unknown }],
     });
     expect(model.requests).toHaveLength(3);
+  });
+
+  it("counts what a tool's own model used, once, and asks the ledger with it", async () => {
+    const steps: JournalStep[] = [];
+    const usage = { ...noUsage, inputTokens: 100, outputTokens: 10, costUsd: 0.5 };
+    const tools = [tool("search", "reads", () => ({ ...said("found"), usage }))];
+    const model = scripted([{ calls: [{ name: "search" }] }, { text: "so" }]);
+    const asked: Usage[] = [];
+    const ledger: NonNullable<LoopDeps["ledger"]> = {
+      async mayCall(used) {
+        asked.push(used);
+        return { ok: true };
+      },
+    };
+    // The result is durable, and the process dies of it.
+    const dying = run(model, { tools, ledger, journal: journal(steps, { write: 1, durable: true }) });
+    await expect(dying).rejects.toThrow(Crash);
+    const { end } = await run(model, { tools, ledger, journal: journal(steps) });
+    expect(tools[0]?.starts).toHaveLength(1);
+    expect(asked.at(-1)).toMatchObject({ inputTokens: 101, outputTokens: 10, costUsd: 0.5 });
+    expect(end.usage).toMatchObject({ inputTokens: 102, outputTokens: 10, costUsd: 0.5 });
   });
 
   it("ends at once when only the end was missing", async () => {

@@ -1,7 +1,7 @@
 // The searches that model vendors make themselves: a model searches and writes an answer with its sources.
 // They cost tokens beside the search.
 import { Fault } from "@parley/protocol";
-import { fieldsOf, json, listOf, parsed, resultOf, results, textOf } from "./read-json.ts";
+import { fieldsOf, json, listOf, parsed, resultOf, results, textOf, usedOf } from "./read-json.ts";
 import type { SearchProvider, SearchQuery } from "./search-types.ts";
 
 const answerTokens = 1_024;
@@ -30,10 +30,13 @@ export const openai: SearchProvider = {
       headers: { ...json, authorization: `Bearer ${apiKey}` },
       body: JSON.stringify({ model, input: asked(query), tools: [{ type: "web_search", ...place }] }),
       read({ text }) {
-        const said = listOf(parsed(text)["output"])
+        const whole = parsed(text);
+        const usage = fieldsOf(whole["usage"]);
+        const said = listOf(whole["output"])
           .filter(({ type }) => type === "message")
           .flatMap(({ content }) => listOf(content));
         return {
+          ...usedOf(model, usage["input_tokens"], [usage["output_tokens"]]),
           answer: said.map((part) => textOf(part["text"])).join("\n"),
           results: results(
             said
@@ -62,7 +65,9 @@ export const anthropic: SearchProvider = {
         messages: [{ role: "user", content: asked(query) }],
       }),
       read({ text }) {
-        const content = listOf(parsed(text)["content"]);
+        const whole = parsed(text);
+        const usage = fieldsOf(whole["usage"]);
+        const content = listOf(whole["content"]);
         const found = content.filter(({ type }) => type === "web_search_tool_result");
         // An error stands in place of the list.
         const error = found.map((each) => textOf(fieldsOf(each["content"])["error_code"])).find(Boolean);
@@ -74,7 +79,11 @@ export const anthropic: SearchProvider = {
         if (error !== undefined && list.length === 0)
           throw new Fault(error === "too_many_requests" ? "rate_limited" : "unavailable", `says ${error}`);
         const answer = content.filter(({ type }) => type === "text").map((part) => textOf(part["text"]));
-        return { answer: answer.join(""), results: list };
+        return {
+          ...usedOf(model, usage["input_tokens"], [usage["output_tokens"]]),
+          answer: answer.join(""),
+          results: list,
+        };
       },
     };
   },
@@ -94,10 +103,16 @@ export const gemini: SearchProvider = {
         tools: [{ google_search: {} }],
       }),
       read({ text }) {
-        const [first] = listOf(parsed(text)["candidates"]);
+        const whole = parsed(text);
+        const usage = fieldsOf(whole["usageMetadata"]);
+        const [first] = listOf(whole["candidates"]);
         const parts = listOf(fieldsOf(first?.["content"])["parts"]);
         const chunks = listOf(fieldsOf(first?.["groundingMetadata"])["groundingChunks"]);
         return {
+          ...usedOf(model, usage["promptTokenCount"], [
+            usage["candidatesTokenCount"],
+            usage["thoughtsTokenCount"],
+          ]),
           answer: parts.map((part) => textOf(part["text"])).join(""),
           results: results(
             chunks.map((chunk) => {

@@ -1,6 +1,6 @@
 // Reads what providers answer, of which nothing is sure: each field is taken only when it has its type.
 import { Fault } from "@parley/protocol";
-import type { SearchResult } from "./search-types.ts";
+import type { SearchResult, SearchUsage } from "./search-types.ts";
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -36,6 +36,18 @@ export function resultOf(url: unknown, title: unknown, snippet: unknown, age?: u
     snippet: textOf(snippet),
     ...(textOf(age) === "" ? {} : { age: textOf(age) }),
   };
+}
+
+/** Tokens as a vendor counts them; absent where it says nothing that can be true. */
+export function usedOf(
+  model: string,
+  input: unknown,
+  output: readonly unknown[],
+): { readonly used?: SearchUsage } {
+  const counts = [input, ...output].map((count) => (Number.isSafeInteger(count) ? Number(count) : 0));
+  const [inputTokens = 0, ...outputs] = counts.map((count) => Math.max(0, count));
+  const outputTokens = outputs.reduce((sum, count) => sum + count, 0);
+  return inputTokens + outputTokens === 0 ? {} : { used: { model, inputTokens, outputTokens } };
 }
 
 export function results(found: readonly (SearchResult | null)[]): readonly SearchResult[] {

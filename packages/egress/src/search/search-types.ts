@@ -23,6 +23,14 @@ export interface SearchAnswer {
   readonly results: readonly SearchResult[];
   /** Of providers that write one from what they found. */
   readonly answer?: string;
+  /** By the model that searched, where one did. */
+  readonly used?: SearchUsage;
+}
+
+export interface SearchUsage {
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 export interface ProviderSettings {

@@ -78,7 +78,10 @@ export function webSearch({ providers, timeoutMs, cacheMs, clock }: WebSearchOpt
     async search(query, signal) {
       const key = JSON.stringify(query);
       const known = kept.get(key);
-      if (known !== null) return { ...known, cached: true };
+      if (known !== null) {
+        const { used: _paid, ...rest } = known;
+        return { ...rest, cached: true };
+      }
       const failed: Failed[] = [];
       let last: Fault | undefined;
       // Where all of them failed a moment ago, those that did not ask for time are asked again.

@@ -66,10 +66,11 @@ export function webSearch(context: ToolContext): Tool | Unavailable {
           return { content: [{ type: "text", text: error.message }], isError: true };
         throw error;
       }
-      const { provider, failed } = found;
+      const { provider, failed, usage } = found;
       const flagged = failed.map((each) => `${each.provider} ${each.reason}`).join("; ");
       return {
         content: [{ type: "text", text: firstBytes(shown(found), resultRoom(context) - asideBytes) }],
+        ...(usage === undefined ? {} : { usage }),
         untrusted: {
           source: `a web search by ${provider}`,
           ...(flagged === "" ? {} : { note: `[${provider} stood in: ${flagged.slice(0, 300)}]` }),
