@@ -155,6 +155,18 @@ test.each([
   },
 );
 
+test('a docker sandbox whose network is "egress" is told, since its commands are refused', async () => {
+  const sandbox = (backend: string) => `{ mode: "all", backend: "${backend}", network: "egress" }`;
+  const told = await doctor(
+    stateFolder(`{ gateway: { port: 1 }, agents: { list: [
+      { id: "main", sandbox: ${sandbox("docker")} }, { id: "one", sandbox: ${sandbox("bubblewrap")} } ] } }`),
+  );
+  const found = told.findings.filter(({ id }) => id === "sandbox.egress");
+  expect(found.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^The sandbox of main is docker's/),
+  ]);
+});
+
 test("MCP servers whose program is missing, or whose key travels in the clear, are told", async () => {
   const servers = `{
     there: { command: "sh" }, off: { command: "/no/such/program", enabled: false },
