@@ -1,19 +1,17 @@
 // What sub-agents cost beside people: a hundred children with a model of 200 ms run while people write, and the people's times stand
 // beside those of the same daemon without children, in the same run. Also the daemon's own CPU for each child and for each message.
-// `node bench/children.ts [--children 100] [--messages 100]`; prints a table.
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+// `node bench/children.ts [--children 100] [--messages 100] [--checkout DIR]`; prints a table.
 import { parseArgs } from "node:util";
-import { sleep, systemClock, type Clock } from "@parley/protocol";
-import { fakeModels, fakeTelegram, type ModelAnswer, type ModelCall } from "@parley/testkit";
+import { sleep } from "@parley/protocol";
+import type { ModelAnswer, ModelCall } from "@parley/testkit";
+import { percentile } from "./daemon/converse.ts";
+import { clock, fakes, homeFor, startDaemon } from "./daemon/daemon.ts";
 
 const { values } = parseArgs({
   options: {
     children: { type: "string", default: "100" },
     messages: { type: "string", default: "100" },
+    checkout: { type: "string" },
   },
 });
 const children = Number(values.children);
@@ -22,43 +20,10 @@ const perParent = 10;
 const modelMs = 200;
 /** People write this often. */
 const everyMs = 50;
-const main = fileURLToPath(new URL("../apps/gateway/src/main.ts", import.meta.url));
-const clock: Clock = { ...systemClock(), now: () => performance.timeOrigin + performance.now() };
 
-const [telegram, models] = await Promise.all([fakeTelegram({ clock }), fakeModels({ clock })]);
-const home = mkdtempSync(join(tmpdir(), "parley-bench-"));
-writeFileSync(
-  join(home, "parley.json5"),
-  JSON.stringify({
-    gateway: { port: 0 },
-    models: {
-      providers: {
-        fake: {
-          api: "openai-completions",
-          baseUrl: `${models.url}/v1`,
-          apiKey: "bench",
-          models: [{ id: "m1" }],
-        },
-      },
-    },
-    agents: {
-      defaults: {
-        model: { primary: "fake/m1" },
-        subagents: { maxChildrenPerAgent: perParent },
-      },
-    },
-    channels: {
-      telegram: {
-        botToken: telegram.bot().token,
-        apiRoot: telegram.url,
-        dmPolicy: "open",
-        allowFrom: ["*"],
-        pacing: "off",
-        streaming: "off",
-      },
-    },
-  }),
-);
+const world = await fakes();
+const { telegram, models } = world;
+const home = homeFor(world, { subagents: { maxChildrenPerAgent: perParent } });
 
 function answer(call: ModelCall): ModelAnswer {
   const text = JSON.stringify(call.body["messages"]);
@@ -90,31 +55,13 @@ async function people(first: number): Promise<readonly number[]> {
   return waits;
 }
 
-/** Seconds of CPU; the kernel counts in hundredths. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-const percentile = (spans: readonly number[], share: number): number =>
-  Math.round(
-    10 * (spans.toSorted((a, b) => a - b)[Math.min(spans.length - 1, Math.floor(spans.length * share))] ?? 0),
-  ) / 10;
-
-const daemon = spawn(process.execPath, [main], {
-  stdio: ["ignore", "pipe", "ignore"],
-  env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home },
-});
-await new Promise<void>((resolve) =>
-  daemon.stdout.on("data", (chunk: Buffer) => chunk.includes("#code=") && resolve()),
-);
-const pid = daemon.pid ?? 0;
+const daemon = await startDaemon(home, values.checkout === undefined ? {} : { checkout: values.checkout });
 try {
   models.reply(answer);
   await people(1_000);
-  const cpu = [cpuSeconds(pid)];
+  const cpu = [daemon.cpuSeconds()];
   const alone = await people(2_000);
-  cpu.push(cpuSeconds(pid));
+  cpu.push(daemon.cpuSeconds());
   const parents = Math.ceil(children / perParent);
   for (let n = 0; n < parents; n += 1) telegram.as(5_000 + n).says("fan out");
   const beside = await people(3_000);
@@ -128,7 +75,7 @@ try {
         return most;
       }, new Set<string>()).size;
   while (told() < parents * perParent) await sleep(clock, 50);
-  cpu.push(cpuSeconds(pid));
+  cpu.push(daemon.cpuSeconds());
   const [start = 0, middle = 0, end = 0] = cpu;
   const perMessage = ((middle - start) / messages) * 1_000;
   const perChild = ((end - middle - (middle - start)) / (parents * perParent)) * 1_000;
@@ -144,8 +91,7 @@ try {
     `${parents * perParent} children, all told. Own CPU: ${Math.round(perMessage * 10) / 10} ms a message, ${Math.round(perChild * 10) / 10} ms a child (its spawn, run and telling).`,
   );
 } finally {
-  daemon.kill("SIGTERM");
-  await new Promise((resolve) => daemon.once("exit", resolve));
-  rmSync(home, { recursive: true, force: true });
-  await Promise.all([telegram.close(), models.close()]);
+  await daemon.stop();
+  home.remove();
+  await world.close();
 }

@@ -277,8 +277,8 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       Promise.all([asks.healAsks(), sideQuestions.heal(), heal()]).catch((error: unknown) =>
         log.warn({ error }, "what waited before the start could not be looked through"),
       );
-      const { onReady, dial } = parts;
-      const jobs = { dial, jobChanges: kept.jobChanges, isShared: config.store.driver === "redis" };
+      const { onReady, dial, busy } = parts;
+      const jobs = { dial, busy, jobChanges: kept.jobChanges, isShared: config.store.driver === "redis" };
       return startWork({ store, onReady, holder: bootId, ...jobs, clock, ids, log }, now, share);
     },
   };

@@ -14,6 +14,7 @@ import {
   type Timer,
 } from "@parley/protocol";
 import type { Idle, Lanes, Lease, Release } from "@parley/store";
+import type { Pace } from "./background-pace.ts";
 import { backoffMs, type Backoff } from "./backoff.ts";
 import { holdLease, type LeaseHandle, type HeldLease } from "./lease-handle.ts";
 import type { WorkNotifier } from "./work-notifier.ts";
@@ -31,8 +32,8 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly maxRows: number;
-  /** Returns the least time between two starts now, for pools that make way for others. Default: 0. */
-  readonly paceMs?: () => number;
+  /** Spaces the starts of pools that make way for others. */
+  readonly pace?: Pace | undefined;
   /** Returns the term of the pool's leader, for pools that have one. */
   readonly term?: (() => number | undefined) | undefined;
   readonly clock: Clock;
@@ -88,7 +89,6 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
   let isAway = false;
   let idleTimer: Timer | null = null;
   let emptied: (() => void) | null = null;
-  let lastStartMono = -Infinity;
   let pacing: Timer | null = null;
 
   const stopListening = options.onReady((ready) => ready === pool && wake());
@@ -121,9 +121,8 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
 
   /** True when the next start has to wait; it is then tried again in time. */
   function isPaced(): boolean {
-    const paceMs = options.paceMs?.() ?? 0;
-    if (paceMs === 0) return false;
-    const leftMs = lastStartMono + paceMs - clock.mono();
+    const leftMs = options.pace?.leftMs() ?? null;
+    if (leftMs === null) return false;
     // A take that is under way looks again when it is done.
     if (leftMs > 0 && taking === 0)
       pacing ??= clock.after(leftMs, () => {
@@ -150,7 +149,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       sleepUntil(lease.nextAtMs);
       return false;
     }
-    lastStartMono = clock.mono();
+    options.pace?.began();
     void hold(lease);
     return true;
   }

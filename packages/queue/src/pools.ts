@@ -2,6 +2,7 @@
 // (I15), and one per account for deliveries. Shutdown drains turns first, because they queue the last
 // deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
+import { backgroundPace } from "./background-pace.ts";
 import { runLanes, type LaneRunner, type WorkEnd } from "./lane-runner.ts";
 import type { LeaseHandle } from "./lease-handle.ts";
 import type { WorkNotifier } from "./work-notifier.ts";
@@ -24,6 +25,8 @@ export interface PoolsOptions {
   /** More accounts to deliver for, which `serve` never removes. */
   readonly always?: readonly string[];
   readonly deliver: (account: string) => (batch: DeliveryBatch, lease: LeaseHandle) => Promise<WorkEnd>;
+  /** See `BackgroundPaceOptions`. Default: nobody measures, and it counts as calm. */
+  readonly busy?: (() => number) | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -33,11 +36,6 @@ export const turnPools = ["main", "cron", "subagent", "heartbeat"] as const;
 type TurnPool = (typeof turnPools)[number];
 
 const peoplesPool: TurnPool = "main";
-/**
- * Beside people's turns, those of each background class begin no closer together than this: a turn of a
- * sub-agent costs 27 ms of the process (bench/children.ts), and the rest is for people (I15).
- */
-const backgroundPaceMs = 100;
 
 export interface Pools {
   turnsRunning(): number;
@@ -75,7 +73,11 @@ export function startPools(options: PoolsOptions): Pools {
   const base = { holder, leaseMs, clock, ids, log, onReady: options.onReady };
 
   let ofPeople: LaneRunner | null = null;
-  const areServed = (): boolean => (ofPeople?.running() ?? 0) > 0;
+  const pace = backgroundPace({
+    areServed: () => (ofPeople?.running() ?? 0) > 0,
+    busy: options.busy ?? (() => 0),
+    clock,
+  });
   const turnRunners = (options.runsTurns === false ? [] : turnPools).map((pool) => {
     const runner = runLanes({
       ...base,
@@ -85,7 +87,7 @@ export function startPools(options: PoolsOptions): Pools {
       get concurrency() {
         return options.concurrency[pool];
       },
-      paceMs: () => (pool !== peoplesPool && areServed() ? backgroundPaceMs : 0),
+      pace: pool === peoplesPool ? undefined : pace,
       maxRows: rowsPerTurn,
       about: turnNames,
       work: options.runTurn,

@@ -149,10 +149,12 @@ test("an account that the config drops is left once its sends end; what it alway
   expect(served()).toEqual(["always", "led", "one", "two"]);
 });
 
-test("background turns begin one after the other while a turn of a person runs, and all at once when none does", async () => {
+/** Starts eight sub-agents beside a person's turn of 350 ms; returns the time from each to the next. */
+async function gapsBeside(busy: () => number, passMs: number): Promise<readonly number[]> {
   const begun: { readonly pool: string; readonly atMs: number }[] = [];
   const { clock, start, rows, store } = await fixture({
     concurrency: { main: 3, cron: 2, subagent: 8, heartbeat: 1 },
+    busy,
     runTurn: async (turn, { signal }) => {
       begun.push({ pool: turn.pool, atMs: clock.now() });
       const forMs = turn.pool === "main" ? 350 : 10_000;
@@ -161,17 +163,25 @@ test("background turns begin one after the other while a turn of a person runs, 
       return { settled: true };
     },
   });
-  const startedAtMs = clock.now();
   start();
   await rows(1, "main", 1);
   await clock.advance(1);
   for (let peer = 0; peer < 8; peer += 1) await rows(1, "subagent", peer);
-  await clock.advance(2_000);
-  const times = begun.filter(({ pool }) => pool === "subagent").map(({ atMs }) => atMs - startedAtMs);
+  await clock.advance(passMs);
+  const times = begun.filter(({ pool }) => pool === "subagent").map(({ atMs }) => atMs);
   expect(times).toHaveLength(8);
-  const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-  // When the person's turn has ended the others do not wait.
-  expect(gaps).toEqual([100, 100, 100, 100, 0, 0, 0]);
+  return times.slice(1).map((at, index) => at - (times[index] ?? 0));
+}
+
+test("background turns begin one after the other while people are served, also between two of their turns", async () => {
+  expect(await gapsBeside(() => 0, 2_000)).toEqual([100, 100, 100, 100, 100, 100, 100]);
+});
+
+test("the busier the thread, the further apart they begin; once nobody was served for two seconds, all at once", async () => {
+  const [first = 0, ...others] = await gapsBeside(() => 0.7, 10_000);
+  expect(first).toBeGreaterThan(200);
+  expect(others.slice(0, 3)).toEqual([first, first, first]);
+  expect(await gapsBeside(() => 1, 10_000)).toEqual([1_000, 1_000, expect.any(Number), 0, 0, 0, 0]);
 });
 
 test("a person's turn never waits for the pace of background turns", async () => {

@@ -43,7 +43,7 @@ export interface Share {
 
 export interface StartWorkOptions extends Pick<
   PoolsOptions,
-  "store" | "onReady" | "holder" | "clock" | "ids" | "log"
+  "store" | "onReady" | "holder" | "busy" | "clock" | "ids" | "log"
 > {
   readonly jobChanges: Pick<JobChanges, "onChange">;
   /** Absent: the webhooks of jobs wait. */

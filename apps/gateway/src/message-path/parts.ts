@@ -66,6 +66,8 @@ export interface MessagePathParts {
   readonly settleEdits?: (account: string, messageId: string) => Promise<void>;
   /** Reports the messages that admission refuses. */
   readonly refusals: Refusals;
+  /** How busy this process is, for background turns to make way; absent: it counts as calm. */
+  readonly busy?: PoolsOptions["busy"];
   /** State in memory that passes from one config's path to the next. */
   readonly kept: ProcessMemory;
   readonly bootId: string;

@@ -18,6 +18,7 @@ import { live } from "./live.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import { bootstrapHooks, mediaReader, toolHooks, turnPreparer, type SkillRegistry } from "@parley/runner";
 import { pageProgress } from "../wiring/page-progress.ts";
+import { threadUse } from "../wiring/thread-use.ts";
 import { wireHooks, wireMedia, wireModels, wireRedaction, wireSkills, wireTools } from "../wiring/wiring.ts";
 
 export interface ConfiguredPath {
@@ -42,7 +43,8 @@ type FromConfig =
   | "redaction"
   | "skills"
   | "installation"
-  | "preparer";
+  | "preparer"
+  | "busy";
 
 export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig> {
   readonly places: Places;
@@ -82,6 +84,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
   } = options;
   const { store, kept, clock, ids, log } = ports;
   const mediaPath = join(places.home, "media");
+  const busy = threadUse();
 
   return async (config) => {
     // The config may hold another key now, so failed models get another try.
@@ -110,6 +113,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       skills,
       installation: await installationFacts(config, places.home, env["SHELL"], ids),
       preparer: turnPreparer,
+      busy,
     });
     return { config, path, models, skills, hooks };
   };

@@ -1,6 +1,7 @@
 // grammY's typed Bot API over our transport. Only this file loads grammY, and only when a channel is made.
 // Every failure leaves here as a Fault, and nothing is retried.
-import type { InputFile, RawApi } from "grammy";
+import { createReadStream } from "node:fs";
+import type { InputFile, RawApi } from "grammy/web";
 import { type Clock, Fault } from "@parley/protocol";
 import { faultOf, isTokenRefused, type RefusedAnswer } from "./refusals.ts";
 import { certain, fetchedFile } from "../reads.ts";
@@ -47,7 +48,8 @@ const uploadDeadlineMs = 120_000;
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOptions): Promise<BotApi> {
-  const { Api, InputFile: File } = await import("grammy");
+  // Its build for browsers asks through our `fetch` alone; the other one loads a client of its own for nothing.
+  const { Api, InputFile: File } = await import("grammy/web");
   const root = apiRoot.replace(/\/+$/, "");
   const line = transport(clock, "Telegram", proxy);
   const fetchJson = async (url: string, init: FetchInit): Promise<{ json(): Promise<unknown> }> => {
@@ -88,7 +90,7 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
   return {
     raw: api.raw,
     transport: line,
-    file: (path, name) => new File(path, name),
+    file: (path, name) => new File(contentOf(path), name),
     async fetchFile(filePath, limitBytes, signal) {
       const url = `${root}/file/bot${token}/${filePath.split("/").map(encodeURIComponent).join("/")}`;
       const { status, bytes } = await fetchedFile(line, url, limitBytes, signal);
@@ -99,6 +101,11 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
       );
     },
   };
+}
+
+/** Opened when it is sent, and not when it is named. */
+async function* contentOf(path: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path) as AsyncIterable<Uint8Array>;
 }
 
 interface FetchInit {

@@ -1,0 +1,50 @@
+// Spaces the starts of background turns while people are served, so that these get most of the thread (I15).
+// A background turn costs tens of milliseconds of the process (bench/children.ts): one that begins ten times a
+// second leaves half of the thread, and less often the busier the thread is. Work waits and is never dropped.
+import type { Clock } from "@parley/protocol";
+
+/** Shared by all background pools, because they share the thread. */
+export interface Pace {
+  /** Milliseconds until the next start, of one turn; null while nobody is served and all may begin. */
+  leftMs(): number | null;
+  /** A turn begins. */
+  began(): void;
+}
+
+export interface BackgroundPaceOptions {
+  /** True while a turn of a person runs. */
+  readonly areServed: () => boolean;
+  /** The share of its time for which the thread was busy lately, from 0 to 1. */
+  readonly busy: () => number;
+  readonly clock: Pick<Clock, "mono">;
+}
+
+/** People who talk write again soon: a gap between two of their turns is no time for a burst. */
+const servedForMs = 2_000;
+const gapMs = { least: 100, most: 1_000 } as const;
+/** Up to here people wait for nobody; from there on the gap grows. */
+const calmShare = 0.5;
+/** From here on the gap is longest: even then one turn a second begins, so that all end. */
+const fullShare = 0.9;
+
+export function backgroundPace({ areServed, busy, clock }: BackgroundPaceOptions): Pace {
+  let servedAtMono = -Infinity;
+  let beganAtMono = -Infinity;
+  return {
+    leftMs() {
+      const nowMono = clock.mono();
+      if (areServed()) servedAtMono = nowMono;
+      if (nowMono - servedAtMono >= servedForMs) return null;
+      return Math.max(0, beganAtMono + gapAt(busy()) - nowMono);
+    },
+    began() {
+      beganAtMono = clock.mono();
+    },
+  };
+}
+
+/** Grows by the same factor for each further part of the thread that is busy. */
+function gapAt(share: number): number {
+  const strain = Math.min(1, Math.max(0, (share - calmShare) / (fullShare - calmShare)));
+  return gapMs.least * (gapMs.most / gapMs.least) ** strain;
+}
