@@ -1,6 +1,6 @@
 // Spaces the starts of background turns while people are served, so that these get most of the thread (I15).
-// A background turn costs tens of milliseconds of the process (bench/children.ts): one that begins ten times a
-// second leaves half of the thread, and less often the busier the thread is. Work waits and is never dropped.
+// A background turn costs tens of milliseconds of the process (bench/children.ts): ten a second take half of
+// the thread, so fewer begin the busier the process is. Work waits and is never dropped.
 import type { Clock } from "@parley/protocol";
 
 /** Shared by all background pools, because they share the thread. */
@@ -14,7 +14,7 @@ export interface Pace {
 export interface BackgroundPaceOptions {
   /** True while a turn of a person runs. */
   readonly areServed: () => boolean;
-  /** The share of its time for which the thread was busy lately, from 0 to 1. */
+  /** The share of a core that the process used lately, from 0 to 1. */
   readonly busy: () => number;
   readonly clock: Pick<Clock, "mono">;
 }

@@ -48,7 +48,7 @@ const uploadDeadlineMs = 120_000;
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOptions): Promise<BotApi> {
-  // Its build for browsers asks through our `fetch` alone; the other one loads a client of its own for nothing.
+  // Its build for browsers asks through our `fetch` alone; the other one loads a client that nobody uses.
   const { Api, InputFile: File } = await import("grammy/web");
   const root = apiRoot.replace(/\/+$/, "");
   const line = transport(clock, "Telegram", proxy);
