@@ -17,7 +17,8 @@ export type ProgramName =
   | "espeak-ng"
   | "opusinfo"
   | "git"
-  | "prlimit";
+  | "prlimit"
+  | "systemd-analyze";
 
 interface Known {
   /** Names to search on the PATH; the first match wins. */
@@ -41,6 +42,7 @@ const known: { readonly [name in ProgramName]: Known } = {
   "espeak-ng": { commands: ["espeak-ng"], debian: "espeak-ng" },
   opusinfo: { commands: ["opusinfo"], debian: "opus-tools" },
   git: { commands: ["git"], debian: "git" },
+  "systemd-analyze": { commands: ["systemd-analyze"], debian: "systemd" },
   prlimit: { commands: ["prlimit"], debian: "util-linux" },
 };
 

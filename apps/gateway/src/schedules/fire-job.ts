@@ -17,11 +17,11 @@ import {
 import { textDelivery } from "@parley/delivery";
 import { afterLook, dueSlots, type Due, type Job } from "@parley/schedules";
 import type { Address, Clock } from "@parley/protocol";
-import type { NewRow, Store } from "@parley/store";
+import type { NewRow, RowView, Store } from "@parley/store";
 import type { RunningTurns } from "@parley/runner";
 import { keptEvents } from "./kept-events.ts";
 import type { SlotCounts } from "./slot-counts.ts";
-import type { WatchSlots } from "./watch-slots.ts";
+import type { WatchSchedule, WatchSlots } from "./watch-slots.ts";
 
 export interface FireJobOptions {
   readonly schedules: Pick<Schedules, "jobs" | "log" | "rightsNow">;
@@ -43,6 +43,9 @@ export interface FireJobOptions {
 /** Looks at the job with this id, and returns when to look again; null: nothing comes any more. */
 export type FireJob = (id: string) => Promise<number | null>;
 
+/** `known`: slots whose rows an earlier look wrote without noting it. */
+type DueNow = Due & { readonly known: number };
+
 /** More rows of one lane than anybody waits for. */
 const mostRows = 100;
 
@@ -56,10 +59,7 @@ export function fireJob(options: FireJobOptions): FireJob {
     const { job } = kept;
     const nowMs = clock.now();
     const { schedule } = job;
-    const due =
-      schedule.kind === "watch"
-        ? await options.watches.due(job, schedule)
-        : dueSlots(job, job.state.decidedMs, nowMs);
+    const due = schedule.kind === "watch" ? await watchDue(job, schedule) : await dueNow(job, nowMs);
     if (typeof due === "string") {
       await pause(job, `what it watches ${due}`);
       return null;
@@ -84,7 +84,7 @@ export function fireJob(options: FireJobOptions): FireJob {
       ),
     ]);
     // Of slots that were decided before, and come again because the clock was set back, each ran already.
-    const runs = due.isSetBack ? isNew.filter(Boolean).length : due.fire.length;
+    const runs = due.known + (due.isSetBack ? isNew.filter(Boolean).length : due.fire.length);
     const written = await jobs.write(kept, afterLook(job, due, runs));
     const skipped = rows.filter(({ as }) => as.kind === "closed").length;
     if (written) count(due, rows, over !== null);
@@ -95,6 +95,29 @@ export function fireJob(options: FireJobOptions): FireJob {
     // Somebody wrote the job meanwhile: what is due is decided again, and the rows are known.
     return written ? due.wakeAtMs : nowMs;
   };
+
+  async function watchDue(job: Job, schedule: WatchSchedule): Promise<DueNow | string> {
+    const due = await options.watches.due(job, schedule);
+    return typeof due === "string" ? due : { ...due, known: 0 };
+  }
+
+  /**
+   * A look that died between its rows and what it decided is known by the rows that are still open: those
+   * count as runs, and are not missed. Ends of runs write what they were by themselves.
+   */
+  async function dueNow(job: Job, nowMs: number): Promise<DueNow> {
+    const { decidedMs } = job.state;
+    const due = dueSlots(job, decidedMs, nowMs);
+    if (due.missed.length === 0) return { ...due, known: 0 };
+    const open = (await openRuns(sessionOfRuns(job), job.id)).flatMap((row) => {
+      const run = slotOf(row)?.run;
+      const isOurs = run?.version === job.version && run.instantMs > decidedMs && run.instantMs < nowMs;
+      return isOurs ? [run.instantMs] : [];
+    });
+    return open.length === 0
+      ? { ...due, known: 0 }
+      : { ...dueSlots(job, Math.max(...open), nowMs), known: open.length };
+  }
 
   /** Once, by the look that wrote what it decided. */
   function count(due: Due, rows: readonly NewRow[], isOverDay: boolean): void {
@@ -136,7 +159,7 @@ export function fireJob(options: FireJobOptions): FireJob {
     if (due.fire.length === 0) return [];
     const lane = sessionOfRuns(job);
     const rights = await schedules.rightsNow(job);
-    const busy = await runsIn(lane, job.id);
+    const busy = (await openRuns(lane, job.id)).length;
     const rows: NewRow[] = [];
     const joins = job.wake === "next-heartbeat";
     const events = joins ? await keptEvents(store.cells, job.agent, `cron:${job.id}:`) : [];
@@ -184,11 +207,11 @@ export function fireJob(options: FireJobOptions): FireJob {
     }
   }
 
-  async function runsIn(lane: SessionKey, job: string): Promise<number> {
+  async function openRuns(lane: SessionKey, job: string): Promise<readonly RowView[]> {
     const found = await Promise.all(
       (["claimed", "waiting"] as const).map((state) => store.inbox.find({ lane, state, limit: mostRows })),
     );
-    return found.flat().filter((row) => slotOf(row)?.job === job && !isManual(row.id)).length;
+    return found.flat().filter((row) => slotOf(row)?.job === job && !isManual(row.id));
   }
 
   /** A new conversation for the run; what earlier ones left goes after its time. */

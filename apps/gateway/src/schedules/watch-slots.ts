@@ -11,7 +11,7 @@ export interface WatchSlots {
   due(job: Job, schedule: WatchSchedule): Promise<Due | string>;
 }
 
-type WatchSchedule = Extract<Job["schedule"], { readonly kind: "watch" }>;
+export type WatchSchedule = Extract<Job["schedule"], { readonly kind: "watch" }>;
 
 interface Pending {
   readonly digest: string;
