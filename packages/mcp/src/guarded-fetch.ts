@@ -11,6 +11,8 @@ export interface GuardedFetchOptions {
   /** Told of each refused address. */
   readonly refused: (refusal: Refusal) => void;
   readonly timeoutMs: number;
+  /** False: also what is only read ends in time, as for a login. Default: it may be a stream that lasts. */
+  readonly streams?: boolean;
   readonly clock: Clock;
 }
 
@@ -25,14 +27,14 @@ const bodyBytes = 16_000_000;
 const noBody = new Set([204, 205, 304]);
 
 export function guardedFetch(options: GuardedFetchOptions): GuardedFetch {
-  const { url, rules, refused, timeoutMs, clock } = options;
+  const { url, rules, refused, timeoutMs, streams = true, clock } = options;
   const dial = dialler({ clock, rules: rulesFor(url, rules), refused });
   return {
     async fetch(to, init = {}) {
       const method = init.method ?? "GET";
       const limits = {
         headersMs: timeoutMs,
-        totalMs: method === "GET" ? Math.max(streamMs, timeoutMs) : timeoutMs + 5_000,
+        totalMs: !streams ? timeoutMs : method === "GET" ? Math.max(streamMs, timeoutMs) : timeoutMs + 5_000,
         bodyBytes,
       };
       const headers = Object.fromEntries(new Headers(init.headers));

@@ -200,7 +200,8 @@ export function mcpServers(options: McpServersOptions): McpServers {
       const { guardedFetch } = await import("./guarded-fetch.ts");
       const rules = await options.rules();
       const { refused } = options;
-      const open = async () => guardedFetch({ url: target.url, rules, refused, timeoutMs, clock });
+      const open = async () =>
+        guardedFetch({ url: target.url, rules, refused, timeoutMs, streams: false, clock });
       return named(name, () => access.start(target, redirectUrl, open));
     },
     async finishLogin(name, answer) {

@@ -104,6 +104,11 @@ test("metadata of another issuer begins no login", async () => {
   await expect(s.servers.login("private", redirect)).rejects.toThrow(/its login cannot begin/);
 });
 
+test("an authorization server that never ends its answer is given up in time", async () => {
+  const { s } = await begin({ dripping: true }, { timeoutMs: 300 });
+  await expect(s.servers.login("private", redirect)).rejects.toThrow(/longer than|did not answer/);
+});
+
 test("an authorization server in a private network is not asked, unless the config opens it", async () => {
   const inner = await oauthSite();
   const { s } = await begin({ authorizationServer: inner.issuer });

@@ -25,6 +25,8 @@ export interface OAuthOdds {
   /** Of the callback; null: none. */
   readonly iss?: string | null;
   readonly promisesIss?: boolean;
+  /** Its metadata begins and never ends. */
+  readonly dripping?: boolean;
   readonly expiresIn?: number;
   /** Renewing is refused. */
   readonly noRenewal?: boolean;
@@ -74,6 +76,10 @@ export async function fakeOAuthMcp(odds: OAuthOdds = {}): Promise<FakeOAuthMcp> 
           authorization_servers: [odds.authorizationServer ?? origin],
         });
       case "/.well-known/oauth-authorization-server":
+        if (odds.dripping === true) {
+          response.writeHead(200, { "content-type": "application/json" }).write("{");
+          return;
+        }
         return json({
           issuer: odds.issuer ?? origin,
           authorization_endpoint: `${origin}/authorize`,
