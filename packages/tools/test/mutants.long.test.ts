@@ -582,8 +582,15 @@ const mutants: readonly PlantedBug[] = [
     "a sandbox has the network",
     "sandbox",
     "sandbox/bubblewrap.ts",
-    'network ? ["--share-net"] : []',
+    'network === true ? ["--share-net"] : []',
     '["--share-net"]',
+  ],
+  [
+    "a sandbox of egress has the network beside it",
+    "sandbox",
+    "sandbox/bubblewrap.ts",
+    "network === true ?",
+    "network !== false ?",
   ],
   ["a sandbox shows what is hidden", "sandbox", "sandbox/bubblewrap.ts", "...below.map(", "...[].map("],
   [
