@@ -54,7 +54,7 @@ function scheduleWords(schedule: Schedule): string {
     case "every":
       return `every ${spanWords(schedule.everyMs)}`;
     case "watch":
-      return `when ${schedule.path} changes, after ${spanWords(schedule.debounceMs)} of quiet`;
+      return `when ${schedule.path} changes, after ${schedule.debounceMs / 1_000} s of quiet`;
     case "cron": {
       const words = expressionWords(schedule.expression);
       return `${words ?? `by the cron expression "${schedule.expression}"`} ${schedule.zone}`;

@@ -33,12 +33,19 @@ test("with nothing to say it sends nothing, in any chunking, and leaves no trace
     ["HEART", "BEAT_", "OK"],
     "HEARTBEAT_OK".split(""),
     ["**HEARTBEAT_OK**"],
+    ["_HEART", "BEAT_OK_"],
+    ["`HEARTBEAT_", "OK`"],
+    ["HEARTBEAT_OK", "."],
+    ["HEARTBEAT_OK!"],
+    ["# HEART", "BEAT_OK\n"],
+    ["<b>HEARTBEAT_OK</b>"],
+    ["All is quiet. ", "HEARTBEAT_OK."],
     [""],
   ];
   let asked = 0;
   s.model.answers(() => ({ says: ways[asked++ % ways.length] ?? [] }));
-  await s.pass(60 * minuteMs);
-  expect(asked).toBeGreaterThanOrEqual(5);
+  await s.pass((ways.length + 1) * 10 * minuteMs);
+  expect(asked).toBeGreaterThanOrEqual(ways.length);
   expect(s.model.asked[0]?.text).toContain("[System Message] Read HEARTBEAT.md if it exists");
   expect(olga.sees()).toEqual([]);
   expect(await s.deliveries()).toEqual([]);
