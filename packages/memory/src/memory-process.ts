@@ -17,6 +17,8 @@ const heapMb = 512;
 /** Longer than any answer takes, but for an index that is built anew. */
 const answerMs = 60_000;
 const rebuildMs = 3_600_000;
+/** The first may go to a process whose death is not known yet. */
+const mostTries = 3;
 
 /** As a bundle, this file and the worker are JavaScript side by side. */
 const program = new URL(
@@ -25,6 +27,7 @@ const program = new URL(
 );
 
 interface Waiting {
+  readonly child: ChildProcess;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -55,14 +58,17 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
       else if (message.code === "internal") waiter?.reject(new Error(message.message));
       else waiter?.reject(new Fault(message.code, message.message));
     });
-    const gone = (): void => {
-      if (worker !== child) return;
-      worker = null;
-      for (const waiter of waiting.values()) waiter.reject(new WorkerDied());
-      waiting.clear();
-    };
-    child.on("exit", gone).on("error", gone);
+    child.on("exit", () => gone(child)).on("error", () => gone(child));
     return child;
+  };
+
+  const gone = (child: ChildProcess): void => {
+    if (worker === child) worker = null;
+    for (const [id, waiter] of waiting) {
+      if (waiter.child !== child) continue;
+      waiting.delete(id);
+      waiter.reject(new WorkerDied());
+    }
   };
 
   const rest = (): void => {
@@ -98,15 +104,16 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     asked += 1;
     const id = asked;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    waiting.set(id, { resolve, reject });
     const child = worker;
+    waiting.set(id, { child, resolve, reject });
     const timer = clock.after(op === "reindex" || op === "forget" ? rebuildMs : answerMs, () => {
       waiting.delete(id);
       reject(new Fault("unavailable", "the memory's index does not answer"));
       child.kill("SIGKILL");
     });
     child.send({ id, op, args } as unknown as WorkerTask, (error) => {
-      if (error !== null) reject(new WorkerDied());
+      // It is dead, and its end was not told yet: the next try must not go to it too.
+      if (error !== null) gone(child);
     });
     try {
       return await promise;
@@ -118,17 +125,14 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
   }
 
   async function ask(op: WorkerTask["op"], args: readonly unknown[]): Promise<unknown> {
-    try {
-      return await once(op, args);
-    } catch (error) {
-      if (!(error instanceof WorkerDied)) throw error;
-    }
-    try {
-      return await once(op, args);
-    } catch (error) {
-      if (!(error instanceof WorkerDied)) throw error;
-      throw new Fault("unavailable", "the process that keeps the memory's index died twice");
-    }
+    for (let tries = 1; ; tries += 1)
+      try {
+        return await once(op, args);
+      } catch (error) {
+        if (!(error instanceof WorkerDied)) throw error;
+        if (tries === mostTries)
+          throw new Fault("unavailable", `the process that keeps the memory's index died ${tries} times`);
+      }
   }
 
   return {

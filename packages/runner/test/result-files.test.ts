@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { workspaceFiles, type WorkspaceFiles } from "@parley/tools";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keepResult, mostResults, resultName } from "../src/tools/result-files.ts";
+import { isResultOf, keepResult, mostResults, resultName } from "../src/tools/result-files.ts";
 
 let workspace: string;
 let files: WorkspaceFiles;
@@ -26,6 +26,11 @@ test("two sessions whose models call their calls alike never read each other's r
 test("a call id is no path", () => {
   expect(resultName("t", "../../etc/passwd")).toMatch(/^[0-9a-f]{12}-______etc_passwd\.txt$/);
   expect(resultName("t", "")).toMatch(/^[0-9a-f]{12}-call\.txt$/);
+  const kept = `.parley/results/${resultName("agent:main:main#7", "c")}`;
+  expect(isResultOf("agent:main:main", kept)).toBe(true);
+  expect(isResultOf("agent:main:telegram:dm:2", kept)).toBe(false);
+  expect(isResultOf("agent:main:main", ".parley/results")).toBe(false);
+  expect(isResultOf("agent:main:main", "memory/x.md")).toBeNull();
 });
 
 test("the oldest go when there are too many, and nothing else does", async () => {

@@ -28,6 +28,8 @@ export interface BootstrapRequest {
   readonly session: string;
   /** Who wrote the files, where that was not an owner. */
   readonly originOf?: OriginOf;
+  /** Marks lines of the agent's notes that a turn wrote which had read text of strangers. */
+  readonly marked?: (name: BootstrapName, text: string) => Promise<string>;
 }
 
 /** What a hook may set: a file's text, or null for a missing one. */
@@ -67,6 +69,8 @@ export interface Bootstrap {
 }
 
 const forSubagents: ReadonlySet<BootstrapName> = new Set(["AGENTS.md", "TOOLS.md"]);
+/** What turns note for later turns. */
+const curated: ReadonlySet<BootstrapName> = new Set(["MEMORY.md", "USER.md"]);
 /** Not everyone has these, so their absence is not worth a marker. */
 const silentWhenMissing: ReadonlySet<BootstrapName> = new Set(["HEARTBEAT.md", "MEMORY.md", "BOOTSTRAP.md"]);
 
@@ -93,7 +97,8 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
     }
     refusals.delete(path);
     if (file.state !== "present") return { name, path, text: null };
-    return { name, path, text: origin === null ? file.text : `[${origin.reason}]\n\n${file.text}` };
+    const text = curated.has(name) ? ((await request.marked?.(name, file.text)) ?? file.text) : file.text;
+    return { name, path, text: origin === null ? text : `[${origin.reason}]\n\n${text}` };
   };
   const { templates } = options;
   const templateOf = stampedTexts();

@@ -4,6 +4,7 @@
 import { hideSecrets } from "@parley/agent";
 import { Fault } from "@parley/protocol";
 import type { NoteFiles } from "@parley/tools";
+import { isResultOf } from "../tools/result-files.ts";
 import type { Services } from "../turn-scope.ts";
 import { noteHistory } from "./note-history.ts";
 import { stampLines } from "./provenance.ts";
@@ -23,6 +24,9 @@ export function noteFiles(options: NoteFilesOptions): NoteFiles {
   return {
     async refusal(scope, path) {
       if (path === inEveryPrompt) return null;
+      // A search of private memory that was too long for the transcript lies there too.
+      if (isResultOf(scope.session, path) === false && (answersToMany(scope) || !scope.by.owner))
+        return `${path} holds results of another conversation, which are not read in this one`;
       const place = memory.scopeOfPlace(path);
       if (place === null || (await scopesOf(scope, options)).includes(place)) return null;
       const where = answersToMany(scope) ? "a group or channel, whoever asks" : "this conversation";

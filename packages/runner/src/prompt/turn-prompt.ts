@@ -21,6 +21,7 @@ import type { OwnRequest } from "../models/asked-models.ts";
 import type { Surface } from "./channel-facts.ts";
 import type { Wanted } from "../models/directives.ts";
 import { repoRoots } from "./repo-root.ts";
+import { markedLines } from "../memory/untrusted-lines.ts";
 import type { SkillsHere } from "../skills/skill-registry.ts";
 import { reasoningOf, thinkingOf } from "../models/thinking.ts";
 import type { ToolsHere } from "../tools/tools-here.ts";
@@ -43,6 +44,7 @@ export type PromptNeeds = Pick<
   | "skills"
   | "origins"
   | "speech"
+  | "cells"
   | "log"
 > & { readonly channel: (account: string) => Surface | null };
 
@@ -109,6 +111,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
         agent: agent.id,
         session: session.key,
         ...(originOf === undefined ? {} : { originOf }),
+        marked: (name, text) => markedLines(services.cells, agent.workspace, name, text),
       }),
       services.skills.at(agent, rules.skills),
       by ?? (place === null ? nobody : services.speakers(place)),

@@ -1,6 +1,7 @@
 // Writes the whole text of a tool result that was too long for the transcript to a file that the agent can
-// read. Sessions share a workspace and some models count call ids from one, so the name contains the turn and
-// no result overwrites another. The oldest files are removed (I9).
+// read. Sessions share a workspace and some models count call ids from one, so the name contains the
+// session and the turn: no result overwrites another, and none is read where its session is not. The
+// oldest files are removed (I9).
 import { createHash } from "node:crypto";
 import { lstat, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,9 +12,19 @@ const namesOfOurs = /^[0-9a-f]{12}-[\w-]{1,64}\.txt$/;
 /** Beyond this many files the oldest tenth is removed. */
 export const mostResults = 1_000;
 
+const hashed = (text: string, length: number): string =>
+  createHash("sha256").update(text).digest("hex").slice(0, length);
+
+/** Whether a path below the workspace is a kept result, and of this session. Null: it is none. */
+export function isResultOf(session: string, path: string): boolean | null {
+  if (path !== folder && !path.startsWith(`${folder}/`)) return null;
+  return path.startsWith(`${folder}/${hashed(session, 6)}`);
+}
+
 /** Models and providers choose call ids, so only their safe characters become part of the file's name. */
 export function resultName(turn: string, callId: string): string {
-  const mark = createHash("sha256").update(turn).digest("hex").slice(0, 12);
+  const session = turn.slice(0, Math.max(0, turn.lastIndexOf("#")));
+  const mark = hashed(session, 6) + hashed(turn, 6);
   return `${mark}-${callId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "call"}.txt`;
 }
 
