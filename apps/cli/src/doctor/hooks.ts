@@ -1,5 +1,5 @@
-// Checks the hooks: those that are on and cannot run, that failed since the start, files that are refused, and
-// entries of the config that name no hook. A gateway is asked only where there may be a hook at all.
+// Checks the hooks: those that are on and cannot run, that failed since the start, files that are refused,
+// and entries of the config that name no hook. A gateway is asked only where there may be a hook at all.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config, Places } from "@parley/config";

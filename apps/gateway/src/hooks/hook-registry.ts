@@ -2,6 +2,7 @@
 // state folder, of more folders, those that Parley brings, those of workspaces, and single modules of the
 // config. The folders are looked through again when somebody asks, at most every two seconds, so that a hook
 // that was put in, changed or removed counts without a restart. Nothing of a hook is loaded here.
+import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
   hasSetting,
@@ -239,6 +240,16 @@ export function hookRegistry(options: HookRegistryOptions): HookRegistry {
     };
   }
 
+  /** Most gateways have no hook, and their messages must not cost a look at every folder. */
+  function mayBe(): boolean {
+    const { entries, load, handlers } = internal;
+    return (
+      handlers.length + load.extraDirs.length > 0 ||
+      Object.values(entries).some(({ enabled }) => enabled === true) ||
+      existsSync(join(home, "hooks"))
+    );
+  }
+
   function fresh(): Promise<HookSurvey> {
     const atMs = clock.mono();
     if (looked === null || atMs - looked.atMs >= freshMs) looked = { atMs, survey: look() };
@@ -251,7 +262,7 @@ export function hookRegistry(options: HookRegistryOptions): HookRegistry {
       return looked.survey;
     },
     async hearing({ type, action, sessionKey }) {
-      if (!internal.enabled) return [];
+      if (!internal.enabled || !mayBe()) return [];
       const name = `${type}:${action}`;
       const agent = /^agent:([^:]+):/.exec(sessionKey)?.[1] ?? null;
       const heard = (await fresh()).hooks.filter(

@@ -9,6 +9,7 @@ import type { Cells, Inbox, Row, Sessions } from "@parley/store";
 import type { FileOrigins } from "../file-origins.ts";
 import { readEntry } from "../history.ts";
 import { memoryNote } from "../memory/memory-note.ts";
+import { noteHistory } from "../memory/note-history.ts";
 import { notesPlace } from "../memory/notes-place.ts";
 import { stampLines } from "../memory/provenance.ts";
 import { speakersOf } from "../turn-rows.ts";
@@ -16,7 +17,7 @@ import { speakersOf } from "../turn-rows.ts";
 export interface SessionNoteNeeds {
   readonly sessions: Pick<Sessions, "transcript">;
   readonly inbox: Pick<Inbox, "find">;
-  readonly cells: Pick<Cells, "put">;
+  readonly cells: Pick<Cells, "get" | "put" | "list" | "remove">;
   readonly redaction: Redaction;
   readonly origins: Pick<FileOrigins, "of" | "added"> | undefined;
   readonly clock: Clock;
@@ -85,6 +86,13 @@ export async function keepConversation(
   )[0];
   const tool = memoryNote(workspace, place, stem, async () => {}, {
     isSecret: () => false,
+    changing: (file, before, after) =>
+      noteHistory({ cells, clock }).record(
+        agent,
+        { path: file, session: key, turn: "", by: speakers.senders, tool: "session-memory" },
+        before,
+        after,
+      ),
     stamp: (words) =>
       stampLines(cells, agent, words, {
         session: key,

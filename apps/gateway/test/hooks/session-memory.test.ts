@@ -1,0 +1,81 @@
+// What session-memory keeps of a conversation that ended: once, also when the process died before it could, and where its people may read it.
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { noRedaction } from "@parley/agent";
+import { silentLog, type HookEvent, type SessionKey } from "@parley/protocol";
+import { afterEach, expect, test } from "vitest";
+import { sessionMemory, type SessionMemory } from "../../src/hooks/session-memory.ts";
+import { configIn, stage, type Stage } from "../message-path/stage.ts";
+
+let s: Stage;
+afterEach(() => s.close());
+
+const options = { config: { commands: { ownerAllowFrom: ["telegram:olga"] } } };
+const olgas = "agent:main:telegram:dm:olga" as SessionKey;
+
+async function memoryOf(): Promise<SessionMemory> {
+  const config = await configIn(s.home, options);
+  await mkdir(join(s.home, "workspace"), { recursive: true });
+  return sessionMemory({
+    ...s.store(),
+    config,
+    registry: { hearing: async () => [{ name: "session-memory", source: "bundled" } as never] },
+    redaction: { ...noRedaction, secrets: ["hunter2-hunter2"] },
+    origins: undefined,
+    clock: s.clock,
+    log: silentLog,
+  });
+}
+
+const event = (type: HookEvent["type"], sessionKey: string): HookEvent => ({
+  type,
+  action: "x",
+  sessionKey,
+  context: {},
+});
+
+test("a conversation that was to be saved when the process died is saved at the next start, once, without secrets", async () => {
+  s = await stage(options);
+  s.model.answers(() => "noted");
+  const olga = s.person("olga");
+  olga.says("The boiler: the man comes on Friday, his code is hunter2-hunter2");
+  await olga.gets("noted");
+  const key = (await s.store().sessions.list({ limit: 1 }))[0]?.key ?? olgas;
+  await (await memoryOf()).ending(key, 1, "/new");
+  await s.store().sessions.reset(key);
+  await s.kill();
+  await s.start();
+  const { hook } = await memoryOf();
+  await hook(event("gateway", ""), {});
+  await hook(event("gateway", ""), {});
+  const folder = join(s.home, "workspace", "memory");
+  const [name = "", ...more] = (await readdir(folder)).filter((each) => each.endsWith(".md"));
+  expect([name, more]).toEqual([
+    expect.stringMatching(/^\d{4}-\d\d-\d\d-the-boiler-the-man-comes-on\.md$/),
+    [],
+  ]);
+  const text = await readFile(join(folder, name), "utf8");
+  expect(text).toContain("- olga: The boiler: the man comes on Friday, his code is");
+  expect(text).toContain("- assistant: noted");
+  expect(text).not.toContain("hunter2");
+  expect(text.match(/conversation 1\n/g)).toHaveLength(1);
+});
+
+test("what somebody else said goes to the notes of that session, and of a conversation without words nothing is kept", async () => {
+  s = await stage(options);
+  s.model.answers(() => "hello");
+  const person = s.person("77");
+  person.says("Remember me");
+  await person.gets("hello");
+  const memory = await memoryOf();
+  const key = (await s.store().sessions.list({ limit: 1 }))[0]?.key ?? olgas;
+  await memory.ending(key, 1, "daily");
+  await memory.ending(olgas, 1, "/new");
+  await memory.hook(event("command", key), {});
+  const folder = join(s.home, "workspace", "memory");
+  expect((await readdir(folder)).filter((each) => each.endsWith(".md"))).toEqual([]);
+  const [mark = ""] = await readdir(join(folder, "sessions"));
+  expect(await readdir(join(folder, "sessions", mark))).toEqual([expect.stringContaining("remember-me.md")]);
+  expect(existsSync(join(folder, "people"))).toBe(false);
+});
