@@ -145,4 +145,4 @@ test("a hook of the state folder hears messages and commands, one that hangs del
   );
   expect(await next.stop()).toBe(0);
   expect((await lines(heard)).at(-1)).toMatchObject({ type: "gateway", action: "shutdown" });
-}, 60_000);
+}, 120_000);
