@@ -83,7 +83,7 @@ export interface MemoryStatus {
   readonly notes: readonly string[];
 }
 
-export interface ForgetRequest {
+interface ForgetRequest {
   readonly query: string;
   readonly write: boolean;
 }

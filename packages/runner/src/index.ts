@@ -2,7 +2,7 @@
 // imports no HTTP and no daemon.
 export { isApproved } from "./approvals/approval-gate.ts";
 export type { Approval, Verdict } from "./approvals/approval.ts";
-export { allCanvases, canvasId, canvasOf, forgetCanvas, pageOf, type Canvas } from "./canvas/canvas-store.ts";
+export { allCanvases, canvasId, canvasOf, forgetCanvas, pageOf } from "./canvas/canvas-store.ts";
 export {
   canvasLink,
   canvasOfTicket,

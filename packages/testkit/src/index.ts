@@ -25,4 +25,4 @@ export { answersWithTokens, innerMark, innerTags, proseWithTags, silences, wrapp
 export { directMessage, groupMessage } from "./messages.ts";
 export { oggOpusFile } from "./ogg-opus.ts";
 export { type FakeMcp, fakeMcp } from "./mcp/fake-mcp.ts";
-export { fakeOAuthMcp, type FakeOAuthMcp, type OAuthOdds } from "./mcp/fake-oauth-mcp.ts";
+export { fakeOAuthMcp, type OAuthOdds } from "./mcp/fake-oauth-mcp.ts";

@@ -24,7 +24,7 @@ export interface NoteChange {
   readonly undoneAtMs?: number;
 }
 
-export type NoteChangeFrom = Pick<NoteChange, "path" | "session" | "turn" | "by" | "tool">;
+type NoteChangeFrom = Pick<NoteChange, "path" | "session" | "turn" | "by" | "tool">;
 
 export interface NoteHistory {
   /** Null: there was no file, or is none after it. */
