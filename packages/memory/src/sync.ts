@@ -1,6 +1,4 @@
 // Brings an index up to what the notes say now: a look at every file, and reading only those that changed.
-// It works in slices of a few milliseconds, each one transaction, so that a search comes in between and a
-// kill loses one slice. An edit of one line replaces the chunks around it.
 import type { DatabaseSync } from "node:sqlite";
 import { chunksOf, type ChunkSettings } from "./chunk.ts";
 import { putFile, removeFile, type PassageWatch, type SyncStep } from "./passages.ts";
