@@ -1,6 +1,5 @@
 // Reads a memory file's scope from its path. The scope of every chunk is fixed by the file that it stands in,
 // and a search names the scopes it may see before anything is ranked.
-
 import { createHash } from "node:crypto";
 
 /**
