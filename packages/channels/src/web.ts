@@ -5,6 +5,7 @@ import {
   conversationKey,
   Fault,
   type Address,
+  type Attachment,
   type Button,
   type Capabilities,
   type Clock,
@@ -17,11 +18,28 @@ import type { Channel, Receive } from "./channel.ts";
 export interface WebChannelOptions {
   readonly account: string;
   readonly clock: Clock;
+  /** Where files that people send are kept; absent: a page takes none. */
+  readonly files?: WebFiles;
   /**
    * Appends to the durable event log, unique by `id`, and notifies the clients that follow; resolves with the
    * event's seq.
    */
   readonly publish: (stream: ConversationKey, id: string, message: WebMessage) => Promise<number>;
+}
+
+/** Keeps the bytes of files by their content. */
+export interface WebFiles {
+  /** Durable once resolved; returns the reference by which they are read. */
+  keep(bytes: Uint8Array, name: string): Promise<string>;
+  /** Throws Fault("missing") for what is not kept any more. */
+  read(ref: string): Promise<Uint8Array>;
+}
+
+/** A file as its sender's page gave it. */
+export interface WebFile {
+  readonly name: string;
+  readonly mediaType?: string | undefined;
+  readonly bytes: Uint8Array;
 }
 
 /** A message as clients show it; the event log adds the seq. */
@@ -36,6 +54,7 @@ export interface WebMessage {
   readonly html: string;
   readonly buttons?: readonly (readonly WebButton[])[];
   readonly cancelled?: boolean;
+  readonly files?: readonly { readonly name: string; readonly bytes: number }[];
   readonly atMs: number;
 }
 
@@ -48,6 +67,7 @@ interface WebSaid {
   readonly address: Address;
   readonly senderName: string;
   readonly text: string;
+  readonly files?: readonly WebFile[];
   /** The id under which the words were said that these replace. */
   readonly edits?: string;
   /** True when the client's token may not administer, so that what it says has no owner's rights. */
@@ -76,7 +96,7 @@ export const webCapabilities: Capabilities = {
   textChars: 1_000_000,
   captionChars: 1_000_000,
   uploadBytes: 0,
-  downloadBytes: 0,
+  downloadBytes: 2_097_152,
   media: false,
   polls: false,
   voice: false,
@@ -111,8 +131,21 @@ export function webChannel(options: WebChannelOptions): WebChannel {
   let trouble: { readonly reason: string; readonly atMono: number } | undefined;
   const inFlight = new Set<Promise<void>>();
 
+  async function attachmentOf({ name, mediaType, bytes }: WebFile): Promise<Attachment> {
+    if (options.files === undefined) throw new Fault("unsupported", "files cannot be sent here");
+    return {
+      kind: mediaType?.startsWith("image/") === true ? "image" : "file",
+      ref: await options.files.keep(bytes, name),
+      name,
+      ...(mediaType === undefined || mediaType === "" ? {} : { mediaType }),
+      bytes: bytes.length,
+    };
+  }
+
   async function accept(to: Receive, said: WebSaid): Promise<void> {
     const atMs = clock.now();
+    const files = said.files ?? [];
+    const attachments = await Promise.all(files.map(attachmentOf));
     const inbound: Inbound = {
       id: `web:${account}:${said.id}`,
       channel: "web",
@@ -122,7 +155,7 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       messageId: said.edits ?? said.id,
       kind: said.edits === undefined ? "message" : "edit",
       text: said.text,
-      attachments: [],
+      attachments,
       mentions: [],
       addressed: true,
       atMs,
@@ -145,6 +178,9 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       role: "user",
       text: said.text,
       html: "",
+      ...(files.length === 0
+        ? {}
+        : { files: files.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }),
       atMs,
     });
   }
@@ -181,6 +217,12 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       } finally {
         inFlight.delete(work);
       }
+    },
+    async download(ref, limitBytes) {
+      if (options.files === undefined) throw new Fault("unsupported", "files cannot be sent here");
+      const bytes = await options.files.read(ref);
+      if (bytes.length > limitBytes) throw new Fault("invalid", `the file has more than ${limitBytes} bytes`);
+      return { bytes };
     },
     async announce(to, message) {
       await options.publish(conversationKey(to), message.id, message);

@@ -35,7 +35,16 @@ const chatMessage = z.object({
     .optional(),
   /** Taken back by its writer before it was answered. */
   cancelled: z.boolean().optional(),
+  /** Files that a person sent along. */
+  files: z.array(z.object({ name: z.string(), bytes: z.number().int() })).optional(),
   atMs: z.number(),
+});
+
+/** A file that comes with a message, whole: one frame holds about 1.5 MB of them. */
+const attached = z.object({
+  name: z.string().min(1).max(255),
+  mediaType: z.string().max(127).optional(),
+  data: z.base64(),
 });
 
 const thread = z.string().max(128).optional();
@@ -59,11 +68,15 @@ export const chatMethods = {
     scope: "write",
     sessions: "own",
     needs: "daemon",
-    params: z.object({
-      text: z.string().min(1).max(chatTextChars),
-      thread: z.string().max(128).optional(),
-      idempotencyKey: key,
-    }),
+    params: z
+      .object({
+        /** May be empty where files come along. */
+        text: z.string().max(chatTextChars),
+        thread: z.string().max(128).optional(),
+        files: z.array(attached).max(10).optional(),
+        idempotencyKey: key,
+      })
+      .refine(({ text, files = [] }) => text !== "" || files.length > 0, "there is neither text nor a file"),
     /** Sent once the message is durable. `duplicate` means the key was known, so nothing new was stored. */
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },

@@ -21,7 +21,7 @@ export { turnContext } from "./context.ts";
 export { droppedLog, type DroppedLog } from "./dropped-messages.ts";
 export { readEntry, sessionHistory } from "./history.ts";
 export { injectName } from "./inject.ts";
-export { mediaFolder } from "./media/media-store.ts";
+export { extensionOf, mediaFolder } from "./media/media-store.ts";
 export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-attachment.ts";
 export { provenanceOf, stampOf } from "./memory/provenance.ts";
 export { memoryForgetting, type MemoryForgetting } from "./memory/forget.ts";

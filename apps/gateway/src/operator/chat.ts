@@ -46,8 +46,21 @@ export function chatMethods({ wired: { web }, store, route, stop, clock }: ChatP
       const id = `web:${web.account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
       const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
+      const files = (params.files ?? []).map(({ name, mediaType, data }) => ({
+        name,
+        mediaType,
+        bytes: Buffer.from(data, "base64"),
+      }));
+      const withFiles = files.length === 0 ? {} : { files };
       if (params.thread !== undefined) await index.open(caller.peer, params.thread, params.text);
-      await web.submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
+      await web.submit({
+        id: said,
+        address: to,
+        senderName: caller.peer,
+        text: params.text,
+        ...withFiles,
+        ...rights,
+      });
       return { id, sessionKey: sessionOf(caller, to), duplicate: known };
     },
 

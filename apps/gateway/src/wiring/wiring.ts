@@ -2,7 +2,7 @@
 // heavy SDKs when they are called.
 import { homedir, platform } from "node:os";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import {
   discord,
   discordActions,
@@ -11,6 +11,7 @@ import {
   telegramActions,
   telegramCapabilities,
   webCapabilities,
+  type WebFiles,
   webChannel,
   type Channel,
   type TelegramChannel,
@@ -41,6 +42,7 @@ import type { Hub } from "@parley/control";
 import { knownCommands, tellingCommands } from "../commands/parse-command.ts";
 import { firstBot, type MigratedChats } from "@parley/access";
 import {
+  extensionOf,
   mediaFolder,
   type MediaHandling,
   type FileOrigins,
@@ -103,6 +105,22 @@ export function connections({ channels }: Config): ReadonlyMap<string, string> {
   );
 }
 
+/** Files that people send from the page, beside those of other channels and as long as those. */
+function webFiles(folder: string): WebFiles {
+  const kept = mediaFolder(folder);
+  return {
+    keep: (bytes, name) => kept.keep(bytes, extensionOf(name)),
+    async read(ref) {
+      try {
+        return await readFile(join(folder, basename(ref)));
+      } catch (cause) {
+        if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+        throw new Fault("missing", "the file is not kept any more", { cause });
+      }
+    },
+  };
+}
+
 export async function wireChannels(ports: WiringPorts): Promise<Wired> {
   const { config, store, hub, clock } = ports;
   const channels = new Map<string, Channel>();
@@ -110,6 +128,7 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
   const web = webChannel({
     account: webAccount,
     clock,
+    files: webFiles(ports.mediaFolder),
     async publish(stream, id, message) {
       const seq = await store.events.append(stream, id, JSON.stringify(message));
       hub.appended(stream);

@@ -1,5 +1,12 @@
 // A person's conversations side by side, by the frames of the control plane over a real store.
-import { conversationKey, Fault, systemClock, type Address, type Entry } from "@parley/protocol";
+import {
+  conversationKey,
+  Fault,
+  systemClock,
+  type Address,
+  type Entry,
+  type Inbound,
+} from "@parley/protocol";
 import { webChannel } from "@parley/channels";
 import type { NewRow } from "@parley/store";
 import { expect, test } from "vitest";
@@ -13,9 +20,17 @@ const taking = { pool: "main", holder: "boot", leaseMs: 60_000, maxRows: 10 };
 
 async function stage() {
   const store = await memoryStore(systemClock());
+  const kept = new Map<string, Uint8Array>();
   const web = webChannel({
     account: "default",
     clock: systemClock(),
+    files: {
+      async keep(bytes, name) {
+        kept.set(name, bytes);
+        return name;
+      },
+      read: async (ref) => kept.get(ref) ?? new Uint8Array(),
+    },
     publish: (stream, id, message) => store.events.append(stream, id, JSON.stringify(message)),
   });
   const session = (address: Address) =>
@@ -47,7 +62,7 @@ async function stage() {
     store,
     clock: systemClock(),
   } as unknown as ChatPorts & ThreadPorts;
-  return { store, call: { ...chatMethods(ports), ...threadMethods(ports) } };
+  return { store, web, call: { ...chatMethods(ports), ...threadMethods(ports) } };
 }
 
 test("are listed with their first words, named, pinned, and off the list until somebody writes there again", async () => {
@@ -98,6 +113,30 @@ test("what nobody has begun to answer is changed or taken back by its writer, an
   await expect(call["chat.edit"]({ id, text: "x", idempotencyKey: "f" }, caller)).rejects.toThrow(
     "being answered already",
   );
+});
+
+test("files come along with a message, are kept before it is accepted, and are fetched as from any platform", async () => {
+  const { store, web, call } = await stage();
+  const data = Buffer.from("beans, peas").toString("base64");
+  const files = [
+    { name: "list.txt", mediaType: "text/plain", data },
+    { name: "<img>.png", mediaType: "image/png", data },
+  ];
+  const { id } = await call["chat.send"]({ text: "", files, idempotencyKey: "1" }, caller);
+  const [row] = await store.inbox.find({ id, limit: 1 });
+  const { inbound } = JSON.parse(row?.payload ?? "") as { readonly inbound: Inbound };
+  expect(inbound.attachments).toEqual([
+    { kind: "file", ref: "list.txt", name: "list.txt", mediaType: "text/plain", bytes: 11 },
+    { kind: "image", ref: "<img>.png", name: "<img>.png", mediaType: "image/png", bytes: 11 },
+  ]);
+  const fetched = await web.download?.("list.txt", 100, new AbortController().signal);
+  expect(Buffer.from(fetched?.bytes ?? []).toString()).toBe("beans, peas");
+  await expect(web.download?.("list.txt", 10, new AbortController().signal)).rejects.toThrow(Fault);
+  const { messages } = await call["chat.history"]({ limit: 1 }, caller);
+  expect(messages[0]?.files).toEqual([
+    { name: "list.txt", bytes: 11 },
+    { name: "<img>.png", bytes: 11 },
+  ]);
 });
 
 test("the calls of an open turn are told with what they were asked and gave back", async () => {

@@ -11,7 +11,7 @@ import { shownMessages } from "../session/state.ts";
 import { addressOf } from "../shell/address.ts";
 import { icon } from "../shell/icons.ts";
 import { t } from "../texts/texts.ts";
-import { Composer, type Rewrite } from "../view/composer.ts";
+import { Composer, type Rewrite, type Written } from "../view/composer.ts";
 import { exportMarkdown } from "../view/export.ts";
 import { Messages } from "../view/messages.ts";
 
@@ -310,11 +310,11 @@ export class Chat extends Page {
     void this.updateComplete.then(() => this.querySelector<Composer>("parley-composer")?.focus());
   }
 
-  #send({ detail }: CustomEvent<{ readonly text: string; readonly rewrite: Rewrite | null }>): void {
-    const { text, rewrite } = detail;
+  #send({ detail }: CustomEvent<Written>): void {
+    const { text, files, rewrite } = detail;
     if (rewrite === null || rewrite.id === null) {
       this.rewrite = null;
-      return this.console.session.send(text);
+      return this.console.session.send(text, files);
     }
     const { id } = rewrite;
     return void this.#try(async () => {

@@ -13,7 +13,7 @@ import {
 import { connection, type Connection } from "./connection.ts";
 import type { TokenShelf } from "./credential.ts";
 import { RequestFailure, type Link } from "./link.ts";
-import type { Outbox, Unsent } from "./outbox.ts";
+import type { Outbox, Unsent, UnsentFile } from "./outbox.ts";
 import { emptyChat, withEcho, withMessages, type ChatState } from "./state.ts";
 
 export interface ChatSessionOptions {
@@ -34,7 +34,7 @@ export interface ChatSession {
   login(token: string): void;
   /** Turns to another conversation; null is the first. */
   open(thread: string | null): void;
-  send(text: string): void;
+  send(text: string, files?: readonly UnsentFile[]): void;
   /** Takes a message off the page that was refused, or that has not left yet. */
   discard(key: string): void;
   /** Stops the agent's work. */
@@ -215,9 +215,14 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     }
   }
 
-  async function deliver({ key, text, thread }: Unsent): Promise<void> {
+  async function deliver({ key, text, thread, files }: Unsent): Promise<void> {
     try {
-      await line.request("chat.send", { ...placeOf(thread), text, idempotencyKey: key });
+      await line.request("chat.send", {
+        ...placeOf(thread),
+        ...(files === undefined ? {} : { files: [...files] }),
+        text,
+        idempotencyKey: key,
+      });
       outbox.remove(key);
       change({ outgoing: state.outgoing.filter((each) => each.key !== key) });
     } catch (error) {
@@ -242,7 +247,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     open(thread) {
       if (thread !== state.thread) void turnTo(thread);
     },
-    send(text) {
+    send(text, files = []) {
       const { thread } = state;
       if (text.length > chatTextChars) {
         const [chars, most] = [text.length, chatTextChars].map((each) => each.toLocaleString("en"));
@@ -251,7 +256,8 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
           outgoing: [...state.outgoing, { key: ids.uuid(), text, thread, atMs: clock.now(), refused }],
         });
       }
-      const message = { key: ids.uuid(), text, thread, atMs: clock.now() };
+      const along = files.length === 0 ? {} : { files };
+      const message = { key: ids.uuid(), text, thread, ...along, atMs: clock.now() };
       outbox.add(message);
       change({ outgoing: [...state.outgoing, message] });
       return void flush();

@@ -1,15 +1,28 @@
 // Lets a person write. Enter sends, Shift+Enter breaks the line; writing works on while the agent works or
 // the line is down, and what was not sent is there again after a reload.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import type { UnsentFile } from "../session/outbox.ts";
 import { draftOf, keepDraft } from "../session/storage.ts";
 import { t } from "../texts/texts.ts";
 import { controlStyles } from "./control-styles.ts";
+import { mostFileBytes, readFiles } from "./files.ts";
 
 /** Words of an earlier message that are written anew. */
 export interface Rewrite {
   /** Id of its row while nobody has begun to answer it; null: they go out as another message. */
   readonly id: string | null;
   readonly text: string;
+}
+
+/** What a person wrote, with what goes along. */
+export interface Written {
+  readonly text: string;
+  readonly files: readonly UnsentFile[];
+  readonly rewrite: Rewrite | null;
+}
+
+function allowDrop(event: DragEvent): void {
+  if (event.dataTransfer?.types.includes("Files") === true) event.preventDefault();
 }
 
 export class Composer extends LitElement {
@@ -28,6 +41,44 @@ export class Composer extends LitElement {
         resize: none;
         field-sizing: content;
       }
+      .files {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 8px;
+        margin: 0;
+        padding: 8px 0 0;
+        list-style: none;
+        font-size: var(--size-2);
+      }
+      .files li {
+        display: flex;
+        align-items: center;
+        gap: 8px;
+        max-width: 100%;
+        padding: 0 4px 0 12px;
+        border: 1px solid var(--line);
+        border-radius: 8px;
+        background: var(--raised);
+        overflow-wrap: anywhere;
+      }
+      .files button {
+        min-height: 28px;
+        padding: 0 8px;
+        border: 0;
+        font-size: var(--size-2);
+      }
+      .wrong {
+        margin: 0;
+        padding-top: 8px;
+        color: var(--danger);
+        font-size: var(--size-2);
+      }
+      .attach {
+        padding-inline: 12px;
+      }
+      input[type="file"] {
+        display: none;
+      }
       .rewriting {
         display: flex;
         align-items: center;
@@ -45,16 +96,27 @@ export class Composer extends LitElement {
     `,
   ];
   static override shadowRootOptions = { ...LitElement.shadowRootOptions, delegatesFocus: true };
-  static override properties = { working: { type: Boolean }, thread: {}, rewrite: {} };
+  static override properties = {
+    working: { type: Boolean },
+    thread: {},
+    rewrite: {},
+    files: { state: true },
+    wrong: { state: true },
+  };
   declare working: boolean;
   /** The conversation whose draft this is. */
   declare thread: string | null;
   declare rewrite: Rewrite | null;
+  /** What goes along with the next message. */
+  declare files: readonly UnsentFile[];
+  declare wrong: string | null;
 
   constructor() {
     super();
     this.thread = null;
     this.rewrite = null;
+    this.files = [];
+    this.wrong = null;
   }
 
   override render(): TemplateResult {
@@ -67,7 +129,45 @@ export class Composer extends LitElement {
               <button class="quiet" @click=${this.#leaveRewrite}>${t.chat.leaveRewrite}</button>
             </p>`
       }
-      <form @submit=${this.#submit}>
+      ${this.wrong === null ? nothing : html`<p class="wrong" role="alert">${this.wrong}</p>`}
+      ${
+        this.files.length === 0
+          ? nothing
+          : html`<ul class="files" aria-label=${t.chat.files}>
+              ${this.files.map(
+                (file) =>
+                  html`<li>
+                    <bdi>${file.name}</bdi>
+                    <button
+                      class="quiet"
+                      aria-label=${t.chat.dropFile(file.name)}
+                      @click=${() => (this.files = this.files.filter((each) => each !== file))}
+                    >
+                      ×
+                    </button>
+                  </li>`,
+              )}
+            </ul>`
+      }
+      <form @submit=${this.#submit} @paste=${this.#paste} @dragover=${allowDrop} @drop=${this.#drop}>
+        <input
+          type="file"
+          multiple
+          aria-label=${t.chat.attach}
+          @change=${({ target }: Event) => {
+            const field = target as HTMLInputElement;
+            void this.#add([...(field.files ?? [])]).then(() => (field.value = ""));
+          }}
+        />
+        <button
+          type="button"
+          class="quiet attach"
+          aria-label=${t.chat.attach}
+          title=${t.chat.attach}
+          @click=${() => this.renderRoot.querySelector<HTMLElement>("input[type=file]")?.click()}
+        >
+          +
+        </button>
         <label class="sr-only" for="text">${t.chat.message}</label>
         <textarea
           id="text"
@@ -113,6 +213,28 @@ export class Composer extends LitElement {
     if (this.rewrite === null) keepDraft(localStorage, this.thread, this.#field?.value ?? "");
   }
 
+  /** What does not fit into one message is refused here, with what was typed still there. */
+  async #add(given: readonly File[]): Promise<void> {
+    if (given.length === 0) return;
+    const added = await readFiles(given);
+    const all = [...this.files, ...added];
+    const chars = all.reduce((sum, { data }) => sum + data.length, 0);
+    const isTooMuch = chars > mostFileBytes * (4 / 3) || all.length > 10;
+    this.wrong = isTooMuch ? t.chat.tooMuch : null;
+    if (!isTooMuch) this.files = all;
+  }
+
+  #paste(event: ClipboardEvent): void {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length > 0) event.preventDefault();
+    void this.#add(files);
+  }
+
+  #drop(event: DragEvent): void {
+    event.preventDefault();
+    void this.#add([...(event.dataTransfer?.files ?? [])]);
+  }
+
   #leaveRewrite(): void {
     this.dispatchEvent(new CustomEvent("rewritten"));
   }
@@ -139,8 +261,11 @@ export class Composer extends LitElement {
 
   #send(): void {
     const field = this.#field;
-    if (field === null || field.value.trim() === "") return;
-    this.dispatchEvent(new CustomEvent("send", { detail: { text: field.value, rewrite: this.rewrite } }));
+    const { files, rewrite } = this;
+    if (field === null || (field.value.trim() === "" && files.length === 0)) return;
+    this.dispatchEvent(new CustomEvent("send", { detail: { text: field.value, files, rewrite } }));
+    this.files = [];
+    this.wrong = null;
     if (this.rewrite === null) {
       field.value = "";
       keepDraft(localStorage, this.thread, "");

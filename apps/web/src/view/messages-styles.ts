@@ -99,6 +99,20 @@ export const messageStyles = css`
   .menu :is(button, a):hover {
     background: var(--sunken);
   }
+  .sent-files {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 4px 8px;
+    margin: 4px 0 0;
+    padding: 0;
+    list-style: none;
+    font-size: var(--size-2);
+  }
+  .sent-files li {
+    padding: 2px 10px;
+    border: 1px solid var(--line);
+    border-radius: 8px;
+  }
   .queued {
     color: var(--warn);
     font-weight: 600;

@@ -118,6 +118,7 @@ export class Messages extends LitElement {
       <article class=${role}>
         <span class="sr-only">${speakers[role]}:</span>
         ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
+        ${message.files === undefined ? nothing : filesOf(message.files)}
         ${buttons.length === 0 ? nothing : this.#buttons(buttons, this.#said(message))}
         ${this.#foot(message, at)}
       </article>`;
@@ -175,10 +176,11 @@ export class Messages extends LitElement {
     )}`;
   }
 
-  #outgoing({ key, text, refused }: Outgoing): TemplateResult {
+  #outgoing({ key, text, files, refused }: Outgoing): TemplateResult {
     const discard = (): boolean => this.dispatchEvent(new CustomEvent("discard", { detail: key }));
     return html`<article class="user waiting">
       <div class="text">${text}</div>
+      ${files === undefined ? nothing : filesOf(files)}
       ${
         refused === undefined
           ? html`<p class="note">
@@ -265,6 +267,12 @@ function placed(
     else before.set(next.seq, [...(before.get(next.seq) ?? []), call]);
   }
   return [before, last];
+}
+
+function filesOf(files: readonly { readonly name: string }[]): TemplateResult {
+  return html`<ul class="sent-files" aria-label=${t.chat.files}>
+    ${files.map(({ name }) => html`<li><bdi>${name}</bdi></li>`)}
+  </ul>`;
 }
 
 function contentOf({
