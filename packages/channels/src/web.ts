@@ -36,7 +36,7 @@ export interface WebFiles {
 }
 
 /** A file as its sender's page gave it. */
-export interface WebFile {
+interface WebFile {
   readonly name: string;
   readonly mediaType?: string | undefined;
   readonly bytes: Uint8Array;

@@ -77,7 +77,7 @@ export class Chat extends Page {
     const key = this.#threads.value?.threads.find((each) => each.thread === thread)?.sessionKey;
     // A session that nobody has written to yet is none.
     const tree = key === undefined ? null : await call("sessions.tree", { key }).catch(() => null);
-    const { calls = [], waiting = [] } = steps;
+    const { calls = [], waiting = [] }: Partial<Steps> = steps;
     return {
       thread,
       steps: { calls, waiting },
