@@ -26,7 +26,8 @@ export interface JobTimerOptions {
 }
 
 const sliceMs = 30_000;
-const jobsAtOnce = 50;
+/** Few, because the steps of a person's turn wait behind all that are under way. */
+const jobsAtOnce = 8;
 const readAtOnce = 200;
 const mostJobs = 10_000;
 const relistMs = 60_000;
