@@ -7,6 +7,7 @@ import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
 import { addCron } from "./cron-commands.ts";
+import { addAudit } from "./commands/audit/audit-commands.ts";
 import { addPeople } from "./commands/people/people-commands.ts";
 import { addReplay } from "./commands/replay/replay-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
@@ -348,6 +349,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   addOperations(program, operations);
   addPeople(program, operations);
   addReplay(program, operations);
+  addAudit(program, operations);
   groupHelp(program);
 
   try {

@@ -15,6 +15,7 @@ import {
   type WireError,
 } from "@parley/protocol";
 import type { OwnsSession, Refusals } from "@parley/access";
+import { auditOf, isAudited, type WriteAudit } from "./audited.ts";
 import type { Caller } from "./auth/authenticate.ts";
 import type { RunOnce } from "./idempotency.ts";
 
@@ -33,6 +34,8 @@ export interface DispatchOptions {
   readonly ownsSession: OwnsSession;
   readonly handlers: Handlers;
   readonly once: RunOnce;
+  /** Absent: nothing is recorded. */
+  readonly audit?: WriteAudit | undefined;
   readonly refusals: Refusals;
   readonly ids: Ids;
   readonly log: Log;
@@ -41,7 +44,15 @@ export interface DispatchOptions {
 /** Never rejects. */
 export type Dispatch = (request: RequestFrame, caller: Caller) => Promise<ResponseFrame>;
 
-export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: DispatchOptions): Dispatch {
+export function dispatcher({
+  handlers,
+  ownsSession,
+  once,
+  audit,
+  refusals,
+  ids,
+  log,
+}: DispatchOptions): Dispatch {
   function refused(
     reason: "scope" | "other_session",
     method: string,
@@ -76,10 +87,18 @@ export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: 
     return once({ peer: caller.peer, method, key, params: params.data }, () => handle(params.data, caller));
   }
 
+  function record({ method, params }: RequestFrame, caller: Caller, error?: unknown): void {
+    if (audit !== undefined && isMethod(method) && isAudited(method))
+      audit(auditOf(method, params, caller, error));
+  }
+
   return async (request, caller) => {
     try {
-      return { type: "res", id: request.id, ok: true, payload: await run(request, caller) };
+      const payload = await run(request, caller);
+      record(request, caller);
+      return { type: "res", id: request.id, ok: true, payload };
     } catch (error) {
+      record(request, caller, error ?? new Error("no reason"));
       return {
         type: "res",
         id: request.id,

@@ -1,6 +1,7 @@
 // Serves the control plane's port: HTTP pages, WebSocket, credentials and limits. This package cannot see
 // turns.
 export { originTrouble } from "./auth/allowed-hosts.ts";
+export type { WriteAudit } from "./audited.ts";
 export type { Caller } from "./auth/authenticate.ts";
 export { Unauthorized, bearerToken, pathOf, type CallerOf } from "./auth/bearer.ts";
 export { deviceStore, type Devices } from "./auth/devices.ts";

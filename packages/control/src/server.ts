@@ -26,6 +26,7 @@ import { preAuthBytes, serveConnection, type Connection } from "./connection.ts"
 import { boundConnections } from "./connection-limit.ts";
 import type { Clients } from "./connected-clients.ts";
 import type { Devices } from "./auth/devices.ts";
+import type { WriteAudit } from "./audited.ts";
 import { dispatcher, type Dispatch, type Handlers } from "./dispatch.ts";
 import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
 import { httpApp, type MetricsPage, type ProgramRoutes } from "./http.ts";
@@ -53,6 +54,8 @@ export interface ControlServerOptions {
   readonly events: Pick<Events, "after">;
   readonly hub: Hub;
   readonly handlers: Handlers;
+  /** Absent: nothing is recorded. */
+  readonly audit?: WriteAudit | undefined;
   readonly ownsSession: OwnsSession;
   readonly health: () => { readonly ok: boolean };
   /** Returns the handler of POST /telegram/<account>; null where the account has no webhook. */
@@ -123,7 +126,15 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const authenticate = authenticator({ tokens: options.tokens, devices, attempts, refusals });
   const callerOf = bearerCaller({ authenticate, remoteOf: from, refusals });
   const { handlers, ownsSession } = options;
-  const dispatch = dispatcher({ handlers, ownsSession, once: onceByKey(cells), refusals, ids, log });
+  const dispatch = dispatcher({
+    handlers,
+    ownsSession,
+    once: onceByKey(cells),
+    audit: options.audit,
+    refusals,
+    ids,
+    log,
+  });
   const page = options.metrics;
   const metrics: MetricsPage | null =
     page === undefined ? null : { ...page, admit: async (request) => void (await callerOf(request, "read")) };

@@ -3,6 +3,7 @@ export * from "./action.ts";
 export * from "./address.ts";
 export * from "./canvas.ts";
 export * from "./capabilities.ts";
+export type { AuditRecord } from "./audit-methods.ts";
 export type { ChatMessage } from "./chat-methods.ts";
 export * from "./clock.ts";
 export * from "./entry.ts";

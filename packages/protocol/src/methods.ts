@@ -3,6 +3,7 @@
 // from it.
 import { z } from "zod";
 import { canvasMethods } from "./canvas-methods.ts";
+import { auditMethods } from "./audit-methods.ts";
 import { chatMethods } from "./chat-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
@@ -134,6 +135,7 @@ export const methods = {
   ...pairingMethods,
   ...peopleMethods,
   ...replayMethods,
+  ...auditMethods,
   why: {
     scope: "read",
     sessions: "all",

@@ -10,6 +10,7 @@ import {
   controlServer,
   type ControlServer,
 } from "@parley/control";
+import { auditLog } from "../audit/audit-log.ts";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { RecentLog } from "../log/recent-log.ts";
 import type { ConfiguredPath } from "../message-path/paths-by-config.ts";
@@ -174,6 +175,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     events: store.events,
     hub,
     handlers: answers,
+    audit: auditLog(options.places.home, clock).write,
     ownsSession: sessionOwnership((message) => live.path.route(message), webAccount),
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,

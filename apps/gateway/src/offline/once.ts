@@ -35,6 +35,7 @@ import {
 } from "@parley/control";
 import { noRefusals } from "@parley/access";
 import { readNodeRegistry } from "@parley/cluster";
+import { auditLog } from "../audit/audit-log.ts";
 import { logger } from "../log/logger.ts";
 import { configHandlers, storeHandlers } from "../operator/table.ts";
 import { wireHooks, wireModels, wireSkills } from "../wiring/wiring.ts";
@@ -154,10 +155,12 @@ export async function runOnce({
     return made.handlers;
   }
 
+  const audit = auditLog(places.home, clock);
   const dispatch = dispatcher({
     handlers: handlersWithoutDaemon({ ...onConfig, backup: home.backup, restore: home.restore }, onStore),
     ownsSession: () => false,
     once: (_request, run) => run(),
+    audit: audit.write,
     refusals: noRefusals,
     ids,
     log,
@@ -191,6 +194,7 @@ export async function runOnce({
       output.write(`${JSON.stringify(await answer(line))}\n`);
   } finally {
     memory.close();
+    audit.close();
     await home.close();
   }
 }

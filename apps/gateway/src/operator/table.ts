@@ -7,6 +7,7 @@ import type { MethodsNeeding } from "@parley/protocol";
 import { perConfig } from "../message-path/live.ts";
 import { agentMethods } from "./agents.ts";
 import { canvasMethods } from "./canvases.ts";
+import { auditMethods } from "./audit.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { deviceMethods } from "./devices.ts";
@@ -48,6 +49,7 @@ export function configHandlers(ports: ConfigPorts): Pick<Handlers, MethodsNeedin
   return {
     ...config,
     ...hookMethods({ ...ports, setConfig: config["config.set"] }),
+    ...auditMethods(ports),
     ...perConfig(ports.configNow, (now) => ({
       ...agentMethods({ config: now }),
       ...modelMethods({ config: now, ...ports }),

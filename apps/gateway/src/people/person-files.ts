@@ -95,13 +95,15 @@ export async function filesOf(
       }
     }
   }
-  const logs = filesBelow(where.home, "logs").flatMap((path): FileCut[] => {
-    const whole = join(where.home, path);
-    const text = textOf(whole, Infinity);
-    if (text === null) return [];
-    const [gone, kept] = parted(text.split("\n"), (line) => isAboutThem(line, marks, survey));
-    return gone.length === 0 ? [] : [{ path: whole, text: kept.join("\n"), lines: gone }];
-  });
+  const logs = [...filesBelow(where.home, "logs"), ...filesBelow(where.home, "audit")].flatMap(
+    (path): FileCut[] => {
+      const whole = join(where.home, path);
+      const text = textOf(whole, Infinity);
+      if (text === null) return [];
+      const [gone, kept] = parted(text.split("\n"), (line) => isAboutThem(line, marks, survey));
+      return gone.length === 0 ? [] : [{ path: whole, text: kept.join("\n"), lines: gone }];
+    },
+  );
   return { notes, results, logs };
 }
 
@@ -141,7 +143,7 @@ export function leftovers(
     for (const path of filesBelow(root, "")) {
       if (found.size >= mostLeftovers) return [...found];
       if (
-        /^(?:state\.db(?:-wal|-shm)?$|media\/|logs\/|memory\/[^/]*\.sqlite|browser\/)/.test(path) &&
+        /^(?:state\.db(?:-wal|-shm)?$|media\/|logs\/|audit\/|memory\/[^/]*\.sqlite|browser\/)/.test(path) &&
         root === home
       )
         continue;

@@ -80,7 +80,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
+    none: "audit.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
     all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",

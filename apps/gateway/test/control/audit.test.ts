@@ -1,0 +1,84 @@
+// The audit log: what stands in it of each call, and what never does; and that it is read back over files and cut lines.
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { dispatcher, type Caller, type Handlers } from "@parley/control";
+import { noRefusals } from "@parley/access";
+import { Fault, methods, silentLog } from "@parley/protocol";
+import { seededIds, virtualClock } from "@parley/testkit";
+import { auditLog, readAudit } from "../../src/audit/audit-log.ts";
+import { auditMethods } from "../../src/operator/audit.ts";
+
+const caller: Caller = {
+  peer: "web-1",
+  scopes: ["read", "write", "approve", "admin"],
+  client: { name: "cli", version: "1" },
+  device: "dev1",
+  address: "10.0.0.7",
+};
+
+test("records who asked for what and how it ended, and no word, value or secret", async () => {
+  const home = mkdtempSync(join(tmpdir(), "parley-audit-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const clock = virtualClock();
+  const log = auditLog(home, clock);
+  const handlers = Object.fromEntries(
+    Object.keys(methods).map((name) => [
+      name,
+      async () => {
+        if (name === "restore") throw new Fault("unsupported", "the gateway runs");
+        return {};
+      },
+    ]),
+  ) as unknown as Handlers;
+  const dispatch = dispatcher({
+    handlers,
+    ownsSession: () => true,
+    once: (_request, run) => run(),
+    audit: log.write,
+    refusals: noRefusals,
+    ids: seededIds(1),
+    log: silentLog,
+  });
+  const ask = (method: string, params: object, by: Caller = caller) =>
+    dispatch({ type: "req", id: "1", method, params } as never, by);
+  await ask("status", {});
+  await ask("chat.send", { text: "a canary sang", idempotencyKey: "k" });
+  await ask("config.set", { changes: [{ path: ["models", "key"], value: "canary" }] });
+  await ask("sessions.forget", { key: "agent:main:main" });
+  await ask("people.forget", { person: "telegram:canary" });
+  await ask("pairing.approve", { code: "CANARY" });
+  await ask("backup", { path: "/b", passphrase: "canary" }, { ...caller, device: null });
+  await ask("restore", { path: "/b" });
+  await ask("dead.drop", { id: "x" }, { ...caller, scopes: ["read"] });
+  log.close();
+  const found = readAudit(home);
+  expect(found.map(({ method, by, ok, code, about }) => [method, by, ok, code ?? "", about])).toEqual([
+    ["config.set", "device:dev1", true, "", { changes: ["models.key"] }],
+    ["sessions.forget", "device:dev1", true, "", { key: "agent:main:main" }],
+    ["people.forget", "device:dev1", true, "", {}],
+    ["pairing.approve", "device:dev1", true, "", {}],
+    ["backup", "gateway-token", true, "", { path: "/b" }],
+    ["restore", "device:dev1", false, "unsupported", { path: "/b" }],
+    ["dead.drop", "device:dev1", false, "denied", { id: "x" }],
+  ]);
+  expect(JSON.stringify(found).toLowerCase()).not.toContain("canary");
+});
+
+test("is read over its files, without lines that were cut, and page by page", async () => {
+  const home = mkdtempSync(join(tmpdir(), "parley-audit-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  mkdirSync(join(home, "audit"));
+  const line = (atMs: number, method: string): string =>
+    `${JSON.stringify({ atMs, method, by: "once", client: "c", address: "local", about: {}, ok: true })}\n`;
+  writeFileSync(join(home, "audit", "audit.1.log"), line(1, "backup") + line(2, "dead.drop"));
+  writeFileSync(join(home, "audit", "audit.log"), line(3, "backup"));
+  appendFileSync(join(home, "audit", "audit.log"), line(4, "restart").slice(0, 20));
+  const list = auditMethods({ home })["audit.list"];
+  const at = async (params: object) => (await list(params)).records.map(({ atMs }) => atMs);
+  expect(await at({})).toEqual([1, 2, 3]);
+  expect(await at({ method: "back", sinceMs: 2 })).toEqual([3]);
+  expect(await list({ limit: 2 })).toMatchObject({ more: true, records: [{ atMs: 2 }, { atMs: 3 }] });
+  expect(await list({ limit: 2, skip: 2 })).toMatchObject({ more: false, records: [{ atMs: 1 }] });
+});
