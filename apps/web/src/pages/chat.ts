@@ -73,11 +73,11 @@ export class Chat extends Page {
   }> {
     const thread = this.#thread;
     const { call } = this.console;
-    const steps = await call("chat.steps", this.#place);
+    const steps: Partial<Steps> = await call("chat.steps", this.#place);
     const key = this.#threads.value?.threads.find((each) => each.thread === thread)?.sessionKey;
     // A session that nobody has written to yet is none.
     const tree = key === undefined ? null : await call("sessions.tree", { key }).catch(() => null);
-    const { calls = [], waiting = [] }: Partial<Steps> = steps;
+    const { calls = [], waiting = [] } = steps;
     return {
       thread,
       steps: { calls, waiting },
