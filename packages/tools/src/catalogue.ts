@@ -13,6 +13,7 @@ import { edit, editListing } from "./tools/edit.ts";
 import { exec, execListing } from "./tools/exec.ts";
 import { gateway, gatewayListing } from "./tools/gateway.ts";
 import { image, imageListing } from "./tools/image.ts";
+import { imageGenerate, imageGenerateListing } from "./tools/image-generate.ts";
 import { memoryGet, memoryGetListing } from "./tools/memory-get.ts";
 import { memorySearch, memorySearchListing } from "./tools/memory-search.ts";
 import { message, messageListing } from "./tools/message.ts";
@@ -67,6 +68,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(toolSearchListing, toolSearch),
   built(updatePlanListing, updatePlan),
   built(imageListing, image),
+  built(imageGenerateListing, imageGenerate),
   built(ttsListing, tts),
 ];
 

@@ -52,6 +52,8 @@ export interface MachinePorts {
   /** Stores who wrote the files that enter prompts. Absent: nothing is stored. */
   readonly origins?: Origins;
   readonly pictures?: Pictures;
+  /** Absent: no pictures are made here. */
+  readonly drawing?: Drawing;
   /** Absent: nothing is spoken here. */
   readonly speech?: Speech;
   readonly settings?: Settings;
@@ -80,6 +82,7 @@ export interface SessionPorts {
   readonly schedules: ScheduledJobs;
   readonly loadedTools: LoadedTools;
   readonly seenPictures: SeenPictures;
+  readonly spending: Spending;
   readonly canvases: Canvases;
 }
 
@@ -117,6 +120,31 @@ export interface KeptPicture {
 export interface Pictures {
   /** Checks, scales and stores one. `refused`: why no model is shown it; words that go on after its name. */
   keep(bytes: Uint8Array, signal: AbortSignal): Promise<KeptPicture | { readonly refused: string }>;
+}
+
+/** The making of pictures, as the config has it at that moment. */
+export interface Drawing {
+  /** `<provider>/<model>` that is asked first. */
+  model(): { readonly model: string } | Unavailable;
+  /** Throws Fault. */
+  draw(
+    request: { readonly prompt: string; readonly count: number; readonly size?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<{
+    readonly pictures: readonly { readonly bytes: Uint8Array; readonly extension: string }[];
+    /** That made them. */
+    readonly model: string;
+    readonly usage: Usage;
+  }>;
+}
+
+/** What calls spend beside their turn's own model calls: for the agent's limits, and for the usage report. */
+export interface Spending {
+  /** Throws Fault("denied") when a limit is reached. `used`: what was spent, and for which model. */
+  around<T>(
+    scope: ToolScope,
+    use: (used: (usage: Usage, model: string) => Promise<void>) => Promise<T>,
+  ): Promise<T>;
 }
 
 /** Speech, as the config has it at that moment. */

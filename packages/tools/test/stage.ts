@@ -10,6 +10,7 @@ import {
   type ConversationKey,
   type JsonObject,
   type SessionKey,
+  noUsage,
 } from "@parley/protocol";
 import {
   noSandbox,
@@ -85,6 +86,7 @@ export const sessionPorts: SessionPorts = {
     scripted: async () => ({}),
   },
   loadedTools: { load: async () => undefined },
+  spending: { around: (_scope, use) => use(async () => undefined) },
   seenPictures: {
     shown: async () => [],
     describer: () => ({ unavailable: "no imageModel" }),
@@ -136,6 +138,14 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       host: { PATH: hostPath, HOME: outside, SECRET_TOKEN: "hunter2" },
       timeoutSeconds: 60,
       ...options.exec,
+    },
+    drawing: {
+      model: () => ({ model: "brush/1" }),
+      draw: async ({ count }) => ({
+        pictures: Array.from({ length: count }, () => ({ bytes: Buffer.from("png"), extension: "png" })),
+        model: "brush/1",
+        usage: noUsage,
+      }),
     },
     speech: {
       voice: () => ({ name: "espeak-ng" }),

@@ -39,7 +39,9 @@ export const usage: PastLaneCommand = {
 function usedWords(used: Used): string {
   const read = used.inputTokens + used.cacheReadTokens + used.cacheWriteTokens;
   const cost =
-    tokensOf(used) > 0 && used.unpricedTokens === tokensOf(used) ? "" : `, ${dollars(used.costUsd)}`;
+    tokensOf(used) > 0 && used.unpricedTokens === tokensOf(used) && used.costUsd === 0
+      ? ""
+      : `, ${dollars(used.costUsd)}`;
   return `${thousands(read)} tokens in, ${thousands(used.outputTokens)} out${cost}, ${used.turns === 1 ? "1 turn" : `${used.turns} turns`}`;
 }
 

@@ -12,6 +12,7 @@ import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Dial } from "../schedules/call-webhooks.ts";
 import { idleBrowser, wireBrowser } from "./browser.ts";
 import { wireWayOut } from "./way-out.ts";
+import { idleDrawing, wireDrawing } from "./drawing.ts";
 import { wirePictures } from "./pictures.ts";
 import { idleSpeech, wireSpeech } from "./speech.ts";
 import { idleWeb, wireWeb } from "./web.ts";
@@ -28,9 +29,9 @@ import {
 } from "@parley/runner";
 
 export interface MachinePortsWiring {
-  readonly config: Pick<Config, "browser" | "messages" | "models" | "store" | "tools">;
+  readonly config: Pick<Config, "agents" | "browser" | "messages" | "models" | "store" | "tools">;
   /** The config of this moment; a reload changes it. */
-  readonly configNow: () => Pick<Config, "browser" | "messages" | "models" | "tools">;
+  readonly configNow: () => Pick<Config, "agents" | "browser" | "messages" | "models" | "tools">;
   readonly metrics: Pick<GatewayMetrics, "egressRefused">;
   readonly home: string;
   /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
@@ -104,6 +105,7 @@ export async function wireMachinePorts(
     pictures: pictures.port,
     renderer: browser.renderer,
     speech: speech.port,
+    drawing: wireDrawing({ ...wiring, log: log.child({ part: "images" }) }),
     chatRestart: restartOfChat,
     async end() {
       ending = true;
@@ -144,6 +146,7 @@ export function idleMachinePorts(
     pictures: { keep: refuse },
     ...idleBrowser(wiring.config, searchPath(wiring.env)),
     speech: idleSpeech(wiring.config, wiring.env),
+    drawing: idleDrawing(wiring.config),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
   };
 }

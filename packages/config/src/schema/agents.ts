@@ -30,6 +30,11 @@ const defaults = z
       .describe(
         "Model that looks at pictures for models that do not see, by the tool image. Absent: they are told that there is a picture.",
       ),
+    imageGenerationModel: modelChoice
+      .exactOptional()
+      .describe(
+        "Model that makes pictures, by the tool image_generate. Default: gpt-image-1 or gemini-2.5-flash-image, where models.providers has the key.",
+      ),
     models: modelsBlock,
     thinkingDefault: thinkingField.describe(
       "How much models think: off, minimal, low, medium, high or xhigh. Default: what fits the model.",

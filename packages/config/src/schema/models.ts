@@ -51,6 +51,11 @@ const modelEntry = z.strictObject({
       output: price("output tokens"),
       cacheRead: price("tokens read from the cache; default: the input price").exactOptional(),
       cacheWrite: price("tokens written to the cache; default: the input price").exactOptional(),
+      image: z
+        .number()
+        .nonnegative()
+        .exactOptional()
+        .describe("US dollars of one image, for a model that makes them. Default: by its tokens."),
     })
     .exactOptional()
     .describe("Prices. Without them usage is counted in tokens only."),

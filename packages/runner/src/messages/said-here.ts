@@ -1,4 +1,4 @@
-// Names the deliveries of the message tool, and reads from a turn's steps what it said in its own
+// Names the deliveries of the tools that send, and reads from a turn's steps what it said in its own
 // conversation with them, so that the answer does not say it again.
 import type { JournalStep } from "@parley/agent";
 import { encodeKeyPart, type Outcome } from "@parley/protocol";
@@ -11,13 +11,17 @@ export function messageId({ turn, callId }: Pick<ToolScope, "turn" | "callId">, 
 }
 
 const saying: readonly unknown[] = ["send", "reply", "poll"];
+/** Tools that send by themselves, through the same port. */
+const sending: readonly string[] = ["tts", "image_generate"];
 
 /** Texts that the turn's calls sent to its own conversation; "" for a message without words. */
 export function saidHere(turn: string, steps: readonly JournalStep[]): readonly string[] {
   const calls = steps.flatMap((step) =>
     step.kind === "model"
       ? step.entry.content.flatMap((part) =>
-          part.type === "toolCall" && saying.includes(part.args["action"]) ? [part] : [],
+          part.type === "toolCall" && (saying.includes(part.args["action"]) || sending.includes(part.name))
+            ? [part]
+            : [],
         )
       : [],
   );

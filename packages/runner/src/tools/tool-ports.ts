@@ -7,6 +7,7 @@ import { cronPort } from "./cron-port.ts";
 import { childrenPort } from "../sessions/children.ts";
 import { messagesPort } from "../messages/post.ts";
 import { sessionsPort } from "../sessions/other-sessions.ts";
+import { spendBeside } from "../usage/beside-turn.ts";
 import { loadedTools } from "./loaded-tools.ts";
 import { seenPictures } from "./seen-pictures.ts";
 import { plansPort, statusPort } from "./session-tools.ts";
@@ -25,6 +26,12 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
     schedules: cronPort(services),
     loadedTools: loadedTools(services),
     seenPictures: seenPictures(services),
+    spending: {
+      around: (scope, use) =>
+        spendBeside(services, scope, ({ used }) =>
+          use((usage, id) => used(usage, { id, priced: usage.costUsd !== undefined })),
+        ),
+    },
     canvases: canvasPort(services),
   };
 }

@@ -110,7 +110,7 @@ export function usedBy(
       ? { costUsd: Math.max(0, (end.usage.costUsd ?? 0) - (told.costUsd ?? 0)) }
       : {}),
   };
-  if (tokensOf(rest) > 0) add(asked.id, used(rest));
+  if (tokensOf(rest) > 0 || (rest.costUsd ?? 0) > 0) add(asked.id, used(rest));
   const first = models.keys().next();
   if (first.done === true) return models;
   add(first.value, { ...noneUsed, turns: 1 });
