@@ -233,6 +233,8 @@ describe("--security", () => {
       "channel.dm-open",
     ],
     ["channels: { telegram: { botToken: '1:a', groupPolicy: 'open' } }", "warn", "channel.group-open"],
+    ["channels: { telegram: { botToken: '1:a', groupPolicy: 'open' } }", "warn", "channel.open-unlimited"],
+    ["backup: { everyHours: 24, folder: '/backups' }", "warn", "backup.plain"],
     [
       "channels: { discord: { token: 'a.b.c', dmPolicy: 'open', allowFrom: ['*'] } }, tools: { exec: { mode: 'full' } }",
       "error",

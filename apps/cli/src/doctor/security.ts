@@ -1,6 +1,7 @@
 // Checks who can reach, read or order what: settings that let in more than most people mean.
 import { isIP } from "node:net";
 import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
 import { isLoopbackBind, tokenWeakness, type Config, type Places } from "@parley/config";
 import type { Json } from "@parley/protocol";
 import { error, ok, warn, type Finding } from "./finding.ts";
@@ -17,6 +18,7 @@ export function securityFindings(config: Config, places: Places, file: Json): Fi
     ...sessionFindings(config),
     ...secretFindings(file, places),
     ...transportFindings(config),
+    ...backupFindings(config),
     ...(synced.test(`${places.home}/`)
       ? [
           warn(
@@ -65,6 +67,25 @@ function gatewayFindings({ gateway }: Config): Finding[] {
   ];
 }
 
+/** Strangers cannot run up a bill. */
+function isHeldBack({ limits, agents }: Config): boolean {
+  const caps = [limits.person, limits.place, ...agents.list.flatMap(({ spend }) => spend ?? [])];
+  return caps.some((cap) => Object.values(cap).some((value) => value !== undefined));
+}
+
+/** Inside the state folder a copy is as private as what it copies. */
+function backupFindings({ backup }: Config): Finding[] {
+  const { everyHours, folder, passphrase } = backup;
+  if (everyHours === undefined || passphrase !== undefined || !isAbsolute(folder)) return [];
+  return [
+    warn(
+      "backup.plain",
+      `The backups in ${folder} are not encrypted: they hold all chats`,
+      'Set backup.passphrase, as { file: "secrets/backup" }',
+    ),
+  ];
+}
+
 function channelFindings(config: Config): Finding[] {
   const accounts = [
     ...Object.entries(config.channels.telegram).map(([id, each]) => ({
@@ -99,6 +120,15 @@ function channelFindings(config: Config): Finding[] {
               "channel.group-open",
               `${account.name}: the bot serves every group that anybody adds it to`,
               `Set ${account.at}.groupPolicy to "allowlist"`,
+            ),
+          ]
+        : []),
+      ...((isOpen || groupsOpen) && !isHeldBack(config)
+        ? [
+            warn(
+              "channel.open-unlimited",
+              `${account.name} is open to strangers, and nothing limits what one of them may spend`,
+              "Set limits.person, for example { messagesPerMinute: 10, dayUsd: 1 }",
             ),
           ]
         : []),

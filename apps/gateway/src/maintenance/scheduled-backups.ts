@@ -31,7 +31,7 @@ const lookEveryMs = 300_000;
 const firstMs = 90_000;
 const ownName = /^parley-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z\.db(?:\.sealed)?$/;
 
-export function backupFolder(home: string, { folder }: Pick<Config["backup"], "folder">): string {
+function backupFolder(home: string, { folder }: Pick<Config["backup"], "folder">): string {
   return isAbsolute(folder) ? folder : join(home, folder);
 }
 
