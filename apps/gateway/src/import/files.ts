@@ -29,9 +29,11 @@ export interface FilePlanOptions {
   readonly templates: string | null;
   /** Copied by an earlier import: what is gone since was removed by somebody. */
   readonly isKnown: (to: string) => boolean;
+  /** Somebody named the folder, so that it is told where it cannot be read. */
+  readonly isExpected?: boolean;
 }
 
-export function planFiles({ from, to, templates, isKnown }: FilePlanOptions): FilePlan {
+export function planFiles({ from, to, templates, isKnown, isExpected = false }: FilePlanOptions): FilePlan {
   const copies: FileCopy[] = [];
   const met: Met[] = [];
   const look = (folder: string): void => {
@@ -77,7 +79,15 @@ export function planFiles({ from, to, templates, isKnown }: FilePlanOptions): Fi
       ? { ...named, fate: "there", why: "it was carried before and changed since" }
       : { ...named, fate: "refused", why: "a file of this name says something else, which stays" };
   };
-  if (existsSync(from) && lstatSync(from).isDirectory()) look(from);
+  const there = lstatSync(from, { throwIfNoEntry: false });
+  if (there?.isDirectory() === true) look(from);
+  else if (isExpected) {
+    const why =
+      there === undefined
+        ? "the folder is not there: its files stay behind"
+        : "it is a link or no folder, which is not followed: name the folder that it leads to in the source";
+    met.push({ what: "file", name: from, fate: "refused", why });
+  }
   return { copies, met };
 }
 

@@ -87,7 +87,7 @@ export async function importOpenclaw(options: ImportOptions): Promise<ImportRepo
           config.agents.list[index]?.workspace;
         return to === undefined
           ? []
-          : [planFiles({ from: workspace, to, templates: templatesFolder, isKnown })];
+          : [planFiles({ from: workspace, to, templates: templatesFolder, isKnown, isExpected: true })];
       }),
       // A folder of workspace files has its skills among them.
       ...(!source.isHome

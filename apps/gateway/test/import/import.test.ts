@@ -1,7 +1,7 @@
 // What an import tells and leaves alone: dry runs, folders of workspace files, mistakes in the source, and what
 // a person already has or took away.
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -75,6 +75,27 @@ test("a folder of AGENTS.md and SOUL.md alone fills the workspace, and a file of
     ["there", "it was carried before and changed since"],
   ]);
   expect(await readFile(join(home, "workspace/SOUL.md"), "utf8")).toBe("my own");
+});
+
+test("a workspace that is not there, or is a link, is told and the rest is carried", async () => {
+  const from = await source();
+  const [home, elsewhere] = [await folder("parley-"), await folder("elsewhere-")];
+  const workspace = join(from, "workspace");
+  await rm(workspace, { recursive: true });
+  const missing = await imported(from, home);
+  expect(missing.met.find(({ name }) => name === workspace)).toMatchObject({
+    fate: "refused",
+    why: expect.stringContaining("is not there") as string,
+  });
+  await writeFile(join(elsewhere, "SOUL.md"), "kind\n");
+  await symlink(elsewhere, workspace);
+  const linked = await imported(from, home);
+  expect(linked.met.find(({ name }) => name === workspace)).toMatchObject({
+    fate: "refused",
+    why: expect.stringContaining("a link") as string,
+  });
+  expect(linked.met.filter(({ name }) => name.endsWith("SOUL.md"))).toEqual([]);
+  expect(linked.changes).toBe(true);
 });
 
 test("what the config says already stays, and its comments too", async () => {
