@@ -151,7 +151,7 @@ export function outboxModel(now: () => number) {
       return lanes.lease(lane, want.holder, want.leaseMs);
     },
     release,
-    record(lease: ModelLease, changes: readonly Change[], releaseAfterMs?: number): void {
+    record(lease: ModelLease, changes: readonly Change[], releaseAfterMs?: number): boolean {
       lanes.fenced(lease);
       const line = order.get(lease.lane) ?? [];
       const draft = structuredClone(line);
@@ -162,6 +162,7 @@ export function outboxModel(now: () => number) {
         settle(each);
       });
       if (releaseAfterMs !== undefined) release(lease, releaseAfterMs);
+      return releaseAfterMs !== undefined;
     },
     drop(id: string): number {
       const each = all.get(id);
