@@ -45,9 +45,9 @@ export interface DeliveryTable {
   failQueued(seq: number, reason: string): void;
   /**
    * Marks the delivery done once its parts have ended. A sent preview stays undone until it is closed,
-   * because it holds the head.
+   * because it holds the head. `parts`: as they stand, where the caller knows.
    */
-  settle(delivery: DeliveryRecord): void;
+  settle(delivery: DeliveryRecord, parts?: readonly Pick<PartRecord, "state">[]): void;
   /** True when the head of the lane has something to send. */
   hasWork(lane: string): boolean;
 }
@@ -126,8 +126,7 @@ export function deliveryTable({ db, clock }: Scope): DeliveryTable {
       parts: partsOf(delivery.seq).map(partView),
     }),
     failQueued: (seq, reason) => void failQueued.run(reason, seq),
-    settle(delivery) {
-      const list = partsOf(delivery.seq);
+    settle(delivery, list = partsOf(delivery.seq)) {
       if (list.some(isActive) || holdsHead(delivery, list)) return;
       const troubled = delivery.dropped === 0 && list.some((part) => part.state !== "sent");
       finish.run(clock.now(), troubled ? 1 : 0, delivery.seq);

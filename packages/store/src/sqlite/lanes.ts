@@ -90,8 +90,10 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
     get,
     waiting,
     open(lane, pool) {
+      const known = get(lane);
+      if (known !== undefined) return known;
       insert.run(lane, pool);
-      return get(lane) ?? { lane, pool, at: null, token: 0, holder: null, turn: null };
+      return { lane, pool, at: null, token: 0, holder: null, turn: null };
     },
     schedule(lane, pool, at) {
       setAt.run(at, pool, lane);

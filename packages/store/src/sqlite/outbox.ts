@@ -2,7 +2,7 @@
 // leader where there is one.
 import { Fault } from "@parley/protocol";
 import type { DeliveryFilter, Outbox, DeliveryBatch, Release, Want } from "../store.ts";
-import type { DeliveryRecord, DeliveryTable } from "./delivery-record.ts";
+import { type DeliveryRecord, type DeliveryTable, isActive } from "./delivery-record.ts";
 import type { LaneRecord, LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
 import { recordChanges } from "./record.ts";
@@ -42,17 +42,11 @@ export function sqliteOutbox(
     for (;;) {
       const lane = lanes.lease(want);
       if (lane === null) return null;
-      if (deliveries.hasWork(lane.lane)) {
-        const { lane: name, token } = lane;
-        const undone = deliveries.undone(name, want.maxRows).map((found) => deliveries.view(found));
-        return {
-          lane: name,
-          token,
-          holder: want.holder,
-          term: want.term,
-          deliveries: undone,
-        };
-      }
+      const { lane: name, token } = lane;
+      const undone = deliveries.undone(name, want.maxRows).map((found) => deliveries.view(found));
+      // The head decides: behind a preview that stays open nothing can be sent.
+      if (undone[0]?.parts.some(isActive) === true)
+        return { lane: name, token, holder: want.holder, term: want.term, deliveries: undone };
       lanes.free(lane.lane);
       lanes.schedule(lane.lane, lane.pool, null);
     }

@@ -59,7 +59,7 @@ export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): 
         p.n,
       );
     }
-    deliveries.settle(delivery);
+    deliveries.settle(delivery, parts);
   };
 
   return (lease, changes) => {
