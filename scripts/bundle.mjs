@@ -11,7 +11,6 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -120,10 +119,9 @@ console.log(out);
 
 /** With what it needs, among it the binaries for this kind of machine. */
 function copyPackage(name) {
-  const manifest = createRequire(join(root, packages[name], "package.json")).resolve(`${name}/package.json`);
-  const from = realpathSync(dirname(manifest));
+  const from = realpathSync(join(root, packages[name], "node_modules", name));
   copy(from, name);
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(manifest, "utf8"));
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
   // pnpm puts what a package needs beside it; binaries for other kinds of machines are not there.
   const beside = join(from, ...name.split("/").map(() => ".."));
   for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) {

@@ -28,7 +28,7 @@ const summaryChars = 160;
 const inOrder = (
   "read write edit apply_patch exec process web_search web_fetch browser canvas nodes cron message gateway " +
   "agents_list sessions_list sessions_history sessions_send sessions_spawn subagents session_status memory_search " +
-  "memory_get update_plan image tts"
+  "memory_get update_plan image image_generate tts"
 ).split(" ");
 
 const rank = new Map(inOrder.map((name, at) => [name, at]));
