@@ -17,6 +17,7 @@ const strokes = {
   plus: "M12 5v14M5 12h14",
   pin: "M9 4h6l-1 6 4 4H6l4-4zM12 14v7",
   pen: "M4 20l1-4L16 5l3 3L8 19z",
+  clip: "M8 12l6-6a3 3 0 0 1 4 4l-8 8a5 5 0 0 1-7-7l7-7",
   list: "M4 6h16M4 12h16M4 18h16",
   close: "M6 6l12 12M18 6L6 18",
 } as const;

@@ -3,6 +3,7 @@
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { UnsentFile } from "../session/outbox.ts";
 import { draftOf, keepDraft } from "../session/storage.ts";
+import { icon } from "../shell/icons.ts";
 import { t } from "../texts/texts.ts";
 import { controlStyles } from "./control-styles.ts";
 import { mostFileBytes, readFiles } from "./files.ts";
@@ -75,6 +76,16 @@ export class Composer extends LitElement {
       }
       .attach {
         padding-inline: 12px;
+      }
+      .attach svg {
+        display: block;
+        width: 20px;
+        height: 24px;
+        fill: none;
+        stroke: currentColor;
+        stroke-width: 1.75;
+        stroke-linecap: round;
+        stroke-linejoin: round;
       }
       input[type="file"] {
         display: none;
@@ -166,7 +177,7 @@ export class Composer extends LitElement {
           title=${t.chat.attach}
           @click=${() => this.renderRoot.querySelector<HTMLElement>("input[type=file]")?.click()}
         >
-          +
+          ${icon("clip")}
         </button>
         <label class="sr-only" for="text">${t.chat.message}</label>
         <textarea
