@@ -139,7 +139,7 @@ export interface Drawing {
 }
 
 /** What calls spend beside their turn's own model calls: for the agent's limits, and for the usage report. */
-export interface Spending {
+interface Spending {
   /** Throws Fault("denied") when a limit is reached. `used`: what was spent, and for which model. */
   around<T>(
     scope: ToolScope,
