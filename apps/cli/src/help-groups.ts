@@ -8,7 +8,7 @@ const groups: { readonly [heading: string]: readonly string[] } = {
   "See how it is:": ["status", "doctor", "logs", "nodes", "usage", "audit", "resume"],
   "Talk, and let people in:": ["chat", "send", "threads", "pair", "devices", "approvals", "questions"],
   "What became of a message:": ["why", "sessions", "lanes", "outbox", "dead", "replay", "eval"],
-  "What the agent has:": ["models", "tools", "mcp", "skills", "hooks", "memory", "cron", "prompt"],
+  "What the agent has:": ["models", "tools", "mcp", "skills", "hooks", "memory", "cron", "canvas", "prompt"],
   "Keep and move its data:": ["import", "backup", "restore", "migrate", "export", "forget"],
   [atShell]: ["completion", "help"],
 };

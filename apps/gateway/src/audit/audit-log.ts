@@ -6,7 +6,7 @@ import type { WriteAudit } from "@parley/control";
 import type { AuditRecord, Clock } from "@parley/protocol";
 import { logFile } from "../log/log-file.ts";
 
-export const auditFolder = "audit";
+const auditFolder = "audit";
 const fileName = "audit";
 const maxBytes = 10_000_000;
 const keptFiles = 9;
