@@ -94,4 +94,13 @@ describe("cron", () => {
     });
     expect(out).toMatch(/next +when a file changes/);
   });
+
+  test("a job that has run as often as it may says so, in place of a next instant", async () => {
+    const over = { ...job, maxRuns: 2, runs: 2 };
+    const gateway = await fakeGateway(({ method }) =>
+      method === "cron.list" ? { jobs: [over] } : { job: over },
+    );
+    for (const argv of [["list"], ["get", "morning"]])
+      expect((await parley(gateway.home, ["cron", ...argv])).out).toContain("never: it has run 2 of 2 times");
+  });
 });

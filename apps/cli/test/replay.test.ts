@@ -57,7 +57,7 @@ test("replay shows both sides, and saves a turn without replacing a file", async
     model: "lab/two",
     ask: true,
   });
-  const file = join(home, "turn.json");
+  const file = join(home, "turns", "turn.json");
   expect((await parley(home, ["replay", "agent:main:main", "--save", file])).exitCode).toBe(0);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(saved);
   const again = await parley(home, ["replay", "agent:main:main", "--save", file]);

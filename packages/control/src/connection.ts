@@ -17,12 +17,12 @@ import {
   type WireError,
 } from "@parley/protocol";
 import type { Events } from "@parley/store";
-import { z } from "zod";
 import type { Refusals } from "@parley/access";
 import type { Authenticate, Caller } from "./auth/authenticate.ts";
 import type { Clients } from "./connected-clients.ts";
 import type { Devices } from "./auth/devices.ts";
 import { wireErrorOf, type Dispatch } from "./dispatch.ts";
+import { inOneLine } from "./in-one-line.ts";
 import { follow } from "./subscription.ts";
 import { readFrame } from "./parse-request.ts";
 import type { Hub } from "./event-hub.ts";
@@ -237,7 +237,7 @@ function connectParamsOf(request: RequestFrame, onRefused: (why: string) => void
   const params = connectParams.safeParse(request.params);
   if (!params.success) {
     onRefused("the params of connect are wrong");
-    throw new Fault("invalid", `params of "connect": ${z.prettifyError(params.error)}`);
+    throw new Fault("invalid", `params of "connect": ${inOneLine(params.error)}`);
   }
   const { min, max } = params.data.protocol;
   if (min > protocolRange.max || max < protocolRange.min) {

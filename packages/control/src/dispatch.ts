@@ -1,7 +1,7 @@
 // Answers a request: method, params, scope, idempotency, handler, error. Every method goes through here, so
 // none can skip a check.
 import { ConfigFault } from "@parley/config";
-import { z } from "zod";
+import type { z } from "zod";
 import {
   Fault,
   isFault,
@@ -17,6 +17,7 @@ import {
 import type { OwnsSession, Refusals } from "@parley/access";
 import { auditOf, isAudited, type WriteAudit } from "./audited.ts";
 import type { Caller } from "./auth/authenticate.ts";
+import { inOneLine } from "./in-one-line.ts";
 import type { RunOnce } from "./idempotency.ts";
 
 /**
@@ -74,8 +75,7 @@ export function dispatcher({
         `"${method}" needs the scope "${scope}", which this token does not have`,
       );
     const params = shape.safeParse(given ?? {});
-    if (!params.success)
-      throw new Fault("invalid", `params of "${method}": ${z.prettifyError(params.error)}`);
+    if (!params.success) throw new Fault("invalid", `params of "${method}": ${inOneLine(params.error)}`);
     if (sessions === "key" && !caller.scopes.includes("admin") && !ownsSession(caller, keyIn(params.data))) {
       const words = `"${method}" reaches your own sessions only, and this is none of them; for others' it needs the scope "admin"`;
       throw refused("other_session", method, caller, words);

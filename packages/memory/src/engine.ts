@@ -72,10 +72,7 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
     async forget(target, { query, write }) {
       const what = forgetting(query);
       if (what === null)
-        throw new Fault(
-          "invalid",
-          "say more of what is to be forgotten: words, a name, a number of three signs",
-        );
+        throw new Fault("invalid", "say more of what is looked for: words, a name, a number of three signs");
       const found = forgetInFiles(target.workspace, what, write);
       if (write)
         await heal(target, async (index) => {

@@ -362,10 +362,7 @@ function shown(terminal: Console, { job }: { readonly job: Job }): ExitCode {
   line(terminal.out, `${id}  ${name}  (version ${version})`);
   line(terminal.out, `  when      ${job.words}${job.enabled ? "" : " (switched off)"}`);
   if (job.paused !== null) line(terminal.out, `  paused    ${job.paused}`);
-  line(
-    terminal.out,
-    `  next      ${nextAt ?? (waitsForFiles(job) ? "when a file changes" : "never, as it is now")}`,
-  );
+  line(terminal.out, `  next      ${nextAt ?? nextWithoutInstant(job) ?? "never, as it is now"}`);
   words(
     terminal.out,
     `  does      ${textOf(payload["kind"])}: ${textOf(payload["message"] ?? payload["text"])}`,
@@ -382,8 +379,9 @@ function shown(terminal: Console, { job }: { readonly job: Job }): ExitCode {
   return exitCodes.ok;
 }
 
-function waitsForFiles({ schedule, enabled, paused, maxRuns, runs }: Job): boolean {
-  return schedule["kind"] === "watch" && enabled && paused === null && (maxRuns === null || runs < maxRuns);
+function nextWithoutInstant({ schedule, enabled, paused, maxRuns, runs }: Job): string | null {
+  if (maxRuns !== null && runs >= maxRuns) return `never: it has run ${runs} of ${maxRuns} times`;
+  return schedule["kind"] === "watch" && enabled && paused === null ? "when a file changes" : null;
 }
 
 function jobLine(job: Job): string {
@@ -392,7 +390,7 @@ function jobLine(job: Job): string {
     ? "switched off"
     : paused !== null
       ? `paused: ${paused}`
-      : `next ${nextAt ?? (waitsForFiles(job) ? "when a file changes" : "never")}`;
+      : `next ${nextAt ?? nextWithoutInstant(job) ?? "never"}`;
   return `${id}  ${name}  ${when}  ${state}${last === null ? "" : `  last ${last.outcome}`}`;
 }
 

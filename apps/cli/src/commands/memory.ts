@@ -113,7 +113,11 @@ export async function memoryHistory(
     }),
   );
   if (terminal.json) document(terminal.out, found);
-  else if (found.changes.length === 0) line(terminal.out, "No turn has changed a note in the last 90 days.");
+  else if (found.changes.length === 0)
+    line(
+      terminal.out,
+      `No turn has changed ${path === undefined ? "a note" : `"${path}"`} in the last 90 days.`,
+    );
   else for (const change of found.changes) for (const text of changeLines(change)) words(terminal.out, text);
   return exitCodes.ok;
 }

@@ -84,6 +84,11 @@ async function turnOf({ store: { sessions, turns, inbox } }: RecordPorts, id: st
     throw new Fault("missing", `${id} was answered by no turn`);
   }
   if (id.includes("#")) return id;
+  if (!id.startsWith("agent:"))
+    throw new Fault(
+      "missing",
+      `no turn, message or session is known by "${id}"; "parley sessions" and "parley why" show them`,
+    );
   const session = await sessionAt(sessions, id);
   const last = await sessions.transcript(session.key, { epoch: session.epoch, newest: true, limit: 1 });
   const turn = last[0]?.turn;

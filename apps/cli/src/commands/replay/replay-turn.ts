@@ -1,6 +1,6 @@
 // `parley replay TURN`: what a past turn would be now, beside what it was.
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { MethodResult } from "@parley/protocol";
 import { document, line, words, type Console } from "../../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../../exit.ts";
@@ -40,12 +40,15 @@ export function worldOf({ model, config }: ReplayChoice): {
 
 function saveTurn(terminal: Console, { saved, turn }: Replayed, path: string): ExitCode {
   try {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, `${JSON.stringify(saved, null, 2)}\n`, { flag: "wx", mode: 0o600 });
   } catch (cause) {
     const isThere = (cause as NodeJS.ErrnoException).code === "EEXIST";
     throw new CommandFailure(
       isThere ? "conflict" : "unavailable",
-      isThere ? `${path} is there already` : `${path} cannot be written: ${String(cause)}`,
+      isThere
+        ? `${path} is there already`
+        : `${path} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
     );
   }
   if (terminal.json) document(terminal.out, { turn, path });
