@@ -14,7 +14,21 @@ const chromium = program("chromium");
 const withinMs = 40_000;
 /** Runs where markup runs, and closes what it may stand in. */
 const evil = `"'></textarea></script><img src=x onerror="document.title='stolen'"><b onclick=1>`;
-const places = ["chat", "chat/plans", "overview", "approvals", "why"] as const;
+const places = [
+  "chat",
+  "chat/plans",
+  "overview",
+  "activity",
+  "sessions",
+  "outbox",
+  "dead",
+  "approvals",
+  "schedules",
+  "channels",
+  "why",
+] as const;
+/** Pages whose first row is opened. */
+const withRows: readonly string[] = ["activity", "sessions", "approvals"];
 
 describe.skipIf(lacks(chromium))("the console in a browser", () => {
   let browser: Browser;
@@ -94,8 +108,10 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
       for (const place of places) {
         await go(page, place === "why" ? "#/why/onerror" : `#/${place}`);
         await page.locator("h1").first().waitFor({ state: "attached" });
-        if (place === "approvals") await page.locator("a.row-link").first().click();
-        if (place === "approvals") await page.locator(".drawer").waitFor();
+        if (withRows.includes(place)) {
+          await page.locator("a.row-link").first().click();
+          await page.locator(".drawer").waitFor();
+        }
         if (place === "why") await page.locator(".story li").first().waitFor();
         await page.evaluate(axe.source);
         const { violations } = (await page.evaluate(

@@ -1,6 +1,8 @@
 // The drawer beside a list: one object, whole, with what can be done at its foot. Its address is the
-// object's, and leaving it goes back to the list's.
+// object's, and leaving it goes back to the list's. A question of one object's button is never asked of
+// another.
 import { html, nothing, type TemplateResult } from "lit";
+import { keyed } from "lit/directives/keyed.js";
 import { icon } from "../shell/icons.ts";
 import { t } from "../texts/texts.ts";
 
@@ -19,8 +21,8 @@ export function drawer(parts: {
       <h2 tabindex="-1">${title}</h2>
       <a class="button quiet close" href=${back} aria-label=${t.shell.close}>${icon("close")}</a>
     </div>
-    <div class="drawer-body" tabindex="0" role="group" aria-label=${title}>${body}</div>
-    ${foot === undefined ? nothing : html`<div class="drawer-foot">${foot}</div>`}
+    <div class="drawer-body" tabindex="0" role="group" aria-label=${title}>${keyed(key, body)}</div>
+    ${foot === undefined ? nothing : html`<div class="drawer-foot">${keyed(key, foot)}</div>`}
   </aside>`;
 }
 

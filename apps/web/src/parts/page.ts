@@ -28,9 +28,9 @@ export abstract class Page extends LitElement {
     return false;
   }
 
-  /** Reads frames now and every few seconds. */
-  protected reading<T>(read: () => Promise<T>, everyMs?: number): Reading<T> {
-    return new Reading(this, read, everyMs);
+  /** Reads frames now and every few seconds, and at once when `of` names something else. */
+  protected reading<T>(read: () => Promise<T>, everyMs?: number, of?: () => string): Reading<T> {
+    return new Reading(this, read, everyMs, of);
   }
 
   /** Head, what is wrong with the reading, body, and a drawer. */

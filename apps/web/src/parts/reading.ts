@@ -20,15 +20,19 @@ export class Reading<T> implements ReactiveController {
   readonly #host: Host;
   readonly #read: () => Promise<T>;
   readonly #everyMs: number;
+  readonly #of: () => string;
+  #ofBefore = "";
   #timer: Timer | null = null;
   #round = 0;
   #quit: () => void = () => {};
   #wasOnline = false;
 
-  constructor(host: Host, read: () => Promise<T>, everyMs = 5_000) {
+  /** `of` names what is read: when it becomes another, what was read goes, and the other is read at once. */
+  constructor(host: Host, read: () => Promise<T>, everyMs = 5_000, of: () => string = () => "") {
     this.#host = host;
     this.#read = read;
     this.#everyMs = everyMs;
+    this.#of = of;
     host.addController(this);
   }
 
@@ -39,7 +43,12 @@ export class Reading<T> implements ReactiveController {
       this.#wasOnline = isOnline;
     });
     this.#wasOnline = this.#host.console.chat.connection.kind === "online";
+    this.#isOther();
     void this.again();
+  }
+
+  hostUpdate(): void {
+    if (this.#isOther()) void this.again();
   }
 
   hostDisconnected(): void {
@@ -63,6 +72,15 @@ export class Reading<T> implements ReactiveController {
     }
     this.#host.requestUpdate();
     this.#later();
+  }
+
+  #isOther(): boolean {
+    const of = this.#of();
+    if (of === this.#ofBefore) return false;
+    this.#ofBefore = of;
+    this.value = null;
+    this.trouble = null;
+    return true;
   }
 
   #later(): void {

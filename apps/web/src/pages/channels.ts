@@ -1,0 +1,181 @@
+// Shows how each account of a channel does, lets people in who ask, and puts people out who were let in.
+import type { MethodResult } from "@parley/protocol";
+import { html, nothing, type TemplateResult } from "lit";
+import { act } from "../parts/act.ts";
+import { drawer, facts } from "../parts/drawer.ts";
+import { empty } from "../parts/empty.ts";
+import { list, type Column } from "../parts/list.ts";
+import { Page } from "../parts/page.ts";
+import { copyable, unhidden } from "../parts/text.ts";
+import { ago, timeOf } from "../parts/time.ts";
+import { addressOf } from "../shell/address.ts";
+import { t } from "../texts/texts.ts";
+
+type Account = MethodResult<"channels.list">["channels"][number];
+type Pairing = MethodResult<"pairing.list">;
+
+const words = t.channels;
+const looks: { readonly [state in Account["state"]]: string } = {
+  ok: "ok",
+  starting: "warn",
+  degraded: "warn",
+  down: "danger",
+  stopped: "off",
+  elsewhere: "off",
+};
+
+export class Channels extends Page {
+  readonly #view = this.reading(async () => {
+    const [{ channels }, pairing] = await Promise.all([
+      this.console.call("channels.list", {}),
+      this.console.call("pairing.list", {}),
+    ]);
+    return { channels, pairing };
+  }, 3_000);
+
+  override render(): TemplateResult {
+    return this.frame({
+      title: words.title,
+      lead: words.lead,
+      reading: this.#view,
+      body: () => {
+        if (this.#view.value === null) return nothing;
+        const { channels, pairing } = this.#view.value;
+        return html`${this.#queue(pairing.pending)} ${this.#accounts(channels)}
+        ${this.#people(pairing.paired)}`;
+      },
+      drawer: this.#drawer(),
+    });
+  }
+
+  #queue(pending: Pairing["pending"]): TemplateResult {
+    const now = this.console.clock.now();
+    return html`<section class="card before">
+      <h2>${words.queue}</h2>
+      ${
+        pending.length === 0
+          ? html`<p class="quiet-text small">${words.noQueue}</p>`
+          : html`<ul class="plain-list stacked">
+              ${pending.map(
+                ({ code, channel, account, senderId, senderName, expiresAtMs }) =>
+                  html`<li data-key=${code}>
+                    <div>
+                      <b><bdi>${unhidden(senderName)}</bdi></b>
+                      <p class="quiet-text">
+                        <bdi>${channel}:${account}</bdi> · <code><bdi>${unhidden(senderId)}</bdi></code> ·
+                        ${words.code} <code>${code}</code> · ${words.until(ago(expiresAtMs, now))}
+                      </p>
+                    </div>
+                    ${
+                      this.console.may("approve")
+                        ? act({
+                            label: words.approve,
+                            confirm: words.approveMeans(unhidden(senderName), channel),
+                            run: async () => {
+                              await this.console.call("pairing.approve", { code });
+                              await this.#view.again();
+                              return words.approved;
+                            },
+                          })
+                        : nothing
+                    }
+                  </li>`,
+              )}
+            </ul>`
+      }
+    </section>`;
+  }
+
+  #accounts(channels: readonly Account[]): TemplateResult {
+    const now = this.console.clock.now();
+    const columns: readonly Column<Account>[] = [
+      { label: words.account, cell: (row) => html`<bdi>${idOf(row)}</bdi>` },
+      {
+        label: words.state,
+        cell: ({ state }) => html`<span class="badge ${looks[state]}">${words.states[state]}</span>`,
+      },
+      { label: words.reason, cell: ({ reason }) => html`<bdi>${reason ?? ""}</bdi>`, isWide: true },
+      { label: words.lastInbound, cell: ({ lastInboundAtMs }) => timeOf(lastInboundAtMs, now), isWide: true },
+    ];
+    return list<Account>({
+      label: words.title,
+      rows: channels,
+      columns,
+      keyOf: idOf,
+      hrefOf: (row) => addressOf("channels", [idOf(row)]),
+      chosen: this.address.rest[0],
+      empty: empty(words),
+    });
+  }
+
+  #people(paired: Pairing["paired"]): TemplateResult {
+    const now = this.console.clock.now();
+    return html`<section class="card after">
+      <h2>${words.people}</h2>
+      ${
+        paired.length === 0
+          ? html`<p class="quiet-text small">${words.noPeople}</p>`
+          : html`<ul class="plain-list stacked">
+              ${paired.map(({ channel, account, senderId, senderName, atMs }) => {
+                const id = `${channel}:${account}:${senderId}`;
+                return html`<li>
+                  <div>
+                    <bdi>${unhidden(senderName)}</bdi>
+                    <p class="quiet-text">${copyable(id, 40)} ${timeOf(atMs, now)}</p>
+                  </div>
+                  ${
+                    this.console.may("approve")
+                      ? act({
+                          label: words.revoke,
+                          look: "danger",
+                          confirm: words.revokeMeans(unhidden(senderName)),
+                          run: async () => {
+                            await this.console.call("pairing.revoke", { id });
+                            await this.#view.again();
+                            return undefined;
+                          },
+                        })
+                      : nothing
+                  }
+                </li>`;
+              })}
+            </ul>`
+      }
+    </section>`;
+  }
+
+  #drawer(): TemplateResult | null {
+    const [id] = this.address.rest;
+    if (id === undefined || this.#view.value === null) return null;
+    const account = this.#view.value.channels.find((each) => idOf(each) === id);
+    const back = addressOf("channels");
+    if (account === undefined)
+      return drawer({ key: id, title: id, back, body: html`<p class="quiet-text">${words.gone}</p>` });
+    const { state, reason, lastInboundAtMs } = account;
+    return drawer({
+      key: id,
+      title: id,
+      back,
+      body: html`${facts([
+          [words.state, html`<span class="badge ${looks[state]}">${words.states[state]}</span>`],
+          ...(reason === undefined ? [] : ([[words.reason, html`<bdi>${reason}</bdi>`]] as const)),
+          [words.lastInbound, timeOf(lastInboundAtMs, this.console.clock.now())],
+        ])}
+        <p class="quiet-text">${words.means[state]}</p>
+        <div class="act-row">
+          ${this.#link("config", words.config)} ${this.#link("logs", words.logs)}
+          ${this.#link("outbox", words.outbox)}
+        </div>`,
+    });
+  }
+
+  #link(page: string, shown: string): unknown {
+    return this.console.has(page)
+      ? html`<a class="button quiet" href=${addressOf(page)}>${shown}</a>`
+      : nothing;
+  }
+}
+
+function idOf({ channel, account }: Account): string {
+  return `${channel}:${account}`;
+}
