@@ -73,7 +73,7 @@ const none: HookCounts = { runs: 0, failed: 0, timedOut: 0, dropped: 0, lastAtMs
 
 export function hookRunner(options: HookRunnerOptions): HookPort {
   const { config, registry, processes, bundled, memory, counted, cells, clock } = options;
-  const log = options.log.child({ part: "hooks" });
+  const { log } = options;
   let shownConfig: unknown;
   /** Without secrets. */
   const cfg = (): unknown => (shownConfig ??= redact(config));

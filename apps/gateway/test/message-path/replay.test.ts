@@ -127,8 +127,7 @@ test("a saved turn is held to what it expects, after the records are gone too", 
   s.model.answers(() => ({ fails: "refused" }));
   expect((await held({ calls: "any", answer: {} })).failures[0]).toMatch(/it ended as "error": refused/);
   await expect(methods["turns.replay"]({ id: key })).rejects.toThrow(/no turn since it began/);
-  await expect(methods["turns.replay"]({ id: "agent:main:nobody" })).rejects.toThrow(/no session/);
-  await expect(methods["turns.replay"]({ id: "17952#1x" })).rejects.toThrow(/malformed|no session/);
+  await expect(methods["turns.replay"]({ id: "agent:main:nobody" })).rejects.toThrow(/malformed|no session/);
   await expect(methods["turns.replay"]({ id: "nobody" })).rejects.toThrow(
     /no turn, message or session is known by "nobody"/,
   );
