@@ -23,6 +23,7 @@ const untilRestart = [
   "gateway.metrics.enabled",
   "store",
   "logging.file",
+  "telemetry",
 ] as const;
 
 /** Of these keys those that only a restart takes up. */

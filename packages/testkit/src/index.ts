@@ -26,3 +26,4 @@ export { directMessage, groupMessage } from "./messages.ts";
 export { oggOpusFile } from "./ogg-opus.ts";
 export { type FakeMcp, fakeMcp } from "./mcp/fake-mcp.ts";
 export { fakeOAuthMcp, type OAuthOdds } from "./mcp/fake-oauth-mcp.ts";
+export { fakeCollector } from "./telemetry/fake-collector.ts";

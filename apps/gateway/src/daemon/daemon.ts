@@ -20,6 +20,7 @@ import { databaseJobs } from "../maintenance/database-jobs.ts";
 import { gatewayMetrics } from "../metrics/gateway-metrics.ts";
 import { takePlace, type Role } from "@parley/cluster";
 import { systemdNotify } from "./notify.ts";
+import { traced } from "./traced.ts";
 import { refusalLog } from "@parley/access";
 import type { Reloader } from "../reload/reloader.ts";
 import { restartSignal } from "./restart.ts";
@@ -83,7 +84,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   hide(localToken);
 
   const bootId = ids.uuid();
-  const metrics = gatewayMetrics(clock);
+  const counted = gatewayMetrics(clock);
+  const traces = await traced(counted, { config, node: place.name, bootId, clock, log });
+  const { metrics } = traces;
   const told = { count: metrics.refused, clock };
   const refusals = refusalLog({
     ...told,
@@ -222,6 +225,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       stopTelling();
       metrics.stop();
       stopWatchdog();
+      await traces.stop();
       await bus.close();
       await store.close();
       place.release();

@@ -19,6 +19,8 @@ export interface GatewayMetrics {
   egressRefused(reason: string): void;
   /** Counts one call of a webhook by its name in the config. */
   webhookCalled(webhook: string, result: string): void;
+  /** Counts spans of traces by what became of them. */
+  spans(result: "sent" | "dropped", count: number): void;
   /** Counts one call of a hook by its name and what became of it. */
   hookRan(hook: string, result: string): void;
   /** Sets the parts that are read at a scrape; call it once. */
@@ -85,6 +87,10 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   const hookRuns = registry.counter(
     "parley_hook_runs_total",
     "Events that hooks were told, by hook and by what became of it: ok, failed, timed_out and dropped.",
+  );
+  const spans = registry.counter(
+    "parley_trace_spans_total",
+    "Spans of traces, by what became of them: sent and dropped.",
   );
   const cost = registry.counter(
     "parley_model_cost_dollars_total",
@@ -168,6 +174,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
     refused: (reason) => refused.add({ reason }),
     egressRefused: (reason) => egress.add({ reason }),
     hookRan: (hook, result) => hookRuns.add({ hook, result }),
+    spans: (result, count) => spans.add({ result }, count),
     webhookCalled: (webhook, result) => webhookCalls.add({ webhook, result }),
     models: (models) => ({ ...models, get: async (id) => counted(await models.get(id)) }),
     watch: (parts) => registerGauges(registry, parts),

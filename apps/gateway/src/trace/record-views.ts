@@ -80,7 +80,7 @@ function shownPart(part: PartView): DeliveryStory["parts"][number] {
   };
 }
 
-function textOf(content: Content | null): string {
+export function textOf(content: Content | null): string {
   if (content === null) return "[of a form that this version does not know]";
   switch (content.kind) {
     case "reply":

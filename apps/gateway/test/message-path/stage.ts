@@ -11,6 +11,7 @@ import {
   parseSessionKey,
   silentLog,
   sleep,
+  type Clock,
   type Entry,
   type Inbound,
   type LogFields,
@@ -55,6 +56,11 @@ export interface StageOptions {
   readonly mediaFolder?: MessagePathParts["mediaFolder"];
   /** A store that is broken in some way, in the place of the real one. */
   readonly store?: (store: SqliteStore) => SqliteStore;
+  /** What looks on from outside, made anew for every process. */
+  readonly views?: (clock: Clock) => {
+    store(store: SqliteStore): SqliteStore;
+    models(models: MessagePathParts["models"]): MessagePathParts["models"];
+  };
   /** Of the model, tokens. */
   readonly contextWindow?: number;
 }
@@ -157,6 +163,9 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         own.mortal(channel),
       ]),
     );
+    const views = options.views?.(own.clock);
+    const broken = options.store?.(store) ?? store;
+    const models = options.models?.() ?? model.models(own.clock);
     const handOvers = conversationBindings(store.cells);
     await handOvers.load();
     const core = messagePath({
@@ -164,7 +173,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         config,
         store: own.awaited(
           countingWrites(
-            options.store?.(store) ?? store,
+            views?.store(broken) ?? broken,
             () => writesLeft !== Infinity,
             () => {
               writesLeft -= 1;
@@ -173,7 +182,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
           ),
         ),
         channels: byAccount,
-        models: options.models?.() ?? model.models(own.clock),
+        models: views?.models(models) ?? models,
         bootId,
         clock: own.clock,
         ids: seededIds(boots),

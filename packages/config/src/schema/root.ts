@@ -19,6 +19,7 @@ import { cronSchema } from "./schedules.ts";
 import { sessionSchema } from "./session.ts";
 import { skillsSchema } from "./skills.ts";
 import { storeSchema } from "./store.ts";
+import { telemetrySchema } from "./telemetry.ts";
 import { toolsSchema } from "./tools.ts";
 
 /** Grows when a key changes its meaning or goes away. */
@@ -186,6 +187,7 @@ export const configSchema = z.strictObject({
     .describe("Files of conversations, in media/ of the state folder."),
   store: storeSchema,
   backup: backupSchema,
+  telemetry: telemetrySchema,
   logging: z
     .strictObject({
       level: z

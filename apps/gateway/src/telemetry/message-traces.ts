@@ -1,0 +1,488 @@
+// Traces messages from outside: a view over the store learns of turns and deliveries, one over the models of
+// calls. Ids follow from the ids of rows, so that another process, after a crash or on another node, goes on
+// with the same trace; what a turn did before a crash is told from the entries that it commits.
+import { createHash } from "node:crypto";
+import type { Model, ModelEvent, Models } from "@parley/models";
+import {
+  parseContent,
+  wordsOf,
+  type AssistantEntry,
+  type Clock,
+  type Entry,
+  type Log,
+  type Usage,
+} from "@parley/protocol";
+import type { Change, Commit, DeliveryBatch, Lease, Row, Store, Turn } from "@parley/store";
+import { inboundOf, internalOf, textOf } from "../trace/record-views.ts";
+import type { Span } from "./span-exporter.ts";
+
+export interface MessageTracesOptions {
+  readonly sampleRatio: number;
+  readonly includeContent: boolean;
+  readonly add: (span: Span) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface MessageTraces {
+  /** Returns the same store, traced. */
+  store<S extends Pick<Store, "inbox" | "turns" | "outbox">>(store: S): S;
+  /** Returns the same models, traced. */
+  models(models: Models): Models;
+}
+
+/** One call of a model, as this process saw it. */
+interface SeenCall {
+  readonly model: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly firstMs: number | null;
+  readonly end: Extract<ModelEvent, { type: "end" }> | null;
+}
+
+/** A send that this process began. */
+interface Send {
+  readonly atMs: number;
+  readonly attempt: number;
+}
+
+/** Lanes, turns and sends that this process remembers at once. */
+const mostKnown = 2_000;
+const callsOfLane = 200;
+const contentChars = 8_192;
+const rowsOfTurn = 200;
+
+type Attributes = Span["attributes"];
+
+export function messageTraces({
+  sampleRatio,
+  includeContent,
+  add,
+  clock,
+  log,
+}: MessageTracesOptions): MessageTraces {
+  const calls = bounded<SeenCall[]>();
+  const toolStarts = bounded<number>();
+  const sends = bounded<Send>();
+  /** Of parts that a first send made of their delivery, where spans may have them. */
+  const contents = bounded<string>();
+  const absorbed = bounded<readonly Row[]>();
+  const rowOfTurn = bounded<string>();
+
+  const lost = (error: unknown): void => log.debug({ error }, "a span could not be made");
+  /** What was stored stays stored, whatever becomes of its span. */
+  const quietly = (make: () => void): void => {
+    try {
+      make();
+    } catch (error) {
+      lost(error);
+    }
+  };
+  const put = (span: Span): void => {
+    if (isSampled(span.traceId, sampleRatio)) add(span);
+  };
+  const said = (key: string, text: string | undefined): Attributes =>
+    includeContent && text !== undefined && text !== "" ? { [key]: text.slice(0, contentChars) } : {};
+
+  function received(
+    row: Pick<Row, "id" | "payload" | "acceptedAtMs" | "conversation">,
+    lane: string,
+    more: Attributes,
+  ): void {
+    const inbound = inboundOf(row);
+    const internal = internalOf(row);
+    const sentAtMs = inbound?.atMs ?? row.acceptedAtMs;
+    put({
+      ...root(row.id),
+      name: "received",
+      kind: "consumer",
+      // A platform's clock may be ahead, and a message may have waited there for days.
+      startMs: Math.min(sentAtMs, row.acceptedAtMs),
+      endMs: row.acceptedAtMs,
+      attributes: {
+        "parley.row.id": row.id,
+        "parley.session": lane,
+        "messaging.system": inbound?.channel,
+        "messaging.operation.type": "receive",
+        "messaging.destination.name": row.conversation,
+        "messaging.message.id": inbound?.messageId,
+        "gen_ai.conversation.id": lane,
+        "parley.kind": internal?.kind,
+        "parley.caused_by.turn": internal === null || internal.turn === "" ? undefined : internal.turn,
+        ...more,
+        ...said("parley.content", inbound === null ? undefined : wordsOf(inbound)),
+      },
+    });
+  }
+
+  function committed(turn: Turn, what: Commit): void {
+    const rows = [...turn.rows, ...(absorbed.take(turn.id) ?? [])].filter(
+      (row, index, all) => all.findIndex(({ id }) => id === row.id) === index,
+    );
+    const [first] = rows;
+    if (first === undefined) return;
+    rowOfTurn.set(turn.id, first.id);
+    const { traceId, spanId: rootId } = root(first.id);
+    const turnSpan = spanId("turn", turn.id);
+    for (const row of rows) {
+      const own = root(row.id);
+      received(row, turn.lane, {});
+      put({
+        traceId: own.traceId,
+        spanId: spanId("waited", row.id),
+        parentSpanId: own.spanId,
+        name: "waited",
+        kind: "internal",
+        startMs: row.acceptedAtMs,
+        endMs: Math.max(row.acceptedAtMs, turn.openedAtMs),
+        attributes: { "parley.row.id": row.id, "parley.turn.id": turn.id, "parley.pool": turn.pool },
+        ...(row === first ? {} : { links: [{ traceId, spanId: turnSpan }] }),
+      });
+    }
+    const entries = what.entries.map((body) => JSON.parse(body) as Entry);
+    const seen = (calls.take(turn.lane) ?? []).filter(({ endMs }) => endMs >= turn.openedAtMs);
+    const answers = entries.filter((entry): entry is AssistantEntry => entry.type === "assistant");
+    const answered = answers.at(-1);
+    put({
+      traceId,
+      spanId: turnSpan,
+      parentSpanId: rootId,
+      name: "turn",
+      kind: "internal",
+      startMs: turn.openedAtMs,
+      endMs: clock.now(),
+      attributes: {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.conversation.id": turn.lane,
+        "gen_ai.agent.name": /^agent:([^:]+):/.exec(turn.lane)?.[1],
+        "gen_ai.response.model": answered?.model,
+        "parley.turn.id": turn.id,
+        "parley.turn.attempt": turn.attempt,
+        "parley.turn.rows": rows.map(({ id }) => id),
+        "parley.pool": turn.pool,
+        "parley.outcome": what.outcome,
+        "parley.reason": what.outcome === "dead" || includeContent ? what.reason : undefined,
+      },
+      ...(rows.length > 1
+        ? { links: rows.slice(1).map(({ id }) => ({ traceId: root(id).traceId, spanId: root(id).spanId })) }
+        : {}),
+      ...(what.outcome === "dead" ? { error: what.reason ?? "dead" } : {}),
+    });
+    modelSpans(turn, traceId, turnSpan, entries, seen);
+    toolSpans(turn, traceId, turnSpan, entries);
+  }
+
+  /** Calls of this process as it saw them, and before them those that the turn's record has from others. */
+  function modelSpans(
+    turn: Turn,
+    traceId: string,
+    parentSpanId: string,
+    entries: readonly Entry[],
+    seen: readonly SeenCall[],
+  ): void {
+    const firstSeenMs = seen[0]?.startMs ?? Infinity;
+    const before: SeenCall[] = [];
+    let sinceMs = turn.openedAtMs;
+    for (const entry of entries) {
+      if (entry.type === "assistant" && entry.atMs < firstSeenMs && entry.model !== "")
+        before.push({
+          model: entry.model,
+          startMs: Math.min(sinceMs, entry.atMs),
+          endMs: entry.atMs,
+          firstMs: null,
+          end: { type: "end", stop: entry.stop, usage: entry.usage, content: entry.content },
+        });
+      sinceMs = Math.max(sinceMs, entry.atMs);
+    }
+    for (const [index, { model, startMs, endMs, firstMs, end }] of [...before, ...seen].entries()) {
+      const slash = model.indexOf("/");
+      const bare = model.slice(slash + 1);
+      const failed = end === null ? "aborted" : end.error?.kind;
+      put({
+        traceId,
+        spanId: spanId("model", `${turn.id}/${index}`),
+        parentSpanId,
+        name: `chat ${bare}`,
+        kind: "client",
+        startMs,
+        endMs,
+        attributes: {
+          "gen_ai.operation.name": "chat",
+          "gen_ai.provider.name": slash < 0 ? undefined : model.slice(0, slash),
+          "gen_ai.request.model": bare,
+          "gen_ai.response.model": end?.model?.slice(end.model.indexOf("/") + 1) ?? bare,
+          "gen_ai.conversation.id": turn.lane,
+          "gen_ai.response.finish_reasons": end === null ? undefined : [end.stop],
+          ...(firstMs === null ? {} : { "parley.time_to_first_token_ms": Math.round(firstMs - startMs) }),
+          ...(end === null ? {} : usageAttributes(end.usage)),
+          "error.type": failed,
+          ...said("gen_ai.output.messages", end === null ? undefined : outputOf(end.content, end.stop)),
+        },
+        ...(failed === undefined ? {} : { error: failed }),
+      });
+    }
+  }
+
+  function toolSpans(turn: Turn, traceId: string, parentSpanId: string, entries: readonly Entry[]): void {
+    const asked = new Map<string, { readonly atMs: number; readonly args: string }>();
+    for (const [index, entry] of entries.entries()) {
+      if (entry.type === "assistant")
+        for (const part of entry.content)
+          if (part.type === "toolCall")
+            asked.set(part.id, { atMs: entry.atMs, args: JSON.stringify(part.args) });
+      if (entry.type !== "toolResult") continue;
+      const call = asked.get(entry.callId);
+      const begunMs = toolStarts.take(`${turn.id}/${entry.callId}`) ?? call?.atMs ?? entry.atMs;
+      put({
+        traceId,
+        // Some models count their calls anew, so the place in the turn tells them apart.
+        spanId: spanId("tool", `${turn.id}/${index}/${entry.callId}`),
+        parentSpanId,
+        name: `execute_tool ${entry.name}`,
+        kind: "internal",
+        startMs: Math.min(begunMs, entry.atMs),
+        endMs: entry.atMs,
+        attributes: {
+          "gen_ai.operation.name": "execute_tool",
+          "gen_ai.tool.name": entry.name,
+          "gen_ai.tool.call.id": entry.callId,
+          "gen_ai.tool.type": "function",
+          "gen_ai.conversation.id": turn.lane,
+          "error.type": entry.isError ? "tool_error" : undefined,
+          ...said("gen_ai.tool.call.arguments", call?.args),
+          ...said(
+            "gen_ai.tool.call.result",
+            entry.content
+              .map((part) => (part.type === "text" ? part.text : `[${part.mediaType}]`))
+              .join("\n"),
+          ),
+        },
+        ...(entry.isError ? { error: "the tool failed" } : {}),
+      });
+    }
+  }
+
+  async function delivered(
+    store: Pick<Store, "inbox">,
+    batch: DeliveryBatch,
+    change: Change,
+    send: Send | undefined,
+  ): Promise<void> {
+    const delivery = batch.deliveries.find(({ id }) => id === change.delivery);
+    if (delivery === undefined || change.to === "sending") return;
+    const endMs = clock.now();
+    const { cause } = delivery;
+    // The id of a turn, else of a row.
+    const rowOfIt = cause.includes("#") ? await rowOf(store, cause) : null;
+    const ofTurn = rowOfIt !== null;
+    const row = rowOfIt ?? cause;
+    const { traceId, spanId: rootId } = root(row);
+    const part = delivery.parts[change.part];
+    const begunMs = send?.atMs ?? (part?.startedAtMs || endMs);
+    const receipt = change.to === "sent" ? change.receipt : null;
+    put({
+      traceId,
+      spanId: spanId("delivery", `${change.delivery}/${change.part}/${begunMs}`),
+      parentSpanId: ofTurn ? spanId("turn", cause) : rootId,
+      name: "deliver",
+      kind: "producer",
+      startMs: begunMs,
+      endMs,
+      attributes: {
+        "parley.delivery.id": change.delivery,
+        "parley.delivery.part": change.part,
+        "parley.delivery.state": change.to,
+        "parley.delivery.attempt": send?.attempt ?? part?.attempts,
+        "parley.delivery.queued_ms": Math.max(0, begunMs - delivery.createdAtMs),
+        "messaging.system": delivery.pool.split(":")[0],
+        "messaging.operation.type": "send",
+        "messaging.destination.name": delivery.lane,
+        "messaging.message.id": receipt === null ? undefined : messageIdIn(receipt),
+        ...said("parley.content", textIn(contents.get(`${change.delivery}/${change.part}`) ?? part?.content)),
+      },
+      ...(change.to === "sent" ? {} : { error: change.to === "queued" ? "tried again" : change.to }),
+    });
+  }
+
+  /** The row whose trace a turn belongs to; null when its records are gone. */
+  async function rowOf({ inbox }: Pick<Store, "inbox">, turn: string): Promise<string | null> {
+    const known = rowOfTurn.get(turn);
+    if (known !== undefined) return known;
+    const rows = await inbox.find({ turn, dismissed: true, limit: rowsOfTurn });
+    const first = rows.filter(({ outcome }) => outcome !== "context").at(-1);
+    if (first === undefined) return null;
+    rowOfTurn.set(turn, first.id);
+    return first.id;
+  }
+
+  function traced(model: Model): Model {
+    async function* stream(...args: Parameters<Model["stream"]>): AsyncGenerator<ModelEvent> {
+      const startMs = clock.now();
+      let firstMs: number | null = null;
+      let end: SeenCall["end"] = null;
+      try {
+        for await (const event of model.stream(...args)) {
+          if (event.type === "end") end = event;
+          else if (event.type !== "discard") firstMs ??= clock.now();
+          yield event;
+        }
+      } finally {
+        const lane = args[0].cacheKey;
+        const of = calls.get(lane) ?? [];
+        if (of.length < callsOfLane) of.push({ model: model.id, startMs, endMs: clock.now(), firstMs, end });
+        calls.set(lane, of);
+      }
+    }
+    return { ...model, stream };
+  }
+
+  return {
+    models: (models) => ({ ...models, get: async (id) => traced(await models.get(id)) }),
+    store: (store) => ({
+      ...store,
+      inbox: {
+        ...store.inbox,
+        async accept(rows) {
+          const accepted = await store.inbox.accept(rows);
+          accepted.forEach(({ verdict }, index) => {
+            const row = rows[index];
+            // What waits for a turn is told with it, also when another process ends that.
+            if (row === undefined || verdict !== "closed" || row.as.kind !== "closed") return;
+            const { outcome, reason } = row.as;
+            quietly(() =>
+              received({ ...row, acceptedAtMs: clock.now() }, row.lane, {
+                "parley.outcome": outcome,
+                "parley.reason": reason,
+              }),
+            );
+          });
+          return accepted;
+        },
+      },
+      turns: {
+        ...store.turns,
+        async absorb(lease, at, maxRows, how) {
+          const rows = await store.turns.absorb(lease, at, maxRows, how);
+          const id = turnIn(lease)?.id;
+          if (id !== undefined && rows.length > 0) absorbed.set(id, [...(absorbed.get(id) ?? []), ...rows]);
+          return rows;
+        },
+        async checkpoint(lease, at, what) {
+          const length = await store.turns.checkpoint(lease, at, what);
+          const id = turnIn(lease)?.id;
+          if (id !== undefined)
+            for (const { kind, body } of what.steps)
+              if (kind === "intent") {
+                quietly(() => {
+                  const { callId } = JSON.parse(body) as { readonly callId: string };
+                  toolStarts.set(`${id}/${callId}`, clock.now());
+                });
+              }
+          return length;
+        },
+        async commit(lease, turn, what) {
+          const done = await store.turns.commit(lease, turn, what);
+          const held = turnIn(lease);
+          if (held !== null && held.id === turn) quietly(() => committed(held, what));
+          return done;
+        },
+      },
+      outbox: {
+        ...store.outbox,
+        async record(lease, changes, release) {
+          const released = await store.outbox.record(lease, changes, release);
+          const batch = lease as Partial<DeliveryBatch> & Lease;
+          for (const change of changes) {
+            const key = `${change.delivery}/${change.part}`;
+            if (change.to === "sending") {
+              sends.set(key, { atMs: clock.now(), attempt: change.attempt });
+              if (includeContent)
+                change.split?.forEach(({ content }, part) =>
+                  contents.set(`${change.delivery}/${part}`, content),
+                );
+              continue;
+            }
+            const send = sends.take(key);
+            // Told beside the delivery, which does not wait for it.
+            if (batch.deliveries !== undefined)
+              delivered(store, batch as DeliveryBatch, change, send).catch(lost);
+          }
+          return released;
+        },
+      },
+    }),
+  };
+}
+
+/** A turn's lease is the turn itself where the runner holds it. */
+function turnIn(lease: Lease): Turn | null {
+  return "rows" in lease && "openedAtMs" in lease ? (lease as Turn) : null;
+}
+
+function hashed(text: string, digits: number): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, digits);
+}
+
+function spanId(kind: string, id: string): string {
+  return hashed(`${kind} ${id}`, 16);
+}
+
+function root(row: string): { readonly traceId: string; readonly spanId: string } {
+  return { traceId: hashed(`row ${row}`, 32), spanId: spanId("received", row) };
+}
+
+/** The same for every process, so that a trace is whole or not there. */
+function isSampled(traceId: string, ratio: number): boolean {
+  return parseInt(traceId.slice(-8), 16) / 0x1_0000_0000 < ratio;
+}
+
+/** In the conventions the input counts what was read from a cache, too. */
+function usageAttributes(usage: Usage): Attributes {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usage;
+  return {
+    "gen_ai.usage.input_tokens": inputTokens + cacheReadTokens + cacheWriteTokens,
+    "gen_ai.usage.output_tokens": outputTokens,
+    "gen_ai.usage.cache_read.input_tokens": cacheReadTokens,
+    "gen_ai.usage.cache_creation.input_tokens": cacheWriteTokens,
+    "parley.cost_usd": costUsd,
+  };
+}
+
+/** As opentelemetry.io's GenAI conventions write messages: a JSON list with parts. */
+function outputOf(content: AssistantEntry["content"], stop: string): string {
+  const parts = content.flatMap((part): object[] => {
+    if (part.type === "text") return [{ type: "text", content: part.text }];
+    return part.type === "toolCall"
+      ? [{ type: "tool_call", id: part.id, name: part.name, arguments: part.args }]
+      : [];
+  });
+  return JSON.stringify([{ role: "assistant", parts, finish_reason: stop }]);
+}
+
+function messageIdIn(receipt: string): string | undefined {
+  const { messageId } = JSON.parse(receipt) as { readonly messageId?: unknown };
+  return typeof messageId === "string" ? messageId : undefined;
+}
+
+function textIn(content: string | undefined): string | undefined {
+  return content === undefined ? undefined : textOf(parseContent(content));
+}
+
+/** A map that forgets what was set longest ago (I9). */
+function bounded<Value>() {
+  const known = new Map<string, Value>();
+  return {
+    get: (key: string): Value | undefined => known.get(key),
+    set(key: string, value: Value): void {
+      known.delete(key);
+      known.set(key, value);
+      const [oldest] = known.keys();
+      if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
+    },
+    take(key: string): Value | undefined {
+      const value = known.get(key);
+      known.delete(key);
+      return value;
+    },
+  };
+}
