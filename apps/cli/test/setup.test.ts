@@ -172,7 +172,8 @@ describe("without a terminal", () => {
     expect([exitCode, err]).toEqual([1, expect.stringContaining("model: mine/m:")]);
     expect(err).not.toContain("a-secret-key");
     expect(textIn(home)).toBe(file);
-    expect(readdirSync(home).toSorted()).toEqual(["gateway-token", "parley.json5"]);
+    // The audit log tells that the config was asked for.
+    expect(readdirSync(home).toSorted()).toEqual(["audit", "gateway-token", "parley.json5"]);
   });
 
   test("does not write on top of a broken config: exit code 78", async () => {

@@ -186,7 +186,8 @@ describe("background work", () => {
         ]);
       }
     }
-    await s.pass(1_000);
+    // While people are served, and shortly after, one begins each 100 ms.
+    await s.pass(5_000);
     expect(s.model.open()).toBeGreaterThanOrEqual(14);
     const from = s.clock.mono();
     await s.person("alice").says("hello").gets("re: hello");
