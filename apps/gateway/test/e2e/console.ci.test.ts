@@ -25,10 +25,15 @@ const places = [
   "approvals",
   "schedules",
   "channels",
+  "config",
+  "logs",
+  "devices",
+  "nodes",
+  "backups",
   "why",
 ] as const;
 /** Pages whose first row is opened. */
-const withRows: readonly string[] = ["activity", "sessions", "approvals"];
+const withRows: readonly string[] = ["activity", "sessions", "approvals", "logs", "devices", "nodes"];
 
 describe.skipIf(lacks(chromium))("the console in a browser", () => {
   let browser: Browser;
@@ -189,6 +194,30 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     await page.getByText("All is well.").waitFor({ timeout: withinMs });
     await page.reload();
     await page.getByText("All is well.").waitFor({ timeout: withinMs });
+    // A message that failed for good is seen and dropped; it asks first.
+    await go(page, "#/chat");
+    await say(page, "!fail auth");
+    await go(page, "#/dead");
+    await page.locator("a.row-link").click({ timeout: withinMs });
+    await page.getByRole("button", { name: "Drop" }).click();
+    await page.getByRole("button", { name: "Yes: Drop" }).click();
+    await page.getByText("This message is not on the list").waitFor({ timeout: withinMs });
+    // The config is changed with a look at what changes, and the change is taken back; the secret stays.
+    await go(page, "#/config");
+    const text = page.getByLabel("What it says");
+    const config = JSON.parse(await text.inputValue()) as object;
+    await text.fill(JSON.stringify({ ...config, session: { dmScope: "main" } }, null, 2));
+    await page.locator(".diff .added", { hasText: "session" }).waitFor();
+    const file = (): Promise<string> => readFile(join(daemon.home, "parley.json5"), "utf8");
+    for (const [button, isThere] of [
+      ["Save", true],
+      ["Take it back", false],
+    ] as const) {
+      await page.getByRole("button", { name: button, exact: true }).click();
+      await page.getByRole("button", { name: `Yes: ${button}` }).click();
+      await eventually(async () => (await file()).includes("dmScope") === isThere, withinMs, button);
+    }
+    expect(await file()).toContain(daemon.token);
     expect(await again.stop()).toBe(0);
   });
 });
