@@ -1,6 +1,7 @@
 // Speaks control frames over a wire: requests with answers, events.
 import {
   protocolRange,
+  type ConnectParams,
   type ConnectResult,
   type EventName,
   type EventPayloads,
@@ -31,6 +32,10 @@ export interface ConnectOptions {
   readonly wire: Wire;
   /** Not asked for by a gateway that was started for this command. */
   readonly token?: string;
+  /** In place of a token. */
+  readonly auth?: NonNullable<ConnectParams["auth"]>;
+  /** What the client calls itself. */
+  readonly name?: string;
   /** The conversation whose events are told; absent: none is followed. */
   readonly follows?: Conversation;
 }
@@ -39,7 +44,13 @@ export interface Conversation {
   readonly thread?: string;
 }
 
-export async function connectControl({ wire, token, follows }: ConnectOptions): Promise<ControlClient> {
+export async function connectControl({
+  wire,
+  token,
+  auth = token === undefined ? undefined : { token },
+  name = "parley-cli",
+  follows,
+}: ConnectOptions): Promise<ControlClient> {
   const pending = new Map<string, Pending>();
   const listeners = new Map<string, ((payload: never) => void)[]>();
   let requests = 0;
@@ -76,8 +87,8 @@ export async function connectControl({ wire, token, follows }: ConnectOptions): 
 
   const welcome = (await ask("connect", {
     protocol: protocolRange,
-    client: { name: "parley-cli", version: "1" },
-    ...(token === undefined ? {} : { auth: { token } }),
+    client: { name, version: "1" },
+    ...(auth === undefined ? {} : { auth }),
     ...(follows ?? { follows: false }),
   })) as ConnectResult;
 

@@ -6,7 +6,16 @@ const atShell = "At the shell:";
 const groups: { readonly [heading: string]: readonly string[] } = {
   "Set up and run:": ["setup", "start", "stop", "restart", "reload", "service", "config"],
   "See how it is:": ["status", "doctor", "logs", "nodes", "usage", "audit", "resume"],
-  "Talk, and let people in:": ["chat", "send", "threads", "pair", "devices", "approvals", "questions"],
+  "Talk, and let people in:": [
+    "chat",
+    "send",
+    "threads",
+    "pair",
+    "devices",
+    "node",
+    "approvals",
+    "questions",
+  ],
   "What became of a message:": ["why", "sessions", "lanes", "outbox", "dead", "replay", "eval"],
   "What the agent has:": ["models", "tools", "mcp", "skills", "hooks", "memory", "cron", "canvas", "prompt"],
   "Keep and move its data:": ["import", "backup", "restore", "migrate", "export", "forget"],

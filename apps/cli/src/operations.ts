@@ -172,12 +172,34 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
   command(devices, "unlock", "answer whoever showed wrong tokens before at full speed again").action(
     async () => done(await (await import("./commands/devices.ts")).devicesUnlock(await terminal())),
   );
+  command(
+    devices,
+    "pair",
+    "make a code that pairs one computer or phone for agents to use, within ten minutes",
+  )
+    .requiredOption("--name <name>", "what it is called")
+    .option("--grant <list>", "notify, run, files, screenshot, with commas between", "notify")
+    .action(async (flags: { name: string; grant: string }) =>
+      done(await (await import("./commands/devices.ts")).devicesPair(await terminal(), flags)),
+    );
   command(devices, "link", "print an address for a browser that works once, for ten minutes").action(
     async () => done(await (await import("./commands/devices.ts")).devicesLink(await terminal())),
   );
 
-  const mcp = program.command("mcp").description("servers whose tools agents use (Model Context Protocol)");
   const listed = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  const node = program.command("node").description("this computer as a device that agents may use");
+  command(node, "run", "connect to a gateway and do what it asks, as far as it is offered here")
+    .option("--url <url>", "the gateway's address; without it, the one that it was paired with")
+    .option("--code <code>", "of `parley devices pair`, the first time")
+    .option("--allow <command>", 'a command that may run, as "git *"; may be repeated', listed)
+    .option("--folder <path>", "the folder whose files may be read and written")
+    .option("--screenshot", "let it take pictures of the screen")
+    .option("--state <path>", "where it keeps its token and what it did; without it, in the state folder")
+    .action(async (flags: object) =>
+      done(await (await import("./commands/node.ts")).nodeRun(await terminal(), flags)),
+    );
+
+  const mcp = program.command("mcp").description("servers whose tools agents use (Model Context Protocol)");
   command(mcp, "list [name]", "show them, their tools, and which wait for an approval").action(
     async (name: string | undefined) =>
       done(await (await import("./commands/mcp.ts")).mcpList(await terminal(), name)),

@@ -67,7 +67,7 @@ export function dispatcher({
   async function run({ method, params: given }: RequestFrame, caller: Caller): Promise<unknown> {
     if (!isMethod(method)) throw new Fault("unsupported", `there is no method "${method}"`);
     const { scope, sessions, params: shape } = methods[method];
-    if (!caller.scopes.includes(scope))
+    if (scope === "device" ? caller.grants === undefined : !caller.scopes.includes(scope))
       throw refused(
         "scope",
         method,

@@ -4,7 +4,7 @@ export { originTrouble } from "./auth/allowed-hosts.ts";
 export type { WriteAudit } from "./audited.ts";
 export type { Caller } from "./auth/authenticate.ts";
 export { Unauthorized, bearerToken, pathOf, type CallerOf } from "./auth/bearer.ts";
-export { deviceStore, type Devices } from "./auth/devices.ts";
+export { deviceStore, type Devices, type KnownDevice } from "./auth/devices.ts";
 export type { Attempts, WrongCredential } from "./auth/login-attempts.ts";
 export type { Remote, RemoteOf } from "./auth/remote-address.ts";
 export { connectedClients, type Clients } from "./connected-clients.ts";

@@ -19,6 +19,8 @@ export interface EventPayloads {
     readonly tool: string;
     readonly state: "running" | "ok" | "failed";
   };
+  /** A call waits for this paired device; `device.calls` has it. */
+  readonly "device.call": { readonly [key: string]: never };
   /** One log line, for clients that follow with `logs.tail`. */
   readonly "log.line": { readonly line: string };
   /** The client fell so far behind that events are lost; it should fetch the history again. */

@@ -2,6 +2,7 @@
 export * from "./action.ts";
 export * from "./address.ts";
 export * from "./canvas.ts";
+export * from "./device-methods.ts";
 export * from "./capabilities.ts";
 export type { AuditRecord } from "./audit-methods.ts";
 export type { ChatMessage } from "./chat-methods.ts";

@@ -6,6 +6,7 @@ import { canvasMethods } from "./canvas-methods.ts";
 import { auditMethods } from "./audit-methods.ts";
 import { chatMethods } from "./chat-methods.ts";
 import { configMethods } from "./config-methods.ts";
+import { deviceMethodTable } from "./device-methods.ts";
 import type { Scope } from "./frames.ts";
 import { hookMethods } from "./hook-methods.ts";
 import { memoryMethods } from "./memory-methods.ts";
@@ -39,7 +40,8 @@ export type MethodSessions = "none" | "own" | "key" | "all";
 export type MethodNeeds = "daemon" | "database" | "store" | "config" | "config and store";
 
 export interface MethodSpec {
-  readonly scope: Scope;
+  /** `device`: only paired devices, whatever other scopes a token has. */
+  readonly scope: Scope | "device";
   readonly sessions: MethodSessions;
   readonly needs: MethodNeeds;
   readonly params: z.ZodType;
@@ -254,6 +256,7 @@ export const methods = {
   ...hookMethods,
   ...mcpMethods,
   ...canvasMethods,
+  ...deviceMethodTable,
 } as const satisfies { readonly [method: string]: MethodSpec };
 
 /**

@@ -1,5 +1,6 @@
 // The control plane's methods for operators: sessions, agents, logs, devices, restart.
 import { z } from "zod";
+import { deviceGrants } from "./device-methods.ts";
 import { scopes } from "./frames.ts";
 import { sessionKinds } from "./session-key.ts";
 import { reasoningLevels, thinkingLevels } from "./thinking.ts";
@@ -46,6 +47,10 @@ const device = z.object({
   createdAtMs: z.number(),
   /** Open connections of this device to this node. */
   connections: z.number().int(),
+  /** What an agent may do on it; absent: it is no paired device. */
+  grants: z.array(z.enum(deviceGrants)).optional(),
+  /** When it last asked for calls. */
+  lastSeenAtMs: z.number().optional(),
 });
 
 export const operatorMethods = {

@@ -133,6 +133,7 @@ export { speechField, speechModeOf, speechModes, type SpeechMode } from "./speec
 export { interrupted } from "./stopped-answer.ts";
 export { noProgress, type ShowProgress } from "./streaming/progress.ts";
 export { keepTyping } from "./streaming/typing.ts";
+export { deviceRow } from "./tools/device-row.ts";
 export { allCommandRecords, commandRecords } from "./tools/process-store.ts";
 export { effectiveTools, type MachinePorts } from "./tools/effective-tools.ts";
 export type { RemoteTools } from "./tools/remote-tools.ts";

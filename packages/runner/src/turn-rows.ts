@@ -86,7 +86,8 @@ export function isCommand({ payload }: Pick<Row, "payload">): boolean {
 /** True when it answers what this very turn waited for, so that it wakes the turn and adds no words. */
 export function isWake({ payload }: Row, turn: string): boolean {
   const { internal } = parseRowPayload(payload);
-  return (internal?.kind === "approval" || internal?.kind === "question") && internal.turn === turn;
+  const isAnswer = ["approval", "question", "device"].includes(internal?.kind ?? "");
+  return isAnswer && internal?.turn === turn;
 }
 
 /**

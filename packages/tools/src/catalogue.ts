@@ -1,5 +1,4 @@
-// Lists every tool, in the order in which people read about them. A tool is a file of tools/ and a line here;
-// a planned tool already has its line, which moves to its file when it is built.
+// Lists every tool, in the order in which people read about them. A tool is a file of tools/ and a line here.
 import { isUnavailable, type ToolContext, type ToolFactory } from "./context.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolListing } from "./tool-listing.ts";
@@ -17,6 +16,7 @@ import { imageGenerate, imageGenerateListing } from "./tools/image-generate.ts";
 import { memoryGet, memoryGetListing } from "./tools/memory-get.ts";
 import { memorySearch, memorySearchListing } from "./tools/memory-search.ts";
 import { message, messageListing } from "./tools/message.ts";
+import { nodes, nodesListing } from "./tools/nodes.ts";
 import { process, processListing } from "./tools/process.ts";
 import { read, readListing } from "./tools/read.ts";
 import { sessionStatus, sessionStatusListing } from "./tools/session-status.ts";
@@ -63,7 +63,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(askUserListing, askUser),
   built(cronListing, cron),
   built(gatewayListing, gateway),
-  planned("nodes", "Nodes", "nodes", [], "sends", "List, notify or use paired devices"),
+  built(nodesListing, nodes),
   built(agentsListListing, agentsList),
   built(toolSearchListing, toolSearch),
   built(updatePlanListing, updatePlan),
@@ -74,17 +74,6 @@ export const catalogue: readonly CatalogueEntry[] = [
 
 function built({ name, ...listing }: ToolListing, make: ToolFactory | null): CatalogueEntry {
   return { ...listing, id: name, own: listing.section !== "fs" && listing.section !== "runtime", make };
-}
-
-function planned(
-  name: string,
-  label: string,
-  section: ToolListing["section"],
-  profiles: ToolListing["profiles"],
-  effect: ToolListing["effect"],
-  summary: string,
-): CatalogueEntry {
-  return built({ name, label, section, profiles, effect, summary }, null);
 }
 
 export interface MadeTools {

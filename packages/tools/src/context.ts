@@ -4,6 +4,9 @@
 import type {
   Button,
   Clock,
+  DeviceAbout,
+  DeviceGrant,
+  DeviceRequest,
   ImageContent,
   JsonObject,
   Json,
@@ -69,6 +72,37 @@ export interface MachinePorts {
   readonly memory?: AgentMemory;
   /** Absent: no file of a workspace is private by its place. */
   readonly notes?: NoteFiles;
+  /** Absent: no device can be reached from here. */
+  readonly devices?: PairedDevices;
+}
+
+/** Computers and phones of people, on which an agent may do what they granted. */
+export interface PairedDevices {
+  /** False: there is none, so no prompt tells of them. */
+  some(): boolean;
+  list(): Promise<
+    readonly {
+      readonly id: string;
+      readonly name: string;
+      readonly grants: readonly DeviceGrant[];
+      readonly connected: boolean;
+      readonly lastSeenAtMs: number | null;
+      /** What the device says of itself. */
+      readonly about: DeviceAbout | null;
+    }[]
+  >;
+  /** Throws Fault. `source`: whose words the text is, when it is not Parley's. */
+  invoke(
+    scope: ToolScope,
+    what: DeviceRequest & { readonly node: string; readonly timeoutSeconds: number },
+  ): Promise<
+    Pick<ToolResult, "isError" | "waitsFor"> & {
+      readonly text: string;
+      readonly picture?: { readonly path: string; readonly mediaType: string };
+      readonly source?: string;
+      readonly cells?: CallEffects["cells"];
+    }
+  >;
 }
 
 /** Ports to the session and the chat, made once for a config: the scope of each call says which session. */

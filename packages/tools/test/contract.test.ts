@@ -51,6 +51,11 @@ const ports: Partial<ToolContext> = {
       }),
     }),
   },
+  devices: {
+    some: () => true,
+    list: async () => [],
+    invoke: async (_scope, { command }) => ({ text: command, source: "device laptop" }),
+  },
   deferred: [echo],
   memory: {
     search: async () => ({ hits: [], mode: "keyword", notes: [], citations: false }),

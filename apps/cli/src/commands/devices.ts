@@ -1,5 +1,6 @@
-// `parley devices list|mint|revoke|unlock|link`: browsers and programs with a token of their own.
-import { scopes } from "@parley/protocol";
+// `parley devices list|mint|pair|revoke|unlock|link`: browsers and programs with a token of their own, and
+// paired devices that agents may use.
+import { deviceGrants, scopes } from "@parley/protocol";
 import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withGateway, withState } from "../with-gateway.ts";
@@ -9,10 +10,12 @@ export async function devicesList(terminal: Console): Promise<ExitCode> {
   if (terminal.json) document(terminal.out, found);
   else if (found.devices.length === 0) line(terminal.out, "There is none yet.");
   else {
-    for (const { id, name, scopes: may, createdAtMs, connections } of found.devices) {
+    for (const { id, name, scopes: may, grants, createdAtMs, lastSeenAtMs, connections } of found.devices) {
+      const rights = grants === undefined ? may.join(",") : `grants ${grants.join(",")}`;
+      const seen = lastSeenAtMs === undefined ? "" : `, last seen ${new Date(lastSeenAtMs).toISOString()}`;
       line(
         terminal.out,
-        `${id}  ${name}  ${may.join(",")}  since ${new Date(createdAtMs).toISOString()}  ${connections} connected`,
+        `${id}  ${name}  ${rights}  since ${new Date(createdAtMs).toISOString()}${seen}  ${connections} connected`,
       );
     }
   }
@@ -38,6 +41,25 @@ export async function devicesMint(
   );
   line(terminal.err, `Device ${made.id}. This is the only time that its token is shown.`);
   result(terminal, made, made.token);
+  return exitCodes.ok;
+}
+
+export async function devicesPair(
+  terminal: Console,
+  { name, grant }: { readonly name: string; readonly grant: string },
+): Promise<ExitCode> {
+  const asked = grant.split(",").map((each) => each.trim());
+  const grants = deviceGrants.filter((each) => asked.includes(each));
+  const unknown = asked.filter((each) => !grants.some((known) => known === each));
+  if (unknown.length > 0)
+    throw new CommandFailure(
+      "invalid",
+      `--grant knows ${deviceGrants.join(", ")}, not "${unknown.join(", ")}"`,
+      exitCodes.usage,
+    );
+  const made = await withGateway(terminal, (client) => client.request("devices.pair", { name, grants }));
+  line(terminal.err, "Run this on the device within ten minutes; the code works once.");
+  result(terminal, made, `parley node run --url ${made.url} --code ${made.code}`);
   return exitCodes.ok;
 }
 

@@ -33,6 +33,7 @@ import { memoryProcess } from "@parley/memory";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";
 import { hookProcesses as wireHookProcesses, type HookProcesses } from "../hooks/hook-process.ts";
+import { noticingCalls } from "../devices/wire-devices.ts";
 import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
 import { remoteTools, wireMcp, mcpSettings } from "../wiring/mcp.ts";
 import { wireWorkNotifier } from "../wiring/store.ts";
@@ -48,6 +49,7 @@ type MadeHere =
   | "editor"
   | "pathNow"
   | "hookCounts"
+  | "deviceCalls"
   | "live"
   | "listNodes";
 
@@ -170,6 +172,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
         placeNow(handOvers, (configured?.config ?? config).session.identityLinks)(session, from),
       home: places.home,
       mediaPath,
+      hub,
       editor,
       restartNeeded,
       configNow: () => configured?.config ?? config,
@@ -198,7 +201,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   mcp.use(mcpSettings(config.mcp));
   const hookProcesses = wireHookProcesses({ clock, log: log.child({ part: "hooks" }) });
   const pathOf = pathsByConfig({
-    store,
+    store: noticingCalls(store, hub),
     onReady: workNotifier.onReady,
     channels: nodes?.channels ?? wired.channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
@@ -241,6 +244,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     editor,
     memory,
     hookCounts: () => kept.hooks.counts,
+    deviceCalls: machinePorts.deviceCalls,
     listNodes: () => nodeRegistry.list(),
   });
   path.running.tellOthers((turn) => bus.tell("stop", turn));

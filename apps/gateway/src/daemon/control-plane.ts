@@ -10,6 +10,7 @@ import {
   controlServer,
   type ControlServer,
 } from "@parley/control";
+import type { DeviceCalls } from "@parley/devices";
 import { auditLog } from "../audit/audit-log.ts";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { RecentLog } from "../log/recent-log.ts";
@@ -56,6 +57,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly metrics: Pick<GatewayMetrics, "text" | "webhookCalled">;
   readonly memory: MemoryEngine;
   readonly hookCounts: ConfigPorts["hookCounts"];
+  readonly deviceCalls: DeviceCalls;
   readonly refusals: Refusals;
   readonly recentLog: RecentLog;
   readonly listNodes: NodeRegistry["list"];
@@ -133,6 +135,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     configState: reloading.state,
     devices,
     clients,
+    deviceCalls: options.deviceCalls,
+    controlUrl: () => control.url,
     loginUrl: (granted) => control.loginUrl(granted),
     unlock: () => control.unlock(),
     recentLog: options.recentLog,

@@ -170,6 +170,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     heartbeats: () => parts.path.work.heartbeats.counts,
     slots: () => parts.path.work.slotsNow(),
     connections: parts.control.connections,
+    devices: parts.machinePorts.deviceCalls,
     reloads: configs.counts,
     configTrouble: () => configs.state().problems.length > 0,
     version,

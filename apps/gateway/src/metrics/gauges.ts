@@ -3,6 +3,7 @@ import type { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Channel } from "@parley/channels";
 import { accountKey } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
+import type { DeviceCalls } from "@parley/devices";
 import type { MetricRegistry, Sample } from "@parley/control";
 import type { GatewayState } from "../gateway-state.ts";
 import { childrenNow } from "../operator/status.ts";
@@ -21,6 +22,7 @@ export interface WatchedParts {
   readonly heartbeats: () => ReadonlyMap<string, number>;
   readonly slots: () => SlotNumbers;
   readonly connections: () => number;
+  readonly devices: Pick<DeviceCalls, "connected" | "counts">;
   readonly reloads: () => ReturnType<Reloader["counts"]>;
   readonly configTrouble: () => boolean;
   readonly version: string;
@@ -163,6 +165,15 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
   registry.look("gauge", "parley_control_connections", "Clients of the control plane.", () => [
     [{}, parts.connections()],
   ]);
+  registry.look("gauge", "parley_devices_connected", "Paired devices that are connected.", async () => [
+    [{}, await parts.devices.connected()],
+  ]);
+  registry.look(
+    "counter",
+    "parley_device_calls_total",
+    "Calls to paired devices that ended in this process: ok, failed, late, refused or revoked.",
+    () => [...parts.devices.counts].map(([result, value]) => [{ result }, value]),
+  );
   registry.look(
     "counter",
     "parley_config_reloads_total",

@@ -40,6 +40,7 @@ import { logger } from "../log/logger.ts";
 import { configHandlers, storeHandlers } from "../operator/table.ts";
 import { wireHooks, wireModels, wireSkills } from "../wiring/wiring.ts";
 import { worldOfConfig } from "./world-of-config.ts";
+import { wireDevices } from "../devices/wire-devices.ts";
 import { stoppedHome } from "./stopped-home.ts";
 import { notRunning, stoppedPath } from "./stopped-path.ts";
 
@@ -140,6 +141,7 @@ export async function runOnce({
       listNodes: readNodeRegistry(store.cells, clock),
       devices: deviceStore(store.cells, clock, ids),
       clients: connectedClients(),
+      deviceCalls: wireDevices({ hub: { isFollowed: () => false }, clock, ids, log }, store),
       worldOf: worldOfConfig({ places, env, memory, store, bootId, clock, ids, log }),
       log,
       clock,

@@ -4,17 +4,25 @@ import { Fault, type MethodParams, type MethodResult, type Scope } from "@parley
 import type { Caller } from "@parley/control";
 import type { StorePorts } from "./ports.ts";
 
-export function deviceMethods({ devices, clients }: Pick<StorePorts, "devices" | "clients">) {
+export function deviceMethods({
+  devices,
+  clients,
+  deviceCalls,
+}: Pick<StorePorts, "devices" | "clients" | "deviceCalls">) {
   return {
     async "devices.list"(_params: MethodParams<"devices.list">): Promise<MethodResult<"devices.list">> {
       const known = await devices.list();
-      return {
-        devices: known.map((device) => ({
+      const listed = known.map(async ({ grants, ...device }) => {
+        const lastSeenAtMs = grants === undefined ? null : await deviceCalls.lastSeenAtMs(device.id);
+        return {
           ...device,
           scopes: [...device.scopes],
           connections: clients.count(device.id),
-        })),
-      };
+          ...(grants === undefined ? {} : { grants: [...grants] }),
+          ...(lastSeenAtMs === null ? {} : { lastSeenAtMs }),
+        };
+      });
+      return { devices: await Promise.all(listed) };
     },
     async "devices.mint"(
       { name, scopes }: MethodParams<"devices.mint">,
@@ -27,7 +35,9 @@ export function deviceMethods({ devices, clients }: Pick<StorePorts, "devices" |
       const name = await devices.revoke(id);
       if (name === null)
         throw new Fault("missing", `there is no device "${id}"; "parley devices" shows those that there are`);
-      return { id, name, closed: clients.close(id) };
+      const closed = clients.close(id);
+      await deviceCalls.endOf(id);
+      return { id, name, closed };
     },
   };
 }

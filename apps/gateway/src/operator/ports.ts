@@ -1,6 +1,7 @@
 // Defines the ports of the control methods' handlers, grouped by what the methods need. `--once` supplies all
 // but the daemon's, from the same parts.
 import type { Config, ConfigEditor } from "@parley/config";
+import type { DeviceCalls } from "@parley/devices";
 import type { Clients, Devices, Handlers } from "@parley/control";
 import type { NodeRegistry } from "@parley/cluster";
 import type { MemoryEngine } from "@parley/memory";
@@ -71,6 +72,7 @@ export interface StorePorts extends PathParts {
   readonly listNodes: NodeRegistry["list"];
   readonly devices: Devices;
   readonly clients: Clients;
+  readonly deviceCalls: DeviceCalls;
   readonly clock: Clock;
 }
 
@@ -93,6 +95,8 @@ export interface DaemonPorts extends Pick<
   readonly restart: (reason: string) => Promise<void>;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
+  /** Where the control plane listens, as programs of this machine reach it. */
+  readonly controlUrl: () => string;
   readonly loginUrl: (granted: readonly Scope[]) => Promise<string>;
   /** Ends the pause of all sources with wrong credentials. Returns their number. */
   readonly unlock: () => number;

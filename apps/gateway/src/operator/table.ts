@@ -19,6 +19,7 @@ import { forgetMethods, memoryMethods } from "./memory.ts";
 import { mcpDaemonMethods, mcpMethods } from "./mcp.ts";
 import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
+import { pairedDeviceMethods } from "./paired-devices.ts";
 import { pairingMethods } from "./pairing.ts";
 import type { ConfigPorts, DaemonPorts, DatabaseHandlers, StorePorts } from "./ports.ts";
 import { peopleMethods } from "./people.ts";
@@ -81,7 +82,7 @@ export function storeHandlers(
   };
 }
 
-function daemonHandlers(ports: DaemonPorts): Pick<Handlers, MethodsNeeding<"daemon">> {
+function daemonHandlers(ports: DaemonPorts & StorePorts): Pick<Handlers, MethodsNeeding<"daemon">> {
   const status = statusMethods(ports);
   return {
     ...status,
@@ -90,6 +91,7 @@ function daemonHandlers(ports: DaemonPorts): Pick<Handlers, MethodsNeeding<"daem
     ...lifecycleMethods(ports, status.status),
     ...logMethods(ports),
     ...loginMethods(ports),
+    ...pairedDeviceMethods(ports),
     ...mcpDaemonMethods(ports),
   };
 }

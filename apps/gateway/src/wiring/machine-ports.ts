@@ -11,6 +11,9 @@ import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Dial } from "../schedules/call-webhooks.ts";
 import { idleBrowser, wireBrowser } from "./browser.ts";
+import { devicesPort, wireDevices } from "../devices/wire-devices.ts";
+import type { Hub } from "@parley/control";
+import type { DeviceCalls } from "@parley/devices";
 import { wireWayOut } from "./way-out.ts";
 import { idleDrawing, wireDrawing } from "./drawing.ts";
 import { wirePictures } from "./pictures.ts";
@@ -39,6 +42,7 @@ export interface MachinePortsWiring {
   /** Where sessions go on that people handed over. */
   readonly placeOf: PlaceOf;
   readonly bus: Bus;
+  readonly hub: Pick<Hub, "isFollowed">;
   readonly mediaPath: string;
   readonly env: { readonly [name: string]: string | undefined };
   readonly clock: Clock;
@@ -55,6 +59,7 @@ export interface MachinePortsWiring {
 export interface WiredMachinePorts extends MachinePorts {
   readonly exec: NonNullable<MachinePorts["exec"]>;
   readonly chatRestart: ChatRestart;
+  readonly deviceCalls: DeviceCalls;
   /** The guarded way out, for the webhooks of jobs. */
   readonly dial: Dial;
   readonly pictures: NonNullable<MachinePorts["pictures"]>;
@@ -68,7 +73,7 @@ export interface WiredMachinePorts extends MachinePorts {
  */
 export async function wireMachinePorts(
   wiring: MachinePortsWiring,
-  { cells, inbox, outbox }: Pick<Store, "cells" | "inbox" | "outbox">,
+  { cells, inbox, outbox, turns }: Pick<Store, "cells" | "inbox" | "outbox" | "turns">,
 ): Promise<WiredMachinePorts> {
   const { config, home, place, placeOf, bus, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today. Nodes may share a home, so
@@ -91,6 +96,12 @@ export async function wireMachinePorts(
   const web = wireWeb(outward);
   const speech = wireSpeech({ ...wiring, cells, log: log.child({ part: "speech" }) });
   const pictures = wirePictures(wiring.mediaPath, clock);
+  const deviceCalls = wireDevices(
+    { ...wiring, pictures: pictures.port, log: log.child({ part: "devices" }) },
+    { cells, inbox, turns },
+  );
+  // The first prompt already tells of devices, or not.
+  await deviceCalls.look();
   const browser = wireBrowser({ ...outward, path: searchPath(wiring.env) });
   const wayOut = wireWayOut(outward);
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
@@ -107,6 +118,8 @@ export async function wireMachinePorts(
     speech: speech.port,
     drawing: wireDrawing({ ...wiring, log: log.child({ part: "images" }) }),
     chatRestart: restartOfChat,
+    devices: devicesPort(deviceCalls),
+    deviceCalls,
     async end() {
       ending = true;
       wiring.memory.close();
@@ -148,6 +161,7 @@ export function idleMachinePorts(
     speech: idleSpeech(wiring.config, wiring.env),
     drawing: idleDrawing(wiring.config),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
+    devices: { some: () => false, list: refuse, invoke: refuse },
   };
 }
 

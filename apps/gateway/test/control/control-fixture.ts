@@ -1,6 +1,8 @@
 // A control server on a real socket and store, and a client that speaks frames by hand.
 import { apiRoutes, type ApiRoutesOptions } from "../../src/api/routes.ts";
 import { onTestFinished } from "vitest";
+import type { DeviceCalls } from "@parley/devices";
+import { wireDevices } from "../../src/devices/wire-devices.ts";
 import { WebSocket, type ClientOptions } from "ws";
 import {
   conversationKey,
@@ -52,6 +54,7 @@ export interface Fixture {
   readonly store: Store;
   readonly hub: Hub;
   readonly devices: Devices;
+  readonly deviceCalls: DeviceCalls;
   readonly clients: Clients;
   /** Methods called, with params and peer. */
   readonly calls: { readonly method: string; readonly params: unknown; readonly peer: string }[];
@@ -89,6 +92,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
   const hub = eventHub();
   const devices = deviceStore(store.cells, clock, systemIds());
   const clients = connectedClients();
+  const deviceCalls = wireDevices({ hub, clock, ids: systemIds(), log }, store);
   const calls: Fixture["calls"][number][] = [];
   const server = await controlServer({
     host: "127.0.0.1",
@@ -135,7 +139,16 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     await closed;
     await store.close();
   });
-  return { server, store, hub, devices, clients, calls, client: (with_) => openClient(server, with_) };
+  return {
+    server,
+    store,
+    hub,
+    devices,
+    deviceCalls,
+    clients,
+    calls,
+    client: (with_) => openClient(server, with_),
+  };
 }
 
 const noPrograms: ApiRoutesOptions["requests"] = {

@@ -28,6 +28,8 @@ const validParams: { readonly [method: string]: unknown } = {
   "sessions.patch": { key: "agent:main:main" },
   "devices.mint": { name: "d", scopes: ["read"] },
   "devices.revoke": { id: "x" },
+  "devices.pair": { name: "laptop", grants: ["notify"] },
+  "device.result": { id: "x", ok: true, text: "" },
   "config.patch": { patch: {}, baseHash: "" },
   "config.set": { changes: [{ path: ["a"] }] },
   "config.apply": { config: {}, baseHash: "" },
@@ -60,7 +62,7 @@ const validParams: { readonly [method: string]: unknown } = {
 };
 
 /** Every method with the scope that it needs and whose sessions it reaches: a new one is decided here too. */
-const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: string } } = {
+const table: { readonly [scope in Scope | "device"]: { readonly [whose in MethodSessions]: string } } = {
   read: {
     none: "agents.list channels.list config.get config.schema cron.explain cron.status health hooks.info hooks.list mcp.list models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.follow chat.history chat.steps chat.threads",
@@ -80,11 +82,12 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "audit.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
+    none: "audit.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
     all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",
   },
+  device: { none: "device.calls device.result", own: "", key: "", all: "" },
 };
 
 describe("scopes", () => {

@@ -161,6 +161,7 @@ test("the page of numbers says what the lists show, by pool and account", async 
       mostLateSeconds: 1,
     }),
     connections: () => 6,
+    devices: { connected: async () => 13, counts: new Map([["ok", 14]]) },
     reloads: () => ({ taken: 7, refused: 8 }),
     configTrouble: () => true,
     version: "1.2.3",

@@ -1,6 +1,6 @@
 // Identifies the caller by the first frame. The loopback address, headers and the client's own claims count
 // for nothing.
-import { Fault, scopes, type ConnectParams, type Scope } from "@parley/protocol";
+import { Fault, scopes, type ConnectParams, type DeviceGrant, type Scope } from "@parley/protocol";
 import type { Refusals } from "@parley/access";
 import type { Attempts } from "./login-attempts.ts";
 import type { Device, Devices } from "./devices.ts";
@@ -14,6 +14,8 @@ export interface Caller {
   readonly client: { readonly name: string; readonly version: string };
   /** Id of the device; null for the holder of the gateway's token. */
   readonly device: string | null;
+  /** Of a paired device: what an agent may do on it. */
+  readonly grants?: readonly DeviceGrant[];
   /** The address that it calls from. */
   readonly address: string;
   /** Shows this client one more stream until it leaves; absent where no connection stays open. */
@@ -48,12 +50,13 @@ export type Authenticate = (params: ConnectParams, from: Remote) => Promise<Auth
 export function authenticator({ tokens, devices, attempts, refusals }: AuthenticateOptions): Authenticate {
   return async ({ auth, client, peer }, from) => {
     const { address } = from;
-    const callerOf = ({ id, peer: own, scopes: granted }: Device): Caller => ({
+    const callerOf = ({ id, peer: own, scopes: granted, grants }: Device): Caller => ({
       peer: own,
       scopes: granted,
       client,
       device: id,
       address,
+      ...(grants === undefined ? {} : { grants }),
     });
     if (auth === undefined) {
       refusals.note("no_credential", address, { address });

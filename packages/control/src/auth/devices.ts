@@ -2,7 +2,15 @@
 // login link. Codes and tokens are stored as hashes; scopes come from the record, never from the client.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { Fault, scopes, type Clock, type Ids, type Scope } from "@parley/protocol";
+import {
+  deviceGrants,
+  Fault,
+  scopes,
+  type Clock,
+  type DeviceGrant,
+  type Ids,
+  type Scope,
+} from "@parley/protocol";
 import type { Cell, Cells } from "@parley/store";
 import { newToken } from "@parley/config";
 
@@ -15,16 +23,21 @@ export interface Device {
   /** The web peer whose conversations this device has. */
   readonly peer: string;
   readonly scopes: readonly Scope[];
+  /** What an agent may do on it, as approved when it was paired; absent: it is no paired device. */
+  readonly grants?: readonly DeviceGrant[];
 }
 
-interface KnownDevice extends Device {
+export interface KnownDevice extends Device {
   readonly name: string;
   readonly createdAtMs: number;
 }
 
 export interface Devices {
   /** Returns a code for one login, valid for ten minutes; several may be open. */
-  mintCode(scopes: readonly Scope[]): Promise<string>;
+  mintCode(
+    scopes: readonly Scope[],
+    paired?: { readonly name: string; readonly grants: readonly DeviceGrant[] },
+  ): Promise<string>;
   /**
    * Trades a code for a device, once; with `token` the same client may repeat it. Null for a code that is
    * unknown, used or expired.
@@ -69,8 +82,13 @@ const deviceSchema = z.object({
   scopes: z.array(z.enum(scopes)),
   name: z.string(),
   createdAtMs: z.number(),
+  grants: z.array(z.enum(deviceGrants)).exactOptional(),
 });
-const codeSchema = z.object({ scopes: z.array(z.enum(scopes)), expiresAtMs: z.number() });
+const codeSchema = z.object({
+  scopes: z.array(z.enum(scopes)),
+  expiresAtMs: z.number(),
+  paired: z.object({ name: z.string(), grants: z.array(z.enum(deviceGrants)) }).optional(),
+});
 
 export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
   const newPeer = (): string => `web-${ids.code(peerAlphabet, peerLength)}`;
@@ -79,11 +97,18 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
     granted: readonly Scope[],
     name: string,
     token = newToken(ids),
+    grants?: readonly DeviceGrant[],
   ): Promise<Device & { readonly token: string }> {
-    const device = { peer: newPeer(), scopes: [...granted], name, createdAtMs: clock.now() };
+    const device = {
+      peer: newPeer(),
+      scopes: [...granted],
+      name,
+      createdAtMs: clock.now(),
+      ...(grants === undefined ? {} : { grants: [...grants] }),
+    };
     const hash = digest(token);
     await store.put(`${deviceCells}${hash}`, JSON.stringify(device), { expect: 0 });
-    return { id: idOf(hash), peer: device.peer, scopes: device.scopes, token };
+    return { id: idOf(hash), ...deviceOf(device), token };
   }
 
   async function find(token: string): Promise<Device | null> {
@@ -91,8 +116,7 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
     const hash = digest(token);
     const cell = await store.get(`${deviceCells}${hash}`);
     if (cell === null) return null;
-    const { peer, scopes: granted } = deviceSchema.parse(JSON.parse(cell.value));
-    return { id: idOf(hash), peer, scopes: granted };
+    return { id: idOf(hash), ...deviceOf(deviceSchema.parse(JSON.parse(cell.value))) };
   }
 
   let operator: string | null = null;
@@ -104,9 +128,9 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
 
   return {
     mintDevice: (granted, name) => mintDevice(granted, name),
-    async mintCode(granted) {
+    async mintCode(granted, paired) {
       const code = ids.code(codeAlphabet, codeLength);
-      const value = JSON.stringify({ scopes: granted, expiresAtMs: clock.now() + codeLifeMs });
+      const value = JSON.stringify({ scopes: granted, expiresAtMs: clock.now() + codeLifeMs, paired });
       await store.put(`auth:code:${digest(code)}`, value, { ttlMs: codeLifeMs });
       return code;
     },
@@ -120,7 +144,8 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       const found = cell === null ? null : codeSchema.parse(JSON.parse(cell.value));
       if (cell === null || found === null || found.expiresAtMs <= clock.now()) return null;
       // Device first: a crash in between leaves a code that still works.
-      const device = await mintDevice(found.scopes, name, token);
+      const { paired } = found;
+      const device = await mintDevice(found.scopes, paired?.name ?? name, token, paired?.grants);
       // Whoever removes this version used the code, also when two try at once.
       if (await store.remove(key, cell.version)) return device;
       await store.remove(`${deviceCells}${digest(device.token)}`);
@@ -160,6 +185,14 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
  */
 function digest(secret: string): string {
   return createHash("sha256").update(secret).digest("base64url");
+}
+
+function deviceOf({
+  peer,
+  scopes: granted,
+  grants,
+}: Pick<Device, "peer" | "scopes" | "grants">): Omit<Device, "id"> {
+  return { peer, scopes: granted, ...(grants === undefined ? {} : { grants }) };
 }
 
 function idOf(hash: string): string {

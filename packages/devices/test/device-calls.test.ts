@@ -1,0 +1,155 @@
+// Calls to paired devices: within the grants, until the deadline, answered once, and by their device alone.
+import { deviceStore, type Devices } from "@parley/control";
+import { silentLog, systemIds, type DeviceGrant } from "@parley/protocol";
+import { sqliteStore, type CellWrite, type Store } from "@parley/store";
+import { virtualClock } from "@parley/testkit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { deviceCalls, type DeviceCall, type DeviceCalls } from "../src/index.ts";
+
+const clock = virtualClock();
+let store: Store;
+let devices: Devices;
+let calls: DeviceCalls;
+let ended: { readonly call: DeviceCall; readonly text: string }[];
+let waited: boolean;
+let nth = 0;
+
+beforeEach(async () => {
+  store = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "boot",
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  devices = deviceStore(store.cells, clock, systemIds());
+  [ended, waited] = [[], true];
+  calls = deviceCalls({
+    cells: store.cells,
+    devices,
+    ended: async (call, text) => void ended.push({ call, text }),
+    isWaited: async () => waited,
+    keepPicture: async (bytes) => ({ path: `${bytes.length}.png`, mediaType: "image/png" }),
+    isConnected: () => false,
+    clock,
+  });
+});
+afterEach(() => store.close());
+
+async function pair(name: string, ...grants: DeviceGrant[]): Promise<string> {
+  const device = await devices.redeemCode(await devices.mintCode([], { name, grants }), "its own name");
+  return device?.id ?? "";
+}
+async function write(writes: readonly CellWrite[] = []): Promise<void> {
+  for (const { key, value, expect: version, ttlMs } of writes)
+    await store.cells.put(key, value ?? "", {
+      ...(version === undefined ? {} : { expect: version }),
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+    });
+}
+const by = (callId = `c${(nth += 1)}`) => ({ session: "agent:main:main", turn: "t", callId });
+async function ask(node: string, callId?: string, timeoutSeconds = 60) {
+  const who = by(callId);
+  const asked = await calls.invoke(who, { node, command: "notify", text: "hi", timeoutSeconds });
+  await write(asked.cells);
+  return {
+    who,
+    ticket: asked.waitsFor?.ticket ?? "",
+    again: () => calls.invoke(who, { node, command: "notify", text: "hi", timeoutSeconds }),
+  };
+}
+const result = { ok: true, text: "shown" };
+
+test("a call waits for its device, is answered once, and its words are the device's", async () => {
+  const id = await pair("laptop", "notify");
+  const { ticket, again } = await ask("Laptop");
+  expect(await calls.waiting(id, undefined)).toEqual([
+    { id: ticket, command: "notify", text: "hi", forMs: 60_000 },
+  ]);
+  expect(await calls.finish(id, ticket, result)).toBe(true);
+  expect(await calls.finish(id, ticket, { ok: true, text: "other" })).toBe(false);
+  expect(await again()).toEqual({ text: "shown", source: "device laptop" });
+  expect(await calls.waiting(id, undefined)).toEqual([]);
+  expect(new Set(ended.map(({ text }) => text)).size).toBe(1);
+  expect(Object.fromEntries(calls.counts)).toEqual({ ok: 1 });
+});
+
+test("nobody else answers it, and an answer to no call counts nothing", async () => {
+  const id = await pair("laptop", "notify");
+  const other = await pair("phone", "notify");
+  const { ticket, again } = await ask("laptop");
+  expect(await calls.waiting(other, undefined)).toEqual([]);
+  expect(await calls.finish(other, ticket, result)).toBe(false);
+  expect(await calls.finish(id, "0".repeat(32), result)).toBe(false);
+  expect((await again()).waitsFor).toBeDefined();
+  expect(ended).toEqual([]);
+});
+
+test("what was not granted is refused, and pairing again with a known token widens nothing", async () => {
+  const token = "A".repeat(43);
+  const first = await devices.redeemCode(
+    await devices.mintCode([], { name: "laptop", grants: ["notify"] }),
+    "x",
+    token,
+  );
+  const wide = await devices.mintCode([], { name: "laptop", grants: ["notify", "run"] });
+  const second = await devices.redeemCode(wide, "x", token);
+  expect(second).toEqual(first);
+  expect(second?.grants).toEqual(["notify"]);
+  await expect(
+    calls.invoke(by(), { node: "laptop", command: "run", argv: ["ls"], timeoutSeconds: 1 }),
+  ).rejects.toThrow(/without the grant "run"; it has notify/);
+  await expect(calls.invoke(by(), { node: "laptop", command: "notify", timeoutSeconds: 1 })).rejects.toThrow(
+    "notify needs text",
+  );
+  await expect(
+    calls.invoke(by(), { node: "tablet", command: "notify", text: "x", timeoutSeconds: 1 }),
+  ).rejects.toThrow(/no device "tablet"; there are laptop/);
+});
+
+test("after the deadline a device gets the call no more, and its answer is not taken", async () => {
+  const id = await pair("laptop", "notify");
+  const { ticket, again } = await ask("laptop");
+  await clock.advance(60_000);
+  expect(await calls.waiting(id, undefined)).toEqual([]);
+  expect(await calls.finish(id, ticket, result)).toBe(false);
+  expect(await again()).toMatchObject({ isError: true, text: expect.stringMatching(/no answer until/) });
+});
+
+test("a call whose turn was stopped is withdrawn; one that a turn left for later is not", async () => {
+  const id = await pair("laptop", "notify");
+  const stopped = await ask("laptop");
+  const later = await ask("laptop");
+  await write((await later.again()).cells);
+  waited = false;
+  expect((await calls.waiting(id, undefined)).map((call) => call.id)).toEqual([later.ticket]);
+  expect(await calls.finish(id, stopped.ticket, result)).toBe(false);
+  expect(await calls.finish(id, later.ticket, result)).toBe(true);
+  expect(ended.map(({ call }) => call.id)).toEqual([later.ticket]);
+});
+
+test("a device that is put out ends its calls, and those that wait are told", async () => {
+  const id = await pair("laptop", "notify");
+  const { ticket, again } = await ask("laptop");
+  await devices.revoke(id);
+  await calls.endOf(id);
+  expect(await calls.finish(id, ticket, result)).toBe(false);
+  expect(await again()).toMatchObject({ isError: true, text: expect.stringMatching(/put out/) });
+  expect(ended).toHaveLength(1);
+  await expect(ask("laptop")).rejects.toThrow(/no device is paired/);
+});
+
+test("a death between an answer and its telling is made good when the device asks again", async () => {
+  const id = await pair("laptop", "notify");
+  const { ticket } = await ask("laptop");
+  const mark = (await store.cells.list("device-open:", 9))[0];
+  await calls.finish(id, ticket, result);
+  // As if the process had died before the mark went.
+  await store.cells.put(mark?.key ?? "", ticket, {});
+  ended.length = 0;
+  expect(await calls.waiting(id, undefined)).toEqual([]);
+  expect(ended.map(({ call }) => call.id)).toEqual([ticket]);
+  expect(await store.cells.list("device-open:", 9)).toEqual([]);
+});
