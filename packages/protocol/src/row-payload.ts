@@ -79,9 +79,9 @@ const payloadSchema = z.object({
 /**
  * A row that Parley wrote: the decision on an approval, the end of a background command or of a restart, a
  * sub-agent's task, the end of a sub-agent, another session's message, the answer to one, a person's answer
- * to a question of `ask_user`, a schedule that is due, a heartbeat, a change that a schedule watches for, what
- * another program asks for by a webhook, or the answer of a paired device. `turn` is the turn that asked for
- * it or began it; empty where no turn did.
+ * to a question of `ask_user`, a schedule that is due, a heartbeat, a change that a schedule watches for,
+ * what another program asks for by a webhook, or the answer of a paired device. `turn` is the turn that asked
+ * for it or began it; empty where no turn did.
  */
 export interface InternalRow {
   readonly kind: (typeof internalKinds)[number];
