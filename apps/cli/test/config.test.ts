@@ -59,6 +59,7 @@ describe("config set", () => {
     ["session.identityLinks.alice", '["telegram:5","telegram:6"]', 'alice: ["telegram:5", "telegram:6"]'],
     ["agents.defaults.userTimezone", "UTC", 'userTimezone: "UTC"'],
     ["channels.telegram.groups", '{"-100123":{"requireMention":false}}', '"-100123": {'],
+    ["channels.telegram.groups", "{ '-100124': { requireMention: false }, }", '"-100124": {'],
     ["gateway.auth.token", "12345678901234567890", 'token: "12345678901234567890"'],
   ])("%s to %s keeps the comments", async ([path = "", value = "", words = ""]) => {
     const home = stateFolder(file);

@@ -8,6 +8,7 @@ import {
   describeProblem,
   nearestWord,
   parseConfigPath,
+  parseDocument,
   placesIn,
   type ConfigProblem,
 } from "@parley/config";
@@ -165,8 +166,12 @@ function placeOf(text: string): Change["path"] {
   }
 }
 
-/** Undefined for what is no JSON, and for numbers that would lose digits. */
+/** Undefined for what is no JSON, and for numbers that would lose digits. A block or a list may be written as in the file. */
 function jsonOf(text: string): unknown {
+  if (/^\s*[{[]/.test(text)) {
+    const { value, problems } = parseDocument(text);
+    return problems.length === 0 ? value : undefined;
+  }
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "number" && String(value) !== text.trim() ? undefined : value;
