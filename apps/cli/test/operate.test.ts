@@ -153,6 +153,13 @@ const shows = [
     "telegram:7      2       1100          20  $0.40*",
   ],
   [
+    ["usage", "--by", "model"],
+    "usage",
+    { by: "model", days: 30 },
+    { ...used, rows: [{ name: "lab/draws", ...sums, unpricedTokens: 1120 }] },
+    "lab/draws      2       1100          20  $0.40*",
+  ],
+  [
     ["usage"],
     "usage",
     { by: "agent", days: 30 },

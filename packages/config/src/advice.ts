@@ -29,10 +29,28 @@ export function advice(config: Config): readonly Finding[] {
           ],
     ),
     ...hookFindings(hooks),
+    ...drawingFindings(config),
     ...linkFindings(config),
     ...namedFindings(["commands", "ownerAllowFrom"], commands.ownerAllowFrom),
     ...namedFindings(["approvals", "exec", "approvers"], approvals.exec.approvers ?? []),
   ];
+}
+
+/** Without a provider the agent has no tool for pictures, which nobody would guess from a tool that is away. */
+function drawingFindings({ agents, models }: Config): Finding[] {
+  const { primary, fallbacks = [] } = agents.defaults.imageGenerationModel ?? {};
+  return [...(primary === undefined ? [] : [primary]), ...fallbacks].flatMap((ref) => {
+    const name = ref.slice(0, ref.indexOf("/"));
+    return Object.hasOwn(models.providers, name)
+      ? []
+      : [
+          finding(
+            ["agents", "defaults", "imageGenerationModel"],
+            `"${ref}" names the provider "${name}", which does not exist, so it makes no pictures`,
+            `Add it under models.providers.${name}`,
+          ),
+        ];
+  });
 }
 
 /** A model of whose window nothing is left for the question refuses every request. */

@@ -223,6 +223,17 @@ test.for(refused)("%s is refused at %s", async ([text, path, message]) => {
 });
 
 describe("accepted", () => {
+  test("an image model of a provider that is not there, with a warning; a public address begins links", async () => {
+    const { warnings } = await loadText(`{ agents: { defaults: { imageGenerationModel: "nowhere/x" } } }`);
+    expect(warnings).toMatchObject([
+      { path: "agents.defaults.imageGenerationModel", fix: "Add it under models.providers.nowhere" },
+    ]);
+    await expect(loadText(`{ gateway: { publicUrl: "https://parley.test/a?b" } }`)).rejects.toThrow(
+      /gateway\.publicUrl.*no query/,
+    );
+    expect((await loadText(`{ gateway: { publicUrl: "https://parley.test/a" } }`)).warnings).toEqual([]);
+  });
+
   test("telegram ids as numbers, with prefixes and as the wildcard", async () => {
     const { config } = await loadText(
       telegram('dmPolicy: "open", allowFrom: [123, "456", "tg:7", "telegram:8", "*"]'),

@@ -4,6 +4,7 @@ import type { AuthProvider } from "@modelcontextprotocol/client";
 import type { AddressRules, Refusal } from "@parley/egress";
 import { Fault, isFault, label, version, type Clock } from "@parley/protocol";
 import { readListing, type Listing } from "./definition.ts";
+import { errorWords } from "./error-words.ts";
 import type { GuardedFetch } from "./guarded-fetch.ts";
 import type { ServerSettings } from "./settings.ts";
 import { stdioTransport, type StdioTransport } from "./stdio.ts";
@@ -165,16 +166,14 @@ function isAnswer(error: unknown): boolean {
   return typeof (error as { readonly code?: unknown }).code === "number";
 }
 
-const errorChars = 300;
-
 /** A stranger's words become one short line. */
 function faultOf(error: unknown, says: string): Fault {
   if (isFault(error)) return error;
-  const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  const { code } = error as { readonly code?: unknown };
   const inner = (error as { readonly cause?: unknown }).cause;
   if (isFault(inner)) return inner;
   if (code === "REQUEST_TIMEOUT")
     return new Fault("unavailable", "it did not answer in time", { cause: error });
-  const words = label(message ?? String(error), errorChars);
+  const words = errorWords(error);
   return new Fault("unavailable", words === "" ? says : `${says}: ${words}`, { cause: error });
 }

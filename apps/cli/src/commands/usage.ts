@@ -57,7 +57,7 @@ function rowOf(name: string, sums: Sums): string[] {
   const { turns, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpricedTokens } =
     sums;
   const read = inputTokens + cacheReadTokens + cacheWriteTokens;
-  const isUnknown = unpricedTokens > 0 && unpricedTokens === read + outputTokens;
+  const isUnknown = costUsd === 0 && unpricedTokens > 0 && unpricedTokens === read + outputTokens;
   const cost = isUnknown ? "unknown*" : `${dollars(costUsd)}${unpricedTokens > 0 ? "*" : ""}`;
   return [name, String(turns), String(read), String(outputTokens), cost];
 }

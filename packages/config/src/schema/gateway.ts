@@ -31,6 +31,9 @@ export const gatewaySchema = z
       .describe("Who may use the control plane."),
     publicUrl: z
       .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+      .refine((url) => !/[?#]/.test(url), {
+        error: "links begin with it, so it has no query and no fragment",
+      })
       .exactOptional()
       .describe(
         "Address under which people reach the gateway, for links in chats, such as https://parley.example.org/. Its host is allowed as one of allowedHosts. Without it chats get no links.",

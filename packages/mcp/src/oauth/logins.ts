@@ -3,6 +3,7 @@
 // names the command.
 import type { AuthOptions, AuthProvider } from "@modelcontextprotocol/client";
 import { Fault, isFault, label, type Clock, type Ids } from "@parley/protocol";
+import { errorWords } from "../error-words.ts";
 import type { GuardedFetch } from "../guarded-fetch.ts";
 import type { OAuthSettings } from "../settings.ts";
 import type { CredentialFiles } from "./credential-files.ts";
@@ -175,6 +176,6 @@ function answerOf(
 /** A stranger's words become one short line. */
 function faultOf(error: unknown, says: string): Fault {
   if (isFault(error)) return error;
-  const words = label((error as Error).message ?? String(error), 300);
+  const words = errorWords(error);
   return new Fault("denied", words === "" ? says : `${says}: ${words}`, { cause: error });
 }
