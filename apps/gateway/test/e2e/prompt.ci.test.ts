@@ -247,10 +247,10 @@ test("what the config says of owners and heartbeats stands in the prompt; of but
     ownerDisplay: "hash",
     ownerDisplaySecret: "a key of the house",
   };
-  // Without the message tool nothing can press, react or speak.
+  // Without the message tool nothing can press or react, and a service without a key does not speak.
   const tools = { profile: "coding" };
   const daemon = await w.start({
-    config: { agents, commands, tools, messages: { tts: { auto: "inbound" } } },
+    config: { agents, commands, tools, messages: { tts: { auto: "inbound", provider: "openai" } } },
   });
   w.telegram.as(7).says("hello");
   await w.answered(7, 1);
