@@ -7,9 +7,13 @@ import { createServer, type RequestListener } from "node:http";
 import { connect } from "node:net";
 import { loadConfig } from "@parley/config";
 import { Fault, silentLog, systemClock, systemIds } from "@parley/protocol";
+import { closedHosts } from "@parley/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { wireWayOut } from "../src/wiring/way-out.ts";
 import { wireWeb, type WebWiring } from "../src/wiring/web.ts";
+
+/** The last is whatever the resolver says. */
+const spellings = [...closedHosts, "metadata.test"];
 
 const closings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -52,11 +56,14 @@ async function web(allow: readonly string[], dialling: NonNullable<WebWiring["di
   closings.push(wired.close, close);
   const pages = wired.port.pages();
   if ("unavailable" in pages) throw new Error(pages.unavailable);
+  const files = wired.port.files();
+  if ("unavailable" in files) throw new Error(files.unavailable);
   const signal = new AbortController().signal;
   /** All that dials what somebody names; each throws Fault("denied") where it refuses. */
   const consumers: Record<Consumer, (url: string) => Promise<unknown>> = {
     web_fetch: (url) => pages.read(url, signal),
-    "webhooks and attachments": (url) => wired.dial({ url, method: "POST", body: "x" }, signal),
+    webhooks: (url) => wired.dial({ url, method: "POST", body: "x" }, signal),
+    "pictures by their address": (url) => files.fetch(url, 1_000, signal),
     "a sandbox by its proxy": async (url) => say((await wayOut()).socket, `GET ${url} HTTP/1.1`),
     "a sandbox by a tunnel": async (url) =>
       say((await wayOut()).socket, `CONNECT ${url.replace(/^http:\/\/|\/$/g, "")} HTTP/1.1`),
@@ -64,13 +71,14 @@ async function web(allow: readonly string[], dialling: NonNullable<WebWiring["di
   return { refused, consumers, read: consumers.web_fetch };
 }
 
-type Consumer = "web_fetch" | "webhooks and attachments" | "a sandbox by its proxy" | "a sandbox by a tunnel";
-const consumers: readonly Consumer[] = [
+const consumers = [
   "web_fetch",
-  "webhooks and attachments",
+  "webhooks",
+  "pictures by their address",
   "a sandbox by its proxy",
   "a sandbox by a tunnel",
-];
+] as const;
+type Consumer = (typeof consumers)[number];
 
 /** Speaks to a proxy as a program would that checks nothing: bytes as they are. */
 async function say(socketPath: string, line: string): Promise<string> {
@@ -108,14 +116,6 @@ async function dns(answers: string[]) {
   resolver.setServers([`127.0.0.1:${socket.address().port}`]);
   return (host: string): Promise<readonly string[]> => resolver.resolve4(host);
 }
-
-const spellings =
-  `127.0.0.1 127.0.0.1. 127.1 127.0.1 127.255.255.254 0x7f.0.0.1 0x7f.1 0x7f000001 0177.0.0.1 017700000001 2130706433 00177.1 127.0.0.0x1
-0.0.0.0 0 00 0x0 localhost LOCALHOST localhost. a.localhost ①②⑦.⓪.⓪.① 127。0。0。1 [::1] [0:0:0:0:0:0:0:1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1]
-[0:0:0:0:0:ffff:7f00:1] [::127.0.0.1] [::7f00:1] [64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:7f00:1::] [fe80::1] [fc00::1] [fd00:ec2::254]
-[fec0::1] [ff02::1] [100::1] 10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 0300.0250.0.1 192.168.1 169.254.169.254 0xa9fea9fe
-2852039166 169.254.170.2 100.64.0.1 100.100.100.200 168.63.129.16 192.0.0.1 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1
-255.255.255.255 metadata.test`.split(/\s+/);
 
 describe.each(consumers)("%s", (consumer) => {
   test("reaches nothing of this machine or its networks, however it is written", async () => {

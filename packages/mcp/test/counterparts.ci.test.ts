@@ -10,7 +10,7 @@ import type { SessionKey } from "@parley/protocol";
 import { lacks, program } from "@parley/testkit";
 import { openSandbox, type ToolResult, type ToolScope } from "@parley/tools";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { onHost, plain, stage, textOf } from "./stage.ts";
+import { onHost, plain, stage, textOf, type Stage } from "./stage.ts";
 
 function programOf(name: string): string {
   const folder = fileURLToPath(new URL(`../node_modules/${name}/dist/`, import.meta.url));
@@ -20,7 +20,7 @@ const everything = programOf("@modelcontextprotocol/server-everything");
 const filesystem = programOf("@modelcontextprotocol/server-filesystem");
 const memory = programOf("@modelcontextprotocol/server-memory");
 
-test("server-everything over stdio: text, sums, pictures, resources and structured answers", async () => {
+test("server-everything over stdio: text, sums, pictures, resources and structured answers, also after it was killed", async () => {
   const s = stage();
   const settings = s.use({ command: process.execPath, args: [everything, "stdio"] });
   expect(textOf(await s.call(settings, "fake__echo", { message: "hi" }))).toBe("Echo: hi");
@@ -36,9 +36,14 @@ test("server-everything over stdio: text, sums, pictures, resources and structur
   expect(textOf(await s.call(settings, "fake__get-resource-links", { count: 1 }))).toContain("[resource");
   const wrong = await s.call(settings, "fake__get-sum", { a: "x" });
   expect(wrong.isError).toBe(true);
-});
+  await kill(s);
+  await vi.waitFor(
+    async () => expect(textOf(await s.call(settings, "fake__echo", { message: "back" }))).toBe("Echo: back"),
+    20_000,
+  );
+}, 60_000);
 
-test("server-memory over stdio keeps what it is told in its file", async () => {
+test("server-memory over stdio keeps what it is told in its file, also when it is killed", async () => {
   const s = stage();
   const settings = s.use({
     command: process.execPath,
@@ -47,8 +52,13 @@ test("server-memory over stdio keeps what it is told in its file", async () => {
   });
   const entities = [{ name: "Ada", entityType: "person", observations: ["likes tea"] }];
   await s.call(settings, "fake__create_entities", { entities });
-  expect(textOf(await s.call(settings, "fake__search_nodes", { query: "tea" }))).toContain("Ada");
-});
+  const search = async (): Promise<string> =>
+    textOf(await s.call(settings, "fake__search_nodes", { query: "tea" }));
+  expect(await search()).toContain("Ada");
+  await kill(s);
+  await vi.waitFor(async () => expect(await search()).toContain("Ada"), 20_000);
+  expect((await s.servers.list())[0]?.starts).toBe(2);
+}, 60_000);
 
 test("server-filesystem over stdio reads and writes in its folder alone, and goes on after it was killed", async () => {
   const s = stage();
@@ -62,9 +72,7 @@ test("server-filesystem over stdio reads and writes in its folder alone, and goe
   expect(textOf(await use("read_text_file", { path }))).toContain("tea");
   const outside = await use("read_text_file", { path: "/etc/hostname" });
   expect([outside.isError, textOf(outside)]).toEqual([true, expect.stringMatching(/denied/)]);
-  const [view] = await s.servers.list();
-  process.kill(view?.pid ?? 0, "SIGKILL");
-  await vi.waitFor(async () => expect((await s.servers.list())[0]?.state).not.toBe("running"), 10_000);
+  await kill(s);
   await vi.waitFor(
     async () => expect(textOf(await use("read_text_file", { path }))).toContain("tea"),
     20_000,
@@ -154,6 +162,14 @@ for (const transport of ["http", "sse"] as const)
       20_000,
     );
   }, 60_000);
+
+/** Kills the server "fake" by the signal that nothing can answer. */
+async function kill(s: Stage): Promise<void> {
+  const [view] = await s.servers.list();
+  if (view?.pid === undefined) throw new Error("no server runs");
+  process.kill(view.pid, "SIGKILL");
+  await vi.waitFor(async () => expect((await s.servers.list())[0]?.state).not.toBe("running"), 10_000);
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { AddressRules, Refusal } from "@parley/egress";
 import { Fault, systemClock, systemIds, type Log } from "@parley/protocol";
 import { fakeMcp, type FakeMcp } from "@parley/testkit";
 import type { Sandbox, Tool, ToolResult, ToolScope } from "@parley/tools";
@@ -51,7 +52,12 @@ export interface Stage {
   call(settings: McpSettings, tool: string, args?: object): Promise<ToolResult>;
 }
 
-export function stage(behaviour: object = {}): Stage {
+interface Egress {
+  readonly rules: AddressRules;
+  readonly refused: (refusal: Refusal) => void;
+}
+
+export function stage(behaviour: object = {}, egress: Partial<Egress> = {}): Stage {
   const folder = mkdtempSync(join(tmpdir(), "mcp-"));
   const cells = new Map<string, { readonly value: string; readonly version: number }>();
   const told: Stage["told"][number][] = [];
@@ -71,8 +77,8 @@ export function stage(behaviour: object = {}): Stage {
     host: { PATH: process.env["PATH"] ?? "", HOME: folder, GATEWAY_TOKEN: "do-not-tell" },
     folder: join(folder, "mcp"),
     keepPicture: async () => ({ path: "kept.png", mediaType: "image/png" }),
-    rules: async () => ({}),
-    refused: () => {},
+    rules: async () => egress.rules ?? {},
+    refused: egress.refused ?? (() => {}),
     mayStart: true,
     onWaiting: (server, tools, code) => told.push({ server, tools, code }),
     clock: systemClock(),

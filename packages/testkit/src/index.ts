@@ -25,5 +25,6 @@ export { answersWithTokens, innerMark, innerTags, proseWithTags, silences, wrapp
 export { directMessage, groupMessage } from "./messages.ts";
 export { oggOpusFile } from "./ogg-opus.ts";
 export { type FakeMcp, fakeMcp } from "./mcp/fake-mcp.ts";
+export { closedHosts } from "./closed-hosts.ts";
 export { fakeOAuthMcp, type OAuthOdds } from "./mcp/fake-oauth-mcp.ts";
 export { fakeCollector } from "./telemetry/fake-collector.ts";

@@ -22,6 +22,13 @@ export interface OAuthOdds {
   /** Of the metadata; absent: the truth. */
   readonly issuer?: string;
   readonly authorizationServer?: string;
+  /** Of the metadata; absent: its own. */
+  readonly tokenEndpoint?: string;
+  readonly registrationEndpoint?: string;
+  /** Where a refused call is told that the login is described. */
+  readonly resourceMetadata?: string;
+  /** Every call is led there. */
+  readonly redirectsTo?: string;
   /** Of the callback; null: none. */
   readonly iss?: string | null;
   readonly promisesIss?: boolean;
@@ -83,8 +90,8 @@ export async function fakeOAuthMcp(odds: OAuthOdds = {}): Promise<FakeOAuthMcp> 
         return json({
           issuer: odds.issuer ?? origin,
           authorization_endpoint: `${origin}/authorize`,
-          token_endpoint: `${origin}/token`,
-          registration_endpoint: `${origin}/register`,
+          token_endpoint: odds.tokenEndpoint ?? `${origin}/token`,
+          registration_endpoint: odds.registrationEndpoint ?? `${origin}/register`,
           response_types_supported: ["code"],
           code_challenge_methods_supported: ["S256"],
           token_endpoint_auth_methods_supported: ["none"],
@@ -125,10 +132,12 @@ export async function fakeOAuthMcp(odds: OAuthOdds = {}): Promise<FakeOAuthMcp> 
           : json({ error: "invalid_grant" }, 400);
       }
       case "/mcp": {
+        if (odds.redirectsTo !== undefined)
+          return void response.writeHead(303, { location: odds.redirectsTo }).end();
         const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
         if (!given.includes(token) || revoked.has(token))
           return json({}, 401, {
-            "www-authenticate": `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
+            "www-authenticate": `Bearer resource_metadata="${odds.resourceMetadata ?? `${origin}/.well-known/oauth-protected-resource/mcp`}"`,
           });
         if (request.method !== "POST") return void response.writeHead(405).end();
         return rpc(JSON.parse(body) as Rpc, json, response, token);
