@@ -36,7 +36,7 @@ export function advice(config: Config): readonly Finding[] {
   ];
 }
 
-/** Without a provider the agent has no tool for pictures, which nobody would guess from a tool that is away. */
+/** Without a provider the agent has no tool for pictures: nobody would guess why it is away. */
 function drawingFindings({ agents, models }: Config): Finding[] {
   const { primary, fallbacks = [] } = agents.defaults.imageGenerationModel ?? {};
   return [...(primary === undefined ? [] : [primary]), ...fallbacks].flatMap((ref) => {

@@ -1,4 +1,4 @@
-// Tells a caller what is wrong with its parameters: each with its path, as one line that a terminal and a log can show.
+// Tells a caller what is wrong with its parameters: each with its path, in one line.
 import type { z } from "zod";
 
 export function inOneLine({ issues }: z.ZodError): string {

@@ -1,4 +1,5 @@
-// Words a failure of a server as one short line: a stranger's text, in which a list of what a schema refused says nothing to people.
+// Words a server's failure as one short line: a stranger's text, and never a schema's list of what it refused,
+// which says nothing to people.
 import { label } from "@parley/protocol";
 
 const wordsChars = 300;

@@ -166,7 +166,10 @@ function placeOf(text: string): Change["path"] {
   }
 }
 
-/** Undefined for what is no JSON, and for numbers that would lose digits. A block or a list may be written as in the file. */
+/**
+ * Undefined for what is no JSON, and for numbers that would lose digits. A block or a list may be written as
+ * in the file.
+ */
 function jsonOf(text: string): unknown {
   if (/^\s*[{[]/.test(text)) {
     const { value, problems } = parseDocument(text);
