@@ -25,6 +25,12 @@ const places = [
   "approvals",
   "schedules",
   "channels",
+  "prompt",
+  "skills",
+  "tools",
+  "memory?q=beans",
+  "mcp",
+  "usage",
   "config",
   "logs",
   "devices",
@@ -33,7 +39,16 @@ const places = [
   "why",
 ] as const;
 /** Pages whose first row is opened. */
-const withRows: readonly string[] = ["activity", "sessions", "approvals", "logs", "devices", "nodes"];
+const withRows: readonly string[] = [
+  "activity",
+  "sessions",
+  "approvals",
+  "skills",
+  "tools",
+  "logs",
+  "devices",
+  "nodes",
+];
 
 describe.skipIf(lacks(chromium))("the console in a browser", () => {
   let browser: Browser;
@@ -103,6 +118,8 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
       withinMs,
       "the draft",
     );
+    // Places change without a reload, so once is enough.
+    await page.evaluate(axe.source);
     const found: string[] = [];
     for (const [colorScheme, width] of [
       ["light", 1440],
@@ -118,9 +135,8 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
           await page.locator(".drawer").waitFor();
         }
         if (place === "why") await page.locator(".story li").first().waitFor();
-        await page.evaluate(axe.source);
         const { violations } = (await page.evaluate(
-          `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })`,
+          `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] })`,
         )) as {
           readonly violations: readonly {
             readonly id: string;

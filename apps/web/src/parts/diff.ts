@@ -1,6 +1,6 @@
 // Compares two texts line by line and shows what went and what came, with a few lines around. Signs say it
 // too, not colour alone.
-import { html, type TemplateResult } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 import { t } from "../texts/texts.ts";
 import { unhidden } from "./text.ts";
 
@@ -70,17 +70,14 @@ export function diffView(label: string, lines: readonly DiffLine[]): TemplateRes
     return near[index - 1] === true || index === 0 ? [null] : [];
   });
   return html`<div class="diff" tabindex="0" role="group" aria-label=${label}>
-    ${shown.map((line) => {
-      if (line === null) return html`<p class="gap">⋯</p>`;
-      const text = unhidden(line.text);
-      if (line.kind === "same") return html`<p>${"  "}${text}</p>`;
-      return line.kind === "removed"
-        ? html`<p class="removed">
-            <span class="sr-only">${t.diff.removed}</span><span aria-hidden="true">- </span>${text}
-          </p>`
-        : html`<p class="added">
-            <span class="sr-only">${t.diff.added}</span><span aria-hidden="true">+ </span>${text}
-          </p>`;
-    })}
+    ${shown.map((line) => (line === null ? html`<p class="gap">⋯</p>` : diffLine(line)))}
   </div>`;
+}
+
+export function diffLine({ kind, text }: DiffLine): TemplateResult {
+  const sign = { same: "", removed: "-", added: "+" }[kind];
+  return html`<p class=${kind}>
+    ${kind === "same" ? nothing : html`<span class="sr-only">${t.diff[kind]}</span>`}
+    <span aria-hidden="true">${sign}</span><span class="diff-text">${unhidden(text)}</span>
+  </p>`;
 }

@@ -125,7 +125,11 @@ export class Shell extends LitElement {
     this.classList.toggle("plain-page", this.chat.connection.kind === "logged-out");
   }
 
-  override updated(): void {
+  override updated(changed: PropertyValues<this>): void {
+    // A phone's bar and tabs are longer than its screen.
+    if (changed.has("outlet") || changed.has("address"))
+      for (const here of this.querySelectorAll(".rail a[aria-current], .tabs a[aria-current]"))
+        here.scrollIntoView({ block: "nearest", inline: "nearest" });
     const title = this.#entry()?.title;
     const shown = title === undefined ? t.name : `${title} · ${t.name}`;
     if (document.title !== shown) document.title = shown;
