@@ -1,5 +1,5 @@
-// Words a server's failure as one short line: a stranger's text, and never a schema's list of what it refused,
-// which says nothing to people.
+// Words a server's failure as one short line: a stranger's text, and never a schema's list of what it
+// refused, which says nothing to people.
 import { label } from "@parley/protocol";
 
 const wordsChars = 300;

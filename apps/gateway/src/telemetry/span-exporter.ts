@@ -1,5 +1,6 @@
 // Sends spans to an OpenTelemetry collector as OTLP over HTTP in JSON, in batches. What waits is bounded
-// (I9): while the collector is away the newest spans beyond the bound are dropped and counted, and no work waits.
+// (I9): while the collector is away the newest spans beyond the bound are dropped and counted, and no work
+// waits.
 // The form: github.com/open-telemetry/opentelemetry-proto, docs/specification.md, "OTLP/HTTP".
 import { version, type Clock, type Log } from "@parley/protocol";
 
