@@ -6,15 +6,15 @@ import type { Caller } from "./auth/authenticate.ts";
 export type WriteAudit = (record: Omit<AuditRecord, "atMs">) => void;
 
 const shownFields = new Set(
-  "id key name path decision agent session scopes lane reason config model enabled confirm".split(" "),
+  "id key name path decision agent session scopes lane reason config model enabled confirm grants".split(" "),
 );
 const mostChars = 200;
 const mostListed = 50;
 
-/** What only reads, and what people say in their own chats, is not recorded. */
+/** What only reads, what people say in their own chats, and what devices answer is not recorded. */
 export function isAudited(method: MethodName): boolean {
   const { scope, sessions } = methods[method];
-  return scope !== "read" && sessions !== "own";
+  return scope !== "read" && scope !== "device" && sessions !== "own";
 }
 
 export function auditOf(

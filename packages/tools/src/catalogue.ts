@@ -36,8 +36,7 @@ export interface CatalogueEntry extends Omit<ToolListing, "name"> {
   readonly id: string;
   /** Tools of "group:parley": Parley's own, beyond files and commands. */
   readonly own: boolean;
-  /** Null: not built yet. */
-  readonly make: ToolFactory | null;
+  readonly make: ToolFactory;
 }
 
 export const catalogue: readonly CatalogueEntry[] = [
@@ -72,7 +71,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(ttsListing, tts),
 ];
 
-function built({ name, ...listing }: ToolListing, make: ToolFactory | null): CatalogueEntry {
+function built({ name, ...listing }: ToolListing, make: ToolFactory): CatalogueEntry {
   return { ...listing, id: name, own: listing.section !== "fs" && listing.section !== "runtime", make };
 }
 
@@ -86,7 +85,7 @@ export function makeTools(context: ToolContext): MadeTools {
   const tools: Tool[] = [];
   const unavailable: { readonly tool: string; readonly reason: string }[] = [];
   for (const { id, make } of catalogue) {
-    const made = make === null ? { unavailable: "not built yet" } : make(context);
+    const made = make(context);
     if (isUnavailable(made)) unavailable.push({ tool: id, reason: made.unavailable });
     else tools.push(made);
   }

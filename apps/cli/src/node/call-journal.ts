@@ -7,7 +7,7 @@ import { deviceResult, type DeviceResult } from "@parley/protocol";
 import { isAlive } from "../is-alive.ts";
 
 /** `running`: another process of this device works on it. */
-export type Remembered =
+type Remembered =
   | { readonly state: "new" | "running" | "over" | "unknown" }
   | { readonly state: "done"; readonly result: DeviceResult };
 

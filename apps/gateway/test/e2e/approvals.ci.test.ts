@@ -131,9 +131,9 @@ describe("a command behind a button", () => {
     ]);
     const tools = (await control.call("tools.list", {})) as MethodResult<"tools.list">;
     expect(tools.tools.find(({ id }) => id === "exec")).toMatchObject({ status: "ready" });
-    expect(tools.tools.find(({ id }) => id === "canvas")).toMatchObject({
+    expect(tools.tools.find(({ id }) => id === "nodes")).toMatchObject({
       status: "unavailable",
-      reason: "not built yet",
+      reason: "no device is paired (parley devices pair)",
     });
     control.close();
   });
@@ -161,7 +161,7 @@ describe("a command behind a button", () => {
     const { tools } = (await parleyJson(home, "tools", "list")) as MethodResult<"tools.list">;
     expect(tools.find(({ id }) => id === "exec")).toMatchObject({ status: "ready" });
     expect((await parley(home, "tools", "explain")).out).toMatch(
-      /^canvas \(.*\): unavailable, because not built yet$/m,
+      /^nodes \(.*\): unavailable, because no device is paired/m,
     );
     expect((await parley(home, "approvals", "revoke", after.grants[0]?.id ?? "")).exitCode).toBe(0);
     expect(existsSync(join(home, "workspace", "made"))).toBe(false);
