@@ -70,6 +70,7 @@ test("eval runs a folder, names what failed and ends with 1", async () => {
     return turn.endsWith("#2") ? { ...replayed, failures: ["other tools: write to none"] } : replayed;
   });
   const folder = join(home, "turns");
+  expect((await parley(home, ["eval", folder])).err).toBe(`there is no folder ${folder}\n`);
   mkdirSync(folder);
   expect((await parley(home, ["eval", folder])).err).toContain("has no turns");
   writeFileSync(join(folder, "a.json"), JSON.stringify(saved));

@@ -38,7 +38,9 @@ function turnFiles(folder: string): readonly string[] {
       .filter((name) => name.endsWith(".json"))
       .toSorted();
   } catch (cause) {
-    throw new CommandFailure("missing", `${folder} cannot be read: ${String(cause)}`, exitCodes.usage);
+    const isAway = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    const says = isAway ? `there is no folder ${folder}` : `${folder} cannot be read: ${String(cause)}`;
+    throw new CommandFailure("missing", says, exitCodes.usage);
   }
   if (files.length > 0) return files;
   throw new CommandFailure(
