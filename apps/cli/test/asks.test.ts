@@ -55,6 +55,11 @@ test.for([
     "devices.mint",
     { name: "phone", scopes: ["read", "approve"] },
   ],
+  [
+    ["devices", "pair", "--name", "laptop", "--grant", "run,notify"],
+    "devices.pair",
+    { name: "laptop", grants: ["notify", "run"] },
+  ],
   [["devices", "unlock"], "devices.unlock", {}],
   [["outbox", "list", "--lane", "c"], "outbox.list", { lane: "c" }],
   [["send", "--no-wait", " hi  you "], "chat.send", { text: "hi  you", idempotencyKey: any }],
