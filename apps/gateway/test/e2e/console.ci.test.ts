@@ -31,11 +31,13 @@ const places = [
   "memory?q=beans",
   "mcp",
   "usage",
+  "models",
   "config",
   "logs",
   "devices",
   "nodes",
   "backups",
+  "audit",
   "why",
 ] as const;
 /** Pages whose first row is opened. */
@@ -45,6 +47,7 @@ const withRows: readonly string[] = [
   "approvals",
   "skills",
   "tools",
+  "models",
   "logs",
   "devices",
   "nodes",
@@ -129,7 +132,8 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
       await page.setViewportSize({ width, height: 844 });
       for (const place of places) {
         await go(page, place === "why" ? "#/why/onerror" : `#/${place}`);
-        await page.locator("h1").first().waitFor({ state: "attached" });
+        await page.locator(`parley-page-${place.split(/[/?]/)[0] ?? ""} h1`).waitFor({ state: "attached" });
+        await page.locator(".skeleton").waitFor({ state: "detached" });
         if (withRows.includes(place)) {
           await page.locator("a.row-link").first().click();
           await page.locator(".drawer").waitFor();

@@ -150,4 +150,18 @@ export const pages: readonly PageEntry[] = [
     scope: "read",
     load: async () => (await import("./usage.ts")).Usage,
   },
+  {
+    path: "models",
+    place: "usage",
+    title: t.models.title,
+    scope: "read",
+    load: async () => (await import("./models.ts")).Models,
+  },
+  {
+    path: "audit",
+    place: "system",
+    title: t.audit.title,
+    scope: "admin",
+    load: async () => (await import("./audit.ts")).Audit,
+  },
 ];
