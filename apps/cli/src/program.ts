@@ -9,6 +9,7 @@ import { groupHelp } from "./help-groups.ts";
 import { addCron } from "./cron-commands.ts";
 import { addAudit } from "./commands/audit/audit-commands.ts";
 import { addPeople } from "./commands/people/people-commands.ts";
+import { addRetention } from "./commands/retention/retention-commands.ts";
 import { addReplay } from "./commands/replay/replay-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -349,6 +350,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   addOperations(program, operations);
   addPeople(program, operations);
   addReplay(program, operations);
+  addRetention(program, operations);
   addAudit(program, operations);
   groupHelp(program);
 

@@ -72,6 +72,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     store: storeOf(file.store, home),
     backup: file.backup,
     media: file.media,
+    retention: file.retention,
     telemetry: file.telemetry,
     logging: file.logging,
   };

@@ -18,6 +18,7 @@ import { pairingMethods } from "./pairing-methods.ts";
 import { peopleMethods } from "./people-methods.ts";
 import { promptMethods } from "./prompt-methods.ts";
 import { replayMethods } from "./replay-methods.ts";
+import { retentionMethods } from "./retention-methods.ts";
 import { scheduleMethods } from "./schedule-methods.ts";
 import { skillMethods } from "./skill-methods.ts";
 import { toolMethods } from "./tool-methods.ts";
@@ -137,6 +138,7 @@ export const methods = {
   ...pairingMethods,
   ...peopleMethods,
   ...replayMethods,
+  ...retentionMethods,
   ...auditMethods,
   why: {
     scope: "read",

@@ -15,7 +15,7 @@ import { reloading } from "./reloading.ts";
 import { keepStatusFile } from "./status-file.ts";
 import { stopParts } from "./stop-parts.ts";
 import { gatewayEvents } from "../hooks/gateway-events.ts";
-import { lookNowAndThen, sweepNowAndThen } from "./upkeep.ts";
+import { lookNowAndThen, retainNowAndThen, sweepNowAndThen } from "./upkeep.ts";
 import { databaseJobs } from "../maintenance/database-jobs.ts";
 import { gatewayMetrics } from "../metrics/gateway-metrics.ts";
 import { takePlace, type Role } from "@parley/cluster";
@@ -144,6 +144,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     log,
   });
+  const stopRetaining = retainNowAndThen({ configNow: parts.configNow, store, home, clock, log });
   const backups = scheduledBackups({
     database: store.file,
     home,
@@ -221,6 +222,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       jobs.stop();
       stopSweeping();
       stopForgetting();
+      stopRetaining();
       backups.stop();
       stopLooking();
       stopTelling();

@@ -3,9 +3,13 @@
 // how to stop it.
 import type { Clock, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
+import { retention, type RetentionPorts } from "../maintenance/retention.ts";
 import type { GatewayState } from "../gateway-state.ts";
 
 const sweepEveryMs = 60_000;
+/** A starting daemon has more urgent work. */
+const firstKeepMs = 120_000;
+const keepEveryMs = 3_600_000;
 const sweepRows = 500;
 /** Pause between two slices while there is more to delete. */
 const nextSliceMs = 100;
@@ -42,6 +46,40 @@ export function sweepNowAndThen(store: Pick<Store, "sweep">, clock: Clock, log: 
       },
     );
   }
+  return () => {
+    stopped = true;
+    timer.cancel();
+  };
+}
+
+/** Removes what is past its time or over its size by `retention` of the config. */
+export function retainNowAndThen({
+  configNow,
+  log,
+  ...ports
+}: Omit<RetentionPorts, "config"> & {
+  readonly configNow: () => RetentionPorts["config"];
+  readonly log: Log;
+}): () => void {
+  let stopped = false;
+  const look = (): void => {
+    const config = configNow();
+    const isSet = Object.values(config.retention).some(({ days }) => days !== undefined);
+    const run = isSet ? retention({ config, ...ports }).run(true) : Promise.resolve([]);
+    run
+      .then(
+        (rules) => {
+          for (const { name, count, unit } of rules)
+            if (count !== null && count > 0)
+              log.info({ what: name, count, unit }, "what was past its time went");
+        },
+        (error: unknown) => log.warn({ error }, "retention failed, trying again later"),
+      )
+      .finally(() => {
+        if (!stopped) timer = ports.clock.after(keepEveryMs, look);
+      });
+  };
+  let timer = ports.clock.after(firstKeepMs, look);
   return () => {
     stopped = true;
     timer.cancel();

@@ -1,9 +1,8 @@
 // Deletes old media files by age and total size, as the config says (I9). A turn or delivery that uses a file
 // is over within a day of its writing, so files younger than two days are never touched.
-import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
 import type { Config } from "@parley/config";
 import type { Clock, Log } from "@parley/protocol";
+import { oldFiles, removeFiles, type OldFiles } from "./old-files.ts";
 
 export interface MediaRetentionOptions {
   readonly folder: string;
@@ -20,30 +19,22 @@ const firstMs = 60_000;
 /** `<sha256>.<extension>`, or a draft of one. Other files in the folder are not ours. */
 const ownName = /^(?:[0-9a-f]{64}\.[a-z0-9]{1,8}|\.[0-9a-f]{64}\.[a-z0-9]{1,8}\.\d+\.\d+)$/;
 
+/** The rule of the folder. */
+export function mediaFiles(folder: string, { keepDays, maxMegabytes }: Config["media"]): OldFiles {
+  return {
+    folder,
+    names: ownName,
+    keepMs: keepDays * dayMs,
+    maxBytes: maxMegabytes * 1_000_000,
+    neededMs,
+  };
+}
+
 /** Deletes files beyond the limits, oldest first. Returns their number. */
-export async function forgetMedia(
-  folder: string,
-  { keepDays, maxMegabytes }: Config["media"],
-  nowMs: number,
-): Promise<number> {
-  const names = (await readdir(folder).catch(nothingYet)).filter((name) => ownName.test(name));
-  const files: { readonly path: string; readonly bytes: number; readonly atMs: number }[] = [];
-  for (const name of names) {
-    const path = join(folder, name);
-    const { size, mtimeMs } = await stat(path);
-    files.push({ path, bytes: size, atMs: mtimeMs });
-  }
-  files.sort((a, b) => a.atMs - b.atMs);
-  let leftBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
-  let removed = 0;
-  for (const { path, bytes, atMs } of files) {
-    const ageMs = nowMs - atMs;
-    if (ageMs < neededMs || (ageMs <= keepDays * dayMs && leftBytes <= maxMegabytes * 1_000_000)) break;
-    await rm(path, { force: true });
-    leftBytes -= bytes;
-    removed += 1;
-  }
-  return removed;
+export async function forgetMedia(folder: string, limits: Config["media"], nowMs: number): Promise<number> {
+  const old = await oldFiles(mediaFiles(folder, limits), nowMs);
+  await removeFiles(old);
+  return old.length;
 }
 
 /** Returns a function that stops it. */
@@ -65,9 +56,4 @@ export function forgetMediaNowAndThen({ folder, limits, clock, log }: MediaReten
     stopped = true;
     timer.cancel();
   };
-}
-
-function nothingYet(error: NodeJS.ErrnoException): string[] {
-  if (error.code === "ENOENT") return [];
-  throw error;
 }

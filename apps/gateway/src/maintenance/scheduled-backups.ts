@@ -29,7 +29,8 @@ const hourMs = 3_600_000;
 const lookEveryMs = 300_000;
 /** A starting daemon has more urgent work. */
 const firstMs = 90_000;
-const ownName = /^parley-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z\.db(?:\.sealed)?$/;
+/** Names of files that it made. */
+export const backupName = /^parley-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z\.db(?:\.sealed)?$/;
 
 function backupFolder(home: string, { folder }: Pick<Config["backup"], "folder">): string {
   return isAbsolute(folder) ? folder : join(home, folder);
@@ -43,7 +44,7 @@ export function scheduledBackups(options: ScheduledBackupsOptions): ScheduledBac
   const made = (): readonly { readonly name: string; readonly atMs: number }[] => {
     try {
       return readdirSync(backupFolder(home, settings())).flatMap((name) => {
-        const [, day, hour, minute, second] = ownName.exec(name) ?? [];
+        const [, day, hour, minute, second] = backupName.exec(name) ?? [];
         return day === undefined ? [] : [{ name, atMs: Date.parse(`${day}T${hour}:${minute}:${second}Z`) }];
       });
     } catch {

@@ -60,7 +60,7 @@ type PathParts = Pick<
 
 export interface StorePorts extends PathParts {
   readonly configNow: () => Config;
-  readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions" | "scrub">;
+  readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells" | "sessions" | "scrub" | "sweep">;
   readonly log: Log;
   /** What a turn would run with by this config file. Throws ConfigFault. */
   readonly worldOf: (configFile: string) => Promise<ReplayWorld>;

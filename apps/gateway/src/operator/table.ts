@@ -23,6 +23,7 @@ import { pairedDeviceMethods } from "./paired-devices.ts";
 import { pairingMethods } from "./pairing.ts";
 import type { ConfigPorts, DaemonPorts, DatabaseHandlers, StorePorts } from "./ports.ts";
 import { peopleMethods } from "./people.ts";
+import { retentionMethods } from "./retention.ts";
 import { promptMethods } from "./prompt.ts";
 import { replayMethods } from "./replay.ts";
 import { scheduleMethods } from "./schedules.ts";
@@ -73,6 +74,7 @@ export function storeHandlers(
     ...perConfig(ports.configNow, (config) => ({
       ...forgetMethods({ config, ...ports }),
       ...peopleMethods({ config, ...ports }),
+      ...retentionMethods({ config, ...ports }),
       ...replayMethods({ config, ...ports }),
       ...sessionMethods({ config, ...ports }),
       ...promptMethods({ config, ...ports }),

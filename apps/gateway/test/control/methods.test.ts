@@ -85,7 +85,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     none: "audit.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
-    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore sessions.forget tools.hold tools.resume turns.replay wake",
+    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",
   },
   device: { none: "device.calls device.result", own: "", key: "", all: "" },
 };

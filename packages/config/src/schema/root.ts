@@ -15,6 +15,7 @@ import { limitsSchema } from "./limits.ts";
 import { mcpSchema } from "./mcp.ts";
 import { modelsSchema } from "./models.ts";
 import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
+import { retentionSchema } from "./retention.ts";
 import { cronSchema } from "./schedules.ts";
 import { sessionSchema } from "./session.ts";
 import { skillsSchema } from "./skills.ts";
@@ -187,6 +188,7 @@ export const configSchema = z.strictObject({
     .describe("Files of conversations, in media/ of the state folder."),
   store: storeSchema,
   backup: backupSchema,
+  retention: retentionSchema,
   telemetry: telemetrySchema,
   logging: z
     .strictObject({

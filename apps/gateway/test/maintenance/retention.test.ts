@@ -1,0 +1,160 @@
+// What age takes of transcripts and files, in virtual time; never what is open, young, or somebody's own.
+import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loadConfig, type Config } from "@parley/config";
+import { silentLog, type Clock } from "@parley/protocol";
+import { retainNowAndThen } from "../../src/daemon/upkeep.ts";
+import { retention } from "../../src/maintenance/retention.ts";
+import { virtualClock } from "@parley/testkit";
+import { stage, type Stage } from "../message-path/stage.ts";
+
+const dayMs = 86_400_000;
+
+async function configIn(home: string, more: object): Promise<Config> {
+  const path = join(home, "retention.json5");
+  writeFileSync(
+    path,
+    JSON.stringify({
+      models: {
+        providers: { fake: { api: "openai-completions", baseUrl: "http://127.0.0.1:1/v1", apiKey: "k" } },
+      },
+      agents: { defaults: { model: { primary: "fake/m1" }, workspace: join(home, "work") } },
+      ...more,
+    }),
+  );
+  return (await loadConfig({ env: { PARLEY_HOME: home, PARLEY_CONFIG: path } })).config;
+}
+
+async function staged(options: Parameters<typeof stage>[0] = {}): Promise<Stage> {
+  const at = await stage(options);
+  onTestFinished(() => at.close());
+  return at;
+}
+
+const dm = (name: string): string => `agent:main:telegram:dm:${name}`;
+
+/** So long after now; nothing has to happen meanwhile. */
+const later = ({ clock }: Stage, ms: number): Clock => ({
+  now: () => clock.now() + ms,
+  mono: clock.mono,
+  after: clock.after,
+});
+
+async function counts(
+  at: Stage,
+  config: Config,
+  write: boolean,
+  laterMs = 0,
+): Promise<{ readonly [rule: string]: number | null }> {
+  const clock = later(at, laterMs);
+  const rules = await retention({
+    config,
+    store: { ...at.store(), sweep: async () => false },
+    home: at.home,
+    clock,
+  }).run(write);
+  return Object.fromEntries(rules.map(({ name, count }) => [name, count]));
+}
+
+test("transcripts stay for good unless the config says otherwise", async () => {
+  const at = await staged();
+  await at.person("ann").says("hello").gets("re: hello");
+  expect((await counts(at, await configIn(at.home, {}), true, 400 * dayMs))["transcripts"]).toBe(0);
+  expect(await at.transcript(dm("ann"))).toHaveLength(2);
+});
+
+test("conversations whose last words are too old go, and what is younger stays", async () => {
+  const at = await staged();
+  const config = await configIn(at.home, { retention: { transcripts: { days: 30 } } });
+  const [ann, ben] = [at.person("ann"), at.person("ben")];
+  await ann.says("old").gets("re: old");
+  await ben.says("before").gets("re: before");
+  await ann.says("/new").gets(/./);
+  await at.pass(60_000);
+  await ann.says("young").gets("re: young");
+  const laterMs = 30 * dayMs - 30_000;
+  const before = (await at.transcript(dm("ann"), 1)).length + (await at.transcript(dm("ben"))).length;
+  expect(before).toBeGreaterThanOrEqual(4);
+  expect((await counts(at, config, false, laterMs))["transcripts"]).toBe(before);
+  expect(await at.transcript(dm("ann"), 1)).not.toEqual([]);
+  expect((await counts(at, config, true, laterMs))["transcripts"]).toBe(before);
+  expect(await at.transcript(dm("ann"), 1)).toEqual([]);
+  expect(await at.transcript(dm("ben"))).toEqual([]);
+  expect(JSON.stringify(await at.transcript(dm("ann")))).toContain("young");
+  expect((await counts(at, config, true, laterMs))["transcripts"]).toBe(0);
+  await ben.says("again").gets("re: again");
+  expect(at.model.asked.at(-1)?.users.join("\n")).not.toContain("before");
+});
+
+test("a session that is at work is not touched", async () => {
+  const at = await staged();
+  const config = await configIn(at.home, { retention: { transcripts: { days: 1 } } });
+  const ann = at.person("ann");
+  await ann.says("first").gets("re: first");
+  at.model.answers(() => ({ afterMs: 120_000, says: ["late"] }));
+  ann.says("work");
+  await at.pass(60_000);
+  expect((await counts(at, config, true, 3 * dayMs))["transcripts"]).toBe(0);
+  expect(await at.transcript(dm("ann"))).toHaveLength(2);
+  await ann.gets("late");
+  expect((await counts(at, config, true, 3 * dayMs))["transcripts"]).toBe(4);
+});
+
+test("files past their time go; the newest backup, what is ours not, and what lies behind a link stay", async () => {
+  const at = await staged();
+  const config = await configIn(at.home, {
+    retention: { results: { days: 7 }, logs: { days: 7 }, backups: { days: 7 } },
+  });
+  const write = (path: string, days: number): void => {
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, "x".repeat(1_000));
+    utimesSync(path, (at.clock.now() - days * dayMs) / 1_000, (at.clock.now() - days * dayMs) / 1_000);
+  };
+  const results = join(at.home, "work/.parley/results");
+  write(join(results, "0123456789ab-call_1.txt"), 8);
+  write(join(results, "0123456789ab-call_2.txt"), 6);
+  write(join(results, "mine.txt"), 80);
+  write(join(at.home, "mine.txt"), 80);
+  symlinkSync(join(at.home, "mine.txt"), join(results, "0123456789ab-link.txt"));
+  write(join(at.home, "logs/parley.log"), 80);
+  write(join(at.home, "logs/parley.1.log"), 8);
+  write(join(at.home, "backups/parley-2026-01-01T00-00-00Z.db"), 20);
+  write(join(at.home, "backups/parley-2026-01-02T00-00-00Z.db.sealed"), 19);
+  write(join(at.home, "backups/by-hand.db"), 80);
+  const expected = { results: 1, logs: 1, backups: 1, media: 0 };
+  expect(await counts(at, config, false)).toMatchObject(expected);
+  expect(existsSync(join(at.home, "logs/parley.1.log"))).toBe(true);
+  expect(await counts(at, config, true)).toMatchObject(expected);
+  expect(await counts(at, config, true)).toMatchObject({ results: 0, logs: 0, backups: 0 });
+  expect(readdirSync(results).toSorted()).toEqual([
+    "0123456789ab-call_2.txt",
+    "0123456789ab-link.txt",
+    "mine.txt",
+  ]);
+  expect(readdirSync(join(at.home, "logs"))).toEqual(["parley.log"]);
+  expect(readdirSync(join(at.home, "backups")).toSorted()).toEqual([
+    "by-hand.db",
+    "parley-2026-01-02T00-00-00Z.db.sealed",
+  ]);
+});
+
+test("the daemon does it by itself, by the config as it is now", async () => {
+  const at = await staged();
+  let config = await configIn(at.home, {});
+  await at.person("ann").says("hello").gets("re: hello");
+  const own = virtualClock({ settle: () => at.clock.advance(0) });
+  const stop = retainNowAndThen({
+    configNow: () => config,
+    store: at.store(),
+    home: at.home,
+    clock: { ...own, now: () => at.clock.now() + 3 * dayMs },
+    log: silentLog,
+  });
+  await own.advance(1_800_000);
+  expect(await at.transcript(dm("ann"))).toHaveLength(2);
+  config = await configIn(at.home, { retention: { transcripts: { days: 2 } } });
+  await own.advance(3_600_000);
+  await expect.poll(() => at.transcript(dm("ann"))).toEqual([]);
+  stop();
+});
