@@ -93,7 +93,7 @@ const lookAgainMs = 60_000;
 /** How long after its deadline a call can be looked up: as long as its turn may sleep. */
 const keptMs = 7 * 86_400_000;
 const seenKeptMs = 90 * 86_400_000;
-/** A result that came while a process died is told again by whoever asks within this time. */
+/** How long after its deadline a device still finds its call, so that what a death left untold is told. */
 const openMs = 86_400_000;
 
 export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
