@@ -12,10 +12,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sanitizeOutbound } from "@parley/agent";
+import { loadConfig, type Config } from "@parley/config";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { logFile } from "../src/log/log-file.ts";
 import { logger } from "../src/log/logger.ts";
+import { wireRedaction } from "../src/wiring/wiring.ts";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "parley-log-"));
@@ -179,4 +182,26 @@ describe("no line carries a secret", () => {
     expect(text).not.toMatch(/too little|minted-later/);
     expect(text).toContain("it is [secret]");
   });
+
+  test("those given anew for ever are hidden, the newest of them also in answers of a config that stands", async () => {
+    let text = "";
+    const onLine = (line: string): void => void (text += line);
+    const { log, learn, learnt } = await logger({ level: "info", pretty: false, secrets: [], onLine });
+    const redaction = wireRedaction(await configOf(), "/home/p/.parley", ["of-the-gateway"], learnt);
+    const shown = (): string =>
+      sanitizeOutbound("of-the-gateway token-0-x token-299-x", redaction).replaceAll("\n", "");
+    expect(shown()).toBe("[secret] token-0-x token-299-x");
+    for (let each = 0; each < 300; each += 1) learn([`token-${each}-x`]);
+    log.info({}, "it is token-299-x");
+    expect(text).toContain("it is [secret]");
+    expect(shown()).toBe("[secret] token-0-x [secret]");
+    const before = learnt();
+    learn(["token-299-x"]);
+    expect(learnt()).toBe(before);
+  });
 });
+
+async function configOf(): Promise<Config> {
+  const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => "{}" });
+  return config;
+}

@@ -5,6 +5,7 @@ import { Fault, isFault, type JsonObject } from "@parley/protocol";
 import type { Sandbox, Tool } from "@parley/tools";
 import type { Definition } from "./definition.ts";
 import { credentialFiles } from "./oauth/credential-files.ts";
+import { renewalLock, type LockCells } from "./oauth/renewal-lock.ts";
 import { logins, type LoginTarget } from "./oauth/logins.ts";
 import { pinStore, usable, waiting, type PinCells, type Pins } from "./pins.ts";
 import { remoteTool } from "./remote-tool.ts";
@@ -15,9 +16,11 @@ import { connectionOf, identityOf, type McpSettings, type ServerSettings } from 
 import { allows } from "./tool-rules.ts";
 
 export interface McpServersOptions extends RunningServersOptions {
-  readonly cells: PinCells;
+  readonly cells: Pick<PinCells, "get"> & LockCells;
   /** What servers gave for a login is kept in here. */
   readonly loginFolder: string;
+  /** Takes tokens of logins as they become known: no log, transcript or answer may show them. */
+  readonly hide: (secrets: readonly string[]) => void;
   readonly keepPicture: KeepPicture | null;
 }
 
@@ -67,7 +70,8 @@ const none: McpSettings = { servers: {}, approveFirst: false };
 export function mcpServers(options: McpServersOptions): McpServers {
   const { cells, clock, ids, log } = options;
   const pins = pinStore(cells);
-  const access = logins(credentialFiles(options.loginFolder, clock), clock, ids);
+  const files = credentialFiles(options.loginFolder, clock, options.hide);
+  const access = logins(files, renewalLock(cells, clock), clock, ids);
   const running = runningServers(options, pins, access, () => current.approveFirst);
   let current = none;
 
@@ -164,6 +168,12 @@ export function mcpServers(options: McpServersOptions): McpServers {
   return {
     use(settings) {
       current = settings;
+      // Tokens of earlier runs are hidden before the first call, since an agent may come upon the file.
+      for (const [name, { url }] of Object.entries(settings.servers))
+        if (url !== undefined)
+          files
+            .get(name, url)
+            .catch((error: unknown) => log.warn({ server: name, error }, "a login cannot be read"));
       void running.end(({ name, connection }) => {
         const now = Object.hasOwn(settings.servers, name) ? settings.servers[name] : undefined;
         return now?.enabled === true && connectionOf(now) === connection;

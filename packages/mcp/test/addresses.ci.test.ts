@@ -1,5 +1,5 @@
-// Servers by HTTP against everything that leads to this machine: the address that the operator wrote is dialled, and
-// whatever a server names after it (a redirect, the metadata of its login, the endpoints in there) is judged.
+// Servers by HTTP against everything that leads to this machine: the address that the operator wrote is dialled,
+// and whatever a server names after it (a redirect, the metadata of its login, its endpoints) is judged.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { closedHosts, fakeOAuthMcp, type OAuthOdds } from "@parley/testkit";
@@ -62,7 +62,7 @@ test.each(leads)(
       await (way === "test" ? s.servers.test("private") : login()).catch(() => undefined);
     }
     expect(heard).toEqual([]);
-    // Some spellings are no address to the library, and some tokens it carries by https alone: it asks nobody.
+    // Some spellings are no address to the library, and tokens it carries by https alone: it asks nobody.
     expect(refused.length).toBeGreaterThan(5);
     expect(new Set(refused)).toContain("private");
   },

@@ -1,8 +1,9 @@
 // Logins to servers that ask for one, against a strict authorization server on 127.0.0.1.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { fakeOAuthMcp, type OAuthOdds } from "@parley/testkit";
+import type { McpSettings } from "../src/index.ts";
 import { onHost, plain, stage, textOf, type Stage } from "./stage.ts";
 
 const redirect = "http://127.0.0.1:41999/callback";
@@ -63,6 +64,41 @@ test("a token that ended is renewed by itself, once for all who need it; where t
   other.site.revoked.add("access-1");
   expect(await other.who()).toMatch(/parley mcp login private/);
   expect(await reasonAt(s, settings)).toBeUndefined();
+});
+
+test("two processes on one home renew a login by one use of its token, and say what is to be hidden", async () => {
+  const site = await oauthSite();
+  const hidden = new Set<string>();
+  const hide = (secrets: readonly string[]): void => secrets.forEach((each) => hidden.add(each));
+  const first = stage({}, { hide });
+  const stages = [first, stage({}, { beside: first }), stage({}, { beside: first })];
+  const server = { private: { ...plain, transport: "http", url: site.url } } as const;
+  const settings = stages.map((s) => s.use({ enabled: false }, server));
+  await first.servers.finishLogin(
+    "private",
+    await site.consent(await first.servers.login("private", redirect)),
+  );
+  const who = (): Promise<string[]> =>
+    Promise.all(
+      stages.map(async (s, at) => textOf(await s.call(settings[at] as McpSettings, "private__who"))),
+    );
+  expect(await who()).toEqual(Array(3).fill("let in by access-1"));
+  site.revoked.add("access-1");
+  expect(await who()).toEqual(Array(3).fill("let in by access-2"));
+  expect(site.given).toEqual(["access-1", "access-2"]);
+  expect(site.seen.filter((path) => path === "/token")).toHaveLength(2);
+  expect(first.cells.has("mcp-renewal:private")).toBe(false);
+  await first.servers.test("private");
+  const [file = ""] = readdirSync(first.logins);
+  const kept = readFileSync(join(first.logins, file), "utf8");
+  const renewal = /"refresh_token":"([^"]+)"/.exec(kept)?.[1];
+  expect(renewal).toBeDefined();
+  for (const secret of ["access-1", "access-2", renewal]) expect(hidden).toContain(secret);
+  // A start says so of what was given before, without any call.
+  const later = new Set<string>();
+  const again = stage({}, { beside: first, hide: (secrets) => secrets.forEach((each) => later.add(each)) });
+  again.use({ enabled: false }, server);
+  await vi.waitFor(() => expect([...later]).toEqual(expect.arrayContaining(["access-2", renewal])));
 });
 
 test("a token is renewed before it ends", async () => {

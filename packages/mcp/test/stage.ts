@@ -41,6 +41,8 @@ export const plain: ServerSettings = {
 
 export interface Stage {
   readonly servers: McpServers;
+  readonly home: string;
+  readonly cells: Cells;
   /** The folder of what logins gave. */
   readonly logins: string;
   /** The server "fake". */
@@ -52,17 +54,23 @@ export interface Stage {
   call(settings: McpSettings, tool: string, args?: object): Promise<ToolResult>;
 }
 
-interface Egress {
+interface StageOptions {
   readonly rules: AddressRules;
   readonly refused: (refusal: Refusal) => void;
+  readonly hide: (secrets: readonly string[]) => void;
+  /** Another process of this gateway: the same home, the same store. */
+  readonly beside: Stage;
 }
 
-export function stage(behaviour: object = {}, egress: Partial<Egress> = {}): Stage {
-  const folder = mkdtempSync(join(tmpdir(), "mcp-"));
-  const cells = new Map<string, { readonly value: string; readonly version: number }>();
+type Cells = Map<string, { readonly value: string; readonly version: number }>;
+
+export function stage(behaviour: object = {}, options: Partial<StageOptions> = {}): Stage {
+  const folder = options.beside?.home ?? mkdtempSync(join(tmpdir(), "mcp-"));
+  const cells: Cells = options.beside?.cells ?? new Map();
   const told: Stage["told"][number][] = [];
   const fake = fakeMcp(join(folder, "fake.json"), behaviour);
   const servers = mcpServers({
+    hide: options.hide ?? (() => {}),
     loginFolder: join(folder, "logins"),
     cells: {
       get: async (key) => cells.get(key) ?? null,
@@ -72,13 +80,14 @@ export function stage(behaviour: object = {}, egress: Partial<Egress> = {}): Sta
         cells.set(key, { value, version: version + 1 });
         return { version: version + 1 };
       },
+      touch: async () => true,
       remove: async (key) => cells.delete(key),
     },
     host: { PATH: process.env["PATH"] ?? "", HOME: folder, GATEWAY_TOKEN: "do-not-tell" },
     folder: join(folder, "mcp"),
     keepPicture: async () => ({ path: "kept.png", mediaType: "image/png" }),
-    rules: async () => egress.rules ?? {},
-    refused: egress.refused ?? (() => {}),
+    rules: async () => options.rules ?? {},
+    refused: options.refused ?? (() => {}),
     mayStart: true,
     onWaiting: (server, tools, code) => told.push({ server, tools, code }),
     clock: systemClock(),
@@ -93,6 +102,8 @@ export function stage(behaviour: object = {}, egress: Partial<Egress> = {}): Sta
     (await servers.at(settings, onHost)).tools;
   return {
     servers,
+    home: folder,
+    cells,
     fake,
     told,
     logins: join(folder, "logins"),

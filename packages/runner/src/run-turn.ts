@@ -177,7 +177,10 @@ async function talk(
         journal: tellingCalls(makingWay(journal, turn, answer), turn, verbose, redaction),
         ledger: spending,
         context,
-        secrets: redaction.secrets,
+        // Asked for each result: a token may be given while the turn runs.
+        get secrets() {
+          return redaction.secrets;
+        },
         spill: (callId, text) => prepared.spill(resultName(turn.id, callId), text),
         resultBytes: prepared.context.toolResultMaxBytes,
         gate,

@@ -35,6 +35,7 @@ import { wireChannels, type Wired } from "../wiring/wiring.ts";
 import { hookProcesses as wireHookProcesses, type HookProcesses } from "../hooks/hook-process.ts";
 import { noticingCalls } from "../devices/wire-devices.ts";
 import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
+import type { Logger } from "../log/logger.ts";
 import { remoteTools, wireMcp, mcpSettings } from "../wiring/mcp.ts";
 import { wireWorkNotifier } from "../wiring/store.ts";
 import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
@@ -61,6 +62,8 @@ export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics"
   readonly role: Role;
   readonly place: NodePlace;
   readonly bus: Bus;
+  /** Secrets that become known while the daemon runs. */
+  readonly secrets: Pick<Logger, "learn" | "learnt">;
   readonly metrics: GatewayMetrics;
   /** Messages that admission refuses. */
   readonly strangers: Refusals;
@@ -104,6 +107,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     place,
     store,
     bus,
+    secrets,
     reloading,
     metrics,
     token,
@@ -186,6 +190,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     env,
     configNow: () => configured?.config ?? config,
     refused: metrics.egressRefused,
+    learn: secrets.learn,
     // As for approvals: everybody who may decide, in private.
     deciders: async () =>
       (
@@ -216,6 +221,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     env,
     token,
     localToken,
+    learnt: secrets.learnt,
     hub,
     state,
     hookProcesses,

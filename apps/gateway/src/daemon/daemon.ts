@@ -117,6 +117,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     role,
     place,
     bus,
+    secrets: lines,
     store,
     damage,
     reloading: configs,

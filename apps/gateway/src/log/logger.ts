@@ -22,20 +22,27 @@ export interface Logger {
   readonly log: Log;
   /** Adds a value that must not appear from now on: a secret that was read or minted later. */
   hide(secret: string): void;
+  /** The same for secrets that are given anew for ever, as tokens of logins: the newest are kept. */
+  learn(secrets: readonly string[]): void;
+  /** What was learnt; the same list until there is another. */
+  learnt(): readonly string[];
   /** Also applies to existing child loggers. */
   setLevel(level: LogLevel): void;
 }
 
 const standardError = 2;
+/** Each server's login has two or three, and what it had before soon ends. */
+const mostLearnt = 200;
 
 export async function logger(options: LoggerOptions): Promise<Logger> {
   let { secrets } = options;
+  let learnt: readonly string[] = [];
   let least = levels.indexOf(options.level);
   const out = options.pretty ? await prettyLines(() => least === levels.indexOf("debug")) : writeLine;
   const destination: DestinationStream = {
     write(line) {
       // People read these lines with tail and less, so control characters are escaped.
-      const clean = printableJson(withoutPasswords(hideSecrets(line, secrets)));
+      const clean = printableJson(withoutPasswords(hideSecrets(hideSecrets(line, secrets), learnt)));
       out(clean);
       options.onLine?.(clean);
     },
@@ -70,6 +77,11 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
     setLevel(level) {
       least = levels.indexOf(level);
     },
+    learn(given) {
+      const fresh = given.filter((secret) => !learnt.includes(secret));
+      if (fresh.length > 0) learnt = [...learnt, ...fresh].slice(-mostLearnt);
+    },
+    learnt: () => learnt,
     hide(secret) {
       if (!secrets.includes(secret)) secrets = [...secrets, secret];
     },

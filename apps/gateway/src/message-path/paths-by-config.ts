@@ -54,6 +54,8 @@ export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig>
   readonly token: string;
   /** The token of this run, which no answer may show either. */
   readonly localToken: string;
+  /** Secrets that became known since the start. */
+  readonly learnt: () => readonly string[];
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
@@ -74,6 +76,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     env,
     token,
     localToken,
+    learnt,
     hub,
     state,
     chatRestart,
@@ -109,7 +112,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       hookParts: { registry: hooks, processes: hookProcesses, counted: hookCounted, home: places.home },
       daemon: { report: state.report, restart: chatRestart.ask },
       showProgress: pageProgress({ hub, clock }),
-      redaction: wireRedaction(config, places.home, [token, localToken]),
+      redaction: wireRedaction(config, places.home, [token, localToken], learnt),
       skills,
       installation: await installationFacts(config, places.home, env["SHELL"], ids),
       preparer: turnPreparer,

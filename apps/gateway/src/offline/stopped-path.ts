@@ -42,6 +42,7 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     env,
     configNow: () => config,
     refused: () => {},
+    learn: () => {},
     clock,
     ids,
     log,

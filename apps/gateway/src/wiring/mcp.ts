@@ -25,6 +25,8 @@ export interface McpWiring {
   /** Absent: no pictures are shown. */
   readonly pictures?: Pictures;
   readonly env: { readonly [name: string]: string | undefined };
+  /** Takes tokens of logins, which nothing may show. */
+  readonly learn: (secrets: readonly string[]) => void;
   readonly configNow: () => Pick<Config, "tools">;
   /** Counts a refused address by its reason. */
   readonly refused: (reason: string) => void;
@@ -36,7 +38,7 @@ export interface McpWiring {
 }
 
 export function wireMcp(wiring: McpWiring): McpServers {
-  const { store, home, pictures, env, configNow, refused, deciders, clock, ids, log } = wiring;
+  const { store, home, pictures, env, learn, configNow, refused, deciders, clock, ids, log } = wiring;
   return mcpServers({
     cells: store.cells,
     host: Object.fromEntries(
@@ -46,6 +48,7 @@ export function wireMcp(wiring: McpWiring): McpServers {
     ),
     folder: join(home, "mcp"),
     loginFolder: join(home, "mcp-logins"),
+    hide: learn,
     keepPicture: pictures?.keep ?? null,
     async rules() {
       const { rulesOf } = await import("@parley/egress");

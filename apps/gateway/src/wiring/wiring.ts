@@ -372,15 +372,29 @@ export function wireHooks(
   return hookRegistry({ config, configPath, home, bundled: hooksFolder, env, platform: platform(), clock });
 }
 
-/** Hides the state folder under every name that a model may have learnt for it. */
-export function wireRedaction(config: Config, home: string, tokens: readonly string[]): Redaction {
+/**
+ * Hides the state folder under every name that a model may have learnt for it. `learnt`: secrets that became
+ * known while the daemon runs; the same list until there is another.
+ */
+export function wireRedaction(
+  config: Config,
+  home: string,
+  tokens: readonly string[],
+  learnt: () => readonly string[],
+): Redaction {
   const userHome = homedir();
   const spellings = (path: string): string[] => [
     path,
     ...(path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : []),
   ];
+  const known = [...secretValues(config), ...tokens];
+  let [last, all] = [[] as readonly string[], known];
   return {
-    secrets: [...secretValues(config), ...tokens],
+    get secrets() {
+      const now = learnt();
+      if (now !== last) [last, all] = [now, [...known, ...now]];
+      return all;
+    },
     stateDirs: spellings(home),
     workspaces: config.agents.list.flatMap((agent) => spellings(agent.workspace)),
   };

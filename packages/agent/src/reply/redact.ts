@@ -7,7 +7,7 @@ import { spellingsOf, standsIn, type Spelling } from "./secret-spellings.ts";
 export interface Redaction {
   /**
    * Values that must never be seen, however they are spelled; shorter than 6 characters are ignored, they
-   * would hide plain words.
+   * would hide plain words. Another list where one was learnt meanwhile.
    */
   readonly secrets: readonly string[];
   /** Every spelling of the state directory, such as the absolute path and `~/.parley`. */
@@ -42,6 +42,7 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
 const withoutPaths = new WeakMap<readonly string[], Redaction>();
 
 interface Compiled {
+  readonly secrets: readonly string[];
   readonly spellings: readonly Spelling[];
   /** By their first character, each list the longest first. */
   readonly words: ReadonlyMap<string, readonly Spelling[]>;
@@ -55,12 +56,13 @@ const compiled = new WeakMap<Redaction, Compiled>();
 
 function compiledOf(redaction: Redaction): Compiled {
   const known = compiled.get(redaction);
-  if (known !== undefined) return known;
-  const spellings = spellingsOf(redaction.secrets);
+  const { secrets } = redaction;
+  if (known?.secrets === secrets) return known;
+  const spellings = spellingsOf(secrets);
   const words = Map.groupBy(spellings, ({ text }) => text.charAt(0));
   const dirs = redaction.stateDirs.map((dir) => dir.replace(/\/+$/u, ""));
   const starts = startsOf([...words.keys(), ...redaction.stateDirs]);
-  const made: Compiled = { spellings, words, dirs, paths: dirs.map(pathUnder), starts };
+  const made: Compiled = { secrets, spellings, words, dirs, paths: dirs.map(pathUnder), starts };
   compiled.set(redaction, made);
   return made;
 }

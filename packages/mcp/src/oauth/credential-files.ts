@@ -27,13 +27,19 @@ export interface Credentials {
 }
 
 export interface CredentialFiles {
+  /** The values that give access are told to `hide` before they are returned. */
   get(server: string, url: string): Promise<Credentials>;
   change(server: string, url: string, change: (now: Credentials) => Credentials): Promise<void>;
   /** Returns false where there were none. */
   remove(server: string): Promise<boolean>;
 }
 
-export function credentialFiles(folder: string, clock: Pick<Clock, "now">): CredentialFiles {
+/** `hide`: takes the values that no log, transcript or answer may show. */
+export function credentialFiles(
+  folder: string,
+  clock: Pick<Clock, "now">,
+  hide: (secrets: readonly string[]) => void,
+): CredentialFiles {
   const queues = new Map<string, Promise<unknown>>();
   const pathOf = (server: string): string => join(folder, `${server}.json`);
 
@@ -48,7 +54,9 @@ export function credentialFiles(folder: string, clock: Pick<Clock, "now">): Cred
     }
     try {
       const found = JSON.parse(text) as Credentials;
-      return found.v === 1 && found.url === url ? found : none;
+      if (found.v !== 1) return none;
+      hide(secretsOf(found));
+      return found.url === url ? found : none;
     } catch {
       // A file that is torn or edited is no login: the person logs in again.
       return none;
@@ -58,10 +66,11 @@ export function credentialFiles(folder: string, clock: Pick<Clock, "now">): Cred
   async function write(server: string, made: Credentials): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const path = pathOf(server);
-    const draft = `${path}.${clock.now()}.tmp`;
+    const draft = `${path}.${process.pid}.${clock.now()}.tmp`;
     await writeFile(draft, JSON.stringify(made), { mode: 0o600 });
     await chmod(draft, 0o600);
     await rename(draft, path);
+    hide(secretsOf(made));
   }
 
   /** One after the other: two refreshes must not lose each other's token. */
@@ -89,4 +98,10 @@ export function credentialFiles(folder: string, clock: Pick<Clock, "now">): Cred
         ),
       ),
   };
+}
+
+function secretsOf({ issuers }: Credentials): readonly string[] {
+  return Object.values(issuers).flatMap(({ client, tokens }) =>
+    [client?.client_secret, tokens?.access_token, tokens?.refresh_token].filter((each) => each !== undefined),
+  );
 }

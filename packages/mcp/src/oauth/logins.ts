@@ -8,6 +8,7 @@ import type { GuardedFetch } from "../guarded-fetch.ts";
 import type { OAuthSettings } from "../settings.ts";
 import type { CredentialFiles } from "./credential-files.ts";
 import { oauthClient } from "./oauth-client.ts";
+import type { RenewalLock } from "./renewal-lock.ts";
 
 export interface LoginTarget {
   readonly server: string;
@@ -36,7 +37,12 @@ const openMs = 600_000;
 /** A token that ends this soon is renewed before it is used. */
 const earlyMs = 60_000;
 
-export function logins(files: CredentialFiles, clock: Clock, ids: Pick<Ids, "uuid">): Logins {
+export function logins(
+  files: CredentialFiles,
+  alone: RenewalLock,
+  clock: Clock,
+  ids: Pick<Ids, "uuid">,
+): Logins {
   const open = new Map<string, Open>();
   const renewing = new Map<string, Promise<void>>();
 
@@ -48,12 +54,17 @@ export function logins(files: CredentialFiles, clock: Clock, ids: Pick<Ids, "uui
   const asks = ({ server }: LoginTarget): Fault =>
     new Fault("denied", `it asks for a login: parley mcp login ${server}`);
 
-  /** Once at a time: a token that renews can often be used only once. */
-  function renew(target: LoginTarget, fetch: GuardedFetch["fetch"]): Promise<void> {
+  /**
+   * Once at a time: a token that renews can often be used only once. `used`: the access token that did not
+   * do, which another call or process may have renewed meanwhile.
+   */
+  function renew(target: LoginTarget, fetch: GuardedFetch["fetch"], used: string | undefined): Promise<void> {
     const known = renewing.get(target.server);
     if (known !== undefined) return known;
-    const work = (async () => {
-      if ((await tokensOf(target))?.refresh_token === undefined) throw asks(target);
+    const work = alone(target.server, async () => {
+      const tokens = await tokensOf(target);
+      if (tokens !== undefined && tokens.access_token !== used) return;
+      if (tokens?.refresh_token === undefined) throw asks(target);
       const { auth } = await import("@modelcontextprotocol/client");
       const onRedirect = (): never => {
         throw asks(target);
@@ -64,24 +75,28 @@ export function logins(files: CredentialFiles, clock: Clock, ids: Pick<Ids, "uui
       } catch (error) {
         throw isFault(error) ? error : faultOf(error, "its login cannot be renewed");
       }
-    })().finally(() => renewing.delete(target.server));
+    }).finally(() => renewing.delete(target.server));
     renewing.set(target.server, work);
     return work;
   }
 
   return {
-    authOf: (target, fetch) => ({
-      async token() {
-        const tokens = await tokensOf(target);
-        const { untilMs = Infinity, refresh_token: next } = tokens ?? {};
-        if (tokens === undefined || next === undefined || untilMs - clock.now() > earlyMs)
-          return tokens?.access_token;
-        // Where that fails the server says itself what it thinks of the old one.
-        await renew(target, fetch).catch(() => undefined);
-        return (await tokensOf(target))?.access_token;
-      },
-      onUnauthorized: () => renew(target, fetch),
-    }),
+    authOf(target, fetch) {
+      let used: string | undefined;
+      return {
+        async token() {
+          const tokens = await tokensOf(target);
+          used = tokens?.access_token;
+          const { untilMs = Infinity, refresh_token: next } = tokens ?? {};
+          if (next === undefined || untilMs - clock.now() > earlyMs) return used;
+          // Where that fails the server says itself what it thinks of the old one.
+          await renew(target, fetch, used).catch(() => undefined);
+          used = (await tokensOf(target))?.access_token;
+          return used;
+        },
+        onUnauthorized: () => renew(target, fetch, used),
+      };
+    },
     async start(target, redirectUrl, openFetch) {
       open.get(target.server)?.end();
       const { auth, extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
