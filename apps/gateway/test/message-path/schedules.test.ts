@@ -82,16 +82,16 @@ test("killed at any moment, each instant runs once", async () => {
 });
 
 test("transcripts of runs stay as long as cron.sessionRetention says, and no longer", async () => {
-  await begin({ cron: { sessionRetention: "24h" } });
-  const job = await add({ name: "tick", schedule: { kind: "every", every: "4h" }, message: "tick" });
-  await s.pass(4 * 24 * 60 * minuteMs + minuteMs);
+  await begin({ cron: { sessionRetention: "6h" } });
+  const job = await add({ name: "tick", schedule: { kind: "every", every: "1h" }, message: "tick" });
+  await s.pass(24 * 60 * minuteMs + minuteMs);
   const lane = `agent:main:cron:${job.id}`;
   const { epoch } = await s.store().sessions.open(lane as never);
   const kept: number[] = [];
   for (let each = 1; each <= epoch; each += 1)
     if ((await s.transcript(lane, each)).length > 0) kept.push(each);
   expect(epoch).toBe(24);
-  // Those that began within the last day, and the one that went on until then.
+  // Those that began within the last six hours, and the one that went on until then.
   expect(kept).toEqual([18, 19, 20, 21, 22, 23, 24]);
 });
 

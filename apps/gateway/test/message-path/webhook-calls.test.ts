@@ -10,7 +10,7 @@ import { configIn, stage, type Person, type Stage } from "./stage.ts";
 let s: Stage;
 afterEach(() => s.close());
 
-const dayMs = 86_400_000;
+const keptMs = 6 * 3_600_000;
 const config = { commands: { ownerAllowFrom: ["telegram:olga"] } };
 
 async function begin(): Promise<Person> {
@@ -27,7 +27,7 @@ async function call(door: "wake" | "agent", body: object, key: string): Promise<
     isOpen: () => true,
     hub: { follow: () => () => {} },
     wake: (...told) => s.core().schedules.tell(...told),
-    hookRetentionMs: () => dayMs,
+    hookRetentionMs: () => keptMs,
     clock: s.clock,
   });
   const world = hookWorld({ configNow: () => now, path: s.core(), store: s.store() });
@@ -78,7 +78,7 @@ test("what calls without a session left goes after its time; a session that goes
   for (const key of ["1", "2", "3"]) {
     await call("agent", { message: key, to: "telegram:default:dm:olga" }, key);
     await olga.gets("turn 1");
-    await s.pass(dayMs);
+    await s.pass(keptMs);
   }
   const own = "agent:main:hook:agent";
   const left = await Promise.all([1, 2, 3].map(async (epoch) => (await s.transcript(own, epoch)).length > 0));
