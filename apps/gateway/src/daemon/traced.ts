@@ -1,11 +1,11 @@
 // Lays traces around the daemon's store and models where the config names a collector; elsewhere no code of
 // them is loaded.
-import type { Config } from "@parley/config";
+import { secretValues, type Config } from "@parley/config";
 import { version, type Clock, type Log } from "@parley/protocol";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 
 export interface TracedOptions {
-  readonly config: Pick<Config, "telemetry">;
+  readonly config: Config;
   readonly node: string;
   readonly bootId: string;
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export async function traced(metrics: GatewayMetrics, options: TracedOptions): P
     clock,
     log,
   });
-  const views = messageTraces({ ...traces, add: exporter.add, clock, log });
+  const views = messageTraces({ ...traces, secrets: secretValues(config), add: exporter.add, clock, log });
   return {
     metrics: {
       ...metrics,

@@ -1,6 +1,7 @@
 // Traces messages from outside: a view over the store learns of turns and deliveries, one over the models of
 // calls. Ids follow from the ids of rows, so that another process, after a crash or on another node, goes on
 // with the same trace; what a turn did before a crash is told from the entries that it commits.
+import { hideSecrets } from "@parley/agent";
 import { createHash } from "node:crypto";
 import type { Model, ModelEvent, Models } from "@parley/models";
 import {
@@ -19,6 +20,8 @@ import type { Span } from "./span-exporter.ts";
 export interface MessageTracesOptions {
   readonly sampleRatio: number;
   readonly includeContent: boolean;
+  /** Values that no span may have. */
+  readonly secrets: readonly string[];
   readonly add: (span: Span) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -57,6 +60,7 @@ type Attributes = Span["attributes"];
 export function messageTraces({
   sampleRatio,
   includeContent,
+  secrets,
   add,
   clock,
   log,
@@ -82,7 +86,9 @@ export function messageTraces({
     if (isSampled(span.traceId, sampleRatio)) add(span);
   };
   const said = (key: string, text: string | undefined): Attributes =>
-    includeContent && text !== undefined && text !== "" ? { [key]: text.slice(0, contentChars) } : {};
+    includeContent && text !== undefined && text !== ""
+      ? { [key]: hideSecrets(text, secrets).slice(0, contentChars).toWellFormed() }
+      : {};
 
   function received(
     row: Pick<Row, "id" | "payload" | "acceptedAtMs" | "conversation">,

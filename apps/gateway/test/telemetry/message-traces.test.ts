@@ -16,6 +16,7 @@ async function tracedStage(how: How, more: (at: () => Stage) => object = () => (
       messageTraces({
         sampleRatio: 1,
         includeContent: false,
+        secrets: ["hunter2"],
         ...how,
         add: (span) => void spans.push(span),
         clock,
@@ -72,9 +73,10 @@ test("with includeContent the spans have what was said", async () => {
       ? "bring a hat"
       : { calls: { name: "weather", args: { town: "Kazan" } } },
   );
-  await at.person("ann").says("what is it like outside?").gets("bring a hat");
+  await at.person("ann").says("what is it like outside, hunter2?").gets("bring a hat");
   await at.pass(1_000);
-  expect(named("received")[0]?.attributes["parley.content"]).toBe("what is it like outside?");
+  // What the config knows as a secret is in no span.
+  expect(named("received")[0]?.attributes["parley.content"]).toBe("what is it like outside, [secret]?");
   expect(named("execute_tool weather")[0]?.attributes).toMatchObject({
     "gen_ai.tool.call.arguments": '{"town":"Kazan"}',
     "gen_ai.tool.call.result": expect.stringContaining("sunny in Kazan") as string,
