@@ -32,12 +32,6 @@ const mutants: readonly Mutant[] = [
     to: "token = token, holder",
   },
   {
-    bug: "take ignores when a lane is due",
-    by: "inbox",
-    from: "at <= ?1 order by at, token",
-    to: "at is not null order by at, token",
-  },
-  {
     bug: "take picks the newest lane",
     by: "inbox",
     from: "order by at, token limit 1",
@@ -315,8 +309,9 @@ const mutants: readonly Mutant[] = [
   {
     bug: "a refused call keeps what it wrote",
     by: "turns",
-    from: "rollback to call; release call",
-    to: "release call",
+    from: `db.exec("rollback");
+      db.exec("begin immediate");`,
+    to: "",
   },
   {
     bug: "expected versions of cells are ignored",
