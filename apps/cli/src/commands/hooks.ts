@@ -1,14 +1,14 @@
 // `parley hooks list|info|check|enable|disable`: which code of the operator's own hears what happens, whether
 // it can run, and what became of its calls.
 import type { MethodResult } from "@parley/protocol";
-import { document, line, styled, type Console, type Style } from "../console.ts";
+import { document, line, styled, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
+import { requirementLines, type Styling } from "../requirement-lines.ts";
 import { withState } from "../with-gateway.ts";
 
 type List = MethodResult<"hooks.list">;
 type Info = MethodResult<"hooks.info">;
 type Shown = List["hooks"][number];
-type Styling = (style: Style, text: string) => string;
 
 const descriptionChars = 90;
 
@@ -143,17 +143,7 @@ function infoLines(found: Info, style: Styling): string[] {
     ...(agent === null ? [] : [`Agent     ${agent}, whose events alone it hears`]),
     `Hears     ${events.join(", ")}`,
     ...(homepage === null ? [] : [`Home      ${homepage}`]),
-    ...(found.always && found.requirements.length > 0 ? ["Needs     nothing: it is marked always"] : []),
-    ...found.requirements.map(({ kind, what, satisfied }) => {
-      const words = {
-        os: "system",
-        bin: "program",
-        anyBins: "one program of",
-        env: "variable",
-        config: "config",
-      }[kind];
-      return `Needs     ${words} ${what}  ${satisfied ? style("green", "there") : style("yellow", "missing")}`;
-    }),
+    ...requirementLines(found, style),
     ...countsLine(found).map((text) => `Calls     ${text}`),
     ...found.notes.map((note) => `Note      ${note}`),
   ];

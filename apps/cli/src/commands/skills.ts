@@ -2,8 +2,9 @@
 // one in.
 import { resolve } from "node:path";
 import type { MethodResult } from "@parley/protocol";
-import { document, line, styled, type Console, type Style } from "../console.ts";
+import { document, line, styled, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
+import { requirementLines, type Styling } from "../requirement-lines.ts";
 import { withState } from "../with-gateway.ts";
 
 type List = MethodResult<"skills.list">;
@@ -67,8 +68,6 @@ export async function skillsInstall(terminal: Console, path: string, force: bool
   line(terminal.out, "Nothing of it was run. It grants no tool and no approval.");
   return exitCodes.ok;
 }
-
-type Styling = (style: Style, text: string) => string;
 
 function styling(terminal: Console): Styling {
   return (style, text) => styled(terminal.out, terminal.env, style, text);
@@ -146,17 +145,7 @@ function infoLines(found: Info, style: Styling): string[] {
     ...(found.primaryEnv === null
       ? []
       : [`Key       skills.entries.${found.key}.apiKey is handed over as ${found.primaryEnv}`]),
-    ...(found.always && found.requirements.length > 0 ? ["Needs     nothing: it is marked always"] : []),
-    ...found.requirements.map(({ kind, what, satisfied }) => {
-      const words = {
-        os: "system",
-        bin: "program",
-        anyBins: "one program of",
-        env: "variable",
-        config: "config",
-      }[kind];
-      return `Needs     ${words} ${what}  ${satisfied ? style("green", "there") : style("yellow", "missing")}`;
-    }),
+    ...requirementLines(found, style),
     ...found.notes.map((note) => `Note      ${note}`),
     ...found.warnings.map((warning) => style("yellow", `Look at   ${warning}`)),
   ];
