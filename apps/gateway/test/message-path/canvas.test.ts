@@ -1,7 +1,7 @@
 // The tool canvas on the message path: a page and the words about it are there together, and its presses
 // come back.
 import { afterEach, expect, test } from "vitest";
-import { canvasId, canvasOf, openCanvasLink, pageOf } from "@parley/runner";
+import { canvasId, canvasOf, forgetCanvas, openCanvasLink, pageOf } from "@parley/runner";
 import { systemIds } from "@parley/protocol";
 import type { Answer, Asked } from "./scripted-model.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
@@ -83,4 +83,14 @@ test("/canvas makes a fresh link, and hiding takes the page away", async () => {
   s.model.answers(calls({ action: "hide" }));
   await olga.says("show").gets(/It is hidden/);
   await olga.says("/canvas").gets("I show no page here. Ask me for one.");
+});
+
+test("a forgotten canvas leaves no page of any version", async () => {
+  const olga = await begin();
+  s.model.answers(calls({ action: "present", html: "<p>one" }, { action: "update", html: "<p>two" }));
+  await olga.says("show").gets("🖼 Canvas", /^so: /);
+  const { cells } = s.store();
+  expect(await cells.list("canvas-page:", 9)).toHaveLength(2);
+  await forgetCanvas(cells, session);
+  expect([...(await cells.list("canvas-page:", 9)), ...(await cells.list("canvas:", 9))]).toEqual([]);
 });
