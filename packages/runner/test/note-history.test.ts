@@ -1,7 +1,9 @@
 // The history of notes: what differs is kept in whole lines, from which either text is made again.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { changedLines } from "../src/memory/note-history.ts";
+import { virtualClock } from "@parley/testkit";
+import { changedLines, noteHistory } from "../src/memory/note-history.ts";
+import { memoryStore } from "./store.ts";
 
 test("makes each text of a change from the other", () => {
   const text = fc.array(fc.constantFrom("- a\n", "- b\n", "\n", "- c\r\n", "end"), { maxLength: 8 });
@@ -14,4 +16,33 @@ test("makes each text of a change from the other", () => {
       if (before === after) expect(removed + added).toBe("");
     }),
   );
+});
+
+test("lists changes in their order, whoever records them and whatever the clock says", async () => {
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  const from = { path: "MEMORY.md", session: "s", turn: "t", by: [], tool: "write" };
+  const told: string[] = [];
+  for (let round = 0; round < 12; round += 1) {
+    const history = noteHistory({ cells: store.cells, clock: { ...clock, now: () => clock.now() - round } });
+    await history.record("main", from, null, `${round}`);
+    told.unshift(`${round}`);
+  }
+  const history = noteHistory({ cells: store.cells, clock });
+  expect((await history.list("main", 100)).map(({ added }) => added)).toEqual(told);
+  await store.close();
+});
+
+test("keeps the newest 2,000 changes", async () => {
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  for (let old = 0; old < 2_000; old += 1)
+    await store.cells.put(`memory-change:main:${`${old}`.padStart(14, "0")}-x`, `{"added":"${old}"}`, {});
+  const history = noteHistory({ cells: store.cells, clock });
+  const from = { path: "MEMORY.md", session: "s", turn: "t", by: [], tool: "write" };
+  await history.record("main", from, null, "new");
+  const kept = await history.list("main", 5_000);
+  expect(kept).toHaveLength(2_000);
+  expect([kept[0]?.added, kept.at(-1)?.added]).toEqual(["new", "1"]);
+  await store.close();
 });

@@ -3,7 +3,7 @@
 // there too.
 import { createHash } from "node:crypto";
 import type { Clock } from "@parley/protocol";
-import type { Cells } from "@parley/store";
+import type { Cell, Cells } from "@parley/store";
 import type { Forgetting } from "@parley/memory";
 
 export interface NoteChange {
@@ -37,7 +37,8 @@ export interface NoteHistory {
 }
 
 const keptMs = 90 * 86_400_000;
-const mostListed = 2_000;
+/** The oldest go when a change comes past these. */
+const mostKept = 2_000;
 /** More than a curated file has. A larger change is kept without its text, and cannot be undone. */
 const mostChars = 256_000;
 
@@ -51,16 +52,21 @@ export function noteHistory({
   readonly cells: Pick<Cells, "get" | "put" | "list" | "remove">;
   readonly clock: Clock;
 }): NoteHistory {
-  /** Changes of one millisecond keep their order. */
   let last = 0;
+  /** Some more than are kept, because two turns may each add one at a time. */
+  const cellsOf = (agent: string): Promise<readonly Cell[]> => cells.list(prefixOf(agent), mostKept * 2);
   const all = async (agent: string): Promise<readonly NoteChange[]> =>
-    (await cells.list(prefixOf(agent), mostListed)).map(({ value }) => JSON.parse(value) as NoteChange);
+    (await cellsOf(agent)).map(({ value }) => JSON.parse(value) as NoteChange);
 
   return {
     async record(agent, from, before, after) {
       if (before === after) return;
       const atMs = clock.now();
-      last = Math.max(last + 1, atMs);
+      const kept = await cellsOf(agent);
+      // Undo takes the newest first, so that changes of one millisecond, or after the clock was set back, need
+      // their order too, whoever recorded the one before.
+      const newest = kept.at(-1)?.key.slice(prefixOf(agent).length) ?? "0";
+      last = Math.max(last, Number.parseInt(newest, 10), atMs - 1) + 1;
       const lines = changedLines(before ?? "", after ?? "");
       const isKept = lines.removed.length + lines.added.length <= mostChars;
       const hashes = {
@@ -77,6 +83,8 @@ export function noteHistory({
         ...hashes,
       };
       await cells.put(`${prefixOf(agent)}${id}`, JSON.stringify(change), { ttlMs: keptMs });
+      const over = Math.max(0, kept.length + 1 - mostKept);
+      for (const { key } of kept.slice(0, over)) await cells.remove(key);
     },
     list: async (agent, limit) => (await all(agent)).toReversed().slice(0, limit),
     async undone(agent, id) {
