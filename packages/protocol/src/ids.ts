@@ -11,7 +11,7 @@ export interface Ids {
 
 export function systemIds(): Ids {
   return {
-    uuid: () => crypto.randomUUID(),
+    uuid: () => randomUuid(crypto),
     code(alphabet, length) {
       const limit = 256 - (256 % alphabet.length);
       let text = "";
@@ -26,4 +26,21 @@ export function systemIds(): Ids {
     },
     chance: () => Math.random(),
   };
+}
+
+/** Browsers have `randomUUID` only on this machine or over https; a page in a LAN over http has the bytes. */
+export function randomUuid(source: {
+  readonly randomUUID?: () => string;
+  readonly getRandomValues: (into: Uint8Array<ArrayBuffer>) => Uint8Array;
+}): string {
+  if (source.randomUUID !== undefined) return source.randomUUID();
+  const bytes = source.getRandomValues(new Uint8Array(16));
+  // Version 4, variant 10 (RFC 9562, section 5.4).
+  const signed = bytes.map((byte, at) =>
+    at === 6 ? (byte & 0x0f) | 0x40 : at === 8 ? (byte & 0x3f) | 0x80 : byte,
+  );
+  return [...signed]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

@@ -6,6 +6,7 @@ import {
   isFault,
   noUsage,
   parseThinkingLevel,
+  randomUuid,
   sleep,
   systemClock,
   systemIds,
@@ -32,6 +33,14 @@ describe("the system clock", () => {
 });
 
 describe("ids", () => {
+  test("a page without https makes the same kind of ids out of bytes", () => {
+    const getRandomValues = (into: Uint8Array<ArrayBuffer>): Uint8Array => crypto.getRandomValues(into);
+    const made = Array.from({ length: 50 }, () => randomUuid({ getRandomValues }));
+    for (const id of made)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set(made).size).toBe(50);
+  });
+
   test("a code has its length and draws every letter of its alphabet and no other", () => {
     const alphabet = "ABCDEFG";
     const code = systemIds().code(alphabet, 2000);

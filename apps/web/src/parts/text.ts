@@ -2,6 +2,7 @@
 // press. Nothing here becomes markup.
 import { html, type TemplateResult } from "lit";
 import { t } from "../texts/texts.ts";
+import { copyText } from "./clipboard.ts";
 
 /** How `visibleText` writes a character that people would not see, or would take for another. */
 const writtenOut = /\\u\{[0-9a-f]+\}/gi;
@@ -38,11 +39,7 @@ export function copyable(text: string, longest = 28): TemplateResult {
     title=${text}
     @click=${async ({ currentTarget }: Event) => {
       const told = (currentTarget as HTMLElement).querySelector("[role=status]");
-      // Browsers have a clipboard only on this machine or over https, and a person may forbid it.
-      await navigator.clipboard?.writeText(text).then(
-        () => told?.replaceChildren(t.act.copied),
-        () => {},
-      );
+      if (await copyText(text)) told?.replaceChildren(t.act.copied);
     }}
   >
     <bdi>${shown}</bdi><span class="sr-only">, ${t.act.copy}</span><span class="copied" role="status"></span>

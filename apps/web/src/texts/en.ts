@@ -71,6 +71,7 @@ export const en = {
     no: "No",
     failed: (reason: string) => `That failed: ${reason}`,
     copied: "Copied",
+    notCopied: "Not allowed",
     copy: "copy",
   },
   time: {
@@ -110,6 +111,7 @@ export const en = {
     now: "Now",
   },
   chat: {
+    spoiler: "Hidden text, press to show it",
     title: "Chat",
     sayHello: "Say hello.",
     conversation: "Conversation",

@@ -1,8 +1,10 @@
 // Adds what an answer's HTML needs but cannot bring, because it is made of text only: a copy button for code
 // blocks, and spoilers that open. It works on finished messages, and never takes what it adds from the
 // answer.
+import { copyText } from "../parts/clipboard.ts";
+import { t } from "../texts/texts.ts";
 
-const copyLabel = "Copy";
+const copyLabel = t.chat.copy;
 
 /** Repeats change nothing. */
 export function dressRichText(root: ParentNode): void {
@@ -10,8 +12,6 @@ export function dressRichText(root: ParentNode): void {
     block.classList.add("dressed");
     // A long line is read by scrolling, with keys too.
     block.setAttribute("tabindex", "0");
-    // Browsers have a clipboard for pages only on this machine or over https.
-    if (navigator.clipboard === undefined) continue;
     const button = document.createElement("button");
     button.className = "quiet copy";
     button.textContent = copyLabel;
@@ -24,7 +24,7 @@ export function dressRichText(root: ParentNode): void {
   for (const spoiler of root.querySelectorAll(".rich .spoiler:not([tabindex])")) {
     spoiler.setAttribute("tabindex", "0");
     spoiler.setAttribute("role", "button");
-    spoiler.setAttribute("aria-label", "Hidden text, press to show it");
+    spoiler.setAttribute("aria-label", t.chat.spoiler);
   }
 }
 
@@ -44,11 +44,5 @@ export function pressInRichText(event: Event): void {
 
 async function copy(button: HTMLElement): Promise<void> {
   const code = button.dataset["text"] ?? button.parentElement?.querySelector("pre")?.textContent ?? "";
-  try {
-    await navigator.clipboard.writeText(code);
-    button.textContent = "Copied";
-  } catch {
-    // The person may have forbidden it, and then knows why.
-    button.textContent = "Not allowed";
-  }
+  button.textContent = (await copyText(code)) ? t.act.copied : t.act.notCopied;
 }
