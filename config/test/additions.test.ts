@@ -67,7 +67,7 @@ if (!(await bound.menu({ channel: "telegram", account: "a" })).some(({ name }) =
     files: {},
     lines: [
       {
-        file: "packages/protocol/src/node-methods.ts",
+        file: "packages/protocol/src/methods/node.ts",
         before: '  "nodes.list": {',
         add: '  "nodes.moon": {\n    scope: "read",\n    sessions: "none",\n    needs: "store",\n    params: z.object({}),\n    result: z.object({}),\n  },\n',
       },

@@ -1,6 +1,6 @@
 // The events of the control plane. Only `chat.message` has a seq and is replayed; clients see the others now
 // or never.
-import type { ChatMessage } from "./chat-methods.ts";
+import type { ChatMessage } from "./methods/chat.ts";
 
 export interface EventPayloads {
   /** A message of the conversation that the client follows. */

@@ -1,9 +1,9 @@
 // The control plane's methods for operators: sessions, agents, logs, devices, restart.
 import { z } from "zod";
-import { deviceGrants } from "./device-methods.ts";
-import { scopes } from "./frames.ts";
-import { sessionKinds } from "./session-key.ts";
-import { reasoningLevels, thinkingLevels } from "./thinking.ts";
+import { deviceGrants } from "./device.ts";
+import { scopes } from "../frames.ts";
+import { sessionKinds } from "../session-key.ts";
+import { reasoningLevels, thinkingLevels } from "../thinking.ts";
 
 const sessionKey = z.string().min(1).max(1024);
 const idempotencyKey = z.string().min(1).max(128);

@@ -1,6 +1,6 @@
 // The control plane's method for replaying a turn: what it was, run again with what holds now.
 import { z } from "zod";
-import { promptMoves } from "./prompt-report.ts";
+import { promptMoves } from "../prompt-report.ts";
 
 const entry = z.looseObject({ type: z.string() });
 

@@ -1,6 +1,6 @@
 // The control plane's methods for models and their usage.
 import { z } from "zod";
-import { thinkingLevels } from "./thinking.ts";
+import { thinkingLevels } from "../thinking.ts";
 
 const amounts = {
   turns: z.number().int(),

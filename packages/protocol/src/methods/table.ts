@@ -2,28 +2,28 @@
 // parameters and result. The gateway checks parameters against it; the CLI and the web page take their types
 // from it.
 import { z } from "zod";
-import { canvasMethods } from "./canvas-methods.ts";
-import { auditMethods } from "./audit-methods.ts";
-import { chatMethods } from "./chat-methods.ts";
-import { configMethods } from "./config-methods.ts";
-import { deviceMethodTable } from "./device-methods.ts";
-import type { Scope } from "./frames.ts";
-import { hookMethods } from "./hook-methods.ts";
-import { memoryMethods } from "./memory-methods.ts";
-import { mcpMethods } from "./mcp-methods.ts";
-import { operatorMethods } from "./operator-methods.ts";
-import { nodeMethods } from "./node-methods.ts";
-import { configStatus, reloadMethods } from "./reload-methods.ts";
-import { pairingMethods } from "./pairing-methods.ts";
-import { peopleMethods } from "./people-methods.ts";
-import { promptMethods } from "./prompt-methods.ts";
-import { replayMethods } from "./replay-methods.ts";
-import { retentionMethods } from "./retention-methods.ts";
-import { scheduleMethods } from "./schedule-methods.ts";
-import { skillMethods } from "./skill-methods.ts";
-import { toolMethods } from "./tool-methods.ts";
-import { usageMethods } from "./usage-methods.ts";
-import { deliverySchema, rowSchema, storySchema } from "./story.ts";
+import { canvasMethods } from "./canvas.ts";
+import { auditMethods } from "./audit.ts";
+import { chatMethods } from "./chat.ts";
+import { configMethods } from "./config.ts";
+import { deviceMethodTable } from "./device.ts";
+import type { Scope } from "../frames.ts";
+import { hookMethods } from "./hook.ts";
+import { memoryMethods } from "./memory.ts";
+import { mcpMethods } from "./mcp.ts";
+import { operatorMethods } from "./operator.ts";
+import { nodeMethods } from "./node.ts";
+import { configStatus, reloadMethods } from "./reload.ts";
+import { pairingMethods } from "./pairing.ts";
+import { peopleMethods } from "./people.ts";
+import { promptMethods } from "./prompt.ts";
+import { replayMethods } from "./replay.ts";
+import { retentionMethods } from "./retention.ts";
+import { scheduleMethods } from "./schedule.ts";
+import { skillMethods } from "./skill.ts";
+import { toolMethods } from "./tool.ts";
+import { usageMethods } from "./usage.ts";
+import { deliverySchema, rowSchema, storySchema } from "../story.ts";
 
 /**
  * Which sessions a method reads or changes. `none`: it is about the gateway. `own`: only those of the

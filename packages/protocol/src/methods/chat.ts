@@ -2,7 +2,7 @@
 // beside the first one. The gateway answers a send once the message is durable; a repeat under the same key
 // stores nothing.
 import { z } from "zod";
-import { chatTextChars } from "./wire.ts";
+import { chatTextChars } from "../wire.ts";
 
 const key = z.string().min(1).max(128);
 const limit = z.number().int().min(1).max(1000).default(100);

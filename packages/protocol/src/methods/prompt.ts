@@ -1,7 +1,7 @@
 // The control plane's methods for prompts: show one, explain its sections, diff two. Only the whole text
 // shows workspace files, so only `prompt.show` needs more than the scope `read`.
 import { z } from "zod";
-import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
+import { promptExplanation, promptIdentity, promptMoves } from "../prompt-report.ts";
 
 const id = z.string().min(1).max(1024);
 

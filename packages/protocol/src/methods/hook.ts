@@ -1,7 +1,7 @@
 // The control plane's methods for hooks: list them with the reason why one does not run, show one, and switch
 // one on or off in the config.
 import { z } from "zod";
-import { configWritten } from "./config-methods.ts";
+import { configWritten } from "./config.ts";
 
 const name = z.string().min(1).max(256);
 const source = z.enum(["managed", "extra", "bundled", "workspace", "config"]);
