@@ -4,14 +4,14 @@
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
-import { parseDocument } from "./document.ts";
-import { editConfig, type ConfigChange } from "./edit.ts";
+import { parseDocument } from "./file/document.ts";
+import { editConfig, type ConfigChange } from "./file/edit.ts";
 import { placesIn, type Env } from "./home.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { changesTo, isMask, noSecretThere } from "./merge.ts";
+import { changesTo, isMask, noSecretThere } from "./file/merge.ts";
 import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { redact, redactFile } from "./redact.ts";
-import { replaceFile } from "./write.ts";
+import { replaceFile } from "./file/write.ts";
 
 export interface ConfigEditorOptions {
   readonly env: Env;

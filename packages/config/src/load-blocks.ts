@@ -2,7 +2,7 @@
 // operator can reach the gateway that runs, and read the records of one that cannot start.
 import { readFile } from "node:fs/promises";
 import { configEditor } from "./config-editor.ts";
-import { editConfig } from "./edit.ts";
+import { editConfig } from "./file/edit.ts";
 import { placesIn, type Env } from "./home.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import type { ConfigFile } from "./schema/root.ts";

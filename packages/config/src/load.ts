@@ -1,18 +1,18 @@
 // Reads the config: file, environment, defaults, checks. All problems at once, each with its line; nothing is
 // used unless all is right.
 import { readFile } from "node:fs/promises";
-import { advice } from "./advice.ts";
+import { advice } from "./check/advice.ts";
 import { complete } from "./complete.ts";
-import { check } from "./check.ts";
-import { machineFindings } from "./check-machine.ts";
+import { check } from "./check/check.ts";
+import { machineFindings } from "./check/machine.ts";
 import type { Config } from "./config.ts";
-import { emptyDocument, parseDocument, type ConfigDocument } from "./document.ts";
+import { emptyDocument, parseDocument, type ConfigDocument } from "./file/document.ts";
 import { expandPath, placesIn, type Env, type Places } from "./home.ts";
-import { migrated, type Migration } from "./migrate.ts";
+import { migrated, type Migration } from "./file/migrate.ts";
 import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { resolveReferences } from "./references.ts";
 import { configVersion, type ConfigFile } from "./schema/root.ts";
-import { validate, type Finding } from "./validate.ts";
+import { validate, type Finding } from "./validate/validate.ts";
 
 export interface LoadConfigOptions {
   /** `hostEnv()`, handed in by the program. */

@@ -2,7 +2,7 @@ import { Fault, type Json } from "@parley/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { editConfig, parseConfigPath, type ConfigChange } from "../src/index.ts";
-import { parseDocument } from "../src/document.ts";
+import { parseDocument } from "../src/file/document.ts";
 import { formatPath } from "../src/problem.ts";
 
 const file = `// My gateway.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { JsonObject } from "@parley/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { loadConfig, type ConfigFault } from "../src/index.ts";
-import { migrated, migrations, rewriteMigrated, type Migration } from "../src/migrate.ts";
+import { migrated, migrations, rewriteMigrated, type Migration } from "../src/file/migrate.ts";
 import { configVersion } from "../src/schema/root.ts";
 
 /** Versions that may come: a key gets another name, then it moves. */

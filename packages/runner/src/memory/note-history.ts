@@ -63,8 +63,8 @@ export function noteHistory({
       if (before === after) return;
       const atMs = clock.now();
       const kept = await cellsOf(agent);
-      // Undo takes the newest first, so that changes of one millisecond, or after the clock was set back, need
-      // their order too, whoever recorded the one before.
+      // Undo takes the newest first, so changes of one millisecond, or after a clock was set back, need their
+      // order too, whoever recorded the one before.
       const newest = kept.at(-1)?.key.slice(prefixOf(agent).length) ?? "0";
       last = Math.max(last, Number.parseInt(newest, 10), atMs - 1) + 1;
       const lines = changedLines(before ?? "", after ?? "");

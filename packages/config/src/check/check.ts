@@ -1,16 +1,16 @@
 // Checks the config beyond the schema: blocks that contradict each other, names that lead nowhere, and
 // settings that would let strangers in (I13).
 import { isAgentId, isUnsafeEnvName, reservedWords } from "@parley/protocol";
-import { accountPath } from "./accounts.ts";
-import { peopleFindings } from "./check-people.ts";
-import { routingFindings } from "./check-routing.ts";
-import type { DmPolicy } from "./channel-config.ts";
-import { isLoopbackBind, type Config } from "./config.ts";
-import { modelRefs, modelTrouble, wellKnownProviders } from "./providers.ts";
-import type { ConfigPath } from "./problem.ts";
-import type { ConfigFile } from "./schema/root.ts";
-import type { Secret } from "./secret.ts";
-import { finding, type Finding } from "./validate.ts";
+import { accountPath } from "../accounts.ts";
+import { peopleFindings } from "./people.ts";
+import { routingFindings } from "./routing.ts";
+import type { DmPolicy } from "../channel-config.ts";
+import { isLoopbackBind, type Config } from "../config.ts";
+import { modelRefs, modelTrouble, wellKnownProviders } from "../providers.ts";
+import type { ConfigPath } from "../problem.ts";
+import type { ConfigFile } from "../schema/root.ts";
+import type { Secret } from "../secret.ts";
+import { finding, type Finding } from "../validate/validate.ts";
 import { tokenWeakness } from "./weak-token.ts";
 
 export function check(file: ConfigFile, config: Config): readonly Finding[] {

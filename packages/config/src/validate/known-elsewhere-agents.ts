@@ -1,5 +1,5 @@
 // Does what known-elsewhere.ts does, for the keys of agents, models, tools, skills and hooks.
-import type { ConfigPath } from "./problem.ts";
+import type { ConfigPath } from "../problem.ts";
 
 type Fixes = { readonly [key: string]: string };
 

@@ -1,7 +1,7 @@
 // Recognizes keys that people copy from the configs of other gateways, and names the key that does the same
 // in Parley, or says that none is needed. Such keys stay unknown and are refused; only the fix says more than
 // a list of keys would.
-import type { ConfigPath } from "./problem.ts";
+import type { ConfigPath } from "../problem.ts";
 
 type Fixes = { readonly [key: string]: string };
 

@@ -4,12 +4,12 @@ import { readFile, stat } from "node:fs/promises";
 import { createServer, isIP } from "node:net";
 import { dirname, join } from "node:path";
 import { createSecureContext } from "node:tls";
-import type { Config } from "./config.ts";
-import { expandPath, type Places } from "./home.ts";
-import type { ConfigPath } from "./problem.ts";
-import type { ConfigFile } from "./schema/root.ts";
+import type { Config } from "../config.ts";
+import { expandPath, type Places } from "../home.ts";
+import type { ConfigPath } from "../problem.ts";
+import type { ConfigFile } from "../schema/root.ts";
 import { folderTrouble, pathTrouble } from "./usable-folder.ts";
-import { finding, type Finding } from "./validate.ts";
+import { finding, type Finding } from "../validate/validate.ts";
 
 export interface MachineFindings {
   readonly findings: readonly Finding[];

@@ -1,14 +1,14 @@
 // Runs the schema over the file's value and says what is wrong in terms of the file: an unknown key gets the
 // key that was probably meant.
 import type { z } from "zod";
-import { configJsonSchema, keysAt } from "./json-schema.ts";
+import { configJsonSchema, keysAt } from "../json-schema.ts";
 import { fixOfKnownAgentKey } from "./known-elsewhere-agents.ts";
 import { fixOfKnownElsewhere } from "./known-elsewhere.ts";
 import { nearestWord } from "./nearest.ts";
-import type { ConfigPath, ConfigProblem } from "./problem.ts";
-import { isSecretPath } from "./references.ts";
+import type { ConfigPath, ConfigProblem } from "../problem.ts";
+import { isSecretPath } from "../references.ts";
 import { schemaFix } from "./schema-fix.ts";
-import { configSchema, type ConfigFile } from "./schema/root.ts";
+import { configSchema, type ConfigFile } from "../schema/root.ts";
 
 /** A problem with its place as a path, not yet as a line. */
 export interface Finding {

@@ -1,7 +1,7 @@
 // Parses the config file (JSON5) and keeps the line and column of every value, so that every error can name
 // them.
 import { parse, type ObjectNode, type ValueNode } from "@humanwhocodes/momoa";
-import { formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { formatPath, type ConfigPath, type ConfigProblem } from "../problem.ts";
 
 interface Position {
   readonly line: number;

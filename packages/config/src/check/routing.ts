@@ -1,10 +1,10 @@
 // Checks routing and resets beyond the schema: agents and accounts that do not exist, messages that no agent
 // would answer, a pause without its length.
 import { isFault, parseConversationKey } from "@parley/protocol";
-import type { Config } from "./config.ts";
-import type { ConfigPath } from "./problem.ts";
-import type { ConfigFile } from "./schema/root.ts";
-import { finding, type Finding } from "./validate.ts";
+import type { Config } from "../config.ts";
+import type { ConfigPath } from "../problem.ts";
+import type { ConfigFile } from "../schema/root.ts";
+import { finding, type Finding } from "../validate/validate.ts";
 
 export function routingFindings(file: ConfigFile, config: Config): readonly Finding[] {
   const agents = new Set(config.agents.list.map((agent) => agent.id));

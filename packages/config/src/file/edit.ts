@@ -5,7 +5,7 @@ import { parse, type ElementNode, type MemberNode, type Token, type ValueNode } 
 import { Fault, type Json } from "@parley/protocol";
 import { keyOf, parseDocument } from "./document.ts";
 import { jsonText, keyText, type TextStyle } from "./json-text.ts";
-import { ConfigFault, formatPath, type ConfigPath } from "./problem.ts";
+import { ConfigFault, formatPath, type ConfigPath } from "../problem.ts";
 
 export type ConfigChange =
   /** Blocks that are missing on the way are made; the index one past a list's end appends. */

@@ -1,9 +1,9 @@
 // Checks the places where the config names people: owners, approvers, links, tools by sender. Parley compares
 // ids as they stand, so an id that nobody can have is a mistake: what it gives or takes would silently belong
 // to nobody.
-import type { Config } from "./config.ts";
-import type { ConfigPath } from "./problem.ts";
-import { finding, type Finding } from "./validate.ts";
+import type { Config } from "../config.ts";
+import type { ConfigPath } from "../problem.ts";
+import { finding, type Finding } from "../validate/validate.ts";
 
 export function peopleFindings(config: Config): readonly Finding[] {
   const { commands, approvals, tools } = config;

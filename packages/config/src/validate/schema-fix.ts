@@ -1,7 +1,7 @@
 // Words the fix for a value that the schema refuses: an imperative, made from what the schema expects at that
 // place.
 import type { z } from "zod";
-import { formatPath, type ConfigPath } from "./problem.ts";
+import { formatPath, type ConfigPath } from "../problem.ts";
 
 const forms: { readonly [expected: string]: string } = {
   string: "Write text in quotes",

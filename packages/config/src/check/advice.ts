@@ -1,11 +1,11 @@
 // Warns, at the start and in `parley config validate`, of settings that are valid and yet do not do what
 // their author may expect. An advice refuses nothing.
-import { defaultAccount } from "./accounts.ts";
-import type { Config, ProviderConfig } from "./config.ts";
-import type { ConfigPath } from "./problem.ts";
-import { telegramDefaults } from "./schema/channels.ts";
-import type { Secret } from "./secret.ts";
-import { finding, type Finding } from "./validate.ts";
+import { defaultAccount } from "../accounts.ts";
+import type { Config, ProviderConfig } from "../config.ts";
+import type { ConfigPath } from "../problem.ts";
+import { telegramDefaults } from "../schema/channels.ts";
+import type { Secret } from "../secret.ts";
+import { finding, type Finding } from "../validate/validate.ts";
 import { tokenWeakness } from "./weak-token.ts";
 
 export function advice(config: Config): readonly Finding[] {

@@ -4,9 +4,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import type { ConfigChange } from "./edit.ts";
-import { formatPath, type ConfigPath } from "./problem.ts";
-import { redactFile } from "./redact.ts";
-import { mask } from "./secret.ts";
+import { formatPath, type ConfigPath } from "../problem.ts";
+import { redactFile } from "../redact.ts";
+import { mask } from "../secret.ts";
 
 export interface MergeOptions {
   /** `patch`: null removes, what is absent stays. `whole`: what is absent goes. */
