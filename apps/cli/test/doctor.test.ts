@@ -260,6 +260,32 @@ describe("--security", () => {
       "transport.channel",
     ],
     ["store: { driver: 'redis', redis: { url: 'redis://db.example.org:6379' } }", "warn", "transport.redis"],
+    ["channels: { telegram: { botToken: '1:a', groupPolicy: 'open' } }", "warn", "channel.open-unsandboxed"],
+    ["tools: { taint: 'off' }", "warn", "tools.taint"],
+    [
+      "tools: { sessions: { visibility: 'all' }, agentToAgent: { enabled: true, allow: ['*'] } }",
+      "warn",
+      "sessions.visible",
+    ],
+    ["tools: { message: { crossContext: 'all' } }", "warn", "message.everywhere"],
+    ["browser: { evaluateEnabled: true }", "warn", "browser.evaluate"],
+    ["browser: { noSandbox: true }", "warn", "browser.no-sandbox"],
+    ["browser: { cdpUrl: 'ws://far.example.org:9222' }", "warn", "transport.browser"],
+    ["tools: { web: { egress: { allow: ['10.0.0.0/8'] } } }", "warn", "egress.wide"],
+    ["agents: { defaults: { sandbox: { mode: 'all', network: true } } }", "warn", "sandbox.network"],
+    ["mcp: { servers: { files: { command: 'npx', args: ['-y', '@a/files'] } } }", "warn", "mcp.unpinned"],
+    ["gateway: { port: 1, trustedProxies: ['128.0.0.0/1'] }", "error", "gateway.trusted-proxies"],
+    [
+      "gateway: { port: 1, trustedProxies: ['10.0.0.1'], metrics: { openOnLoopback: true } }",
+      "warn",
+      "gateway.metrics-open",
+    ],
+    ["gateway: { port: 1, publicUrl: 'http://chat.example.org' }", "warn", "gateway.public-plain"],
+    [
+      "telemetry: { traces: { endpoint: 'http://far.example.org/v1/traces', includeContent: true } }",
+      "warn",
+      "transport.traces",
+    ],
   ])("%s is %s %s", async ([block = "", level = "", id = ""]) => {
     const found = await doctor(stateFolder(`{ ${block} }`, null), "--security");
     expect(idsOf(found, level)).toContain(id);
@@ -274,6 +300,21 @@ describe("--security", () => {
       env: { HOME: home, PATH: "/usr/bin:/bin", K: "key" },
     });
     expect((JSON.parse(out) as Told).findings.map(({ id }) => id)).toContain("security");
+  });
+
+  test.for([
+    ["mcp: { servers: { files: { command: 'npx', args: ['-y', '@a/files@1.2.3'] } } }", "mcp.unpinned"],
+    ["mcp: { servers: { files: { command: 'uvx', args: ['files==1.2.3'] } } }", "mcp.unpinned"],
+    ["tools: { web: { egress: { allow: ['10.1.0.0/16', 'wiki:8080'] } } }", "egress.wide"],
+    ["agents: { defaults: { sandbox: { mode: 'all', network: 'egress' } } }", "sandbox.network"],
+    ["browser: { cdpUrl: 'ws://127.0.0.1:9222' }", "transport.browser"],
+    ["gateway: { port: 1, trustedProxies: ['10.0.0.0/8'] }", "gateway.trusted-proxies"],
+    ["gateway: { port: 1, publicUrl: 'https://chat.example.org' }", "gateway.public-plain"],
+    ["telemetry: { traces: { endpoint: 'http://far.example.org/v1/traces' } }", "transport.traces"],
+  ])("with %s it says nothing of %s", async ([block = "", id = ""]) => {
+    const found = await doctor(stateFolder(`{ ${block} }`, null), "--security");
+    expect(idsOf(found, "error")).not.toContain("config");
+    expect(found.findings.map((each) => each.id)).not.toContain(id);
   });
 
   test.each([

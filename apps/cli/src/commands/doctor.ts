@@ -19,7 +19,7 @@ import { gatewayFindings } from "../doctor/gateway.ts";
 import { hookFindings } from "../doctor/hooks.ts";
 import { liveFindings } from "../doctor/live.ts";
 import { mcpFindings } from "../doctor/mcp.ts";
-import { securityFindings } from "../doctor/security.ts";
+import { securityFindings } from "../doctor/security/security.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 
 export interface DoctorFlags {

@@ -1,0 +1,66 @@
+// Checks who reaches the gateway itself: its token, its address, the names and proxies that it believes.
+import { isLoopbackBind, tokenWeakness, type Config } from "@parley/config";
+import { error, warn, type Finding } from "../finding.ts";
+import { isNear } from "./near.ts";
+
+export function listeningFindings({ gateway }: Config): readonly Finding[] {
+  const token = gateway.auth.token?.reveal();
+  // Beyond loopback such a config is refused.
+  const weakness = token === undefined ? null : tokenWeakness(token);
+  return [
+    ...(weakness === null
+      ? []
+      : [
+          error(
+            "gateway.token.weak",
+            `gateway.auth.token gives full control and can be guessed: ${weakness}`,
+            "Run `parley config unset gateway.auth.token`: a random one is then made",
+          ),
+        ]),
+    ...(!isLoopbackBind(gateway.bind)
+      ? [
+          warn(
+            "gateway.bind",
+            `gateway.bind "${gateway.bind}" lets other machines reach the control plane, without encryption`,
+            'Use "loopback" behind a reverse proxy with TLS, or a VPN',
+          ),
+        ]
+      : []),
+    ...(gateway.allowedHosts.includes("*")
+      ? [
+          error(
+            "gateway.allowed-hosts",
+            'gateway.allowedHosts has "*": any web page may then reach the gateway by another name',
+            "List the names of your proxy instead",
+          ),
+        ]
+      : []),
+    ...(gateway.trustedProxies.some((network) => /\/[0-7]$/.test(network))
+      ? [
+          error(
+            "gateway.trusted-proxies",
+            `gateway.trustedProxies has ${gateway.trustedProxies.join(", ")}: strangers may then say that they are anybody`,
+            "List the addresses of your proxies",
+          ),
+        ]
+      : []),
+    ...(gateway.metrics.openOnLoopback && gateway.trustedProxies.length > 0
+      ? [
+          warn(
+            "gateway.metrics-open",
+            "gateway.metrics.openOnLoopback is set behind a proxy: one that does not say for whom it asks shows everybody the metrics",
+            "Run `parley config unset gateway.metrics.openOnLoopback`, and give the scraper a token",
+          ),
+        ]
+      : []),
+    ...(gateway.publicUrl?.startsWith("http://") === true && !isNear(gateway.publicUrl)
+      ? [
+          warn(
+            "gateway.public-plain",
+            `gateway.publicUrl ${gateway.publicUrl} is not encrypted: codes and tokens travel readable`,
+            "Put TLS before the gateway, and write https",
+          ),
+        ]
+      : []),
+  ];
+}
