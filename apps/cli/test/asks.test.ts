@@ -81,7 +81,7 @@ test.for([
 test.each(["0", "1.5", "soon", ""])("a turn of the prompt called %j is a mistake", async (turn) => {
   const gateway = await fakeGateway(() => ({}));
   const { exitCode, err } = await parley(gateway.home, ["prompt", "show", "--turn", turn]);
-  expect([exitCode, gateway.requests.length <= 1]).toEqual([1, true]);
+  expect([exitCode, gateway.requests.length <= 1]).toEqual([2, true]);
   expect(err).toContain("--turn takes the number of a turn");
 });
 

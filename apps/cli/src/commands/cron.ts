@@ -365,7 +365,10 @@ function shown(terminal: Console, { job }: { readonly job: Job }): ExitCode {
   line(terminal.out, `  next      ${nextAt ?? nextWithoutInstant(job) ?? "never, as it is now"}`);
   words(
     terminal.out,
-    `  does      ${textOf(payload["kind"])}: ${textOf(payload["message"] ?? payload["text"])}`,
+    `  does      ${textOf(payload["kind"])}: ${textOf(payload["message"] ?? payload["text"])}`.replaceAll(
+      "\n",
+      "\n            ",
+    ),
   );
   line(terminal.out, `  in        ${session}`);
   line(terminal.out, `  tells     ${tells(delivery)}`);

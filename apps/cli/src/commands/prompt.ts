@@ -55,6 +55,7 @@ function which({ session, turn }: PromptChoice): { session?: string; turn?: numb
     throw new CommandFailure(
       "invalid",
       `--turn takes the number of a turn, "last", or -2 for the one before it, not "${turn}"`,
+      exitCodes.usage,
     );
   }
   return { ...(session === undefined ? {} : { session }), ...(n === undefined ? {} : { turn: n }) };
