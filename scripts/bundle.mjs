@@ -1,22 +1,33 @@
 // Makes `bundle/`: the daemon, the command line and what they need beside them, for an image or a machine without this checkout. Two
 // programs, each in one folder, in the same places relative to each other as here. Needs the set-up, and the web page built.
 //   node scripts/bundle.mjs [folder]
+//   node scripts/bundle.mjs --programs <folder of this checkout>: the two programs alone, which find the rest in this checkout
 import {
   chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { rolldown } from "rolldown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const out = resolve(process.argv[2] ?? join(root, "bundle"));
+const { values, positionals } = parseArgs({
+  options: { programs: { type: "string" } },
+  allowPositionals: true,
+});
+const out = resolve(values.programs ?? positionals[0] ?? join(root, "bundle"));
+/** Where a program goes: as deep below its root as its sources are below this one's. */
+const folderOf = (app) => join(out, ...(values.programs === undefined ? ["apps"] : []), app, "src");
 
 const leastNode = 24;
 const tooOld = (found) =>
@@ -46,7 +57,7 @@ const optional = [
   "@napi-rs/canvas",
 ];
 
-rmSync(out, { recursive: true, force: true });
+if (values.programs === undefined) rmSync(out, { recursive: true, force: true });
 for (const app of ["gateway", "cli"]) {
   const main = join(root, "apps", app, "src", "main.ts");
   const bundle = await rolldown({
@@ -67,11 +78,12 @@ for (const app of ["gateway", "cli"]) {
     external: (id) =>
       [...beside, ...optional].some((name) => id === name || id.startsWith(`${name}/`)) ||
       beside.some((name) => id.startsWith(`${name}-`)),
-    // Libraries that we do not let evaluate anything: discord.js shards, gray-matter's JavaScript front matter.
+    // A library that we do not let evaluate anything: discord.js shards.
     checks: { eval: false },
   });
-  await bundle.write({
-    dir: join(out, "apps", app, "src"),
+  const keptSinceMs = values.programs === undefined ? 0 : writtenMs(join(folderOf(app), "main.js")) - 600_000;
+  const { output } = await bundle.write({
+    dir: folderOf(app),
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
@@ -79,9 +91,15 @@ for (const app of ["gateway", "cli"]) {
     sourcemap: false,
   });
   await bundle.close();
+  const written = output.map(({ fileName }) => fileName);
+  for (const name of written) inOneByteText(join(folderOf(app), name));
+  // A daemon that runs loads parts as it needs them: those of the bundling before stay.
+  for (const name of readdirSync(folderOf(app)))
+    if (!written.includes(name) && writtenMs(join(folderOf(app), name)) < keptSinceMs)
+      rmSync(join(folderOf(app), name));
   // A Node that is too old fails in reading the program, before a line of it could say why.
   writeFileSync(
-    join(out, "apps", app, "src", "main.js"),
+    join(folderOf(app), "main.js"),
     `if (Number(process.versions.node.split(".")[0]) < ${leastNode}) {
   console.error(\`parley: ${tooOld("${process.versions.node}")}\`);
   process.exit(78);
@@ -89,6 +107,12 @@ for (const app of ["gateway", "cli"]) {
 await import("./program.js");
 `,
   );
+}
+if (values.programs !== undefined) {
+  for (const app of ["gateway", "cli"])
+    writeFileSync(join(out, app, "package.json"), JSON.stringify({ type: "module" }));
+  for (const [name, user] of Object.entries(packages)) link(name, user);
+  process.exit(0);
 }
 for (const folder of ["config/templates", "config/skills", "config/hooks", "docs", "apps/web/dist"]) {
   if (existsSync(join(root, folder))) cpSync(join(root, folder), join(out, folder), { recursive: true });
@@ -109,6 +133,7 @@ major=\${found#v} && major=\${major%%.*}
 [ "$major" -ge ${leastNode} ] || { echo "parley: ${tooOld("$found")}" >&2; exit 78; }
 if [ "\${1-start}" = start ]; then
   [ $# -eq 0 ] || shift
+  export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-1}"
   exec node --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
 fi
 exec node --disable-sigusr1 "$root/apps/cli/src/main.js" "$@"
@@ -116,6 +141,35 @@ exec node --disable-sigusr1 "$root/apps/cli/src/main.js" "$@"
 );
 chmodSync(join(out, "bin/parley"), 0o755);
 console.log(out);
+
+/**
+ * One character above U+00FF makes V8 keep two bytes for each one of the file; an escape of it means the same, also in the `String.raw` of
+ * a regular expression, which is all that ours hold.
+ */
+function inOneByteText(file) {
+  const code = readFileSync(file, "utf8")
+    // A key beyond U+FFFF is no name in two escapes.
+    .replaceAll(/(?<=[{,])(\p{ID_Start})(?=:)/gu, (key) => (key.length > 1 ? `"${key}"` : key))
+    .replaceAll(/(\\*)([^\0-\xff])/g, (_, slashes, unit) => {
+      // An odd backslash stands before a character that means itself.
+      const kept = slashes.length % 2 === 0 ? slashes : slashes.slice(1);
+      return `${kept}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    });
+  writeFileSync(file, code);
+}
+
+/** 0 for a file that is not there. */
+function writtenMs(file) {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** The programs of a checkout find packages where their users have them. */
+function link(name, user) {
+  const to = join(out, "gateway/node_modules", name);
+  mkdirSync(dirname(to), { recursive: true });
+  rmSync(to, { force: true });
+  symlinkSync(relative(dirname(to), join(root, user, "node_modules", name)), to);
+}
 
 /** With what it needs, among it the binaries for this kind of machine. */
 function copyPackage(name) {

@@ -30,12 +30,14 @@ export async function fakes(): Promise<Fakes> {
 }
 
 export interface DaemonOptions {
-  /** The checkout whose daemon is started; default: this one. */
+  /** The checkout, bundle or main.js whose daemon is started; default: this one. */
   readonly checkout?: string;
   /** Under `agents.defaults`, beside the model. */
   readonly defaults?: object;
   /** More flags for Node, such as `--cpu-prof`. */
   readonly flags?: readonly string[];
+  /** Over the environment of a bench's daemon. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface BenchDaemon {
@@ -80,26 +82,31 @@ export function homeFor({ telegram, models }: Fakes, defaults: object = {}): Hom
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Starts the daemon as `bin/parley start` does; resolves when it says that it is ready. */
+/** As in bin/parley. */
+const heapFlags = ["--max-semi-space-size=4", "--max-old-space-size=512"];
+
+/** Starts the daemon by bin/parley, with `flags` as bin/parley would; resolves when it says that it is ready. */
 export async function startDaemon(
   home: Home,
-  { checkout = here, flags = [] }: DaemonOptions = {},
+  { checkout = here, flags = [], env = {} }: DaemonOptions = {},
 ): Promise<BenchDaemon> {
   const startedAtMs = clock.mono();
-  const main = join(checkout, "apps/gateway/src/main.ts");
-  const child = spawn(
-    process.execPath,
-    ["--disable-sigusr1", "--max-semi-space-size=4", "--max-old-space-size=512", ...flags, main],
-    {
-      stdio: ["ignore", "pipe", "ignore"],
-      env: {
-        PATH: process.env["PATH"],
-        HOME: home.path,
-        PARLEY_HOME: home.path,
-        NODE_COMPILE_CACHE: join(home.path, "compile-cache"),
-      },
+  // What V8 is told goes to the sources: bin/parley passes no flags on.
+  const main = checkout.endsWith(".js") ? checkout : join(checkout, "apps/gateway/src/main.ts");
+  const [program, ...words] =
+    flags.length === 0 && !checkout.endsWith(".js")
+      ? [join(checkout, "bin/parley"), "start"]
+      : [process.execPath, "--disable-sigusr1", ...heapFlags, ...flags, main];
+  const child = spawn(program, words, {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home.path,
+      PARLEY_HOME: home.path,
+      NODE_COMPILE_CACHE: join(home.path, "compile-cache"),
+      ...env,
     },
-  );
+  });
   await new Promise<void>((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`the daemon ended with ${code} before it was ready`)));
     child.stdout?.on("data", (chunk: Buffer) => chunk.includes("#code=") && resolve());

@@ -172,7 +172,61 @@ describe("bin/parley", () => {
     },
   );
 
-  test("start always looks closely", () => {
+  const daemon = (main: string): string =>
+    `ran --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512 ${folder}/${main} --port 1\n`;
+  const put = (file: string): void => {
+    mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });
+    writeFileSync(path.join(folder, file), "changed");
+  };
+  /** The same checkout with sources, and with the stamps of a page and of programs that were made of them. */
+  function built(): ReturnType<typeof checkout> {
+    const parley = checkout();
+    for (const file of [
+      "apps/gateway/src/a.ts",
+      "apps/cli/src/a.ts",
+      "packages/protocol/src/a.ts",
+      "apps/web/a.ts",
+    ])
+      put(file);
+    tick();
+    for (const file of ["node_modules/.parley-ready", "apps/web/dist/.built", ".toolchain/bundled"]) {
+      mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });
+      writeFileSync(path.join(folder, file), `${folder}/node\nhash\n`);
+    }
+    tick();
+    return parley;
+  }
+
+  test("start looks closely where no page was built, and no more when everything stands", () => {
     expect(checkout()("start").text).toContain("Install Node 18 or newer");
+    rmSync(path.join(folder, "path"), { recursive: true });
+    expect(built()("start", "--port", "1").text).toBe(daemon(".toolchain/gateway/src/main.js"));
+  });
+
+  test.each(["apps/gateway/src/a.ts", "apps/gateway/src/new/b.ts", "packages/protocol/src/a.ts"])(
+    "runs the sources after a change of %s, without waiting for another bundle",
+    (file) => {
+      const parley = built();
+      put(file);
+      tick();
+      for (const stamp of ["node_modules/.parley-ready", "apps/web/dist/.built"])
+        utimesSync(path.join(folder, stamp), Date.now() / 1000, Date.now() / 1000);
+      tick();
+      expect(parley("start", "--port", "1").text).toBe(daemon("apps/gateway/src/main.ts"));
+      expect(parley("status").text).toBe(`ran --disable-sigusr1 ${folder}/apps/cli/src/main.ts status\n`);
+    },
+  );
+
+  test("runs the sources after one of them went away, and the bundled command line else", () => {
+    const parley = built();
+    expect(parley("status").text).toBe(`ran --disable-sigusr1 ${folder}/.toolchain/cli/src/main.js status\n`);
+    rmSync(path.join(folder, "apps/cli/src/a.ts"));
+    expect(parley("status").text).toBe(`ran --disable-sigusr1 ${folder}/apps/cli/src/main.ts status\n`);
+  });
+
+  test("start sets up again after a change of the page", () => {
+    const parley = built();
+    put("apps/web/a.ts");
+    expect(parley("start").text).toContain("Install Node 18 or newer");
   });
 });

@@ -21,3 +21,6 @@ export function toolEnv() {
     DO_NOT_TRACK: "1",
   };
 }
+
+/** bin/parley runs the bundled programs while no source changed since this file's time; it holds the sources' content hash. */
+export const bundledStamp = at(".toolchain/bundled");

@@ -1,10 +1,10 @@
 // Brings what a command needs: tools, dependencies, the built web app. Each step is skipped when a content hash says it was done.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { filesBelow, hashOf } from "./hash.mjs";
 import { alone } from "./lock.mjs";
-import { at, readyStamp, root, toolchain, toolchainBin, toolEnv } from "./places.mjs";
+import { at, bundledStamp, readyStamp, root, toolchain, toolchainBin, toolEnv } from "./places.mjs";
 import { SetupProblem } from "./problem.mjs";
 
 /** The Node that set-up brings where the host's is older than `nodeMin`, which is the first with stable type stripping and node:sqlite as we use it. */
@@ -84,10 +84,10 @@ function bringTools() {
 }
 
 // 2. Dependencies.
+const membersOf = (folder) =>
+  existsSync(at(folder)) ? readdirSync(at(folder)).map((name) => `${folder}/${name}`) : [];
 const manifests = () => {
-  const members = ["apps", "packages"].flatMap((folder) =>
-    existsSync(at(folder)) ? readdirSync(at(folder)).map((name) => `${folder}/${name}`) : [],
-  );
+  const members = ["apps", "packages"].flatMap(membersOf);
   const folders = [".", ...members.sort((a, b) => (a < b ? -1 : 1)), "config", "bench"];
   return ["pnpm-lock.yaml", "pnpm-workspace.yaml", ...folders.map((folder) => `${folder}/package.json`)];
 };
@@ -130,6 +130,7 @@ const webReady = () => !webCanBuild() || textOf(webStamp) === webHash();
 
 function buildWeb() {
   say("building the web app");
+  const asOf = new Date(Date.now() - 50);
   const hash = webHash();
   must(path.join(toolchainBin, "pnpm"), ["--dir", "apps/web", "run", "build"], {
     cwd: root,
@@ -137,19 +138,66 @@ function buildWeb() {
   });
   mkdirSync(path.dirname(webStamp), { recursive: true });
   writeFileSync(webStamp, hash);
+  utimesSync(webStamp, asOf, asOf);
+}
+
+// 4. The programs, bundled.
+const programsHash = () => {
+  const sources = ["apps/gateway", "apps/cli", ...membersOf("packages")].flatMap((member) =>
+    filesBelow(`${member}/src`),
+  );
+  return hashOf([
+    "pnpm-lock.yaml",
+    "package.json",
+    "apps/cli/package.json",
+    "scripts/bundle.mjs",
+    ...sources,
+  ]);
+};
+
+/** A bundle is an advantage, not a need: where it fails, bin/parley runs the sources. */
+function bundlePrograms(hash, asOf) {
+  say("bundling the programs");
+  rmSync(bundledStamp, { force: true });
+  try {
+    must(productNode(), [at("scripts/bundle.mjs"), "--programs", toolchain], { cwd: root, help: "" });
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    say(`the programs are not bundled, they run from their sources: ${error.message}`);
+    // Of a time before every source: no start tries again, the next set-up does.
+    writeFileSync(bundledStamp, "failed");
+    utimesSync(bundledStamp, 0, 0);
+    return;
+  }
+  writeFileSync(bundledStamp, hash);
+  utimesSync(bundledStamp, asOf, asOf);
+}
+
+/** Bundles what changed; where a start waits, only what was never bundled: sources that change again and again need not wait for it. */
+function keepPrograms(want, asOf) {
+  if (want === "none" || !existsSync(at("scripts/bundle.mjs"))) return;
+  const known = textOf(bundledStamp);
+  const hash = programsHash();
+  if (known === hash) utimesSync(bundledStamp, asOf, asOf);
+  else if (known === "" || want === "fresh") bundlePrograms(hash, asOf);
 }
 
 /**
  * Leaves everything in place that a command needs; a fraction of a second when there is nothing to do.
- * @param {{ web: boolean, update?: boolean }} wants `web`: the built web app too; `update`: let the lockfile follow the manifests
+ * @param {{ web: boolean, update?: boolean, programs?: "none" | "any" | "fresh" }} wants `web`: the built web app too; `update`: let the
+ * lockfile follow the manifests; `programs`: bundled ones, `any` even if sources changed since
  */
-export function setUp({ web, update = false }) {
+export function setUp({ web, update = false, programs = "none" }) {
   // File times come from a coarse clock; a little earlier is safe, a little later is not.
   const asOf = new Date(Date.now() - 50);
   const hash = manifestHash();
   if (!update && toolsReady() && dependenciesReady(hash) && (!web || webReady())) {
     // A manifest may have been touched without being changed: let bin/parley trust the stamp again.
-    ownersOnly(() => utimesSync(readyStamp, asOf, asOf));
+    ownersOnly(() => {
+      utimesSync(readyStamp, asOf, asOf);
+      if (web && webCanBuild()) utimesSync(webStamp, asOf, asOf);
+      if (programs !== "none") alone(path.join(toolchain, "lock"), () => keepPrograms(programs, asOf));
+    });
     return;
   }
   const denied = ownersOnly(() =>
@@ -161,6 +209,7 @@ export function setUp({ web, update = false }) {
         writeStamp(manifestHash(), begun);
       }
       if (web && !webReady()) buildWeb();
+      keepPrograms(programs, asOf);
     }),
   );
   if (denied !== null)
