@@ -1,6 +1,6 @@
 // Makes `bundle/`: the daemon, the command line and what they need beside them, for an image or a machine without this checkout. Two
 // programs, each in one folder, in the same places relative to each other as here. Needs the set-up, and the web page built.
-//   node scripts/bundle.mjs [folder]
+//   node scripts/bundle.mjs [folder] [--version V]
 //   node scripts/bundle.mjs --programs <folder of this checkout>: the two programs alone, which find the rest in this checkout
 import {
   chmodSync,
@@ -15,17 +15,18 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { rolldown } from "rolldown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({
-  options: { programs: { type: "string" } },
+  options: { programs: { type: "string" }, version: { type: "string" } },
   allowPositionals: true,
 });
 const out = resolve(values.programs ?? positionals[0] ?? join(root, "bundle"));
+const version = values.version ?? JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 /** Where a program goes: as deep below its root as its sources are below this one's. */
 const folderOf = (app) => join(out, ...(values.programs === undefined ? ["apps"] : []), app, "src");
 
@@ -57,6 +58,17 @@ const optional = [
   "@napi-rs/canvas",
 ];
 
+/** Types, and the pages of playwright's own recorder and trace viewer, are of no use to a program. */
+const idle = /\.d\.[cm]?ts$|\.map$|\/playwright-core\/(?:lib\/vite|types)(?:\/|$)/;
+
+/** A release has its own number: what the program says of itself comes from these manifests. */
+const ownManifest = new RegExp(`^${RegExp.escape(root)}(?:apps/cli/)?package\\.json$`);
+const ownVersion = {
+  name: "own-version",
+  load: (id) =>
+    ownManifest.test(id) ? JSON.stringify({ ...JSON.parse(readFileSync(id, "utf8")), version }) : null,
+};
+
 if (values.programs === undefined) rmSync(out, { recursive: true, force: true });
 for (const app of ["gateway", "cli"]) {
   const main = join(root, "apps", app, "src", "main.ts");
@@ -78,6 +90,7 @@ for (const app of ["gateway", "cli"]) {
     external: (id) =>
       [...beside, ...optional].some((name) => id === name || id.startsWith(`${name}/`)) ||
       beside.some((name) => id.startsWith(`${name}-`)),
+    plugins: [ownVersion],
     // A library that we do not let evaluate anything: discord.js shards.
     checks: { eval: false },
   });
@@ -115,28 +128,45 @@ if (values.programs !== undefined) {
   process.exit(0);
 }
 for (const folder of ["config/templates", "config/skills", "config/hooks", "docs", "apps/web/dist"]) {
-  if (existsSync(join(root, folder))) cpSync(join(root, folder), join(out, folder), { recursive: true });
+  if (!existsSync(join(root, folder))) continue;
+  // The set-up's stamp is of no use without the set-up.
+  const filter = (from) => basename(from) !== ".built";
+  cpSync(join(root, folder), join(out, folder), { recursive: true, filter });
 }
+for (const file of ["LICENSE", "README.md"]) cpSync(join(root, file), join(out, file));
 for (const name of beside) copyPackage(name);
 writeFileSync(
   join(out, "package.json"),
-  `${JSON.stringify({ name: "parley", private: true, type: "module" }, null, 2)}\n`,
+  `${JSON.stringify({ name: "parley", version, private: true, type: "module" }, null, 2)}\n`,
 );
 mkdirSync(join(out, "bin"));
 writeFileSync(
   join(out, "bin/parley"),
   `#!/bin/sh
-# \`parley <command>\` from a bundle; without a command, or with \`start\`, the daemon.
+# \`parley <command>\` from a bundle; without a command, or with \`start\`, the daemon. A Node that lies in node/ is used, else the PATH's.
 here=$(readlink -f -- "$0") && root=\${here%/bin/parley} || exit 1
-found=$(node --version) || { echo "parley: there is no Node on the PATH: install Node ${leastNode} or newer (https://nodejs.org)" >&2; exit 78; }
-major=\${found#v} && major=\${major%%.*}
-[ "$major" -ge ${leastNode} ] || { echo "parley: ${tooOld("$found")}" >&2; exit 78; }
+node=$root/node/bin/node
+if [ ! -x "$node" ]; then
+  node=node
+  found=$(node --version) || { echo "parley: there is no Node on the PATH: install Node ${leastNode} or newer (https://nodejs.org)" >&2; exit 78; }
+  major=\${found#v} && major=\${major%%.*}
+  if [ "$major" -lt ${leastNode} ]; then
+    [ -e "$root/bin/bring-node.mjs" ] || { echo "parley: ${tooOld("$found")}" >&2; exit 78; }
+    # Installed from npm: npm brings a Node that is new enough, once.
+    node=$(node "$root/bin/bring-node.mjs") || exit 78
+  fi
+fi
 if [ "\${1-start}" = start ]; then
   [ $# -eq 0 ] || shift
+  # What a restart in place runs: of versions beside each other, the one that is current then.
+  case $root in
+  */versions/*) export PARLEY_LAUNCHER="\${root%/versions/*}/bin/parley" ;;
+  *) export PARLEY_LAUNCHER="$root/bin/parley" ;;
+  esac
   export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-1}"
-  exec node --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
+  exec "$node" --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
 fi
-exec node --disable-sigusr1 "$root/apps/cli/src/main.js" "$@"
+exec "$node" --disable-sigusr1 "$root/apps/cli/src/main.js" "$@"
 `,
 );
 chmodSync(join(out, "bin/parley"), 0o755);
@@ -186,5 +216,5 @@ function copyPackage(name) {
 function copy(from, name) {
   const to = join(out, "node_modules", name);
   mkdirSync(dirname(to), { recursive: true });
-  cpSync(from, to, { recursive: true, dereference: true });
+  cpSync(from, to, { recursive: true, dereference: true, filter: (path) => !idle.test(path) });
 }

@@ -8,7 +8,7 @@ import { at, bundledStamp, readyStamp, root, toolchain, toolchainBin, toolEnv } 
 import { SetupProblem } from "./problem.mjs";
 
 /** The Node that set-up brings where the host's is older than `nodeMin`, which is the first with stable type stripping and node:sqlite as we use it. */
-const nodePin = "24.21.0";
+export const nodePin = "24.21.0";
 const nodeMin = [24, 11];
 
 const say = (text) => console.error(`[setup] ${text}`);
