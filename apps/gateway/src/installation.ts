@@ -19,12 +19,13 @@ const webFolder = join(root, "apps/web/dist");
 /** Null until the page is built. */
 export const webRoot = existsSync(webFolder) ? webFolder : null;
 
-/** Undefined where the program has no docs beside it. */
-function documentation(folder: string = root): DocumentationFacts | undefined {
-  const path = join(folder, "docs");
-  if (!existsSync(join(path, "ARCHITECTURE.md"))) return undefined;
+/** Null where the program has no docs beside it. */
+export const docsFolder = existsSync(join(root, "docs/README.md")) ? join(root, "docs") : null;
+
+function documentation(): DocumentationFacts | undefined {
+  if (docsFolder === null) return undefined;
   // A bundle has no sources to look into.
-  return { path, ...(existsSync(join(folder, "packages/agent/src")) ? { source: folder } : {}) };
+  return { path: docsFolder, ...(existsSync(join(root, "packages/agent/src")) ? { source: root } : {}) };
 }
 
 function commandLine(folder: string = root): string | undefined {

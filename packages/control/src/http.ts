@@ -26,6 +26,8 @@ export interface ProgramRoutes {
   readonly mcp: Handle;
   /** Pages that agents show, for whoever has a link. */
   readonly canvas: Handle;
+  /** The documentation, for everybody. */
+  readonly docs: Handle;
 }
 
 export interface HttpOptions {
@@ -181,6 +183,8 @@ export function httpApp(options: HttpOptions): App {
     return context.body(null, 405);
   });
   app.all("/canvas/*", (context) => programs.canvas(context));
+  app.get("/docs", (context) => programs.docs(context));
+  app.get("/docs/*", (context) => programs.docs(context));
   app.get("/v1/models", (context) => programs.models(context));
   app.get("/v1/models/*", (context) => programs.model(context));
   if (webRoot !== null) app.get("*", (context) => page(context, webRoot));

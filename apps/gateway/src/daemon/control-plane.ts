@@ -31,7 +31,7 @@ import { spanMs } from "@parley/schedules";
 import type { Restarting } from "@parley/runner";
 import type { GatewayState } from "../gateway-state.ts";
 import { worldOfConfig } from "../offline/world-of-config.ts";
-import { webRoot } from "../installation.ts";
+import { docsFolder, webRoot } from "../installation.ts";
 import { webAccount, type Wired } from "../wiring/wiring.ts";
 import type { WiredStore } from "../wiring/store.ts";
 
@@ -184,6 +184,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     programs: apiRoutes({
+      docsFolder,
       cells: store.cells,
       receive: (events) => live.path.receive(events),
       isOpen: () => state.phase() === "running",

@@ -115,6 +115,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     ids: systemIds(),
     programs: apiRoutes({
       cells: store.cells,
+      docsFolder: null,
       receive: options.receive ?? (() => Promise.reject(new Error("no event is expected"))),
       isOpen: () => true,
       requests: options.requests ?? noPrograms,

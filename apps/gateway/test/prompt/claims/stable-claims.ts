@@ -294,11 +294,11 @@ export const stableClaims: readonly Claim[] = [
   ...claimsOf("Documentation", [
     [
       "docs",
-      /^Parley docs: (.*)$/,
-      "the folder is there, and `read` opens a page of it",
+      /^Parley docs: (.*) \(README\.md lists the pages\)$/,
+      "the folder and its list are there, and `read` opens it",
       async ([, path = ""], s) =>
-        existsSync(join(path, "ARCHITECTURE.md")) &&
-        (!hasTool(s, "read") || !(await s.read(join(path, "ARCHITECTURE.md"))).startsWith("refused")),
+        existsSync(join(path, "README.md")) &&
+        (!hasTool(s, "read") || !(await s.read(join(path, "README.md"))).startsWith("refused")),
     ],
     [
       "docs.source",

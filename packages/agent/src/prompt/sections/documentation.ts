@@ -36,7 +36,7 @@ function text(facts: StableFacts, docs: DocumentationFacts): string {
     ? [`For config keys, first ask \`${tools.name("gateway")}\` for config.schema.lookup.`]
     : [];
   return [
-    `Parley docs: ${plainLine(docs.path, pathChars)}`,
+    `Parley docs: ${plainLine(docs.path, pathChars)} (README.md lists the pages)`,
     ...source,
     "For Parley behavior, commands, config, or architecture: consult the docs first.",
     ...schema,
