@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { reservedWords } from "@parley/protocol";
+import { laterAnswerTable } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { tokenWeakness } from "../src/index.ts";
 import { loadText, problemsOf } from "./load-text.ts";
@@ -468,4 +469,12 @@ test.each([
       ? []
       : [expect.objectContaining({ message: expect.stringContaining(`on ${unanswered}:`) })],
   );
+});
+
+test("the whole words of every refusal, with the fix (after a wanted change: run with -u)", async () => {
+  const table = await laterAnswerTable(
+    refused.map(([text]) => text),
+    async (text) => (await problemsOf(text)).map(({ path, message, fix }) => `${path}: ${message}. ${fix}`),
+  );
+  await expect(table).toMatchFileSnapshot("tables/refusals.txt");
 });

@@ -145,12 +145,10 @@ function decoded(bytes: Buffer): ReadFile {
 
 /** Null when it is none. Whoever writes the file may not have come to the end of its last character. */
 function utf8(bytes: Buffer): string | null {
-  for (let short = 0; short <= 3; short += 1) {
-    try {
-      return new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, bytes.length - short));
-    } catch {
-      // Tried without its last byte.
-    }
+  try {
+    // With "stream" the decoder waits for the rest of a last character, and says no to every wrong byte.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return null; // Wrong bytes: it is another encoding.
   }
-  return null;
 }

@@ -1,4 +1,5 @@
 // Exports fakes for tests: platforms and model servers, time and chance. The product never depends on it.
+export { answerTable, laterAnswerTable } from "./answer-table.ts";
 export * from "./clock.ts";
 export { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
 export * from "./programs.ts";

@@ -1,0 +1,163 @@
+// Whole configs as the daemon gets them from short files: every default and everything that is handed down.
+// And what is changed by a patch, what is masked, how places are written. After a wanted change:
+// `vitest run --project @parley/config tables -u`.
+import type { JsonObject } from "@parley/protocol";
+import { answerTable, laterAnswerTable } from "@parley/testkit";
+import { expect, test } from "vitest";
+import { editConfig, parseConfigPath } from "../src/index.ts";
+import { changesTo } from "../src/file/merge.ts";
+import { formatPath } from "../src/problem.ts";
+import { redactFile } from "../src/redact.ts";
+import { isSecretPath } from "../src/references.ts";
+import { mask } from "../src/secret.ts";
+import { loadText } from "./load-text.ts";
+
+/** Each leaf of it, by its place; secrets as what they are. */
+function leaves(value: unknown, path = ""): readonly string[] {
+  if (typeof value === "object" && value !== null) {
+    if ("reveal" in value && typeof value.reveal === "function")
+      return [`${path} = secret ${value.reveal()}`];
+    const entries = Object.entries(value);
+    if (entries.length > 0) return entries.flatMap(([key, each]) => leaves(each, `${path}.${key}`));
+  }
+  return value === undefined ? [] : [`${path} = ${JSON.stringify(value)}`];
+}
+
+const agents = `agents: {
+  defaults: { workspace: "/w", model: { primary: "openai/b", fallbacks: ["anthropic/d"] }, maxConcurrent: 3,
+    memorySearch: { provider: "voyage", query: { maxResults: 7, hybrid: { mmr: { lambda: 0.2 } } },
+      remote: { baseUrl: "https://all.example" }, chunking: { tokens: 300 } } },
+  list: [
+    { id: "main" },
+    { id: "own", workspace: "/own", model: "openai/f", memorySearch: { provider: "openai", query: { maxResults: 9,
+      hybrid: { vectorWeight: 0.9, temporalDecay: { enabled: true } } }, chunking: { tokens: 200, overlap: 150 } } },
+    { id: "same", memorySearch: { provider: "voyage", model: "v", remote: { apiKey: "k-same" } } },
+    { id: "plain", memorySearch: { provider: "none", sources: ["memory"] } },
+    { id: "words", memorySearch: { query: { hybrid: { enabled: false } } } },
+  ] }`;
+
+test("the whole config that short files mean", async () => {
+  const empty = leaves((await loadText("{}")).config);
+  await expect(`${empty.join("\n")}\n`).toMatchFileSnapshot("tables/defaults.txt");
+  const env = { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k" };
+  const texts = [
+    '{ channels: { telegram: { botToken: "t", allowFrom: ["1"], groups: { "-5": { requireMention: false, topics: { "7": { enabled: false } } } }, accounts: { work: { botToken: "u", allowFrom: ["2"] } } } } }',
+    '{ channels: { discord: { token: "t", dmPolicy: "disabled", guilds: { "5": { channels: { "6": { requireMention: false } } } }, accounts: { work: { token: "u", groupPolicy: "open" } } } } }',
+    `{ ${agents} }`,
+    `{ ${agents}, models: { providers: { voyage: { baseUrl: "https://v.example/", apiKey: "k-voyage" }, openai: { apiKey: "k-openai" } } } }`,
+    '{ agents: { defaults: { memorySearch: { provider: "ollama", remote: { baseUrl: "http://o:1/api/" } } } } }',
+    '{ tools: { web: { search: { provider: "brave", apiKey: "k" } } } }',
+    '{ tools: { web: { search: { provider: "searxng", searxng: { baseUrl: "https://s.example" } } } } }',
+    '{ tools: { profile: "minimal", deny: ["exec"], exec: { mode: "full", ask: "always" } } }',
+    '{ session: { reset: { mode: "idle", idleMinutes: 5 }, resetByType: { group: { mode: "daily", atHour: 4 } } } }',
+    '{ gateway: { port: 1, bind: "lan", auth: { token: "a-long-enough-token-123456" } }, logging: { level: "debug" } }',
+    '{ store: { driver: "redis", redis: { url: "redis://:pw@h/1" } } }',
+  ];
+  const voyage = await loadText(texts[2] ?? "", { ...env, VOYAGE_API_KEY: "k-env" });
+  const more = (found: readonly string[]): readonly string[] => found.filter((each) => !empty.includes(each));
+  const table = await laterAnswerTable(texts, async (text) =>
+    more(leaves((await loadText(text, env)).config)),
+  );
+  await expect(
+    `${table}\n${more(leaves(voyage.config)).join("\n")}\n`.replaceAll('","', '",\n    "'),
+  ).toMatchFileSnapshot("tables/configs.txt");
+});
+
+test("places in a config, as text and as keys, and which hold a secret", async () => {
+  const texts = [
+    "a",
+    "a.b.a.b",
+    "a[0].b[12]",
+    'a["x.y"].b',
+    '"x.y".b',
+    'a."b"',
+    'a["\\"q\\""]',
+    "a..b",
+    "a.",
+    ".a",
+    "a[",
+    "a[x]",
+    "a[-1]",
+    "",
+    "[0]",
+  ];
+  const paths = [["a", 0, "b"], ["a.b"], ["a", "x y", "0"], ["a", 'q"'], [], ["a", "b-c", "ä"]];
+  const places = [
+    "gateway.auth.token",
+    "gateway.auth.tokens",
+    "channels.telegram.botToken",
+    "channels.telegram.webhookSecret",
+    "models.providers.x.apiKey",
+    "models.providers.x.headers.Any",
+    "models.providers.x.headers",
+    "models.headers",
+    "mcp.servers.x.env.NAME",
+    "mcp.servers.x.headers.NAME",
+    "mcp.servers.x.args.NAME",
+    "mcp.servers.x.env.NAME.deep",
+    "other.servers.x.env.NAME",
+    "store.redis.url",
+    "store.url",
+    "hooks.endpoints.x.secret",
+    "commands.ownerDisplaySecret",
+    "token.name",
+  ];
+  const table = [
+    answerTable(texts, parseConfigPath),
+    answerTable(paths, (path) => [formatPath(path), parseConfigPath(formatPath(path) || "a")]),
+    answerTable(places, (place) => isSecretPath(parseConfigPath(place))),
+  ];
+  await expect(table.join("\n")).toMatchFileSnapshot("tables/places.txt");
+});
+
+const current = {
+  gateway: { port: 1, auth: { token: "hidden" } },
+  channels: { telegram: { botToken: { env: "TOKEN" }, allowFrom: ["1", "2", "3"] } },
+  models: { providers: { x: { headers: { A: "h1", B: "h2" }, apiKey: { file: "k" } } } },
+  store: { redis: { url: "redis://:pw@h" } },
+  mcp: { servers: { s: { command: "c", args: ["--key", "v"], env: { K: "e1", L: "e2" } } } },
+};
+
+test("what a patch or a whole config changes, what it may not, and what is masked", async () => {
+  const masked = redactFile(current) as JsonObject;
+  const patches: readonly JsonObject[] = [
+    {},
+    { gateway: { port: 1 } },
+    { gateway: { port: 2, bind: "lan" } },
+    { gateway: null, none: null },
+    { gateway: { auth: { token: null } } },
+    { gateway: 7 },
+    { channels: { telegram: { allowFrom: ["1", "2", "3", "4"] } } },
+    { channels: { telegram: { allowFrom: ["3", "1"] } } },
+    { channels: { telegram: { allowFrom: "1" } } },
+    { channels: { telegram: { botToken: { file: "t" } } } },
+    { channels: { telegram: { botToken: { env: "TOKEN" } } } },
+    { models: { providers: { y: { a: null, b: { c: null, d: 1 } } } } },
+    { store: { redis: { url: "redis://:pw@other" } } },
+    masked,
+    { models: { providers: { x: { headers: { C: mask } } } } },
+    { gateway: { auth: { password: mask } } },
+    { other: [{ a: mask }] },
+  ];
+  const named = { as: "patch", replacePaths: ["channels.telegram.allowFrom"] } as const;
+  const edits = [
+    [{ set: ["gateway", "port"], to: 5 }],
+    [{ remove: ["channels", "telegram", "allowFrom", 0] }],
+    [{ remove: ["channels", "telegram", "allowFrom", 2] }],
+    [{ set: ["channels", "telegram", "allowFrom", 3], to: "9" }],
+    [{ set: ["a", "b", "c"], to: { d: [1] } }],
+    [{ remove: ["gateway"] }, { remove: ["models"] }, { set: ["z"], to: null }],
+    [{ remove: ["none", "there"] }],
+    [{ set: ["channels", "telegram", "allowFrom", 5], to: "9" }],
+    [{ set: ["gateway", "port", "deep"], to: 1 }],
+  ];
+  const table = [
+    `${JSON.stringify(masked, null, 2)}\n`,
+    answerTable(patches, (patch) => changesTo(current, patch, { as: "patch" })),
+    answerTable(patches.slice(7, 9), (patch) => changesTo(current, patch, named)),
+    answerTable([...patches.slice(0, 6), masked], (whole) => changesTo(current, whole, { as: "whole" })),
+    answerTable([null, [1], 7], (wrong) => changesTo(wrong, { a: 1 }, { as: "whole" })),
+    answerTable(edits, (edit) => editConfig(JSON.stringify(current, null, 1), edit)),
+  ];
+  await expect(table.join("\n")).toMatchFileSnapshot("tables/changes.txt");
+});
