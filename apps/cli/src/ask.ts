@@ -2,6 +2,7 @@
 // meanwhile is waited for, and asked again under the same key, so that nothing is said twice.
 import { sleep, systemClock, systemIds, type ChatMessage } from "@parley/protocol";
 import { line, type Console } from "./console.ts";
+import type { AttachedFile } from "./attached-files.ts";
 import type { ControlClient } from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
 import { withGateway } from "./with-gateway.ts";
@@ -17,6 +18,7 @@ const againEveryMs = 1_000;
 
 interface Question {
   readonly said: string;
+  readonly files: readonly AttachedFile[];
   readonly thread: string | undefined;
   readonly key: string;
   /** What the conversation had before; null until the gateway was there. */
@@ -31,9 +33,10 @@ export async function ask(
   terminal: Console,
   said: string,
   thread: string | undefined,
+  files: readonly AttachedFile[] = [],
 ): Promise<readonly ChatMessage[]> {
   const clock = systemClock();
-  const question: Question = { said, thread, key: systemIds().uuid(), since: null };
+  const question: Question = { said, files, thread, key: systemIds().uuid(), since: null };
   let goneAtMono: number | null = null;
   for (;;) {
     try {
@@ -69,6 +72,7 @@ async function answersTo(question: Question, client: ControlClient): Promise<rea
   const { id } = await client.request("chat.send", {
     ...place,
     text: question.said,
+    ...(question.files.length === 0 ? {} : { files: [...question.files] }),
     idempotencyKey: question.key,
   });
   let quiet = 0;

@@ -1,7 +1,9 @@
 // The commands that set up, run, watch and mend the gateway, as the command line knows them; what they do is
 // in commands/.
 import type { Command } from "commander";
+import type { SendFlags } from "./commands/chat.ts";
 import type { Console } from "./console.ts";
+import { several } from "./several.ts";
 
 export interface Operations {
   /** A command with the options that all have. */
@@ -87,10 +89,12 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
       done(await (await import("./commands/doctor.ts")).doctor(await terminal(), flags)),
     );
 
-  command(program, "send <text...>", "say something to the agent and print the answer")
+  command(program, "send [text...]", "say something to the agent and print the answer")
     .option("--thread <name>", "a conversation of its own")
+    .option("--file <path>", "a file that goes along; several: once for each, ten, 1.4 MB together", several)
+    .option("--voice <path>", "something spoken, which is written down for the agent")
     .option("--no-wait", "print the message's id and leave")
-    .action(async (words: string[], flags: { thread?: string; wait?: boolean }) =>
+    .action(async (words: string[], flags: SendFlags) =>
       done(await (await import("./commands/chat.ts")).send(await terminal(), words.join(" "), flags)),
     );
 
@@ -109,6 +113,21 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .option("--remove", "take it off the list until somebody writes there again")
     .action(async (thread: string, flags: object) =>
       done(await (await import("./commands/threads.ts")).threadsName(await terminal(), thread, flags)),
+    );
+  command(threads, "show", "show its newest messages, each with its id")
+    .option(place, placeWords)
+    .option("-n, --limit <n>", "so many", "50")
+    .action(async (flags: { limit: string }) =>
+      done(await (await import("./commands/threads.ts")).threadsShow(await terminal(), flags)),
+    );
+  command(threads, "fork <id> <to>", "begin another conversation with what was said through this message")
+    .option(place, placeWords)
+    .option("--before", "without the message itself")
+    .option("--again", "say the message there once more, with its files")
+    .option("--text <words>", "in other words")
+    .option("--model <name>", "with another model")
+    .action(async (id: string, to: string, flags: object) =>
+      done(await (await import("./commands/threads.ts")).threadsFork(await terminal(), id, to, flags)),
     );
   command(threads, "steps", "show the tools that it used, and what waits")
     .option(place, placeWords)

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import type { ForgetChoice, HistoryChoice, MemoryChoice } from "./commands/memory.ts";
 import type { BackupChoice } from "./commands/backup.ts";
+import type { ChatOptions } from "./commands/chat.ts";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
@@ -12,6 +13,7 @@ import { addPeople } from "./commands/people/people-commands.ts";
 import { addRetention } from "./commands/retention/retention-commands.ts";
 import { addReplay } from "./commands/replay/replay-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
+import { several } from "./several.ts";
 import manifest from "../package.json" with { type: "json" };
 
 /** What a program hands in; the environment is read, where none is given, only by a command that runs. */
@@ -58,10 +60,10 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   });
   command(program, "chat", "talk to the agent; with piped input, ask once and print the answer")
     .option("--thread <name>", "a conversation of its own")
-    .action(async ({ thread }: { thread?: string }) => {
-      exitCode = await (
-        await import("./commands/chat.ts")
-      ).chat(await terminal(), thread === undefined ? {} : { thread });
+    .option("--file <path>", "a file that goes along with what is piped in; several: once for each", several)
+    .option("--voice <path>", "something spoken, which is written down for the agent")
+    .action(async (flags: ChatOptions) => {
+      exitCode = await (await import("./commands/chat.ts")).chat(await terminal(), flags);
     });
   const pair = program.command("pair").description("decide who may talk to the agent");
   command(pair, "list", "show who waits and who is in").action(async () => {

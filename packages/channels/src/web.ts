@@ -39,6 +39,8 @@ export interface WebFiles {
 interface WebFile {
   readonly name: string;
   readonly mediaType?: string | undefined;
+  /** Spoken for the agent. */
+  readonly voice?: boolean | undefined;
   readonly bytes: Uint8Array;
 }
 
@@ -87,8 +89,8 @@ export interface WebChannel extends Channel {
    * receive.
    */
   submit(said: WebSaid): Promise<void>;
-  /** Shows a message that no delivery brings, once per id. */
-  announce(to: Address, message: WebMessage & { readonly id: string }): Promise<void>;
+  /** Shows a message that no delivery brings, once per `once`, which is its id where none is given. */
+  announce(to: Address, message: WebMessage & { readonly id: string }, once?: string): Promise<void>;
 }
 
 export const webCapabilities: Capabilities = {
@@ -131,10 +133,10 @@ export function webChannel(options: WebChannelOptions): WebChannel {
   let trouble: { readonly reason: string; readonly atMono: number } | undefined;
   const inFlight = new Set<Promise<void>>();
 
-  async function attachmentOf({ name, mediaType, bytes }: WebFile): Promise<Attachment> {
+  async function attachmentOf({ name, mediaType, voice, bytes }: WebFile): Promise<Attachment> {
     if (options.files === undefined) throw new Fault("unsupported", "files cannot be sent here");
     return {
-      kind: mediaType?.startsWith("image/") === true ? "image" : "file",
+      kind: voice === true ? "voice" : mediaType?.startsWith("image/") === true ? "image" : "file",
       ref: await options.files.keep(bytes, name),
       name,
       ...(mediaType === undefined || mediaType === "" ? {} : { mediaType }),
@@ -224,8 +226,8 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       if (bytes.length > limitBytes) throw new Fault("invalid", `the file has more than ${limitBytes} bytes`);
       return { bytes };
     },
-    async announce(to, message) {
-      await options.publish(conversationKey(to), message.id, message);
+    async announce(to, message, once = message.id) {
+      await options.publish(conversationKey(to), once, message);
     },
     async send(to, part, { idempotencyKey, replaces, signal }): Promise<Receipt> {
       if (signal.aborted) throw new Fault("aborted", "aborted before it was sent");

@@ -20,6 +20,7 @@ export { usageAfter } from "./commit-turn.ts";
 export { turnContext } from "./context.ts";
 export { droppedLog, type DroppedLog } from "./dropped-messages.ts";
 export { readEntry, sessionHistory } from "./history.ts";
+export { forkName, type Fork } from "./fork.ts";
 export { injectName } from "./inject.ts";
 export { extensionOf, mediaFolder } from "./media/media-store.ts";
 export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-attachment.ts";

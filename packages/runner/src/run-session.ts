@@ -5,6 +5,7 @@ import { Fault, isFault } from "@parley/protocol";
 import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
 import type { CellWrite, Turn } from "@parley/store";
 import { closeStoppedTurn } from "./close-stopped-turn.ts";
+import { forkCommand } from "./fork.ts";
 import { injectCommand } from "./inject.ts";
 import { clearedAfterMs, isSuspect } from "./quarantine.ts";
 import { runCommand, type LaneCommand } from "./run-command.ts";
@@ -25,9 +26,9 @@ export interface SessionRunner {
 
 /** `commands`: those that keep their place in the lane. */
 export function runSession(services: Services, commands: readonly LaneCommand[]): SessionRunner {
-  const { turns, quarantine, clock, log } = services;
+  const { turns, sessions, quarantine, clock, log } = services;
   const close = closeStoppedTurn(services);
-  const command = runCommand(services, [...commands, injectCommand(clock)]);
+  const command = runCommand(services, [...commands, injectCommand(clock), forkCommand(sessions)]);
   const talk = runTurn(services);
 
   async function bury(turn: Turn, reason: string, cells: readonly CellWrite[] = []): Promise<void> {

@@ -4,6 +4,7 @@ import { text as readAll } from "node:stream/consumers";
 import { createInterface } from "node:readline/promises";
 import { systemIds } from "@parley/protocol";
 import { ask } from "../ask.ts";
+import { attachedFiles, type AttachedFile } from "../attached-files.ts";
 import { document, line, result, styled, words, type Console } from "../console.ts";
 import type { ControlClient, Conversation } from "../control-client.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -12,19 +13,28 @@ import { withGateway } from "../with-gateway.ts";
 
 export interface ChatOptions {
   readonly thread?: string;
+  readonly file?: readonly string[];
+  readonly voice?: string;
 }
 
-export async function chat(terminal: Console, { thread }: ChatOptions): Promise<ExitCode> {
-  if (terminal.input.isTTY === true && !terminal.json)
+export interface SendFlags extends ChatOptions {
+  readonly wait?: boolean;
+}
+
+export async function chat(terminal: Console, { thread, file = [], voice }: ChatOptions): Promise<ExitCode> {
+  const files = await attachedFiles(file, voice);
+  if (files.length === 0 && terminal.input.isTTY === true && !terminal.json)
     return withGateway(terminal, (client) => converse(terminal, client, placeOf(thread)), placeOf(thread));
-  const said = (await readAll(terminal.input)).trim();
-  if (said === "")
+  // A person at a terminal has nothing piped in: the files go alone.
+  const isPiped = files.length === 0 || terminal.input.isTTY !== true;
+  const said = isPiped ? (await readAll(terminal.input)).trim() : "";
+  if (said === "" && files.length === 0)
     throw new CommandFailure(
       "invalid",
       "There is nothing to send: standard input is empty.",
       exitCodes.usage,
     );
-  return askOnce(terminal, said, thread);
+  return askOnce(terminal, said, thread, files);
 }
 
 function placeOf(thread: string | undefined): Conversation {
@@ -63,20 +73,27 @@ async function converse(terminal: Console, client: ControlClient, place: Convers
 export async function send(
   terminal: Console,
   words: string,
-  { thread, wait }: { readonly thread?: string; readonly wait?: boolean },
+  { thread, wait, file = [], voice }: SendFlags,
 ): Promise<ExitCode> {
   const said = words.trim();
-  if (said === "")
+  const files = await attachedFiles(file, voice);
+  if (said === "" && files.length === 0)
     throw new CommandFailure("invalid", "There is nothing to send: the text is empty.", exitCodes.usage);
-  if (wait !== false) return askOnce(terminal, said, thread);
-  const keyed = { ...placeOf(thread), text: said, idempotencyKey: systemIds().uuid() };
+  if (wait !== false) return askOnce(terminal, said, thread, files);
+  const along = files.length === 0 ? {} : { files: [...files] };
+  const keyed = { ...placeOf(thread), text: said, ...along, idempotencyKey: systemIds().uuid() };
   const sent = await withGateway(terminal, (client) => client.request("chat.send", keyed));
   result(terminal, sent, sent.id);
   return exitCodes.ok;
 }
 
-async function askOnce(terminal: Console, said: string, thread: string | undefined): Promise<ExitCode> {
-  const answers = await ask(terminal, said, thread);
+async function askOnce(
+  terminal: Console,
+  said: string,
+  thread: string | undefined,
+  files: readonly AttachedFile[],
+): Promise<ExitCode> {
+  const answers = await ask(terminal, said, thread, files);
   if (terminal.json) document(terminal.out, { messages: answers });
   else for (const { text } of answers) words(terminal.out, text);
   if (answers.length === 0) line(terminal.err, "The agent did not answer.");

@@ -43,6 +43,48 @@ export async function threadsName(
   return exitCodes.ok;
 }
 
+export async function threadsShow(
+  terminal: Console,
+  { limit, ...place }: ThreadFlags & { readonly limit: string },
+): Promise<ExitCode> {
+  const asked = { ...place, limit: Number(limit) };
+  const found = await withGateway(terminal, (client) => client.request("chat.history", asked));
+  if (terminal.json) {
+    document(terminal.out, found);
+    return exitCodes.ok;
+  }
+  for (const { id, role, text, atMs, replaces, cancelled, files = [] } of found.messages) {
+    const marks = [
+      ...(replaces === undefined ? [] : [`${cancelled === true ? "takes back" : "replaces"} ${replaces}`]),
+      ...files.map(({ name }) => `with ${name}`),
+    ];
+    line(terminal.out, [new Date(atMs).toISOString(), role, id ?? "", ...marks].join("  ").trimEnd());
+    for (const each of text.split("\n")) line(terminal.out, `  ${each}`.trimEnd());
+  }
+  return exitCodes.ok;
+}
+
+export async function threadsFork(
+  terminal: Console,
+  id: string,
+  to: string,
+  flags: ThreadFlags & {
+    readonly before?: boolean;
+    readonly again?: boolean;
+    readonly text?: string;
+    readonly model?: string;
+  },
+): Promise<ExitCode> {
+  const asked = { ...flags, id, to, idempotencyKey: systemIds().uuid() };
+  const made = await withGateway(terminal, (client) => client.request("chat.fork", asked));
+  result(
+    terminal,
+    made,
+    `${made.thread} begins with ${made.messages === 1 ? "1 message" : `${made.messages} messages`}.`,
+  );
+  return exitCodes.ok;
+}
+
 export async function threadsSteps(terminal: Console, place: ThreadFlags): Promise<ExitCode> {
   const found = await withGateway(terminal, (client) => client.request("chat.steps", place));
   if (terminal.json) {

@@ -46,9 +46,10 @@ export function chatMethods({ wired: { web }, store, route, stop, clock }: ChatP
       const id = `web:${web.account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
       const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
-      const files = (params.files ?? []).map(({ name, mediaType, data }) => ({
+      const files = (params.files ?? []).map(({ name, mediaType, voice, data }) => ({
         name,
         mediaType,
+        voice,
         bytes: Buffer.from(data, "base64"),
       }));
       const withFiles = files.length === 0 ? {} : { files };
@@ -70,15 +71,18 @@ export function chatMethods({ wired: { web }, store, route, stop, clock }: ChatP
     ): Promise<MethodResult<"chat.history">> {
       const to = address(caller, params.thread);
       const session = sessionOf(caller, to);
+      const limit = params.limit ?? 100;
       const [found, open] = await Promise.all([
-        events.newest(conversationKey(to), params.limit ?? 100),
+        events.newest(conversationKey(to), limit + 1, params.beforeSeq),
         inbox.find({ lane: session, state: "claimed", limit: 1 }),
       ]);
-      const messages = newestWithin(found).map((event): ChatMessage => ({
+      const shown = newestWithin(found.slice(-limit));
+      const messages = shown.map((event): ChatMessage => ({
         ...(JSON.parse(event.body) as Omit<ChatMessage, "seq">),
         seq: event.seq,
       }));
-      return { sessionKey: session, messages, working: open.length > 0 };
+      const hasEarlier = shown.length < found.length;
+      return { sessionKey: session, messages, working: open.length > 0, hasEarlier };
     },
 
     async "chat.inject"(

@@ -10,12 +10,12 @@ import {
   type Json,
   type MethodParams,
   type MethodResult,
-  type SessionKey,
   type Usage,
 } from "@parley/protocol";
 import type { Cells, Session, Store, StoredEntry, Turns } from "@parley/store";
 import type { PathHooks } from "../hooks/heard.ts";
 import { begunAt } from "../receive/reset-policy.ts";
+import { namedModel } from "./named-model.ts";
 import { sessionTree } from "./session-tree.ts";
 import {
   busyLanes,
@@ -148,7 +148,8 @@ export function sessionMethods({
       const session = await known(key);
       const patch: { [field: string]: Json } = {};
       if (model !== undefined)
-        patch[modelField] = model === null ? null : await namedModel(session.key, model);
+        patch[modelField] =
+          model === null ? null : await namedModel(config, modelCatalog, session.key, model);
       if (thinking !== undefined) patch[thinkingField] = thinking;
       if (reasoning !== undefined) patch[reasoningField] = reasoning;
       if (Object.keys(patch).length === 0) return one(session);
@@ -157,19 +158,6 @@ export function sessionMethods({
       return one(after);
     },
   };
-
-  async function namedModel(key: SessionKey, word: string): Promise<string> {
-    const id = parseSessionKey(key).agent;
-    const agent = config.agents.list.find((each) => each.id === id);
-    if (agent === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
-    const found = await modelCatalog.find(agent, word);
-    if ("ref" in found) return found.ref;
-    const meant =
-      found.nearest.length === 0
-        ? '"parley models list" shows all'
-        : `did you mean ${found.nearest.join(", ")}?`;
-    throw new Fault("invalid", `no model is called "${word}": ${meant}`);
-  }
 }
 
 function shownSession(session: Session, lanes: ReadonlySet<string>): Shown {

@@ -11,6 +11,7 @@ import { auditMethods } from "./audit.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { deviceMethods } from "./devices.ts";
+import { forkMethods } from "./fork.ts";
 import { hookMethods } from "./hooks.ts";
 import { lifecycleMethods } from "./lifecycle.ts";
 import { logMethods } from "./logs.ts";
@@ -90,6 +91,7 @@ function daemonHandlers(ports: DaemonPorts & StorePorts): Pick<Handlers, Methods
     ...status,
     ...chatMethods(ports),
     ...threadMethods(ports),
+    ...perConfig(ports.configNow, (config) => forkMethods({ config, ...ports })),
     ...lifecycleMethods(ports, status.status),
     ...logMethods(ports),
     ...loginMethods(ports),

@@ -51,6 +51,7 @@ async function echoing(): Promise<Fixture> {
           seq,
         })) as never,
         working: false,
+        hasEarlier: false,
       }),
     },
   });

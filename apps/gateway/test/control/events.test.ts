@@ -197,7 +197,10 @@ describe("a client that takes nothing at all", () => {
       { seq: 1, role: "assistant" as const, text: "x".repeat(10_000_000), html: "", atMs: 1 },
     ];
     const control = await startControl({
-      handlers: { "chat.history": () => Promise.resolve({ sessionKey: "k", messages, working: false }) },
+      handlers: {
+        "chat.history": () =>
+          Promise.resolve({ sessionKey: "k", messages, working: false, hasEarlier: false }),
+      },
     });
     const client = await follower(control);
     expect(await client.request("chat.history", {})).toMatchObject({ ok: true, payload: { messages } });
@@ -207,7 +210,10 @@ describe("a client that takes nothing at all", () => {
   test("but asks for much is closed when eight mebibytes wait for it", async () => {
     const messages = [{ seq: 1, role: "assistant" as const, text: "x".repeat(1_000_000), html: "", atMs: 1 }];
     const control = await startControl({
-      handlers: { "chat.history": () => Promise.resolve({ sessionKey: "k", messages, working: false }) },
+      handlers: {
+        "chat.history": () =>
+          Promise.resolve({ sessionKey: "k", messages, working: false, hasEarlier: false }),
+      },
     });
     const client = await follower(control);
     client.socket.pause();

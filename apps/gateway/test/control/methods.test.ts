@@ -22,6 +22,7 @@ const validParams: { readonly [method: string]: unknown } = {
   "chat.inject": { text: "hi", idempotencyKey: "k" },
   "chat.cancel": { id: "x" },
   "chat.edit": { id: "x", text: "hi", idempotencyKey: "k" },
+  "chat.fork": { id: "x", to: "y", idempotencyKey: "k" },
   "sessions.show": { key: "agent:main:main" },
   "sessions.reset": { key: "agent:main:main" },
   "sessions.forget": { key: "agent:main:main" },
@@ -71,7 +72,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
   },
   write: {
     none: "",
-    own: "chat.abort chat.cancel chat.edit chat.inject chat.send chat.thread",
+    own: "chat.abort chat.cancel chat.edit chat.fork chat.inject chat.send chat.thread",
     key: "sessions.patch sessions.reset",
     all: "",
   },

@@ -1,69 +1,7 @@
 // A person's conversations side by side, by the frames of the control plane over a real store.
-import {
-  conversationKey,
-  Fault,
-  systemClock,
-  type Address,
-  type Entry,
-  type Inbound,
-} from "@parley/protocol";
-import { webChannel } from "@parley/channels";
-import type { NewRow } from "@parley/store";
+import { Fault, type Entry, type Inbound } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { chatMethods, type ChatPorts } from "../../src/operator/chat.ts";
-import { threadMethods, type ThreadPorts } from "../../src/operator/threads.ts";
-import { memoryStore } from "../receive/store.ts";
-
-const caller = { peer: "web-1", scopes: ["read", "write", "admin"] } as const;
-const lane = "agent:main:web:dm:web-1";
-const taking = { pool: "main", holder: "boot", leaseMs: 60_000, maxRows: 10 };
-
-async function stage() {
-  const store = await memoryStore(systemClock());
-  const kept = new Map<string, Uint8Array>();
-  const web = webChannel({
-    account: "default",
-    clock: systemClock(),
-    files: {
-      async keep(bytes, name) {
-        kept.set(name, bytes);
-        return name;
-      },
-      read: async (ref) => kept.get(ref) ?? new Uint8Array(),
-    },
-    publish: (stream, id, message) => store.events.append(stream, id, JSON.stringify(message)),
-  });
-  const session = (address: Address) =>
-    address.thread === undefined ? lane : `${lane}:thread:${address.thread}`;
-  await web.start(async (events) => {
-    await store.inbox.accept(
-      events.flatMap((event): NewRow[] => {
-        if (event.kind === "unreadable" || event.kind === "deletion") return [];
-        const conversation = conversationKey(event.address);
-        return [
-          {
-            id: event.id,
-            subject: `${conversation}/${event.messageId}`,
-            version: event.editedAtMs ?? 0,
-            pool: "main",
-            lane: session(event.address) as never,
-            conversation,
-            authority: "owner",
-            as: event.kind === "edit" ? { kind: "edit" } : { kind: "work" },
-            payload: JSON.stringify({ inbound: event }),
-          },
-        ];
-      }),
-    );
-  });
-  const ports = {
-    wired: { web },
-    route: ({ address }: { readonly address: Address }) => ({ agent: "main", session: session(address) }),
-    store,
-    clock: systemClock(),
-  } as unknown as ChatPorts & ThreadPorts;
-  return { store, web, call: { ...chatMethods(ports), ...threadMethods(ports) } };
-}
+import { caller, stage, taking } from "./web-stage.ts";
 
 test("are listed with their first words, named, pinned, and off the list until somebody writes there again", async () => {
   const { call } = await stage();

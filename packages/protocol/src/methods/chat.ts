@@ -44,6 +44,8 @@ const chatMessage = z.object({
 const attached = z.object({
   name: z.string().min(1).max(255),
   mediaType: z.string().max(127).optional(),
+  /** Somebody spoke it for the agent, so it is written down for the model. */
+  voice: z.boolean().optional(),
   data: z.base64(),
 });
 
@@ -84,8 +86,39 @@ export const chatMethods = {
     scope: "read",
     sessions: "own",
     needs: "daemon",
-    params: z.object({ thread, limit }),
-    result: z.object({ sessionKey: z.string(), messages: z.array(chatMessage), working: z.boolean() }),
+    /** The newest, of those before `beforeSeq` where it is given. */
+    params: z.object({ thread, limit, beforeSeq: z.number().int().positive().optional() }),
+    result: z.object({
+      sessionKey: z.string(),
+      messages: z.array(chatMessage),
+      working: z.boolean(),
+      hasEarlier: z.boolean(),
+    }),
+  },
+  /**
+   * Begins the conversation `to` with what was said in `thread` through the message `id`, or before it with
+   * `before`. With `again` the person's message `id` is said there once more, with its files, in the words of
+   * `text` where there are some.
+   */
+  "chat.fork": {
+    scope: "write",
+    sessions: "own",
+    needs: "daemon",
+    params: z
+      .object({
+        thread,
+        id: z.string().min(1).max(1024),
+        to: z.string().min(1).max(128),
+        before: z.boolean().default(false),
+        again: z.boolean().default(false),
+        text: z.string().max(chatTextChars).optional(),
+        /** Of the new conversation; as `sessions.patch` takes it. */
+        model: z.string().min(1).max(256).optional(),
+        idempotencyKey: key,
+      })
+      .refine(({ thread: from, to }) => from !== to, "a conversation cannot begin with itself"),
+    /** `messages`: how many it begins with. */
+    result: z.object({ thread: z.string(), sessionKey: z.string(), messages: z.number().int() }),
   },
   /**
    * What happens now: calls of tools, the newest last, and ids of messages that nobody has begun to answer.

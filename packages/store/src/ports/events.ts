@@ -22,6 +22,6 @@ export interface Events {
     seq: number,
     limit: number,
   ): Promise<{ readonly events: readonly StoredEvent[]; readonly gone: boolean; readonly lastSeq: number }>;
-  /** The newest `limit` events of a stream, oldest first. */
-  newest(stream: string, limit: number): Promise<readonly StoredEvent[]>;
+  /** The newest `limit` events of a stream, of those before `beforeSeq` where it is given; oldest first. */
+  newest(stream: string, limit: number, beforeSeq?: number): Promise<readonly StoredEvent[]>;
 }

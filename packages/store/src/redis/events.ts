@@ -24,8 +24,12 @@ export function redisEvents({ call }: Connection, keep: number): Events {
       const gone = (first > 0 && seq < first - 1) || seq > lastSeq;
       return { events: events.map((text) => eventOf(stream, text)), gone, lastSeq };
     },
-    async newest(stream, limit) {
-      const events = await call<readonly string[]>(newestEventsScript, { stream, limit });
+    async newest(stream, limit, beforeSeq) {
+      const events = await call<readonly string[]>(newestEventsScript, {
+        stream,
+        limit,
+        before: beforeSeq === undefined ? "+inf" : `(${beforeSeq}`,
+      });
       return events.map((text) => eventOf(stream, text)).toReversed();
     },
   };

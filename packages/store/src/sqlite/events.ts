@@ -30,7 +30,7 @@ export function sqliteEvents({ db, clock, tx }: Scope, keep: number): Events {
   );
   const newest = query<EventRecord>(
     db,
-    "select seq, stream, at, body from events where stream = ? order by seq desc limit ?",
+    "select seq, stream, at, body from events where stream = ? and seq < ? order by seq desc limit ?",
   );
   // Two look-ups, because one statement with both min and max would read the whole table.
   const ends = query<Ends>(
@@ -55,7 +55,8 @@ export function sqliteEvents({ db, clock, tx }: Scope, keep: number): Events {
         const gone = (first !== null && seq < first - 1) || seq > lastSeq;
         return { events: select.all(stream, seq, limit).map(eventOf), gone, lastSeq };
       }),
-    newest: (stream, limit) => tx.read(() => newest.all(stream, limit).map(eventOf).reverse()),
+    newest: (stream, limit, beforeSeq = Number.MAX_SAFE_INTEGER) =>
+      tx.read(() => newest.all(stream, beforeSeq, limit).map(eventOf).reverse()),
   };
 }
 

@@ -213,6 +213,10 @@ export const stateCases: readonly StoreCase[] = [
       await store.events.append(chat("a"), "e3", "3");
       expect((await store.events.newest(chat("a"), 9)).map(({ body }) => body)).toEqual(["1", "3"]);
       expect((await store.events.newest(chat("a"), 1)).map(({ body }) => body)).toEqual(["3"]);
+      const third = await store.events.append(chat("a"), "e4", "4");
+      expect((await store.events.newest(chat("a"), 2, third)).map(({ body }) => body)).toEqual(["1", "3"]);
+      expect((await store.events.newest(chat("a"), 1, third)).map(({ body }) => body)).toEqual(["3"]);
+      expect(await store.events.newest(chat("a"), 9, first)).toEqual([]);
     },
   },
   {

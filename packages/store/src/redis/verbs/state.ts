@@ -159,7 +159,7 @@ return { events, first and tonumber(first) or 0, last and tonumber(last) or 0 }`
 
 export const newestEventsScript = script(
   [],
-  "return call('ZREVRANGE', key.stream(arg.stream), 0, arg.limit - 1)",
+  "return call('ZREVRANGEBYSCORE', key.stream(arg.stream), arg.before, '-inf', 'LIMIT', 0, arg.limit)",
 );
 
 /** Answers the store's identity, and creates it with `fresh` when there is none. */

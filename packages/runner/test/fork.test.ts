@@ -1,0 +1,64 @@
+// The copy of a transcript into a conversation that begins with it.
+import type { Entry } from "@parley/protocol";
+import type { Session, StoredEntry } from "@parley/store";
+import { expect, test } from "vitest";
+import { forkCommand } from "../src/fork.ts";
+import { standsFromField } from "../src/history.ts";
+
+const user = (text: string): Entry => ({
+  type: "user",
+  content: [{ type: "text", text }],
+  rows: [],
+  atMs: 0,
+});
+
+/** `lastSeq` of the new session. */
+function copying(entries: readonly (readonly [number, Entry])[], lastSeq = 0) {
+  const stored = entries.map(([seq, entry]): StoredEntry => ({
+    seq,
+    epoch: 2,
+    turn: "t",
+    body: JSON.stringify(entry),
+  }));
+  return forkCommand({
+    open: async () => ({ lastSeq }) as Session,
+    transcript: async (_key, { afterSeq = 0, epoch, limit }) =>
+      stored.filter((each) => each.seq > afterSeq && each.epoch === epoch).slice(0, limit),
+  });
+}
+
+const run = async (command: ReturnType<typeof copying>, throughSeq: number) => {
+  const args = JSON.stringify({ from: "a", epoch: 2, throughSeq, fields: { model: "m" } });
+  const end = await command.run({ key: "b", args } as never);
+  if (end === null || typeof end === "string") throw new Error("a fork says nothing");
+  return { ...end, entries: (end.entries ?? []).map((each) => JSON.parse(each) as Entry) };
+};
+
+test("copies through one entry and no further, over many pages", async () => {
+  const command = copying(Array.from({ length: 700 }, (_, at) => [at + 40, user(`m${at}`)] as const));
+  const { entries, patch, answer } = await run(command, 40 + 600);
+  expect(entries).toHaveLength(601);
+  expect(entries[0]).toEqual(user("m0"));
+  expect(entries.at(-1)).toEqual(user("m600"));
+  expect(patch).toEqual({ model: "m" });
+  expect(answer).toBeNull();
+});
+
+test("a summary stands for the same entries in the copy, wherever they come to stand", async () => {
+  const summary: Entry = { type: "summary", text: "s", throughSeq: 11, atMs: 0 };
+  const command = copying(
+    [
+      [10, user("a")],
+      [11, user("b")],
+      [12, user("c")],
+      [13, summary],
+      [14, user("d")],
+    ],
+    5,
+  );
+  const whole = await run(command, 14);
+  expect(whole.entries[3]).toEqual({ ...summary, throughSeq: 7 });
+  expect(whole.patch).toEqual({ model: "m", [standsFromField]: 7 });
+  // Before the summary nothing stood for anything.
+  expect((await run(command, 12)).patch).toEqual({ model: "m" });
+});
