@@ -1,5 +1,8 @@
 // The front matter of a SKILL.md, from a file that anybody may have written: split at exact fences, parsed as
-// YAML and as nothing else, whatever language a fence names.
+// YAML and as nothing else. gray-matter evaluates `---js` fences, shares cached objects and takes a file that
+// failed once for an empty one; so no language but YAML gets here, every other engine is replaced by a
+// refusal, and options are always given, which is what keeps its cache out.
+import matter from "gray-matter";
 import { parseDocument } from "yaml";
 import { mended } from "./mend-yaml.ts";
 import { salvaged } from "./salvage.ts";
@@ -99,8 +102,15 @@ class NoYaml extends Error {}
 
 /** `salvage`: of a key that stands twice the last one counts. */
 function parsed(block: string, how: "strict" | "salvage" = "strict"): Parsed {
+  const yaml = { parse: (text: string) => readYaml(text, how === "strict") };
   try {
-    return plainData(readYaml(block, how === "strict"));
+    const { data } = matter(`---\n${block}\n---\n`, {
+      language: "yaml",
+      eval: false,
+      excerpt: false,
+      engines: { ...engines, yaml },
+    });
+    return plainData(data);
   } catch (error) {
     return {
       ...refused(`its front matter cannot be read: ${firstLine(error)}`),
@@ -108,6 +118,23 @@ function parsed(block: string, how: "strict" | "salvage" = "strict"): Parsed {
     };
   }
 }
+
+const noEngine = {
+  parse(): never {
+    throw new Error("only YAML is read");
+  },
+};
+
+const engines = {
+  yml: noEngine,
+  json: noEngine,
+  js: noEngine,
+  javascript: noEngine,
+  coffee: noEngine,
+  coffeescript: noEngine,
+  cson: noEngine,
+  toml: noEngine,
+};
 
 /** YAML 1.2's core schema: no dates, no sexagesimals, and no tag makes anything but a string. */
 function readYaml(block: string, uniqueKeys: boolean): object {
