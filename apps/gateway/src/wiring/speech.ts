@@ -2,7 +2,7 @@
 // The same words are not bought twice within a day, so a turn that resumes after a crash says what it had.
 // Unused, nothing of it is loaded.
 import { createHash } from "node:crypto";
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { utimes } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Config } from "@parley/config";
@@ -168,6 +168,8 @@ function isThere(command: string, path: string): boolean {
     ? [command]
     : path.split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []));
   return files.some((file) => {
+    // Every turn asks, and an exception costs ten times the look.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return false;
     try {
       accessSync(file, constants.X_OK);
       return true;

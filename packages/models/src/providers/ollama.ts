@@ -8,6 +8,7 @@ import { chatBody } from "./ollama-request.ts";
 import { chatParts } from "./ollama-stream.ts";
 import { completionsDriver } from "./openai-completions.ts";
 import type { ProviderOptions } from "../provider.ts";
+import { Refused } from "../wire/refused.ts";
 
 /** It sends no headers until the model is in memory, which takes minutes for a large one. */
 const loadingMs = 300_000;
@@ -56,24 +57,10 @@ function chat(
       });
       if (!response.ok || response.body === null) {
         const text = await response.text();
-        throw new Refused(response.status, text, Object.fromEntries(response.headers));
+        const { status, statusText } = response;
+        throw new Refused({ status, statusText, headers: Object.fromEntries(response.headers) }, text);
       }
       return { stream: response.body.pipeThrough(chatParts()) };
     },
   };
-}
-
-/** An error in the form of the SDKs' own errors. */
-class Refused extends Error {
-  override readonly name = "Refused";
-  readonly statusCode: number;
-  readonly responseBody: string;
-  readonly responseHeaders: { readonly [name: string]: string };
-
-  constructor(status: number, body: string, headers: { readonly [name: string]: string }) {
-    super(body.slice(0, 300) || `HTTP ${status}`);
-    this.statusCode = status;
-    this.responseBody = body;
-    this.responseHeaders = headers;
-  }
 }

@@ -8,6 +8,9 @@ import { mendCompletions, reasoningDetails } from "./completions-events.ts";
 import { completionsPrompt } from "./completions-prompt.ts";
 import { dialectOf, modelName } from "./dialects.ts";
 import type { ProviderOptions } from "../provider.ts";
+import { completionsLetter } from "../wire/completions-letter.ts";
+import { completionsParts } from "../wire/completions-parts.ts";
+import { callIds, wireHeaders } from "../wire/headers.ts";
 
 export function openAiCompletions(options: ProviderOptions): Model {
   return sdkModel(options, completionsDriver(options));
@@ -17,21 +20,31 @@ export function completionsDriver(options: ProviderOptions): Driver {
   const provider = signerOf(options);
   const dialect = dialectOf(options);
   const { facts, modelId } = options;
+  const letter = {
+    url: `${options.baseUrl}/chat/completions`,
+    headers: wireHeaders(options),
+    modelId,
+    provider,
+    asksUsage: dialect.asksUsage ?? true,
+  };
+  const extractor = dialect.thoughts === "reasoning_details" ? reasoningDetails(provider) : undefined;
   return {
     provider,
     mendEvents: mendCompletions,
+    wire: {
+      letter: (written) => completionsLetter(letter, written),
+      parts: () => completionsParts(provider, callIds(options.clock), extractor?.createStreamExtractor()),
+    },
     async open(watched) {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
       const compatible = createOpenAICompatible({
         name: provider,
         baseURL: options.baseUrl,
-        includeUsage: dialect.asksUsage ?? true,
+        includeUsage: letter.asksUsage,
         headers: { ...options.headers },
         fetch: watched,
         ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
-        ...(dialect.thoughts === "reasoning_details"
-          ? { metadataExtractor: reasoningDetails(provider) }
-          : {}),
+        ...(extractor === undefined ? {} : { metadataExtractor: extractor }),
       });
       return compatible(modelId);
     },

@@ -13,72 +13,128 @@ export type MendEvents = () => { event(event: JsonObject): JsonObject; end?(): r
 
 const endMark = "[DONE]";
 
+/** What one stream's events are handed to. */
+export interface EventSink {
+  /** An event as a driver's repairs left it; of a server's own making, so anything that is JSON. */
+  event(event: Json): void;
+  /** The mark with which OpenAI's streams end. */
+  end(): void;
+  /** An event that is no JSON. */
+  broken(text: string): void;
+}
+
+export interface EventReader {
+  /** The next characters of the stream. */
+  add(text: string): void;
+  /** An event that came by itself and not in a stream of text. */
+  event(event: Json): void;
+  /** The stream is over. */
+  flush(): void;
+}
+
 /** `progress` is called for every event except pings. */
-export function tidyEvents(
+export function eventReader(
   progress: () => void,
   mend: MendEvents | undefined,
-): TransformStream<Uint8Array, Uint8Array> {
-  const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
+  sink: EventSink,
+): EventReader {
   const mender = mend?.();
   /** Pieces of the unfinished line, so that a long line costs no more than its length. */
   let pieces: string[] = [];
   let wasReturn = false;
   let data: string[] = [];
 
-  const written = (value: string): Uint8Array => encoder.encode(`data: ${value}\n\n`);
-
-  function* dispatched(): Generator<Uint8Array> {
-    const text = data.join("\n");
-    const known = data.length === 0 ? undefined : parsed(text);
-    data = [];
-    if (known === undefined) {
-      // Not JSON; the SDK says what is wrong with it.
-      if (text.trim() !== "") yield written(text.replaceAll("\n", " "));
-      return;
-    }
-    if (known === endMark) {
-      for (const event of mender?.end?.() ?? []) yield written(JSON.stringify(event));
-      yield written(endMark);
-      return;
-    }
+  function handOver(known: Json): void {
     if (!isPing(known)) progress();
     const plain = isObject(known) ? withPlainCounts(known) : known;
-    yield written(JSON.stringify(isObject(plain) && mender !== undefined ? mender.event(plain) : plain));
+    sink.event(isObject(plain) && mender !== undefined ? mender.event(plain) : plain);
   }
 
-  function* read(line: string): Generator<Uint8Array> {
-    if (line === "") return yield* dispatched();
+  function dispatch(text: string, known: Json | undefined): void {
+    data = [];
+    if (known === undefined) {
+      if (text.trim() !== "") sink.broken(text.replaceAll("\n", " "));
+    } else if (known === endMark) {
+      for (const event of mender?.end?.() ?? []) sink.event(event);
+      sink.end();
+    } else handOver(known);
+  }
+
+  /** What was gathered, when it is a whole event. */
+  function dispatchWhole(): void {
+    const text = data.join("\n");
+    const known = parsed(text);
+    if (known !== undefined) dispatch(text, known);
+  }
+
+  function read(line: string): void {
+    if (line === "") {
+      if (data.length === 0) return;
+      const text = data.join("\n");
+      return dispatch(text, parsed(text));
+    }
     if (!line.startsWith("data:")) return;
     // Some servers leave out the blank line between two events.
-    if (data.length > 0 && parsed(data.join("\n")) !== undefined) yield* dispatched();
+    if (data.length > 0) dispatchWhole();
     data.push(line.slice(line.startsWith("data: ") ? 6 : 5));
   }
 
-  function* readAll(text: string): Generator<Uint8Array> {
-    let from = 0;
-    for (const { index } of text.matchAll(/[\r\n]/g)) {
-      const follows = text[index] === "\n" && (index === 0 ? wasReturn : text[index - 1] === "\r");
-      if (!follows) {
-        pieces.push(text.slice(from, index));
-        yield* read(pieces.join(""));
-        pieces = [];
+  return {
+    add(text) {
+      let from = 0;
+      for (let index = lineBreak(text, 0); index >= 0; index = lineBreak(text, index + 1)) {
+        const follows = text[index] === "\n" && (index === 0 ? wasReturn : text[index - 1] === "\r");
+        if (!follows) {
+          const rest = text.slice(from, index);
+          read(pieces.length === 0 ? rest : pieces.join("") + rest);
+          pieces = [];
+        }
+        from = index + 1;
       }
-      from = index + 1;
-    }
-    if (from < text.length) pieces.push(text.slice(from));
-    if (text !== "") wasReturn = text.endsWith("\r");
-  }
-
-  return new TransformStream({
-    transform(chunk, controller) {
-      for (const event of readAll(decoder.decode(chunk, { stream: true }))) controller.enqueue(event);
+      if (from < text.length) pieces.push(text.slice(from));
+      if (text !== "") wasReturn = text.endsWith("\r");
     },
-    flush(controller) {
-      const rest = pieces.join("") + decoder.decode();
-      if (rest !== "") for (const event of read(rest)) controller.enqueue(event);
-      if (data.length > 0 && parsed(data.join("\n")) !== undefined)
-        for (const event of dispatched()) controller.enqueue(event);
+    event: handOver,
+    flush() {
+      const rest = pieces.join("");
+      pieces = [];
+      if (rest !== "") read(rest);
+      if (data.length > 0) dispatchWhole();
+    },
+  };
+}
+
+function lineBreak(text: string, from: number): number {
+  for (let at = from; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 10 || code === 13) return at;
+  }
+  return -1;
+}
+
+/** For an SDK, which reads the repaired stream once more. */
+export function tidyEvents(
+  progress: () => void,
+  mend: MendEvents | undefined,
+): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let out: TransformStreamDefaultController<Uint8Array>;
+  const write = (value: string): void => out.enqueue(encoder.encode(`data: ${value}\n\n`));
+  const reader = eventReader(progress, mend, {
+    event: (event) => write(JSON.stringify(event)),
+    end: () => write(endMark),
+    // Not JSON; the SDK says what is wrong with it.
+    broken: write,
+  });
+  return new TransformStream({
+    start(controller) {
+      out = controller;
+    },
+    transform: (chunk) => reader.add(decoder.decode(chunk, { stream: true })),
+    flush() {
+      reader.add(decoder.decode());
+      reader.flush();
     },
   });
 }

@@ -1,6 +1,7 @@
-// Runs one call of an SDK's language model as our stream of events. Whatever a server does, it keeps three
-// promises: it ends with exactly one `end` event; a stream without its terminal event is `torn` and never an
-// answer; tool calls appear only after a whole answer.
+// Runs one call of a language model as our stream of events: over our own wire where a driver has one, else
+// by its SDK, which also reads what the wire does not (whole answers, other addresses). Whatever a server
+// does, it keeps three promises: it ends with exactly one `end` event; a stream without its terminal event is
+// `torn` and never an answer; tool calls appear only after a whole answer.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -14,8 +15,9 @@ import { timeouts } from "./timeouts.ts";
 import { defaultTimers, type ModelTimers, type ProviderOptions } from "../provider.ts";
 import { signerOf } from "./call-options.ts";
 import type { MendEvents } from "./events.ts";
-import { streamed } from "./whole-answer.ts";
-import { watchedFetch, watching, type WireWatch } from "./wire.ts";
+import { partsOfWhole, streamed } from "./whole-answer.ts";
+import { WholeAnswer, watchedFetch, watching, type WireWatch } from "./wire.ts";
+import { Elsewhere, wireReader, type PartReader, type Wire } from "../wire/wire-reader.ts";
 
 /** A provider's own part: how to create its SDK, and how to write a request for it. */
 export interface Driver {
@@ -24,6 +26,8 @@ export interface Driver {
   /** Loads the SDK; called once. Its requests go through `watched`. */
   open(watched: typeof fetch): Promise<LanguageModelV4>;
   write(request: ModelRequest): Promise<LanguageModelV4CallOptions>;
+  /** Absent: every request goes through the SDK. */
+  readonly wire?: Wire | undefined;
   /**
    * Timers that differ from the defaults, for example because a local server loads its model before it
    * answers.
@@ -91,7 +95,7 @@ async function* call(
   const wait = timeouts({ ...defaultTimers, ...driver.timers, ...options.timers }, clock, (stage, waitedMs) =>
     halt.stop({ kind: "timeout", message: `no ${stage} within ${waitedMs / 1000} s` }),
   );
-  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  let reader: PartReader | undefined;
   try {
     if (signal.aborted) return yield answer.failed(stopped);
     const watch: WireWatch = {
@@ -106,18 +110,15 @@ async function* call(
     };
     let asked = request;
     for (let pauses = 0; ;) {
-      const [model, written] = await Promise.all([driver.open(), driver.write(asked)]);
-      const stream = await halt.orStopped(
-        watching(watch, () => streamed(model, { ...written, abortSignal: halt.signal }, watch)),
-      );
-      reader = stream.getReader();
+      const written = await driver.write(asked);
+      reader = await opened(driver, written, watch, halt);
       let isPaused = false;
       while (!isPaused) {
         wait.reading(true);
         const next = await halt.orStopped(reader.read());
         wait.reading(false);
         // The SDK marks a broken answer as interrupted; for a stream that just stops it says nothing.
-        if (next.done || (next.value.type === "finish" && brokenOff(next.value))) {
+        if (next.done === true || (next.value.type === "finish" && brokenOff(next.value))) {
           return yield answer.failed({ kind: "torn", message: "the stream ended before the answer did" });
         }
         const part = next.value;
@@ -170,15 +171,50 @@ function brokenOff(finish: Extract<LanguageModelV4StreamPart, { type: "finish" }
 /** Made once, because an exception with its stack for every call costs more than what it says. */
 const over = new Error("the call is over");
 
-/** Aborts the request when the caller's signal or a timer fires, and stops waiting for it at once. */
-function haltable(signal: AbortSignal): {
-  readonly signal: AbortSignal;
+/** A reader of the answer's parts, once the answer began. */
+async function opened(
+  { wire, open }: OpenDriver,
+  written: LanguageModelV4CallOptions,
+  watch: WireWatch,
+  halt: Halt,
+): Promise<PartReader> {
+  if (wire !== undefined) {
+    const letter = await wire.letter(written);
+    watch.sent?.(letter.body);
+    const reader = wireReader(letter, wire.parts(), watch);
+    halt.onStop(() => void reader.cancel());
+    try {
+      await halt.orStopped(reader.begun);
+      return reader;
+    } catch (error) {
+      if (error instanceof WholeAnswer) {
+        const whole = await partsOfWhole(await open(), written, watch, error.body);
+        return ReadableStream.from(whole).getReader();
+      }
+      if (!(error instanceof Elsewhere)) throw error;
+    }
+  }
+  const model = await open();
+  const stream = await halt.orStopped(
+    watching(watch, () => streamed(model, { ...written, abortSignal: halt.signal() }, watch)),
+  );
+  return stream.getReader();
+}
+
+interface Halt {
+  /** For an SDK; made when first asked for. */
+  signal(): AbortSignal;
+  onStop(drop: () => void): void;
   stop(why: ModelError): void;
   reason(): ModelError | undefined;
   orStopped<T>(work: Promise<T> | PromiseLike<T>): Promise<T>;
   end(): void;
-} {
-  const controller = new AbortController();
+}
+
+/** Drops the request when the caller's signal or a timer fires, and stops waiting for it at once. */
+function haltable(signal: AbortSignal): Halt {
+  let controller: AbortController | null = null;
+  let drop: () => void = () => {};
   let why: ModelError | undefined;
   let reject: (reason: unknown) => void = () => {};
   const halted = new Promise<never>((_, refuse) => {
@@ -190,18 +226,27 @@ function haltable(signal: AbortSignal): {
   const stop = (reason: ModelError): void => {
     why ??= reason;
     reject(new Error(reason.message));
-    controller.abort();
+    controller?.abort();
+    drop();
   };
   const onAbort = (): void => stop(stopped);
   signal.addEventListener("abort", onAbort, { once: true });
   return {
-    signal: controller.signal,
+    signal() {
+      controller ??= new AbortController();
+      if (why !== undefined) controller.abort();
+      return controller.signal;
+    },
+    onStop(act) {
+      drop = act;
+      if (why !== undefined) act();
+    },
     stop,
     reason: () => why,
     orStopped: (work) => Promise.race([work, halted]),
     end() {
       signal.removeEventListener("abort", onAbort);
-      controller.abort(over);
+      controller?.abort(over);
     },
   };
 }

@@ -18,10 +18,18 @@ export async function streamed(
     return (await model.doStream(written)).stream;
   } catch (error) {
     if (!(error instanceof WholeAnswer)) throw error;
-    return ReadableStream.from(
-      partsOf(await watching({ ...watch, whole: error.body }, () => model.doGenerate(written))),
-    );
+    return ReadableStream.from(await partsOfWhole(model, written, watch, error.body));
   }
+}
+
+/** The parts of an answer that came whole. */
+export async function partsOfWhole(
+  model: LanguageModelV4,
+  written: LanguageModelV4CallOptions,
+  watch: WireWatch,
+  body: string,
+): Promise<readonly LanguageModelV4StreamPart[]> {
+  return partsOf(await watching({ ...watch, whole: body }, () => model.doGenerate(written)));
 }
 
 function partsOf({

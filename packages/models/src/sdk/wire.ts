@@ -54,8 +54,8 @@ export class TooLarge extends Error {
 }
 
 /** Far above any model's longest answer; only a broken or hostile server sends more. */
-const longestAnswerBytes = 32 * 1024 * 1024;
-const errorBodyChars = 4096;
+export const longestAnswerBytes = 32 * 1024 * 1024;
+export const errorBodyChars = 4096;
 
 /**
  * The call that a request belongs to; an SDK takes its `fetch` when it is created, which costs too much to do
@@ -101,11 +101,7 @@ async function peek(
     const { done, value } = await reader.read();
     if (done) break;
     seen.push(value);
-    begins = Buffer.from(value)
-      .toString("latin1")
-      .replace(/^\u00ef\u00bb\u00bf/, "")
-      .trimStart()
-      .slice(0, 1);
+    begins = beginningOf(value);
   }
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -120,26 +116,44 @@ async function peek(
   return { begins, body };
 }
 
+/** The first character that is no space, behind a byte order mark; empty where there is none. */
+export function beginningOf(bytes: Uint8Array): string {
+  for (
+    let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+    at < bytes.length;
+    at += 1
+  ) {
+    const byte = bytes[at] ?? 0;
+    if (byte !== 0x20 && (byte < 0x09 || byte > 0x0d)) return String.fromCharCode(byte);
+  }
+  return "";
+}
+
 function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   return new Response(body).text();
 }
 
+/** Handles JSON in place of a stream, for an SDK. */
+function whole(text: string, status: number, watch: WireWatch): ReadableStream<Uint8Array> | null {
+  const found = eventsIn(text, status, watch);
+  if (found === null) return null;
+  const events = found.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  return new Blob([events]).stream().pipeThrough(tidyEvents(watch.progress, watch.mendEvents));
+}
+
 /**
  * Handles JSON in place of a stream. A list is a stream's events in one piece; an object is the whole answer,
- * or an error.
+ * or an error, and thrown as that. Null for what was cut off on its way or is of another kind: an empty
+ * stream, which is a torn one.
  */
-function whole(
+export function eventsIn(
   text: string,
   status: number,
-  { mendEvents, progress }: WireWatch,
-): ReadableStream<Uint8Array> | null {
+  { mendEvents }: Pick<WireWatch, "mendEvents">,
+): readonly Json[] | null {
   const value = jsonIn(text);
-  // Cut off on its way, or of another kind; an empty stream is a torn one.
   if (value === undefined) return null;
-  if (Array.isArray(value)) {
-    const events = value.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
-    return new Blob([events]).stream().pipeThrough(tidyEvents(progress, mendEvents));
-  }
+  if (Array.isArray(value)) return value;
   const answer = isObject(value) ? withPlainCounts(value) : {};
   const mended = mendEvents?.().event(answer) ?? answer;
   if (!isObject(value) || isError(mended["error"]) || mended["type"] === "error") {
@@ -157,11 +171,14 @@ function bounded(): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length;
-      if (bytes > longestAnswerBytes)
-        throw new TooLarge(`the answer is larger than ${longestAnswerBytes} bytes`);
+      if (bytes > longestAnswerBytes) throw tooLarge();
       controller.enqueue(chunk);
     },
   });
+}
+
+export function tooLarge(): TooLarge {
+  return new TooLarge(`the answer is larger than ${longestAnswerBytes} bytes`);
 }
 
 const newline = 0x0a;
