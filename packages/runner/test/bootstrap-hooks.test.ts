@@ -1,5 +1,5 @@
 // Modules of the operator between the workspace and the prompt: what they may do, and how each way of being broken is told.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BootstrapHook, HookFile } from "@parley/agent";
@@ -116,4 +116,18 @@ test("a module that does not end is given up after five seconds", async () => {
     await clock.advance(200);
   }
   await ended;
+});
+
+test("a module that was edited counts from the next turn on, and one for another event never does", async () => {
+  const says = (text: string): string => `export default () => [{ name: "SOUL.md", content: "${text}" }];`;
+  const hook = await hookOf(says("first"));
+  expect((await hook(files, request))[0]?.text).toBe("first");
+  await writeFile(join(dir, "hook.ts"), says("second"));
+  // One millisecond later: an editor may write twice within a second.
+  await utimes(join(dir, "hook.ts"), 1_700_000_000, 1_700_000_000.001);
+  expect((await hook(files, request))[0]?.text).toBe("second");
+  await writeFile(join(dir, "hook.ts"), says("third"));
+  await utimes(join(dir, "hook.ts"), 1_700_000_000, 1_700_000_000.002);
+  expect((await hook(files, request))[0]?.text).toBe("third");
+  await expect(hookOf(says("x"), { event: "message:received" })).rejects.toThrow("no hook");
 });

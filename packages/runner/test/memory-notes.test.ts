@@ -1,7 +1,7 @@
 // Daily notes: which day it is, what may be appended where, what a new conversation is told of them.
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { silentLog, type SessionKey, localDay, recentDays } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isWritable, memoryNote } from "../src/memory/memory-note.ts";
@@ -92,15 +92,35 @@ describe("a note", () => {
 
 describe("recent notes", () => {
   const settings = { enabled: true, dailyMemoryDays: 2, maxFileChars: 1_200, maxTotalChars: 2_800 };
-  const told = (more: Partial<typeof settings> = {}): Promise<string | null> =>
+  const told = (
+    more: Partial<typeof settings> = {},
+    notes: Pick<NotesPlace, "folder" | "originOf"> = place(),
+  ): Promise<string | null> =>
     startupNotes({
       workspace,
-      notes: place(),
+      notes,
       timeZone: "UTC",
       nowMs: Date.parse("2026-11-21T12:00:00Z"),
       settings: { ...settings, ...more },
       log: silentLog,
     });
+
+  test("leave out what others wrote, the first note too, and say of the rest who wrote it", async () => {
+    await mkdir(join(workspace, "memory"));
+    const names = ["2026-11-21", "2026-11-21-b", "2026-11-20"];
+    for (const name of names) await writeFile(join(workspace, `memory/${name}.md`), `text of ${name}`);
+    const origins: { readonly [name: string]: object } = {
+      "2026-11-21": { use: "leave out", reason: "by Eve", who: "Eve" },
+      "2026-11-21-b": { use: "mark", reason: "noted after reading a page" },
+    };
+    const notes = {
+      folder: "memory",
+      originOf: async () => (path: string) => origins[basename(path, ".md")] ?? null,
+    } as unknown as NotesPlace;
+    expect(await told({ maxTotalChars: 500 }, notes)).toBe(
+      "## memory/2026-11-21-b.md\n[noted after reading a page]\ntext of 2026-11-21-b\n## memory/2026-11-20.md\ntext of 2026-11-20",
+    );
+  });
 
   test("are those of the days asked for, newest first, each and all within their bounds, the ends kept", async () => {
     expect(await told()).toBeNull();

@@ -46,3 +46,26 @@ test("keeps the newest 2,000 changes", async () => {
   expect([kept[0]?.added, kept.at(-1)?.added]).toEqual(["new", "1"]);
   await store.close();
 });
+
+test("keeps a change for 90 days, also one that was undone meanwhile", async () => {
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  const history = noteHistory({ cells: store.cells, clock });
+  const from = { path: "MEMORY.md", session: "s", turn: "t", by: [], tool: "write" };
+  await history.record("main", from, null, "one");
+  await history.record("main", from, "one", "two");
+  const [second] = await history.list("main", 9);
+  const dayMs = 86_400_000;
+  await clock.advance(89 * dayMs);
+  await history.undone("main", second?.id ?? "");
+  const kept = await history.list("main", 9);
+  expect(kept.map(({ added, undoneAtMs }) => [added, undoneAtMs])).toEqual([
+    ["two", clock.now()],
+    ["one", undefined],
+  ]);
+  await clock.advance(dayMs - 10);
+  expect(await history.list("main", 9)).toHaveLength(2);
+  await clock.advance(20);
+  expect(await history.list("main", 9)).toEqual([]);
+  await store.close();
+});

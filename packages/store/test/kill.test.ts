@@ -7,7 +7,7 @@ import { describeDatabase, sqliteStore } from "../src/index.ts";
 import { judge, killLoop } from "./kill/loop.ts";
 import { tempDir } from "./open-sqlite.ts";
 
-const kills = process.env["PARLEY_LONG"] === "1" ? 60 : 5;
+const kills = process.env["PARLEY_LONG"] === "1" ? 60 : 3;
 
 test(
   "killed processes lose nothing, answer once, in order, and flag what may show twice",

@@ -7,7 +7,7 @@ import { textOfHtml } from "./html-checker.ts";
 import { markdownTorture } from "./markdown-torture.ts";
 
 const long = process.env["PARLEY_LONG"] === "1";
-const runs = { numRuns: long ? 100_000 : 500 };
+const runs = { numRuns: long ? 100_000 : 200 };
 const timeoutMs = long ? 3_600_000 : 30_000;
 /** Tiny limits find the most and take the longest: thousands of messages a case. */
 const limits = fc.oneof(

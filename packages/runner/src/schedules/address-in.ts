@@ -22,7 +22,9 @@ export function addressIn(to: unknown, { conversation }: Pick<JobMaker, "convers
     if (typeof channel !== "string" || typeof id !== "string" || typeof account !== "string") throw wrong;
     if (kind === "dm" || kind === "group" || kind === "channel")
       return { channel, account, kind, peer: id, ...(typeof thread === "string" ? { thread } : {}) };
-    return addressIn(id.startsWith(`${channel}:`) ? id : `${channel}:${id}`, { conversation });
+    const at = addressIn(id.startsWith(`${channel}:`) ? id : `${channel}:${id}`, { conversation });
+    const named = at.account === "default" ? account : at.account;
+    return { ...at, account: named, ...(typeof thread === "string" ? { thread } : {}) };
   }
   if (typeof to !== "string") throw wrong;
   const words = to.trim();

@@ -8,7 +8,7 @@ import { redisStore } from "../../src/index.ts";
 import { judge, killLoop } from "../kill/loop.ts";
 import { tempDir } from "../open-sqlite.ts";
 
-const kills = process.env["PARLEY_LONG"] === "1" ? 60 : 6;
+const kills = process.env["PARLEY_LONG"] === "1" ? 60 : 3;
 
 describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   test(
