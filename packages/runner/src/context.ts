@@ -12,9 +12,18 @@ import {
   tokensOfText,
   type ContextWindow,
 } from "@parley/agent";
-import { noUsage, parseSessionKey, type Entry, type HookEvent, type Json, deadline } from "@parley/protocol";
+import {
+  conversationKey,
+  noUsage,
+  parseSessionKey,
+  type Entry,
+  type HookEvent,
+  type Json,
+  deadline,
+} from "@parley/protocol";
 import type { Session } from "@parley/store";
 import { standsFromField } from "./history.ts";
+import { internalOf } from "./internal-row.ts";
 import { memoryFlush } from "./memory/memory-flush.ts";
 import type { Services, TurnScope } from "./turn-scope.ts";
 
@@ -77,7 +86,13 @@ export function turnContext(
       const timeout = deadline(clock, timeoutMs, "a summary");
       const mark = createHash("sha256").update(`${scope.turn.id} ${clock.now()}`).digest("hex").slice(0, 12);
       const ports = { model, signal: AbortSignal.any([signal, timeout.signal]), clock };
-      const counted = { messageCount: request.entries.length };
+      const counted = {
+        messageCount: request.entries.length,
+        // Where a person waits, hooks may say so there.
+        ...(scope.turn.rows.some((row) => internalOf(row) === null)
+          ? { conversation: conversationKey(scope.address) }
+          : {}),
+      };
       await tellHooks("before", counted);
       const made = await summarise({ ...request, cacheKey: `${session.key}#summary`, mark }, ports).finally(
         () => timeout.cancel(),

@@ -34,8 +34,11 @@ export interface HookMemory {
   readonly slow: Map<string, { inARow: number; untilMs: number }>;
 }
 
-/** Runs one of Parley's own; it gets the event as it is. */
-export type BundledHook = (event: HookEvent, settings: { readonly [key: string]: unknown }) => Promise<void>;
+/** Runs one of Parley's own; it gets the event as it is, and may leave another context. */
+export type BundledHook = (
+  event: HookEvent,
+  settings: { readonly [key: string]: unknown },
+) => Promise<{ readonly context: HookEvent["context"] } | void>;
 
 export interface HookRunnerOptions {
   readonly config: Config;
@@ -138,8 +141,8 @@ export function hookRunner(options: HookRunnerOptions): HookPort {
     event: HookEvent,
     limitMs: number,
   ): Promise<HookCallResult> {
-    await withinLimit(clock, own(event, registry.settingsOf(hook)), limitMs);
-    return { messages: [], context: event.context };
+    const left = await withinLimit(clock, own(event, registry.settingsOf(hook)), limitMs);
+    return { messages: [], context: left?.context ?? event.context };
   }
 
   /** In the order in which the hook was told; what waits without an end is not kept. */
@@ -168,8 +171,8 @@ export function hookRunner(options: HookRunnerOptions): HookPort {
     const messages: string[] = [];
     let { context } = event;
     for (const hook of hooks) {
-      // Parley's own have nothing to say, so nobody waits for them.
-      if (hook.source === "bundled") {
+      // Parley's own have nothing to say, so nobody waits for them; a prompt waits for its files.
+      if (hook.source === "bundled" && event.type !== "agent") {
         void enqueue(hook, event);
         continue;
       }
@@ -192,14 +195,14 @@ export function hookRunner(options: HookRunnerOptions): HookPort {
   };
 }
 
-async function withinLimit(clock: Clock, work: Promise<void>, limitMs: number): Promise<void> {
+async function withinLimit<T>(clock: Clock, work: Promise<T>, limitMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = clock.after(limitMs, () =>
     reject(new Fault("unavailable", `it took longer than ${limitMs} ms`)),
   );
   work.catch(() => {}); // Where the limit came first, nobody hears of what it throws later.
   try {
-    await Promise.race([work, late]);
+    return await Promise.race([work, late]);
   } finally {
     timer.cancel();
   }

@@ -18,7 +18,9 @@ import {
 import { heardBootstrap, messageContext, type FileOrigins } from "@parley/runner";
 import type { DeliveryView, Session, Store } from "@parley/store";
 import { bootMd } from "../hooks/boot-md.ts";
+import { bootstrapExtraFiles } from "../hooks/bootstrap-extra-files.ts";
 import { commandLogger } from "../hooks/command-logger.ts";
+import { compactionNotifier } from "../hooks/compaction-notifier.ts";
 import type { BegunAnew, HookParts, PathHooks } from "../hooks/heard.ts";
 import { hookRunner, type HookMemory } from "../hooks/hook-runner.ts";
 import { sessionMemory } from "../hooks/session-memory.ts";
@@ -60,7 +62,9 @@ export function pathHooks(
           memory: kept.hooks,
           bundled: {
             "boot-md": bootMd({ ...needs, homeOf, bootId }),
+            "bootstrap-extra-files": bootstrapExtraFiles({ origins, log }),
             "command-logger": commandLogger({ home: hookParts.home, clock }),
+            "compaction-notifier": compactionNotifier(store.outbox),
             "session-memory": memory.hook,
           },
           cells: store.cells,

@@ -139,3 +139,15 @@ test("one of Parley's own is never waited for", async () => {
   await clock.advance(60_000);
   expect(counted).toEqual(["own timed_out"]);
 });
+
+test("a prompt waits for the files of Parley's own hooks, each of which sees what the one before left", async () => {
+  const adds =
+    (name: string): BundledHook =>
+    async ({ context }) => ({ context: { ...context, said: `${String(context["said"] ?? "")}${name}` } });
+  const { runner } = await running({}, { one: adds("1"), two: adds("2") });
+  const asked = { ...event, type: "agent", action: "bootstrap" } as const;
+  expect(await runner.ask(asked)).toMatchObject({ context: { a: 1, said: "12" } });
+  // Of any other event nobody waits for them.
+  expect(await runner.ask(event)).toMatchObject({ context: { a: 1 } });
+  expect((await runner.ask(event))?.context).not.toHaveProperty("said");
+});
