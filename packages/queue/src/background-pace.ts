@@ -14,20 +14,22 @@ export interface Pace {
 export interface BackgroundPaceOptions {
   /** True while a turn of a person runs. */
   readonly areServed: () => boolean;
-  /** The share of a core that the process used lately, from 0 to 1. */
+  /** The share of its time for which the thread was busy lately, from 0 to 1. */
   readonly busy: () => number;
+  /** Between two starts, on a calm thread and on one that has no time left. Default: those of turns. */
+  readonly gapMs?: { readonly least: number; readonly most: number };
   readonly clock: Pick<Clock, "mono">;
 }
 
 /** People who talk write again soon: a gap between two of their turns is no time for a burst. */
 const servedForMs = 2_000;
-const gapMs = { least: 100, most: 1_000 } as const;
+const turnGapMs = { least: 100, most: 1_000 };
 /** Up to here people wait for nobody; from there on the gap grows. */
 const calmShare = 0.5;
 /** From here on the gap is longest: even then one turn a second begins, so that all end. */
 const fullShare = 0.9;
 
-export function backgroundPace({ areServed, busy, clock }: BackgroundPaceOptions): Pace {
+export function backgroundPace({ areServed, busy, gapMs = turnGapMs, clock }: BackgroundPaceOptions): Pace {
   let servedAtMono = -Infinity;
   let beganAtMono = -Infinity;
   return {
@@ -35,7 +37,7 @@ export function backgroundPace({ areServed, busy, clock }: BackgroundPaceOptions
       const nowMono = clock.mono();
       if (areServed()) servedAtMono = nowMono;
       if (nowMono - servedAtMono >= servedForMs) return null;
-      return Math.max(0, beganAtMono + gapAt(busy()) - nowMono);
+      return Math.max(0, beganAtMono + gapAt(busy(), gapMs) - nowMono);
     },
     began() {
       beganAtMono = clock.mono();
@@ -44,7 +46,7 @@ export function backgroundPace({ areServed, busy, clock }: BackgroundPaceOptions
 }
 
 /** Grows by the same factor for each further part of the thread that is busy. */
-function gapAt(share: number): number {
+function gapAt(share: number, { least, most }: { readonly least: number; readonly most: number }): number {
   const strain = Math.min(1, Math.max(0, (share - calmShare) / (fullShare - calmShare)));
-  return gapMs.least * (gapMs.most / gapMs.least) ** strain;
+  return least * (most / least) ** strain;
 }

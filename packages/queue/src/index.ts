@@ -1,4 +1,5 @@
 // Lanes: schedules the work on them, leases it to one holder at a time, and repeats what failed.
+export { type Pace } from "./background-pace.ts";
 export * from "./backoff.ts";
 export { type LeaseHandle } from "./lease-handle.ts";
 export { type Bus, redisBus, silentBus } from "./bus.ts";

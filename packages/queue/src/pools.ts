@@ -2,7 +2,7 @@
 // (I15), and one per account for deliveries. Shutdown drains turns first, because they queue the last
 // deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
-import { backgroundPace } from "./background-pace.ts";
+import { backgroundPace, type Pace } from "./background-pace.ts";
 import { runLanes, type LaneRunner, type WorkEnd } from "./lane-runner.ts";
 import type { LeaseHandle } from "./lease-handle.ts";
 import type { WorkNotifier } from "./work-notifier.ts";
@@ -40,6 +40,8 @@ const peoplesPool: TurnPool = "main";
 export interface Pools {
   turnsRunning(): number;
   deliveriesRunning(): number;
+  /** Spaces short background work that is no turn, such as looks at jobs, while people are served. */
+  readonly pace: Pace;
   /**
    * Delivers for exactly these accounts from now on. For dropped ones no new work begins; sends under way
    * end.
@@ -66,6 +68,8 @@ const conversationsPerAccount = 32;
 /** Time for sends under way to end when the config drops their account. */
 const leaveMs = 10_000;
 const flushPollMs = 20;
+/** Few milliseconds of work each; at the longest, a thousand of four at once still begin within a minute. */
+const shortGapMs = { least: 25, most: 200 };
 const flushLanes = 1_000;
 
 export function startPools(options: PoolsOptions): Pools {
@@ -73,11 +77,12 @@ export function startPools(options: PoolsOptions): Pools {
   const base = { holder, leaseMs, clock, ids, log, onReady: options.onReady };
 
   let ofPeople: LaneRunner | null = null;
-  const pace = backgroundPace({
+  const making = {
     areServed: () => (ofPeople?.running() ?? 0) > 0,
     busy: options.busy ?? (() => 0),
     clock,
-  });
+  };
+  const pace = backgroundPace(making);
   const turnRunners = (options.runsTurns === false ? [] : turnPools).map((pool) => {
     const runner = runLanes({
       ...base,
@@ -137,6 +142,7 @@ export function startPools(options: PoolsOptions): Pools {
   }
 
   return {
+    pace: backgroundPace({ ...making, gapMs: shortGapMs }),
     turnsRunning: () => running(turnRunners),
     deliveriesRunning: () => running(deliverers()),
     serve(accounts) {

@@ -200,3 +200,23 @@ test("a person's turn never waits for the pace of background turns", async () =>
   await clock.advance(1);
   expect(begun.filter((pool) => pool === "main")).toHaveLength(3);
 });
+
+test("short background work keeps a smaller distance beside people, and none once they are gone", async () => {
+  const { clock, start, rows } = await fixture({
+    concurrency: { main: 3, cron: 2, subagent: 8, heartbeat: 1 },
+    busy: () => 0.5,
+    runTurn: async (_turn, { signal }) => {
+      await sleep(clock, 60_000, signal);
+      throw signal.reason;
+    },
+  });
+  const { pace } = start();
+  expect(pace.leftMs()).toBe(null);
+  await rows(1, "main", 1);
+  await clock.advance(1);
+  expect(pace.leftMs()).toBe(0);
+  pace.began();
+  expect(pace.leftMs()).toBe(25);
+  await clock.advance(10);
+  expect(pace.leftMs()).toBe(15);
+});

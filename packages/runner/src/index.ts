@@ -103,7 +103,7 @@ export { messageContext } from "./hooks/message-events.ts";
 export { keepConversation, type SessionNoteNeeds } from "./hooks/session-note.ts";
 export { knownPlaces } from "./messages/known-places.ts";
 export { keptEpochs } from "./schedules/kept-epochs.ts";
-export { runLog, type JobRun } from "./schedules/run-log.ts";
+export { emptyRun, missedRun, runLog, type JobRun } from "./schedules/run-log.ts";
 export { alertPlaces, scheduledStore } from "./schedules/scheduled-turns.ts";
 export { addressIn } from "./schedules/address-in.ts";
 export { jobLine, nextOf } from "./schedules/job-line.ts";

@@ -22,7 +22,7 @@ export interface Slot {
 }
 
 /** Instants that do not fire: all between the first and the last that no slot has. */
-interface Missed {
+export interface Missed {
   readonly firstMs: number;
   readonly lastMs: number;
   /** Counted up to 100. */
@@ -98,6 +98,23 @@ export function dueSlots(job: Job, decidedMs: number, nowMs: number): Due {
     atMs: instantMs + stagger,
   }));
   return waiting({ ...none, fire, missed, decidedMs: decided });
+}
+
+/**
+ * Of slots whose rows are written, though no look wrote that they are decided: the instants beside them, up to
+ * the last one, which the misfire policy let go.
+ */
+export function missedBeside(job: Job, fired: readonly number[]): readonly Missed[] {
+  const instants = instantsOfSchedule(job.schedule);
+  const why = job.misfire === "all" ? "window" : "policy";
+  let from = Math.max(job.state.decidedMs, job.effectiveFromMs);
+  return fired
+    .toSorted((a, b) => a - b)
+    .flatMap((instantMs) => {
+      const missed = missedIn(instants, from, instantMs - 1, why);
+      from = instantMs;
+      return missed;
+    });
 }
 
 /** Errors hold a job back for a while after its last end; a clock set back before that end ends the wait. */

@@ -21,15 +21,59 @@ export function expressionInstants(expression: string, zone: string): Instants {
   const known = parsed.get(key);
   if (known !== undefined) return known;
   const cron = read(expression, zone);
-  const instants: Instants = {
-    // Instants are whole seconds. croner counts from the second, so parts of one are cut off before.
-    next: (afterMs) => cron.nextRun(new Date(Math.floor(afterMs / 1_000) * 1_000))?.getTime() ?? null,
-    previous: (beforeMs) =>
-      cron.previousRuns(1, new Date(Math.ceil(beforeMs / 1_000) * 1_000))[0]?.getTime() ?? null,
-  };
+  const instants = remembering({
+    next: (afterMs) => cron.nextRun(new Date(afterMs))?.getTime() ?? null,
+    previous: (beforeMs) => cron.previousRuns(1, new Date(beforeMs))[0]?.getTime() ?? null,
+  });
   if (parsed.size >= mostParsed) parsed.clear();
   parsed.set(key, instants);
   return instants;
+}
+
+/** No instant lies between the two; what is an end of it, and no instant itself, is only known so far. */
+interface Gap {
+  readonly low: number;
+  readonly high: number;
+  readonly isLow: boolean;
+  readonly isHigh: boolean;
+}
+
+/** A look asks for the instants around one moment, and so do the others with the same expression. */
+const gapsKept = 8;
+
+/** Computing an instant takes croner up to a millisecond, so gaps between them are kept. */
+function remembering(instants: Instants): Instants {
+  let gaps: readonly Gap[] = [];
+  function learn(gap: Gap): void {
+    const isBeside = (other: Gap): boolean => other.low < gap.high && gap.low < other.high;
+    const whole = gaps.filter(isBeside).reduce(
+      (a, b): Gap => ({
+        low: Math.min(a.low, b.low),
+        high: Math.max(a.high, b.high),
+        isLow: a.low === b.low ? a.isLow || b.isLow : a.low < b.low ? a.isLow : b.isLow,
+        isHigh: a.high === b.high ? a.isHigh || b.isHigh : a.high > b.high ? a.isHigh : b.isHigh,
+      }),
+      gap,
+    );
+    gaps = [whole, ...gaps.filter((other) => !isBeside(other))].slice(0, gapsKept);
+  }
+  return {
+    // Instants are whole seconds. croner counts from the second, so parts of one are cut off before.
+    next(afterMs) {
+      const from = Math.floor(afterMs / 1_000) * 1_000;
+      const known = gaps.find(({ low, high, isHigh }) => isHigh && low <= from && from < high);
+      const at = known === undefined ? (instants.next(from) ?? Infinity) : known.high;
+      if (known === undefined) learn({ low: from, high: at, isLow: false, isHigh: true });
+      return at === Infinity ? null : at;
+    },
+    previous(beforeMs) {
+      const until = Math.ceil(beforeMs / 1_000) * 1_000;
+      const known = gaps.find(({ low, high, isLow }) => isLow && low < until && until <= high);
+      const at = known === undefined ? (instants.previous(until) ?? -Infinity) : known.low;
+      if (known === undefined) learn({ low: at, high: until, isLow: true, isHigh: false });
+      return at === -Infinity ? null : at;
+    },
+  };
 }
 
 /** What is wrong with an expression, and how to write it; null when it can be read. */

@@ -1,6 +1,6 @@
 // Computes schedules: the form of a job, its instants, which slots are due, and the cells that keep jobs. It
 // arms no timer and writes no row: whoever looks hands in the time and stores what was decided.
-export { type Due, dueSlots, slotId } from "./due.ts";
+export { type Due, dueSlots, type Missed, missedBeside, slotId } from "./due.ts";
 export { instantsOfSchedule, nextInstants, staggerOf } from "./instants.ts";
 export type { Job, JobOwner } from "./job.ts";
 export { afterLook, afterRun, type AfterRun } from "./job-state.ts";

@@ -2,7 +2,7 @@
 // errors hold it back, are told, and at last pause it. A clock or a crash changes nothing here, because
 // each step is written with what it belongs to.
 import { instantsOfSchedule } from "./instants.ts";
-import { type Due, type Slot, slotId } from "./due.ts";
+import { type Due, type Missed, missedBeside, type Slot, slotId } from "./due.ts";
 import type { outcomes, Job } from "./job.ts";
 
 export interface RunEnd {
@@ -18,18 +18,30 @@ export interface AfterRun {
   readonly tell: "failing" | "recovered" | "paused" | null;
   /** The job has no run any more and wants to be removed. */
   readonly isOver: boolean;
+  /** Instants before the run's that no look has written down as missed. */
+  readonly missed: readonly Missed[];
 }
 
 /**
  * A quick run may end before the look that fired it has written what it decided. Then the end writes it, and
  * the look, which is refused, finds nothing to decide any more.
  */
-function withDecided(job: Job, { id, instantMs }: RunEnd["slot"], outcome: RunEnd["outcome"]): Job {
+function withDecided(
+  job: Job,
+  { id, instantMs }: RunEnd["slot"],
+  outcome: RunEnd["outcome"],
+): { readonly job: Job; readonly missed: readonly Missed[] } {
   const { state } = job;
   const ran = outcome === "ok" || outcome === "silent" || outcome === "failed";
-  if (!ran || id !== slotId(job.id, instantMs) || instantMs <= state.decidedMs) return job;
+  if (!ran || id !== slotId(job.id, instantMs) || instantMs <= state.decidedMs) return { job, missed: [] };
   const nextMs = instantsOfSchedule(job.schedule).next(instantMs);
-  return { ...job, state: { ...state, decidedMs: instantMs, nextMs, runs: state.runs + 1 } };
+  const missed = missedBeside(job, [instantMs]);
+  const decided = { decidedMs: instantMs, nextMs, runs: state.runs + 1, missed: state.missed + sum(missed) };
+  return { job: { ...job, state: { ...state, ...decided } }, missed };
+}
+
+function sum(missed: readonly Missed[]): number {
+  return missed.reduce((all, { count }) => all + count, 0);
 }
 
 const backoffsMs = [30_000, 60_000, 300_000, 900_000, 3_600_000];
@@ -41,7 +53,7 @@ const mostReasonChars = 1_000;
 /** `accepted`: how many of the slots the store did not know yet. */
 export function afterLook(job: Job, due: Due, accepted: number): Job {
   const { state } = job;
-  const missed = state.missed + due.missed.reduce((sum, { count }) => sum + count, 0);
+  const missed = state.missed + sum(due.missed);
   const { decidedMs, nextMs } = due;
   const seen = due.seen === undefined ? {} : { seen: due.seen };
   return { ...job, state: { ...state, ...seen, decidedMs, nextMs, missed, runs: state.runs + accepted } };
@@ -49,7 +61,7 @@ export function afterLook(job: Job, due: Due, accepted: number): Job {
 
 /** A run that was skipped, missed or replaced is neither an error nor the end of errors. */
 export function afterRun(given: Job, { slot, outcome, reason, endedAtMs }: RunEnd): AfterRun {
-  const job = withDecided(given, slot, outcome);
+  const { job, missed } = withDecided(given, slot, outcome);
   const { state } = job;
   const told = reason === null ? null : reason.slice(0, mostReasonChars);
   const last = { slot: slot.id, instantMs: slot.instantMs, endedAtMs, outcome, reason: told };
@@ -61,16 +73,17 @@ export function afterRun(given: Job, { slot, outcome, reason, endedAtMs }: RunEn
   if (outcome === "ok" || outcome === "silent") {
     const fresh = { consecutiveErrors: 0, backoffMs: 0, alertedAtMs: null };
     const tell = state.alertedAtMs === null ? null : "recovered";
-    return { job: { ...job, state: { ...state, ...fresh, last } }, tell, isOver };
+    return { job: { ...job, state: { ...state, ...fresh, last } }, tell, isOver, missed };
   }
-  if (outcome !== "failed") return { job: { ...job, state: { ...state, last } }, tell: null, isOver: false };
+  if (outcome !== "failed")
+    return { job: { ...job, state: { ...state, last } }, tell: null, isOver: false, missed };
   const consecutiveErrors = state.consecutiveErrors + 1;
   const backoffMs = backoffsMs[Math.min(consecutiveErrors, backoffsMs.length) - 1] ?? 0;
   const failing = { ...state, last, consecutiveErrors, backoffMs };
   if (consecutiveErrors >= pauseAfter) {
     const paused = { reason: `it failed ${consecutiveErrors} times in a row`, atMs: endedAtMs };
     const stopped = { ...failing, nextMs: null, alertedAtMs: endedAtMs, paused };
-    return { job: { ...job, state: stopped }, tell: "paused", isOver: false };
+    return { job: { ...job, state: stopped }, tell: "paused", isOver: false, missed };
   }
   const alerted = state.alertedAtMs;
   const isTold = consecutiveErrors >= alertAfter && (alerted === null || endedAtMs - alerted >= alertAgainMs);
@@ -79,5 +92,6 @@ export function afterRun(given: Job, { slot, outcome, reason, endedAtMs }: RunEn
     job: { ...job, state: { ...failing, alertedAtMs } },
     tell: isTold ? "failing" : null,
     isOver: false,
+    missed,
   };
 }

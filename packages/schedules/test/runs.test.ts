@@ -1,6 +1,15 @@
 // Shows which slots may run when they are taken up, and how errors hold a job back, are told and pause it.
 import { expect, test } from "vitest";
-import { afterLook, afterRun, dueSlots, editedJob, mayRun, type Job } from "../src/index.ts";
+import {
+  afterLook,
+  afterRun,
+  dueSlots,
+  editedJob,
+  mayRun,
+  missedBeside,
+  slotId,
+  type Job,
+} from "../src/index.ts";
 import { context, jobOf, startMs } from "./jobs.ts";
 
 const idle = { running: 0, waiting: 0 };
@@ -86,4 +95,32 @@ test("a one-shot is over after a good run, and stays after a failed one", () => 
   expect(afterRun(looked, { ...end, outcome: "failed" }).isOver).toBe(false);
   const thrice = jobOf({ maxRuns: 3, deleteAfterRun: true });
   expect(afterRun(thrice, { ...end, outcome: "ok" }).isOver).toBe(false);
+});
+
+test("a run that ends before its look has written tells what it stands for as missed, once", () => {
+  const job = jobOf({ schedule: { kind: "every", every: "10m" }, maxRuns: 2 });
+  const instantMs = startMs + 3_000_000;
+  const end = {
+    slot: { id: slotId(job.id, instantMs), instantMs },
+    reason: null,
+    endedAtMs: startMs + 3_100_000,
+  };
+  const ended = afterRun(job, { ...end, outcome: "ok" });
+  expect(ended.missed).toEqual([
+    { firstMs: startMs + 600_000, lastMs: startMs + 2_400_000, count: 4, why: "policy" },
+  ]);
+  expect(ended.job.state).toMatchObject({ decidedMs: instantMs, runs: 1, missed: 4 });
+  expect(afterRun(ended.job, { ...end, outcome: "ok" })).toMatchObject({
+    missed: [],
+    job: { state: { missed: 4 } },
+  });
+});
+
+test("beside rows of several looks that died, what lies in between is missed", () => {
+  const job = jobOf({ schedule: { kind: "every", every: "10m" } });
+  const [first, second] = [startMs + 1_800_000, startMs + 3_600_000];
+  expect(missedBeside(job, [second, first]).map(({ lastMs, count }) => [lastMs - startMs, count])).toEqual([
+    [1_200_000, 2],
+    [3_000_000, 2],
+  ]);
 });

@@ -45,7 +45,7 @@ export interface StartWorkOptions extends Pick<
   PoolsOptions,
   "store" | "onReady" | "holder" | "busy" | "clock" | "ids" | "log"
 > {
-  readonly jobChanges: Pick<JobChanges, "onChange">;
+  readonly jobChanges: Pick<JobChanges, "onChange" | "onCall">;
   /** Absent: the webhooks of jobs wait. */
   readonly dial?: Dial | undefined;
   /** Several processes share the store. */
@@ -62,20 +62,20 @@ export function startWork(options: StartWorkOptions, now: () => LaneWork, share:
     cells: store.cells,
     isOn: () => now().jobsOn,
     fire: (id) => now().lookAtJob(id),
+    pace: pools.pace,
     isShared,
     clock,
     log,
   });
   const webhooks = dial === undefined ? undefined : callWebhooks({ cells: store.cells, dial, clock, log });
-  const forget = jobChanges.onChange((job) => {
-    timer.changed(job);
-    webhooks?.look();
-  });
+  const forget = jobChanges.onChange(timer.changed);
+  const forgetCalls = jobChanges.onCall(() => webhooks?.look());
   const stopBeating = sendHeartbeats(() => now().heartbeats, clock, log);
   return {
     ...pools,
     async drain(budgets) {
       forget();
+      forgetCalls();
       stopBeating();
       await Promise.all([timer.stop(), webhooks?.stop()]);
       await pools.drain(budgets);

@@ -87,7 +87,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
   } = options;
   const { store, kept, clock, ids, log } = ports;
   const mediaPath = join(places.home, "media");
-  const busy = threadUse(clock);
+  const busy = threadUse();
 
   return async (config) => {
     // The config may hold another key now, so failed models get another try.

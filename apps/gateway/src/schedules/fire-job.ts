@@ -5,8 +5,10 @@ import type { Log, SessionKey } from "@parley/protocol";
 import type { MayReach } from "@parley/access";
 import {
   alertPlaces,
+  emptyRun,
   isManual,
   keptEpochs,
+  missedRun,
   placeOfRuns,
   sessionOfRuns,
   slotOf,
@@ -15,7 +17,7 @@ import {
   type Schedules,
 } from "@parley/runner";
 import { textDelivery } from "@parley/delivery";
-import { afterLook, dueSlots, type Due, type Job } from "@parley/schedules";
+import { afterLook, dueSlots, missedBeside, type Due, type Job } from "@parley/schedules";
 import type { Address, Clock } from "@parley/protocol";
 import type { NewRow, RowView, Store } from "@parley/store";
 import type { RunningTurns } from "@parley/runner";
@@ -114,9 +116,11 @@ export function fireJob(options: FireJobOptions): FireJob {
       const isOurs = run?.version === job.version && run.instantMs > decidedMs && run.instantMs < nowMs;
       return isOurs ? [run.instantMs] : [];
     });
-    return open.length === 0
-      ? { ...due, known: 0 }
-      : { ...dueSlots(job, Math.max(...open), nowMs), known: open.length };
+    if (open.length === 0) return { ...due, known: 0 };
+    // They are runs of the job, which may have no other left.
+    const begun = { ...job, state: { ...job.state, runs: job.state.runs + open.length } };
+    const after = dueSlots(begun, Math.max(...open), nowMs);
+    return { ...after, missed: [...missedBeside(job, open), ...after.missed], known: open.length };
   }
 
   /** Once, by the look that wrote what it decided. */
@@ -240,36 +244,8 @@ const dayMs = 86_400_000;
 const mostCounted = 1_000;
 const forgottenField = "forgotten";
 
-function missedRun(job: Job, { lastMs, count, why }: Due["missed"][number], nowMs: number): JobRun {
-  return {
-    ...emptyRun(job, nowMs),
-    slot: `cron:${job.id}:missed:${new Date(lastMs).toISOString()}`,
-    instantMs: lastMs,
-    outcome: "missed",
-    count,
-    reason:
-      why === "policy"
-        ? `misfire ${job.misfire}: ${job.misfire === "none" ? "what is late does not run" : "a later one stands for it"}`
-        : "longer ago than the job catches up (catchUpMs)",
-  };
-}
-
 function skippedRun(job: Job, row: NewRow, nowMs: number): JobRun {
   const instantMs = slotOf(row)?.run.instantMs ?? nowMs;
   const reason = row.as.kind === "closed" ? row.as.reason : null;
   return { ...emptyRun(job, nowMs), slot: row.id, instantMs, outcome: "skipped", reason };
-}
-
-function emptyRun({ id }: Job, nowMs: number): Omit<JobRun, "slot" | "instantMs" | "outcome" | "reason"> {
-  return {
-    v: 1,
-    job: id,
-    turn: null,
-    session: null,
-    count: 1,
-    startedAtMs: null,
-    endedAtMs: nowMs,
-    tokens: 0,
-    said: "",
-  };
 }

@@ -2,6 +2,7 @@
 // lost or late, because every look decides anew from the job's cell and the clock. It sleeps in short slices:
 // a timer counts elapsed time, and a machine that slept, or a clock that was set, would be believed.
 import { sleep, type Clock, type Log } from "@parley/protocol";
+import type { Pace } from "@parley/queue";
 import { jobPrefix, wakeOf } from "@parley/schedules";
 import type { Cells } from "@parley/store";
 import type { FireJob } from "./fire-job.ts";
@@ -19,6 +20,8 @@ export interface JobTimerOptions {
   /** Of the current config; false: nothing fires. */
   readonly isOn: () => boolean;
   readonly fire: FireJob;
+  /** Spaces the looks while people are served. */
+  readonly pace: Pace;
   /** Other processes write jobs too, so the list is read again now and then. */
   readonly isShared: boolean;
   readonly clock: Clock;
@@ -26,21 +29,22 @@ export interface JobTimerOptions {
 }
 
 const sliceMs = 30_000;
-/** Few, because the steps of a person's turn wait behind all that are under way. */
-const jobsAtOnce = 8;
+/** They share commits. Few, because the steps of a person's turn wait behind all that are under way. */
+const jobsAtOnce = { calm: 8, served: 4 };
 const readAtOnce = 200;
 const mostJobs = 10_000;
 const relistMs = 60_000;
 /** After a look that failed, because the store was away or by a bug. */
 const againMs = 5_000;
 
-export function jobTimer({ cells, isOn, fire, isShared, clock, log }: JobTimerOptions): JobTimer {
+export function jobTimer({ cells, isOn, fire, pace, isShared, clock, log }: JobTimerOptions): JobTimer {
   /** When each job is to be looked at. */
   const wakes = new Map<string, number>();
   let stopped = false;
   let timer: { cancel(): void } | null = null;
   let looking: Promise<void> | null = null;
   let listedAtMs: number | null = null;
+  const ending = new AbortController();
 
   const nextAtMs = (): number | null => {
     let next = Infinity;
@@ -73,13 +77,29 @@ export function jobTimer({ cells, isOn, fire, isShared, clock, log }: JobTimerOp
     const isStale = listedAtMs === null || (isShared && Math.abs(nowMs - listedAtMs) >= relistMs);
     if (isStale) await list();
     while (!stopped && isOn()) {
-      const due = [...wakes].filter(([, atMs]) => atMs <= clock.now()).slice(0, jobsAtOnce);
+      const due = [...wakes].filter(([, atMs]) => atMs <= clock.now());
       if (due.length === 0) return;
-      await Promise.all(due.map(async ([id, atMs]) => lookAt(id, atMs)));
+      // The one that has waited longest comes first.
+      await lookAtAll(due.toSorted(([, a], [, b]) => a - b).map(([id]) => id));
     }
   }
 
-  async function lookAt(id: string, plannedMs: number): Promise<void> {
+  async function lookAtAll(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length && !stopped && isOn();) {
+      const leftMs = pace.leftMs();
+      if (leftMs !== null && leftMs > 0) {
+        await sleep(clock, leftMs, ending.signal);
+        continue;
+      }
+      pace.began();
+      const some = ids.slice(at, at + (leftMs === null ? jobsAtOnce.calm : jobsAtOnce.served));
+      at += some.length;
+      await Promise.all(some.map(lookAt));
+    }
+  }
+
+  async function lookAt(id: string): Promise<void> {
+    const plannedMs = wakes.get(id);
     let nextMs: number | null;
     try {
       nextMs = await fire(id);
@@ -124,6 +144,7 @@ export function jobTimer({ cells, isOn, fire, isShared, clock, log }: JobTimerOp
     nextAtMs,
     async stop() {
       stopped = true;
+      ending.abort();
       timer?.cancel();
       await looking;
     },

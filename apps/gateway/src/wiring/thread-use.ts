@@ -1,22 +1,18 @@
-// Measures how much of a core this process used lately, for whatever makes way for people: nearly all of its
-// work is done by one thread.
-import type { Clock } from "@parley/protocol";
+// Measures how busy the process's thread is, for whatever makes way for people. Time in which the machine gave
+// the thread no core counts as busy, too: people wait then as well.
 
 /** Shorter spans would take one long turn for a busy thread. */
 const spanMs = 250;
 
-/** Returns the share of a core, from 0 to 1, over the last whole span. */
-export function threadUse(clock: Pick<Clock, "mono">): () => number {
-  let from = process.cpuUsage();
-  let fromMono = clock.mono();
+/** Returns the share of its time for which the event loop had work, from 0 to 1, over the last whole span. */
+export function threadUse(): () => number {
+  let from = performance.eventLoopUtilization();
   let share = 0;
   return () => {
-    const passedMs = clock.mono() - fromMono;
-    if (passedMs < spanMs) return share;
-    const { user, system } = process.cpuUsage(from);
-    share = Math.min(1, (user + system) / 1_000 / passedMs);
-    from = process.cpuUsage();
-    fromMono = clock.mono();
+    const since = performance.eventLoopUtilization(from);
+    if (since.active + since.idle < spanMs) return share;
+    share = since.utilization;
+    from = performance.eventLoopUtilization();
     return share;
   };
 }

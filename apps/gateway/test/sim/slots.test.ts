@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { simulateSlots } from "./slots.ts";
 
-test.for([1, 2])("seed %i breaks no law of slots", { timeout: 60_000 }, async (seed) => {
+// In 201 a look dies between its rows and what it decided, which must tell what the rows stand for.
+test.for([1, 2, 201])("seed %i breaks no law of slots", { timeout: 60_000 }, async (seed) => {
   expect(await simulateSlots(seed)).toEqual([]);
 });

@@ -1,6 +1,7 @@
 // Keeps the history of each job's runs: one cell a run, which expires by itself. Keys count down, so that a
 // list gives the newest first without reading the rest, and a run that is recorded again stays one.
 import type { Cells, CellWrite } from "@parley/store";
+import type { Job, Missed } from "@parley/schedules";
 import { z } from "zod";
 
 const runSchema = z.object({
@@ -80,6 +81,43 @@ export function runLog(
       const found = await all(job, limits.keepLines + mostListed);
       for (const { key } of found.slice(limits.keepLines)) await cells.remove(key);
     },
+  };
+}
+
+/** The line of instants that do not run. */
+export function missedRun(
+  { id, misfire }: Pick<Job, "id" | "misfire">,
+  { lastMs, count, why }: Missed,
+  nowMs: number,
+): JobRun {
+  return {
+    ...emptyRun({ id }, nowMs),
+    slot: `cron:${id}:missed:${new Date(lastMs).toISOString()}`,
+    instantMs: lastMs,
+    outcome: "missed",
+    count,
+    reason:
+      why === "policy"
+        ? `misfire ${misfire}: ${misfire === "none" ? "what is late does not run" : "a later one stands for it"}`
+        : "longer ago than the job catches up (catchUpMs)",
+  };
+}
+
+/** What never ran. */
+export function emptyRun(
+  { id }: Pick<Job, "id">,
+  nowMs: number,
+): Omit<JobRun, "slot" | "instantMs" | "outcome" | "reason"> {
+  return {
+    v: 1,
+    job: id,
+    turn: null,
+    session: null,
+    count: 1,
+    startedAtMs: null,
+    endedAtMs: nowMs,
+    tokens: 0,
+    said: "",
   };
 }
 

@@ -7,7 +7,7 @@ import { isFault, type Address, type Clock, type SessionKey, type Usage } from "
 import { afterRun, jobPrefix, jobStore, type AfterRun, type Job, type KeptJob } from "@parley/schedules";
 import type { CellWrite, Commit, Inbox, Lease, NewDelivery, Store, Turn, Turns } from "@parley/store";
 import { wordsIn } from "../sessions/answering-turns.ts";
-import type { RunEnding as Ended, RunLog } from "./run-log.ts";
+import { missedRun, type RunEnding as Ended, type RunLog } from "./run-log.ts";
 import { isHeartbeat, isUnasked, slotOf } from "./slot-row.ts";
 import { webhookCell } from "./webhook-cell.ts";
 
@@ -123,6 +123,7 @@ export function scheduledStore<S extends Pick<Store, "turns" | "inbox" | "cells"
     return {
       cells: [
         record,
+        ...after.missed.map((missed) => log.writing(missedRun(kept.job, missed, nowMs))),
         after.isOver
           ? { key: `${jobPrefix}${jobId}`, value: null, expect: kept.cell }
           : jobs.writing(kept, after.job),
