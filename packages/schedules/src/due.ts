@@ -101,8 +101,8 @@ export function dueSlots(job: Job, decidedMs: number, nowMs: number): Due {
 }
 
 /**
- * Of slots whose rows are written, though no look wrote that they are decided: the instants beside them, up to
- * the last one, which the misfire policy let go.
+ * Of slots whose rows are written, though no look wrote that they are decided: the instants beside them, up
+ * to the last one, which the misfire policy let go.
  */
 export function missedBeside(job: Job, fired: readonly number[]): readonly Missed[] {
   const instants = instantsOfSchedule(job.schedule);

@@ -1,5 +1,5 @@
-// Measures how busy the process's thread is, for whatever makes way for people. Time in which the machine gave
-// the thread no core counts as busy, too: people wait then as well.
+// Measures how busy the process's thread is, for whatever makes way for people. Time in which the machine
+// gave the thread no core counts as busy, too: people wait then as well.
 
 /** Shorter spans would take one long turn for a busy thread. */
 const spanMs = 250;

@@ -143,7 +143,7 @@ test("one of Parley's own is never waited for", async () => {
 test("a prompt waits for the files of Parley's own hooks, each of which sees what the one before left", async () => {
   const adds =
     (name: string): BundledHook =>
-    async ({ context }) => ({ context: { ...context, said: `${String(context["said"] ?? "")}${name}` } });
+    async ({ context }) => ({ context: { ...context, said: [context["said"], name].join("") } });
   const { runner } = await running({}, { one: adds("1"), two: adds("2") });
   const asked = { ...event, type: "agent", action: "bootstrap" } as const;
   expect(await runner.ask(asked)).toMatchObject({ context: { a: 1, said: "12" } });
