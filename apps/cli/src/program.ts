@@ -1,7 +1,7 @@
 // The command line. A command's code is loaded when it runs, so that help stays quick; each lives in a file
 // of its own under commands/.
 import { Command, CommanderError } from "commander";
-import type { ForgetChoice, HistoryChoice, MemoryChoice } from "./commands/memory.ts";
+import type { ForgetChoice, HistoryChoice, MemoryChoice, ProposalChoice } from "./commands/memory.ts";
 import type { BackupChoice } from "./commands/backup.ts";
 import type { ChatOptions } from "./commands/chat.ts";
 import type { Console } from "./console.ts";
@@ -150,6 +150,24 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .action(async (id: string | undefined, { agent }: MemoryChoice) => {
       exitCode = await (await import("./commands/memory.ts")).memoryUndo(await terminal(), id, agent);
     });
+  command(memory, "proposals", "show what the nightly upkeep proposes, and what became of it")
+    .option("--agent <id>", "of this agent alone")
+    .option("--all", "also what was decided or ran out")
+    .action(async (choice: ProposalChoice) => {
+      exitCode = await (await import("./commands/memory.ts")).memoryProposals(await terminal(), choice);
+    });
+  command(
+    memory,
+    "accept <id> [changes...]",
+    "make the changes of a proposal, or some of them by number",
+  ).action(async (id: string, changes: string[]) => {
+    exitCode = await (
+      await import("./commands/memory.ts")
+    ).memoryDecide(await terminal(), "accept", id, changes);
+  });
+  command(memory, "refuse <id>", "leave the notes as they are").action(async (id: string) => {
+    exitCode = await (await import("./commands/memory.ts")).memoryDecide(await terminal(), "refuse", id, []);
+  });
   command(memory, "forget <query>", "show what says it, and with --yes take it away for good")
     .option("--agent <id>", whose)
     .option("--yes", "do it without asking")

@@ -18,6 +18,7 @@ import {
   effectiveTools,
   emergencyStop,
   killAll,
+  keepUpkeepJobs,
   killChild,
   modelCatalog,
   promptHistory,
@@ -53,7 +54,10 @@ import { pathStore } from "./message-path/path-store.ts";
 import { intake } from "./receive/intake.ts";
 import type { ReceiveEvents } from "./receive/receive.ts";
 
-export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | "forgetting" | "talk"> {
+export interface MessagePath extends Pick<
+  PathAsks,
+  "approvals" | "questions" | "forgetting" | "talk" | "upkeep"
+> {
   readonly receive: ReceiveEvents;
   readonly route: RouteInbound;
   readonly pairing: PairingDecisions;
@@ -81,6 +85,8 @@ export interface MessagePath extends Pick<PathAsks, "approvals" | "questions" | 
   /** An account's menu of commands, and what may stand after them. */
   readonly commands: Pick<BoundCommands, "menu" | "suggest">;
   readonly work: LaneWork;
+  /** Makes and removes the jobs that this config wants by itself; repeating it changes nothing. */
+  keepOwnJobs(): Promise<void>;
   /** Starts to work on waiting rows. `now`: the current config's handlers; absent: this path's own. */
   start(now?: () => LaneWork, share?: Share): Pools;
 }
@@ -113,7 +119,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const catalog = modelCatalog(config, parts.models);
 
   // Tools, and what they ask people.
-  const { approvals, questions, forgetting, talk, ...asks } = pathAsks(parts, store, access, channel);
+  const { approvals, questions, forgetting, talk, upkeep, ...asks } = pathAsks(parts, store, access, channel);
   const commandsOfTools = parts.machinePorts?.exec?.commands;
   const ending = { ...store, children, threads: parts.handOvers, running, placeOf, clock, log };
   const hold = emergencyStop({
@@ -152,6 +158,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     stableMoves: kept.stableMoves,
     approvals,
     questions,
+    upkeep,
     hold,
     quarantine: suspects,
     running,
@@ -183,6 +190,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
       sideQuestions,
       schedules,
       forgetting,
+      upkeep,
       beside: {
         children: children.below,
         commands: begunBy,
@@ -248,6 +256,8 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     deliver: pathDelivery(parts, store, { channel, closed, owners, heard }),
   };
 
+  const keepOwnJobs = (): Promise<void> => keepUpkeepJobs({ config, schedules, log });
+
   return {
     work,
     receive,
@@ -266,6 +276,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     questions,
     forgetting,
     talk,
+    upkeep,
     hold,
     mcp: parts.mcp,
     schedules,
@@ -273,8 +284,10 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     reach,
     stop,
     commands,
+    keepOwnJobs,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      Promise.all([asks.healAsks(), sideQuestions.heal(), heal()]).catch((error: unknown) =>
+      const own = share.turns ? keepOwnJobs() : undefined;
+      Promise.all([asks.healAsks(), sideQuestions.heal(), heal(), own]).catch((error: unknown) =>
         log.warn({ error }, "what waited before the start could not be looked through"),
       );
       const { onReady, dial, busy } = parts;

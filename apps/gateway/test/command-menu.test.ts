@@ -78,6 +78,7 @@ test("commands that report, or show what is private, answer where nobody else se
     "forget",
     "help",
     "mcp",
+    "memory",
     "start",
     "status",
     "tasks",

@@ -31,6 +31,13 @@ export interface MemorySearchConfig {
   };
   readonly chunking: { readonly tokens: number; readonly overlap: number };
   readonly sync: { readonly onSearch: boolean };
+  readonly upkeep: {
+    readonly enabled: boolean;
+    /** "03:30". */
+    readonly at: string;
+    readonly model?: string;
+    readonly mostTokensPerDay: number;
+  };
 }
 
 interface Service {
@@ -86,7 +93,7 @@ export function memorySearchOf(
   ofAll: MemorySearchFile,
   known: MemorySources,
 ): MemorySearchConfig {
-  const { enabled, sources, query, chunking, sync } = memorySearchDefaults;
+  const { enabled, sources, query, chunking, sync, upkeep } = memorySearchDefaults;
   const [mine, theirs] = [own?.query, ofAll?.query];
   const [mix, mixOfAll] = [mine?.hybrid, theirs?.hybrid];
   const isHybrid = mix?.enabled ?? mixOfAll?.enabled ?? query.hybrid.enabled;
@@ -114,6 +121,7 @@ export function memorySearchOf(
       },
     },
     sync: { ...sync, ...ofAll?.sync, ...own?.sync },
+    upkeep: { ...upkeep, ...ofAll?.upkeep, ...own?.upkeep },
     chunking: { tokens, overlap: Math.min(overlap, Math.floor(tokens / 2)) },
   };
 }

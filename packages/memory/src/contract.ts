@@ -1,10 +1,12 @@
 // Declares what an index of notes is asked and what it answers, for the engine, its parts, and the process
 // that they run in.
+import type { AlikeLines } from "./alike.ts";
 import type { EmbedderSettings } from "./embed.ts";
 import type { FoundLines } from "./forget-files.ts";
 import type { HybridSettings } from "./rank.ts";
 import type { MemoryScope } from "./scope.ts";
 import type { MemorySource } from "./passages.ts";
+import type { NoteRewrite, Rewritten, TidyChange, Tidied } from "./tidy.ts";
 
 /** The memory of one agent: its notes, and where their index lies. */
 export interface MemoryTarget {
@@ -142,6 +144,12 @@ export interface MemoryEngine {
   forget(target: MemoryTarget, request: ForgetRequest): Promise<FoundLines>;
   /** Takes a change of a note back. Throws Fault("conflict") when it cannot. */
   undo(target: MemoryTarget, change: UndoRequest): Promise<Undone>;
+  /** Groups of lines that may say the same or the opposite, the most alike first. */
+  alike(target: MemoryTarget, mostGroups: number): Promise<readonly AlikeLines[]>;
+  /** What changes would make of the notes; `day` stands in their marks. Writes nothing. */
+  tidied(target: MemoryTarget, changes: readonly TidyChange[], day: string): Promise<Tidied>;
+  /** Writes one note anew, if it is still what it was. */
+  rewrite(target: MemoryTarget, rewrite: NoteRewrite): Promise<Rewritten>;
   /** What the index knows of these sessions. Those of which it knows nothing are left out. */
   talks(target: MemoryTarget, sessions: readonly string[]): Promise<readonly KnownTalk[]>;
   /** Takes up a stretch of one session; one that does not follow on what is known changes nothing. */

@@ -3,6 +3,7 @@
 // told. Scope decides before ranking: no chunk of another scope is read.
 import { existsSync } from "node:fs";
 import { Fault, type Clock } from "@parley/protocol";
+import { alikeLines } from "./alike.ts";
 import type { MemoryEngine, MemoryTarget } from "./contract.ts";
 import { forgetInFiles } from "./forget-files.ts";
 import { forgetting } from "./forgetting.ts";
@@ -12,6 +13,7 @@ import { statusOf } from "./index-status.ts";
 import { openedIndex, patienceMs, type OpenIndex } from "./open-index.ts";
 import { search } from "./search.ts";
 import { dropTalk, knownTalks, takeTalk } from "./talk.ts";
+import { rewriteNote, tidied } from "./tidy.ts";
 import { undoChange } from "./undo.ts";
 
 export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine {
@@ -83,6 +85,9 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
       return found;
     },
     undo: async ({ workspace }, change) => undoChange(workspace, change),
+    alike: async ({ workspace }, mostGroups) => alikeLines(workspace, mostGroups),
+    tidied: async ({ workspace }, changes, day) => tidied(workspace, changes, day),
+    rewrite: async ({ workspace }, rewrite) => rewriteNote(workspace, rewrite),
     talks: (target, sessions) => heal(target, async ({ file }) => knownTalks(file.db, sessions)),
     takeTalk: (target, talk) =>
       heal(target, async (index) => {

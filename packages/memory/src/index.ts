@@ -1,6 +1,8 @@
 // The memory of agents: Markdown notes that people can read and edit, and an index of them that may be
 // deleted at any time.
+export type { AlikeLines, NoteLine } from "./alike.ts";
 export { memoryEngine } from "./engine.ts";
+export type { Tidied } from "./tidy.ts";
 export type {
   GetAnswer,
   MemoryEngine,

@@ -147,7 +147,7 @@ function decoded(bytes: Buffer): ReadFile {
 function utf8(bytes: Buffer): string | null {
   try {
     // With "stream" the decoder waits for the rest of a last character, and says no to every wrong byte.
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
   } catch {
     return null; // Wrong bytes: it is another encoding.
   }

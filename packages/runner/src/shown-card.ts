@@ -41,3 +41,10 @@ export function outcomeInCard(markdown: string, place: CardPlace): NewDelivery {
     parts: parts.map((part) => ({ ...part, into: `${place.id}/0` })),
   };
 }
+
+/** Uses a fence longer than any inside, so that the content cannot close it. */
+export function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}

@@ -22,7 +22,7 @@ import {
 } from "@parley/protocol";
 import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
 import type { Cells, Inbox, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
-import type { ExecPolicy, Speech, Tool, ToolScope } from "@parley/tools";
+import type { ExecPolicy, MemoryUpkeep, Speech, Tool, ToolScope } from "@parley/tools";
 import type { Approvals } from "./approvals/approvals.ts";
 import type { ContextSettings } from "./context-settings.ts";
 import type { MediaFolder } from "./media/media-store.ts";
@@ -100,6 +100,8 @@ export interface Services {
   readonly prepareTurn: PrepareTurn;
   readonly approvals: Approvals;
   readonly questions: Questions;
+  /** Absent where no notes are looked after. */
+  readonly upkeep?: MemoryUpkeep;
   readonly hold: Pick<EmergencyStop, "now">;
   readonly quarantine: Pick<Quarantine, "rule">;
   readonly running: RunningTurns;

@@ -15,6 +15,7 @@ import { image, imageListing } from "./tools/image.ts";
 import { imageGenerate, imageGenerateListing } from "./tools/image-generate.ts";
 import { memoryGet, memoryGetListing } from "./tools/memory-get.ts";
 import { memorySearch, memorySearchListing } from "./tools/memory-search.ts";
+import { memoryUpkeep, memoryUpkeepListing } from "./tools/memory-upkeep.ts";
 import { message, messageListing } from "./tools/message.ts";
 import { nodes, nodesListing } from "./tools/nodes.ts";
 import { process, processListing } from "./tools/process.ts";
@@ -50,6 +51,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   built(webFetchListing, webFetch),
   built(memorySearchListing, memorySearch),
   built(memoryGetListing, memoryGet),
+  built(memoryUpkeepListing, memoryUpkeep),
   built(sessionsListListing, sessionsList),
   built(sessionsHistoryListing, sessionsHistory),
   built(sessionsSendListing, sessionsSend),

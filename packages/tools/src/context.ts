@@ -15,7 +15,7 @@ import type {
   ThinkingLevel,
   Usage,
 } from "@parley/protocol";
-import type { GetAnswer, MemoryHit } from "@parley/memory";
+import type { GetAnswer, MemoryHit, NoteLine } from "@parley/memory";
 import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
 import type { ExecAction } from "./exec/exec-action.ts";
@@ -118,6 +118,32 @@ export interface SessionPorts {
   readonly seenPictures: SeenPictures;
   readonly spending: Spending;
   readonly canvases: Canvases;
+  /** Only in the session in which an agent looks after its notes at night. */
+  readonly upkeep?: MemoryUpkeep;
+}
+
+export interface UpkeepChange {
+  readonly kind: "merge" | "contradiction";
+  /** As `look` names them: "MEMORY.md#L3". */
+  readonly lines: readonly string[];
+  /** Of a merge. */
+  readonly text?: string | undefined;
+  readonly why: string;
+}
+
+/** The agent's notes at night: what is proposed there is written once an owner accepts it. */
+export interface MemoryUpkeep {
+  /** Groups of lines that may say the same or the opposite; `more`: groups that had no room. */
+  look(
+    scope: ToolScope,
+    roomBytes: number,
+  ): Promise<{
+    readonly groups: readonly (readonly NoteLine[])[];
+    readonly more: number;
+    /** Where text of strangers came from that somebody had read who noted some of it. */
+    readonly untrusted: readonly string[];
+  }>;
+  propose(scope: ToolScope, changes: readonly UpkeepChange[], roomBytes: number): Promise<Done>;
 }
 
 /** Tools that a session has looked up. */

@@ -61,6 +61,14 @@ const ports: Partial<ToolContext> = {
     search: async () => ({ hits: [], mode: "keyword", notes: [], citations: false }),
     get: async () => ({ path: "MEMORY.md", startLine: 1, endLine: 1, totalLines: 1, text: "a" }),
   },
+  upkeep: {
+    look: async () => ({
+      groups: [[1, 2].map((line) => ({ path: "MEMORY.md", line, text: `- said ${line}` }))],
+      more: 0,
+      untrusted: [],
+    }),
+    propose: async () => ({ text: "Proposed.", effects: { cells: [] } }),
+  },
 };
 
 /** Calls of tools that need more than their schema says: one that succeeds, one that does not parse. */
@@ -77,6 +85,7 @@ const samples: { readonly [tool: string]: readonly [good: JsonObject, bad: JsonO
   exec: [{ command: ["cat", "a.txt"] }, { command: 5 }],
   canvas: [{ action: "present", html: "<p>" }, { action: "paint" }],
   image: [{ image: "a.txt" }, { image: 5 }],
+  memory_upkeep: [{ action: "propose", changes: [] }, { action: "merge" }],
   web_search: [{ query: "words" }, { query: "words", country: "Germany" }],
 };
 

@@ -169,6 +169,55 @@ export async function memoryUndo(
   return exitCodes.ok;
 }
 
+type Proposals = MethodResult<"memory.proposals">["proposals"];
+
+export interface ProposalChoice {
+  readonly agent?: string;
+  readonly all?: boolean;
+}
+
+export async function memoryProposals(
+  terminal: Console,
+  { agent, all = false }: ProposalChoice,
+): Promise<ExitCode> {
+  const found = await withState(terminal, (client) => client.request("memory.proposals", named(agent)));
+  const proposals = all ? found.proposals : found.proposals.filter(({ state }) => state === "open");
+  if (terminal.json) document(terminal.out, { proposals });
+  else if (proposals.length === 0)
+    line(
+      terminal.out,
+      all ? "Nothing was proposed in the last 30 days." : "No proposal waits for a decision.",
+    );
+  else for (const each of proposals) for (const text of proposalLines(each)) words(terminal.out, text);
+  return exitCodes.ok;
+}
+
+export async function memoryDecide(
+  terminal: Console,
+  decision: "accept" | "refuse",
+  id: string,
+  numbers: readonly string[],
+): Promise<ExitCode> {
+  const changes = numbers.map((number) => wholeIn("the number of a change", number));
+  const params = { id, decision, ...(changes.length === 0 ? {} : { changes }) };
+  const done = await withState(terminal, (client) => client.request("memory.decide", params));
+  if (terminal.json) document(terminal.out, done);
+  else words(terminal.out, `${done.id}: ${done.said}`);
+  return exitCodes.ok;
+}
+
+function proposalLines(proposal: Proposals[number]): readonly string[] {
+  const { id, agent, turn, createdAtMs, state, said, changes } = proposal;
+  return [
+    `${id}  ${new Date(createdAtMs).toISOString()}  ${state}, for the notes of ${agent} (parley why ${turn}): ${said}`,
+    ...changes.flatMap(({ kind, lines, text, why, untrusted }, at) => [
+      `  ${at + 1}. ${kind}${why === "" ? "" : `: ${why}`}${untrusted === undefined ? "" : `; untrusted: noted after reading ${untrusted}`}`,
+      ...lines.map((each) => `     ${each.path}#L${each.line}: ${each.text.trim()}`),
+      text === null ? "     => the others are marked as superseded by the first line" : `     => ${text}`,
+    ]),
+  ];
+}
+
 export interface ForgetChoice {
   readonly agent?: string;
   readonly yes?: boolean;

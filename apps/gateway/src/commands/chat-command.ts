@@ -17,6 +17,7 @@ import type {
   LaneCommand,
   LaneCommandCall,
   MemoryForgetting,
+  NoteUpkeep,
   ModelCatalog,
   PromptHistory,
   Questions,
@@ -108,6 +109,7 @@ export interface CommandPorts {
   readonly mcp: Pick<McpServers, "list" | "approve">;
   readonly sideQuestions: SideQuestions;
   readonly forgetting: MemoryForgetting;
+  readonly upkeep: Pick<NoteUpkeep, "list" | "accept" | "refuse">;
   readonly beside: WorkBeside;
   readonly schedules: Schedules;
   /** Absent: nothing speaks. */

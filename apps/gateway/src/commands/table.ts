@@ -20,6 +20,7 @@ import { estop } from "./estop.ts";
 import { handoff } from "./handoff.ts";
 import { helpOn } from "./help.ts";
 import { mcp } from "./mcp.ts";
+import { memory } from "./memory.ts";
 import { model } from "./model.ts";
 import { newConversation, reset } from "./new.ts";
 import { pair } from "./pair.ts";
@@ -57,6 +58,7 @@ export const chatCommands: readonly ChatCommand[] = [
   unfocus,
   exportSession,
   forget,
+  memory,
   queue,
   verbose,
   tts,

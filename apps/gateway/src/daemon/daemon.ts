@@ -170,6 +170,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     lastBackupAtMs: backups.lastAtMs,
     stableMoves: parts.path.turnPreparer.stableMoves,
     heartbeats: () => parts.path.work.heartbeats.counts,
+    proposals: () => parts.path.upkeep.list(),
     slots: () => parts.path.work.slotsNow(),
     connections: parts.control.connections,
     devices: parts.machinePorts.deviceCalls,

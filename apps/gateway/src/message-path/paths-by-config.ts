@@ -158,6 +158,8 @@ export function livePath(
     owners: live(() => now().path.owners),
     forgetting: live(() => now().path.forgetting),
     talk: live(() => now().path.talk),
+    upkeep: live(() => now().path.upkeep),
+    keepOwnJobs: () => now().path.keepOwnJobs(),
     closed: live(() => now().path.closed),
     turnPreparer: live(() => now().path.turnPreparer),
     prompts: live(() => now().path.prompts),

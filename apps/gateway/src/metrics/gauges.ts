@@ -20,6 +20,8 @@ export interface WatchedParts {
   readonly lastBackupAtMs: () => number | null;
   readonly stableMoves: () => ReadonlyMap<string, number>;
   readonly heartbeats: () => ReadonlyMap<string, number>;
+  /** What the nightly upkeep of notes proposed. */
+  readonly proposals: () => Promise<readonly { readonly state: string }[]>;
   readonly slots: () => SlotNumbers;
   readonly connections: () => number;
   readonly devices: Pick<DeviceCalls, "connected" | "counts">;
@@ -123,6 +125,16 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
     "parley_heartbeats_total",
     "Heartbeats of this process that were due: sent, failed, or why they were skipped.",
     () => [...parts.heartbeats()].map(([result, value]) => [{ result }, value]),
+  );
+  registry.look(
+    "gauge",
+    "parley_memory_proposals",
+    "What the notes' nightly upkeep proposed in the last 30 days, by what became of it.",
+    async () => {
+      const states = new Map<string, number>();
+      for (const { state: is } of await parts.proposals()) states.set(is, (states.get(is) ?? 0) + 1);
+      return [...states].map(([is, value]) => [{ state: is }, value]);
+    },
   );
   registry.look(
     "counter",

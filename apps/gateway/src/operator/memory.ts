@@ -6,10 +6,12 @@ import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import {
   memoryTarget,
   noteHistory,
+  outcomeWords,
   provenanceOf,
   restoreMarks,
   searchSettings,
   withOrigin,
+  type Proposal,
 } from "@parley/runner";
 import { agentAt } from "./agents.ts";
 import type { ConfigPorts, StorePorts } from "./ports.ts";
@@ -77,12 +79,13 @@ export function memoryMethods({ config, memory, home }: MemoryPorts) {
 export function forgetMethods({
   config,
   forgetting,
+  upkeep,
   talk,
   memory,
   home,
   store,
   clock,
-}: Pick<StorePorts, "forgetting" | "talk" | "memory" | "home" | "store" | "clock"> & {
+}: Pick<StorePorts, "forgetting" | "upkeep" | "talk" | "memory" | "home" | "store" | "clock"> & {
   readonly config: Config;
 }) {
   /** `path#line` names one; else the lines with these words. */
@@ -167,6 +170,22 @@ export function forgetMethods({
       await restoreMarks(store.cells, agent.id, agent.workspace, change.path, after ?? "");
       return { agent: agent.id, id: change.id, path: change.path, changed: before !== after };
     },
+    async "memory.proposals"({
+      agent: id,
+    }: MethodParams<"memory.proposals">): Promise<MethodResult<"memory.proposals">> {
+      const all = await upkeep.list();
+      const proposals = id === undefined ? all : all.filter(({ agent }) => agent === id);
+      return { proposals: proposals.map(shownProposal) };
+    },
+    async "memory.decide"({
+      id,
+      decision,
+      changes,
+    }: MethodParams<"memory.decide">): Promise<MethodResult<"memory.decide">> {
+      const by = { person: "web:operator", name: "the operator", owner: true };
+      const said = await (decision === "accept" ? upkeep.accept(id, by, changes) : upkeep.refuse(id, by));
+      return { id, said };
+    },
     async "memory.forget"({
       agent: id,
       query,
@@ -176,5 +195,27 @@ export function forgetMethods({
       const { lines, history, notes } = await forgetting.forget(agent.id, query, confirm);
       return { agent: agent.id, done: confirm, lines: [...lines], history, notes: [...notes] };
     },
+  };
+}
+
+function shownProposal(proposal: Proposal): MethodResult<"memory.proposals">["proposals"][number] {
+  const { id, agent, session, turn, state, createdAtMs, expiresAtMs, by, changes } = proposal;
+  return {
+    id,
+    agent,
+    session,
+    turn,
+    state,
+    createdAtMs,
+    expiresAtMs,
+    ...(by === undefined ? {} : { by: by.person }),
+    said: outcomeWords(proposal),
+    changes: changes.map(({ kind, lines, text, why, untrusted }) => ({
+      kind,
+      lines: lines.map((line) => ({ ...line })),
+      text,
+      why,
+      ...(untrusted === undefined ? {} : { untrusted }),
+    })),
   };
 }

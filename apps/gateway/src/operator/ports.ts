@@ -50,6 +50,7 @@ type PathParts = Pick<
   | "approvals"
   | "questions"
   | "forgetting"
+  | "upkeep"
   | "talk"
   | "hold"
   | "mcp"

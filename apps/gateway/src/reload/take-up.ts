@@ -81,6 +81,7 @@ export function takeUp(options: TakeUpOptions): TakeUp {
     // Removed accounts first: a token that moves to another account must not be polled twice.
     await Promise.all(touched.filter((account) => !is.has(account)).map((account) => renew(account, after)));
     await Promise.all(touched.filter((account) => is.has(account)).map((account) => renew(account, after)));
+    await path.path.keepOwnJobs();
     return { changed, restarted: touched, restartNeeded: restartKeys(changed) };
   };
 }

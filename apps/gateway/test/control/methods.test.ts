@@ -57,6 +57,7 @@ const validParams: { readonly [method: string]: unknown } = {
   "memory.get": { path: "MEMORY.md" },
   "memory.why": { line: "x" },
   "memory.forget": { query: "x" },
+  "memory.decide": { id: "x", decision: "refuse" },
   "turns.replay": { id: "agent:main:main" },
   "people.forget": { person: "telegram:7" },
   "people.export": { person: "telegram:7", path: "/x" },
@@ -68,7 +69,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     none: "agents.list channels.list config.get config.schema cron.explain cron.status health hooks.info hooks.list mcp.list models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.follow chat.history chat.steps chat.threads",
     key: "canvas.link",
-    all: "approvals.list canvas.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
+    all: "approvals.list canvas.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.proposals memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
   },
   write: {
     none: "",
@@ -86,7 +87,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     none: "audit.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
-    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",
+    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.decide memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",
   },
   device: { none: "device.calls device.result", own: "", key: "", all: "" },
 };

@@ -152,6 +152,7 @@ test("the page of numbers says what the lists show, by pool and account", async 
     deliveriesRunning: () => 4,
     lastBackupAtMs: () => null,
     stableMoves: () => new Map([["skills", 5]]),
+    proposals: async () => [],
     heartbeats: () => new Map([["quiet-hours", 9]]),
     slots: () => ({
       fired: 10,

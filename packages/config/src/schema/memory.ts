@@ -25,9 +25,10 @@ export const memorySearchDefaults = {
   },
   chunking: { tokens: 400, overlap: 80 },
   sync: { onSearch: true },
+  upkeep: { enabled: false, at: "03:30", mostTokensPerDay: 100_000 },
 } as const;
 
-const { query, chunking } = memorySearchDefaults;
+const { query, chunking, upkeep } = memorySearchDefaults;
 const { mmr, temporalDecay } = query.hybrid;
 const share = z.number().min(0).max(1);
 
@@ -164,4 +165,33 @@ export const memorySearchSchema = z.strictObject({
     })
     .exactOptional()
     .describe("When the index is brought up to date."),
+  upkeep: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .exactOptional()
+        .describe(
+          "Whether the agent looks each night for notes that repeat or contradict each other, and proposes changes to the owners, who accept or refuse them. Default: false.",
+        ),
+      at: z
+        .string()
+        .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { error: 'not a time of day such as "03:30"' })
+        .exactOptional()
+        .describe(`Time of day, in cron.timezone or the user's zone. Default: ${upkeep.at}.`),
+      model: z
+        .string()
+        .min(1)
+        .exactOptional()
+        .describe("The model that looks, as agents.defaults.model names one. Default: the agent's own."),
+      mostTokensPerDay: z
+        .number()
+        .int()
+        .min(1_000)
+        .exactOptional()
+        .describe(
+          `Tokens that it may use within a day, beside the agent's spending limits. Default: ${upkeep.mostTokensPerDay}.`,
+        ),
+    })
+    .exactOptional()
+    .describe("Nightly upkeep of the notes (docs/memory.md)."),
 });

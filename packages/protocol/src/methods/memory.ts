@@ -167,6 +167,51 @@ export const memoryMethods = {
       changed: z.boolean(),
     }),
   },
+  /** What the nightly upkeep proposed, newest first: kept for 30 days. */
+  "memory.proposals": {
+    scope: "read",
+    sessions: "all",
+    needs: "config and store",
+    params: z.object({ agent }),
+    result: z.object({
+      proposals: z.array(
+        z.object({
+          id: z.string(),
+          agent: z.string(),
+          session: z.string(),
+          turn: z.string(),
+          state: z.enum(["open", "accepting", "accepted", "refused", "expired"]),
+          createdAtMs: z.number(),
+          expiresAtMs: z.number(),
+          by: z.string().optional(),
+          /** What became of it, in words. */
+          said: z.string(),
+          changes: z.array(
+            z.object({
+              kind: z.enum(["merge", "contradiction"]),
+              lines: z.array(z.object({ path: z.string(), line: z.number().int(), text: z.string() })),
+              /** What stands in place of the lines of a merge. */
+              text: z.string().nullable(),
+              why: z.string(),
+              untrusted: z.string().optional(),
+            }),
+          ),
+        }),
+      ),
+    }),
+  },
+  /** Accepts or refuses a proposal; `changes`: only some of it, from 1. */
+  "memory.decide": {
+    scope: "admin",
+    sessions: "all",
+    needs: "config and store",
+    params: z.object({
+      id: z.string().min(1).max(40),
+      decision: z.enum(["accept", "refuse"]),
+      changes: z.array(z.number().int().min(1).max(100)).max(100).optional(),
+    }),
+    result: z.object({ id: z.string(), said: z.string() }),
+  },
   /**
    * Shows the lines of notes that the query means; with `confirm` takes them out of the files, the index and
    * what is stored of conversations.

@@ -10,7 +10,7 @@ import {
 } from "@parley/protocol";
 import type { CellWrite, NewDelivery } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
-import { cardDelivery, cardParts, outcomeInCard, type CardPlace } from "../shown-card.ts";
+import { cardDelivery, cardParts, fenced, outcomeInCard, type CardPlace } from "../shown-card.ts";
 import type { Approval } from "./approval.ts";
 import { askedByLines } from "./asked-by.ts";
 
@@ -90,13 +90,6 @@ export function settledCard(approval: Approval, address: Address, words: string)
 
 function cardPlace({ id, turn }: Approval, address: Address): CardPlace {
   return { id: `approval:${id}:${conversationKey(address)}`, address, cause: turn };
-}
-
-/** Uses a fence longer than any inside, so that the content cannot close it. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }
 
 /** Promises only what is checked: a grant is bound to the listed files, and only they can void it. */

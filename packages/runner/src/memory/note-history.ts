@@ -27,8 +27,17 @@ export interface NoteChange {
 type NoteChangeFrom = Pick<NoteChange, "path" | "session" | "turn" | "by" | "tool">;
 
 export interface NoteHistory {
-  /** Null: there was no file, or is none after it. */
-  record(agent: string, from: NoteChangeFrom, before: string | null, after: string | null): Promise<void>;
+  /**
+   * Null: there was no file, or is none after it. `once`: a repeat, by a process that does again what another
+   * died of, is known by its turn and texts.
+   */
+  record(
+    agent: string,
+    from: NoteChangeFrom,
+    before: string | null,
+    after: string | null,
+    how?: { readonly once: boolean },
+  ): Promise<void>;
   /** Newest first. */
   list(agent: string, limit: number): Promise<readonly NoteChange[]>;
   undone(agent: string, id: string): Promise<void>;
@@ -59,7 +68,7 @@ export function noteHistory({
     (await cellsOf(agent)).map(({ value }) => JSON.parse(value) as NoteChange);
 
   return {
-    async record(agent, from, before, after) {
+    async record(agent, from, before, after, { once } = { once: false }) {
       if (before === after) return;
       const atMs = clock.now();
       const kept = await cellsOf(agent);
@@ -74,6 +83,7 @@ export function noteHistory({
         after: after === null ? null : hashOf(after),
       };
       const mark = hashOf(JSON.stringify([from.turn, from.path, hashes])).slice(0, 8);
+      if (once && kept.some(({ key }) => key.endsWith(`-${mark}`))) return;
       const id = `${String(last).padStart(14, "0")}-${mark}`;
       const change: NoteChange = {
         ...from,

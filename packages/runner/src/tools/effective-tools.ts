@@ -35,6 +35,7 @@ import { isApproved } from "../approvals/approval-gate.ts";
 import type { FileOrigins } from "../file-origins.ts";
 import { noteFiles } from "../memory/note-files.ts";
 import { agentMemory, type MemoryParts } from "../memory/recall.ts";
+import { upkeepSession } from "../memory/upkeep-job.ts";
 import { docsRoots } from "../installation-facts.ts";
 import type { Services } from "../turn-scope.ts";
 import { isSearched } from "./loaded-tools.ts";
@@ -153,7 +154,7 @@ export function effectiveTools(
   }
 
   function made(
-    { agent, by, model }: ToolsRequest,
+    { agent, session, by, model }: ToolsRequest,
     owner: boolean,
     sandbox: Sandbox,
     files: WorkspaceFiles,
@@ -163,8 +164,10 @@ export function effectiveTools(
     if (machine === undefined) return { tools: [], unavailable: [] };
     const { home: _home, userHome: _userHome, exec, memory: _memory, remote: _remote, ...handedOn } = machine;
     const { timeoutSeconds } = agent.tools.exec;
+    const { upkeep, ...forAll } = ports;
     return makeTools({
-      ...ports,
+      ...forAll,
+      ...(upkeep !== undefined && session === upkeepSession(agent.id) ? { upkeep } : {}),
       ...handedOn,
       ...notes,
       ...(memory === undefined || !agent.memorySearch.enabled ? {} : { memory }),

@@ -33,5 +33,6 @@ export function toolPorts(services: ToolPortNeeds): SessionPorts {
         ),
     },
     canvases: canvasPort(services),
+    ...(services.upkeep === undefined ? {} : { upkeep: services.upkeep }),
   };
 }
