@@ -36,6 +36,11 @@ export interface Connection {
   info(section: string): Promise<ReadonlyMap<string, string>>;
   /** A setting from CONFIG GET; null when the server does not tell. */
   setting(name: string): Promise<string | null>;
+  /**
+   * Has the server write its files anew, where it keeps some: what was overwritten is gone from them then. A
+   * server that does not let us does it by its own rules.
+   */
+  rewriteFiles(): Promise<void>;
   onReady(listen: ReadyListener): () => void;
   /**
    * From now on Redis itself refuses every verb, before it changes anything, when the store has another
@@ -170,6 +175,20 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       } catch {
         // Hosted servers forbid CONFIG; a setting that cannot be read is not judged.
         return null;
+      }
+    },
+    async rewriteFiles() {
+      const ask = async (name: string): Promise<string> =>
+        ((await redis.config("GET", name)) as readonly string[])[1] ?? "";
+      try {
+        if ((await ask("appendonly")) === "yes") await redis.call("BGREWRITEAOF");
+        if ((await ask("save")) !== "") await redis.call("BGSAVE", "SCHEDULE");
+      } catch (error) {
+        // Hosted servers forbid it, and one may be under way.
+        log.warn(
+          { redis: place, error },
+          "Redis' own files keep what was overwritten until it writes them anew",
+        );
       }
     },
     onReady(listen) {

@@ -11,6 +11,7 @@ import { redisEvents } from "./events.ts";
 import { redisInbox } from "./inbox.ts";
 import { lostTakes } from "./lost-takes.ts";
 import { redisOutbox } from "./outbox.ts";
+import { redactWith } from "./redact.ts";
 import { redisSessions } from "./sessions.ts";
 import { checkServer, serverDangers } from "./start-check.ts";
 import { redisTurns } from "./turns.ts";
@@ -123,6 +124,7 @@ function portsOn(
     cells: redisCells(connection),
     events: redisEvents(connection, options.eventsKept ?? eventsKept),
     onReady: (wake) => connection.onReady(wake),
+    redact: redactWith(connection),
     sweep: async (limit) => (await call(sweepScript, { limit })) === 1,
     async troubled() {
       const [rows, deliveries] = await call<readonly [number, number]>(troubledScript, {});
