@@ -25,6 +25,7 @@ import { refusalLog } from "@parley/access";
 import type { Reloader } from "../reload/reloader.ts";
 import { restartSignal } from "./restart.ts";
 import { crashLoopReason, type SafeMode } from "./safe-mode.ts";
+import { warmUp } from "./warm-up.ts";
 import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
 import { wireBus } from "../wiring/store.ts";
 
@@ -209,6 +210,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     },
     "ready",
   );
+  const { prompts, turnPreparer } = parts.path;
+  const stopWarming =
+    role === "edge"
+      ? () => {}
+      : warmUp({
+          prompt: { config: parts.configNow(), store, prompts, turnPreparer },
+          channels: [...parts.wired.channels.values()],
+          clock,
+          log,
+        });
 
   return {
     loginUrl,
@@ -222,6 +233,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await hooked.stopping(signal, signal === restartSignal);
       await stopParts(parts, pools, clock);
       jobs.stop();
+      stopWarming();
       stopSweeping();
       stopForgetting();
       stopRetaining();

@@ -1,7 +1,9 @@
 // What one message costs the store, so that no change makes it dearer unseen: syncs of the disk, transactions and statements from its arrival
 // until its answer is recorded and the lane is given back.
 import { StatementSync } from "node:sqlite";
+import { silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { warmUp } from "../../src/daemon/warm-up.ts";
 import { stage, type Stage } from "./stage.ts";
 
 /** Raise a number only with a reason: each sync costs people a third of a millisecond or more, each statement ten microseconds. */
@@ -65,4 +67,31 @@ test("a message and its answer cost the store no more than they did", async () =
   expect(cost.syncs).toBeLessThanOrEqual(most.syncs);
   expect(cost.transactions).toBeLessThanOrEqual(most.transactions);
   expect(cost.statements).toBeLessThanOrEqual(most.statements);
+});
+
+test("what a start warms writes nothing and sends nothing, and a channel that cannot is left for its first message", async () => {
+  const alice = s.person("alice");
+  await alice.says("first").gets("re: first");
+  await s.pass(5_000);
+  const { prompts, turnPreparer } = s.core();
+  const broken = s.telegram.channel();
+  const told: string[] = [];
+  const noisy = { ...silentLog, debug: (_: unknown, text: string) => told.push(text) };
+  const cost = await costOf(async () => {
+    warmUp({
+      prompt: {
+        config: { agents: { list: [{ id: "main" }] } } as never,
+        store: s.store(),
+        prompts,
+        turnPreparer,
+      },
+      channels: [{ ...broken, capabilities: null as never }, broken],
+      clock: s.clock,
+      log: noisy as never,
+    });
+  });
+  expect(cost).toMatchObject({ syncs: 0, transactions: 0 });
+  expect(cost.statements).toBeGreaterThan(0);
+  expect(told).toEqual(["what the first message needs is not warm"]);
+  expect(s.telegram.sends).toHaveLength(1);
 });
