@@ -83,7 +83,7 @@ export function homeFor({ telegram, models }: Fakes, defaults: object = {}): Hom
 }
 
 /** As in bin/parley. */
-const heapFlags = ["--max-semi-space-size=4", "--max-old-space-size=512"];
+const heapFlags = ["--max-semi-space-size=2", "--max-old-space-size=512"];
 
 /** Starts the daemon by bin/parley, with `flags` as bin/parley would; resolves when it says that it is ready. */
 export async function startDaemon(

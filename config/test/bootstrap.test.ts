@@ -173,7 +173,7 @@ describe("bin/parley", () => {
   );
 
   const daemon = (main: string): string =>
-    `ran --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512 ${folder}/${main} --port 1\n`;
+    `ran --disable-sigusr1 --max-semi-space-size=2 --max-old-space-size=512 ${folder}/${main} --port 1\n`;
   const put = (file: string): void => {
     mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });
     writeFileSync(path.join(folder, file), "changed");

@@ -1,7 +1,7 @@
 // Finds the running gateway: where it listens and its token for this run stand in the state folder. Where
 // that says nothing, as from another machine or of an older gateway, the config does: its own block, the last
 // good file or the defaults, with a warning where it is broken.
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import {
   ConfigFault,
   describeProblem,
@@ -11,6 +11,7 @@ import {
   placesIn,
   type Env,
   type GatewayConfig,
+  type Places,
 } from "@parley/config";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { isAlive } from "./is-alive.ts";
@@ -28,6 +29,8 @@ export interface GatewayAddress {
 
 export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
   const places = placesIn(env);
+  const said = await sinceConfig(places);
+  if (said !== null) return said;
   let configTrouble: readonly string[] = [];
   let gateway: GatewayConfig | null = null;
   try {
@@ -45,8 +48,7 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
     places.portPath,
     gateway ?? { port: 7275, bind: "loopback" },
   );
-  const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = urlOf(bind, port);
   const { pid = null } = running;
   if (running.token !== undefined)
     return { url, token: running.token, tokenFrom: places.portPath, pid, configTrouble };
@@ -65,6 +67,33 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
     pid,
     configTrouble,
   };
+}
+
+/**
+ * What the gateway that runs wrote down after the config last changed: it would not have started by a broken
+ * one, so that reading it, which takes longer than all the rest, can tell nothing. Null where that is not so.
+ */
+async function sinceConfig({ portPath, configPath }: Places): Promise<GatewayAddress | null> {
+  try {
+    const [told, config] = await Promise.all([
+      stat(portPath),
+      // No file is no mistake.
+      stat(configPath).catch(() => ({ mtimeMs: 0, ctimeMs: 0 })),
+    ]);
+    if (Math.max(config.mtimeMs, config.ctimeMs) >= told.mtimeMs) return null;
+    const { port, bind, pid, token } = await listening(portPath, { port: 0, bind: "loopback" });
+    if (pid === undefined || token === undefined) return null;
+    return { url: urlOf(bind, port), token, tokenFrom: portPath, pid, configTrouble: [] };
+  } catch (error) {
+    // No gateway has written anything down; what else is wrong is told where the config is read.
+    if (error instanceof Error) return null;
+    throw error;
+  }
+}
+
+function urlOf(bind: string, port: number): string {
+  const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 export function notRunning(

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { sleep, systemClock } from "@parley/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 import {
@@ -411,6 +412,22 @@ describe("a gateway that runs is found", () => {
     const { exitCode, out, err } = await parley(gateway.home, ["status"]);
     expect(exitCode).toBe(0);
     expect(out).toContain("Parley 1.2.3");
+    expect(err).toContain("config: ");
+  });
+
+  test("by what it wrote down after the config's last change, and by the config after a later one", async () => {
+    const gateway = await fakeGateway(() => status);
+    const config = join(gateway.home, "parley.json5");
+    const [port] = /\d+/.exec(readFileSync(config, "utf8")) ?? [];
+    const spoilt = `{ gateway: { port: ${port} }, loging: {} }`;
+    writeFileSync(config, spoilt);
+    await sleep(systemClock(), 20);
+    writeFileSync(join(gateway.home, "gateway-port"), `${port} ${process.pid} loopback ${token}\n`);
+    expect(await parley(gateway.home, ["status"])).toMatchObject({ exitCode: 0, err: "" });
+    await sleep(systemClock(), 20);
+    writeFileSync(config, spoilt);
+    const { exitCode, err } = await parley(gateway.home, ["status"]);
+    expect(exitCode).toBe(0);
     expect(err).toContain("config: ");
   });
 

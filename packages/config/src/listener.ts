@@ -2,7 +2,6 @@
 // or not, and its process id where this user may see it.
 import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
-import { get } from "node:http";
 
 const answersWithinMs = 1_000;
 
@@ -17,7 +16,8 @@ export async function listenerAt(host: string, port: number): Promise<string> {
   return found === null ? who : `${who} (process ${found.pid}: ${found.command})`;
 }
 
-function answersAsParley(host: string, port: number): Promise<boolean> {
+async function answersAsParley(host: string, port: number): Promise<boolean> {
+  const { get } = await import("node:http");
   return new Promise((resolve) => {
     const asking = get(
       { host, port, path: "/healthz", headers: { host: "localhost" }, timeout: answersWithinMs },
