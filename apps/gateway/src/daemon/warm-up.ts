@@ -1,5 +1,5 @@
 // Warms what the first message after a start needs, while nobody waits: the newest session's prompt with its
-// tools, and each channel's way of writing. It writes and sends nothing (I11), and leaves the loop free
+// tools, and each channel's way of writing. It writes and sends nothing, and leaves the loop free
 // between two pieces. A failure stays for the message that meets it, which can tell somebody.
 import type { Channel } from "@parley/channels";
 import { channelRender } from "@parley/delivery";
