@@ -8,6 +8,8 @@ export default defineConfig({
     target: "es2022",
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    rollupOptions: { input: ["index.html", "canvas.html"] },
+    rollupOptions: { input: ["index.html", "canvas.html", "device.html"] },
   },
+  // A service worker keeps its name, and reaches the pages beside it.
+  worker: { rollupOptions: { output: { entryFileNames: "[name].js" } } },
 });

@@ -184,10 +184,11 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .action(async (name: string, flags: { scopes?: string }) =>
       done(await (await import("./commands/devices.ts")).devicesMint(await terminal(), name, flags)),
     );
-  command(devices, "revoke <id>", "make its token worthless and close what it has open").action(
-    async (id: string) =>
-      done(await (await import("./commands/devices.ts")).devicesRevoke(await terminal(), id)),
-  );
+  command(devices, "revoke <id>", "make its token worthless and close what it has open")
+    .option("--grant <list>", "take back only these grants of a paired device, with commas between")
+    .action(async (id: string, flags: { grant?: string }) =>
+      done(await (await import("./commands/devices.ts")).devicesRevoke(await terminal(), id, flags)),
+    );
   command(devices, "unlock", "answer whoever showed wrong tokens before at full speed again").action(
     async () => done(await (await import("./commands/devices.ts")).devicesUnlock(await terminal())),
   );
@@ -197,7 +198,11 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     "make a code that pairs one computer or phone for agents to use, within ten minutes",
   )
     .requiredOption("--name <name>", "what it is called")
-    .option("--grant <list>", "notify, run, files, screenshot, with commas between", "notify")
+    .option(
+      "--grant <list>",
+      "notify, camera, microphone, location, clipboard, share of a browser; notify, run, files, screenshot of a computer",
+      "notify",
+    )
     .action(async (flags: { name: string; grant: string }) =>
       done(await (await import("./commands/devices.ts")).devicesPair(await terminal(), flags)),
     );

@@ -10,8 +10,10 @@ import {
   type Capabilities,
   type Clock,
   type ConversationKey,
+  type Enclosed,
   type Inbound,
   type Receipt,
+  wordsOf,
 } from "@parley/protocol";
 import type { Channel, Receive } from "./channel.ts";
 
@@ -70,6 +72,8 @@ interface WebSaid {
   readonly senderName: string;
   readonly text: string;
   readonly files?: readonly WebFile[];
+  /** What is not their own words: something that they share. */
+  readonly enclosed?: readonly Enclosed[];
   /** The id under which the words were said that these replace. */
   readonly edits?: string;
   /** True when the client's token may not administer, so that what it says has no owner's rights. */
@@ -158,6 +162,7 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       kind: said.edits === undefined ? "message" : "edit",
       text: said.text,
       attachments,
+      ...(said.enclosed === undefined ? {} : { enclosed: [...said.enclosed] }),
       mentions: [],
       addressed: true,
       atMs,
@@ -178,7 +183,7 @@ export function webChannel(options: WebChannelOptions): WebChannel {
     await options.publish(conversationKey(said.address), inbound.id, {
       id: inbound.id,
       role: "user",
-      text: said.text,
+      text: wordsOf(inbound),
       html: "",
       ...(files.length === 0
         ? {}

@@ -64,8 +64,8 @@ export function hubOfNodes(own: Hub, bus: Bus, clock: Clock): HubOfNodes {
     },
     show(stream, event, payload) {
       own.show(stream, event, payload);
-      // Events that are not chat, such as log lines, belong to this node.
-      if (event.startsWith("chat.") && isFollowedElsewhere(stream))
+      // Others, such as log lines, belong to this node.
+      if (/^(?:chat|device)\./.test(event) && isFollowedElsewhere(stream))
         bus.tell("show", JSON.stringify([stream, event, payload]));
     },
     follow(stream, follower) {

@@ -19,8 +19,12 @@ const callSchema = z.object({
   /** The turn went on without the result, which then comes as a message of its own. */
   later: z.boolean(),
   result: deviceResult
-    .omit({ picture: true })
+    .omit({ picture: true, sound: true })
     .extend({
+      sound: z
+        .object({ path: z.string(), words: z.string().nullable() })
+        .or(z.object({ refused: z.string() }))
+        .optional(),
       picture: z
         .object({ path: z.string(), mediaType: z.string() })
         .or(z.object({ refused: z.string() }))
@@ -32,6 +36,9 @@ export type DeviceCall = z.infer<typeof callSchema>;
 
 export const callPrefix = "device-call:";
 export const openPrefix = "device-open:";
+
+/** Where pushes for a device go. */
+export const pushCell = (device: string): string => `device-push:${device}`;
 
 export function parseCall(text: string): DeviceCall {
   return callSchema.parse(JSON.parse(text));

@@ -5,13 +5,14 @@ import {
   Fault,
   type Clock,
   type DeviceAbout,
+  type DeviceGrant,
   type DeviceRequest,
   type DeviceResult,
   deviceAbout,
 } from "@parley/protocol";
 import type { Devices, KnownDevice } from "@parley/control";
 import type { Cell, Cells, CellWrite } from "@parley/store";
-import { callId, callPrefix, openPrefix, parseCall, type DeviceCall } from "./call.ts";
+import { callId, callPrefix, openPrefix, parseCall, pushCell, type DeviceCall } from "./call.ts";
 import { written } from "./words.ts";
 
 export interface DeviceCallsOptions {
@@ -25,6 +26,10 @@ export interface DeviceCallsOptions {
   readonly keepPicture: (
     bytes: Uint8Array,
   ) => Promise<{ readonly path: string; readonly mediaType: string } | { readonly refused: string }>;
+  /** Keeps a recording as a file and turns it into words where something can; null words: nothing can. */
+  readonly keepSound: (
+    bytes: Uint8Array,
+  ) => Promise<{ readonly path: string; readonly words: string | null } | { readonly refused: string }>;
   /** True while the device is connected to whatever process. */
   readonly isConnected: (device: string) => boolean;
   readonly clock: Clock;
@@ -79,8 +84,16 @@ export interface DeviceCalls {
   ): Promise<readonly (DeviceRequest & { readonly id: string; readonly forMs: number })[]>;
   /** Returns false for a call that is over, or was never made to this device. */
   finish(device: string, id: string, result: DeviceResult): Promise<boolean>;
-  /** Ends the open calls of a device that was put out. */
-  endOf(device: string): Promise<void>;
+  /**
+   * Ends the open calls of a device that was put out; with `grants` those alone that need another one than
+   * these.
+   */
+  endOf(device: string, grants?: readonly DeviceGrant[]): Promise<void>;
+  /** The call while it waits for this device; null once it is over, and for another's. */
+  open(
+    device: string,
+    id: string,
+  ): Promise<{ readonly request: DeviceRequest; readonly forMs: number } | null>;
   /** When it last asked for calls. */
   lastSeenAtMs(device: string): Promise<number | null>;
   /** Results of this process: ok, failed, late, revoked. */
@@ -88,6 +101,8 @@ export interface DeviceCalls {
   readonly connected: () => Promise<number>;
 }
 
+/** Commands whose results have a picture. */
+const showing: ReadonlySet<DeviceRequest["command"]> = new Set(["screenshot", "camera"]);
 const mostOpen = 100;
 const lookAgainMs = 60_000;
 /** How long after its deadline a call can be looked up: as long as its turn may sleep. */
@@ -177,7 +192,7 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
     const what = `${request.command} on ${name}`;
     if (state === "revoked")
       return {
-        text: `${what}: the device was put out before it answered. It may have begun.`,
+        text: `${what}: the device, or its grant for this, was put out before it answered. It may have begun.`,
         isError: true,
       };
     if (state === "withdrawn") return { text: `${what} was withdrawn.`, isError: true };
@@ -186,14 +201,25 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
         text: `${what}: no answer until ${new Date(untilMs).toISOString()}. If the device was connected it may have begun; one that was asleep does not do it any more.`,
         isError: true,
       };
-    const { ok, text, picture } = result;
+    const { ok, text, picture, sound } = result;
     const refused = picture !== undefined && "refused" in picture ? `\n[not shown: ${picture.refused}]` : "";
     return {
-      text: `${text}${refused}`,
+      text: `${text}${refused}${sound === undefined ? "" : heard(sound)}`,
       ...(ok ? {} : { isError: true }),
       ...(picture === undefined || "refused" in picture ? {} : { picture }),
       source: `device ${name}`,
     };
+  }
+
+  function heard(sound: NonNullable<NonNullable<DeviceCall["result"]>["sound"]>): string {
+    if ("refused" in sound) return `\n[not kept: ${sound.refused}]`;
+    const words =
+      sound.words === null
+        ? ""
+        : sound.words === ""
+          ? "\nNothing was said in it."
+          : `\nIt says: ${sound.words}`;
+    return `\nKept as ${sound.path}.${words}`;
   }
 
   async function openOf(device: string): Promise<readonly string[]> {
@@ -305,7 +331,7 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
       }
       return calls;
     },
-    async finish(device, id, { picture, ...result }) {
+    async finish(device, id, { picture, sound, ...result }) {
       const kept = await get(id);
       if (kept === null || kept.call.device !== device) {
         count("refused");
@@ -321,21 +347,38 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
         await cells.remove(openKey(kept.call));
         return false;
       }
+      const { command } = kept.call.request;
       const shown =
-        picture === undefined || kept.call.request.command !== "screenshot"
+        picture === undefined || !showing.has(command)
           ? undefined
           : await options.keepPicture(Buffer.from(picture, "base64"));
+      const heardAs =
+        sound === undefined || command !== "microphone"
+          ? undefined
+          : await options.keepSound(Buffer.from(sound, "base64"));
       const ended = await end(kept, {
         state: "done",
-        result: { ...result, ...(shown === undefined ? {} : { picture: shown }) },
+        result: {
+          ...result,
+          ...(shown === undefined ? {} : { picture: shown }),
+          ...(heardAs === undefined ? {} : { sound: heardAs }),
+        },
       });
       if (ended === null) return false;
       count(result.ok ? "ok" : "failed");
       return true;
     },
-    async endOf(device) {
+    async open(device, id) {
+      const kept = await get(id);
+      if (kept === null || kept.call.device !== device || kept.call.state !== "open") return null;
+      const forMs = kept.call.untilMs - clock.now();
+      return forMs <= 0 ? null : { request: kept.call.request, forMs };
+    },
+    async endOf(device, grants) {
+      if (grants === undefined) await cells.remove(pushCell(device));
       for (const id of await openOf(device)) {
         const kept = await get(id);
+        if (kept !== null && grants?.includes(deviceCommands[kept.call.request.command]) === true) continue;
         if (kept?.call.state === "open" && (await end(kept, { state: "revoked" })) !== null) count("revoked");
       }
     },

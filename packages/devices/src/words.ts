@@ -12,6 +12,11 @@ const needs: {
   file_list: { must: [], may: ["path"] },
   file_write: { must: ["path", "text"], may: [] },
   screenshot: { must: [], may: [] },
+  camera: { must: [], may: ["facing"] },
+  microphone: { must: [], may: ["seconds"] },
+  location: { must: [], may: [] },
+  clipboard_read: { must: [], may: [] },
+  clipboard_write: { must: ["text"], may: [] },
 };
 
 /** Only the words that belong to the command. Throws Fault("invalid") for one that is missing. */

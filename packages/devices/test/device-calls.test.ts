@@ -32,6 +32,7 @@ beforeEach(async () => {
     ended: async (call, text) => void ended.push({ call, text }),
     isWaited: async () => waited,
     keepPicture: async (bytes) => ({ path: `${bytes.length}.png`, mediaType: "image/png" }),
+    keepSound: async (bytes) => ({ path: `${bytes.length}.webm`, words: "hello" }),
     isConnected: () => false,
     clock,
   });

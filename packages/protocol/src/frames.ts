@@ -64,6 +64,8 @@ export const connectParams = z.object({
           .string()
           .regex(/^[A-Za-z0-9]{43,128}$/)
           .optional(),
+        /** Of a device that is paired: what its person grants of what the code allows. Absent: all. */
+        grants: z.array(z.string().max(32)).max(32).optional(),
       }),
     ])
     .optional(),

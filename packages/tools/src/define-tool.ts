@@ -13,7 +13,7 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly effect: ToolEffect;
   readonly keyed?: boolean;
   readonly endsPreview?: boolean;
-  action?(args: z.output<S>, scope: ToolScope): Promise<ExecAction>;
+  action?(args: z.output<S>, scope: ToolScope): Promise<ExecAction | null>;
   outside?(args: z.output<S>, scope: ToolScope, heard: Heard): string | null;
   run(args: z.output<S>, scope: ToolScope): Promise<ToolResult>;
 }

@@ -120,10 +120,10 @@ export interface Tool {
   ): { readonly ok: true; readonly args: unknown } | { readonly ok: false; readonly reason: string };
   /**
    * Only tools whose calls may need a person's approval have it: what this call would do, to show, hash and
-   * decide about before it starts. The tool works it out again when it runs and refuses to do anything else.
-   * Throws Fault when the call can never run.
+   * decide about before it starts; null for a call that runs no command. The tool works it out again when it
+   * runs and refuses to do anything else. Throws Fault when the call can never run.
    */
-  action?(args: unknown, scope: ToolScope): Promise<ExecAction>;
+  action?(args: unknown, scope: ToolScope): Promise<ExecAction | null>;
   /**
    * What this call would send or spend outside the conversation, in words for the person who must approve
    * it; null for nothing. Asked only once the turn has read text of strangers. Absent: nothing ever.

@@ -232,8 +232,8 @@ describe("without leave", () => {
       const parsed = tool.parse({ command });
       return parsed.ok ? parsed.args : expect.unreachable(parsed.reason);
     };
-    const action = await tool.action?.(parse("touch one"), scopeOf(own.workspace));
-    if (action === undefined) return expect.unreachable("exec has an action");
+    const action = (await tool.action?.(parse("touch one"), scopeOf(own.workspace))) ?? null;
+    if (action === null) return expect.unreachable("exec has an action");
     expect(action).toMatchObject({ shell: false, cwd: own.workspace, sandbox: "none" });
     expect(action.argv[0]).toMatch(/^\/.*\/touch$/);
     approved.add(actionHash(action));
@@ -258,7 +258,7 @@ describe("without leave", () => {
     const action = async () => {
       const parsed = tool.parse({ command });
       return (
-        tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace)) ??
+        (await tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace))) ??
         expect.unreachable("exec has an action")
       );
     };

@@ -1,6 +1,6 @@
 // `parley devices list|mint|pair|revoke|unlock|link`: browsers and programs with a token of their own, and
 // paired devices that agents may use.
-import { deviceGrants, scopes } from "@parley/protocol";
+import { deviceGrants, scopes, type DeviceGrant } from "@parley/protocol";
 import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withGateway, withState } from "../with-gateway.ts";
@@ -48,7 +48,46 @@ export async function devicesPair(
   terminal: Console,
   { name, grant }: { readonly name: string; readonly grant: string },
 ): Promise<ExitCode> {
-  const asked = grant.split(",").map((each) => each.trim());
+  const grants = grantsOf(grant);
+  const made = await withGateway(terminal, (client) => client.request("devices.pair", { name, grants }));
+  if (!terminal.json) {
+    if (grants.some((each) => !ofComputers.has(each))) {
+      const { renderUnicodeCompact } = await import("uqr");
+      line(
+        terminal.err,
+        `A browser: scan this, or open ${made.link}\n\n${renderUnicodeCompact(made.link)}\n`,
+      );
+    }
+    line(terminal.err, "A computer: run this there. The code works once, within ten minutes.");
+  }
+  result(terminal, made, `parley node run --url ${made.url} --code ${made.code}`);
+  return exitCodes.ok;
+}
+
+/** What `parley node run` alone can do; a browser can show messages, too. */
+const ofComputers: ReadonlySet<DeviceGrant> = new Set(["run", "files", "screenshot"]);
+
+export async function devicesRevoke(
+  terminal: Console,
+  id: string,
+  { grant }: { readonly grant?: string },
+): Promise<ExitCode> {
+  const grants = grant === undefined ? {} : { grants: grantsOf(grant) };
+  const done = await withState(terminal, (client) => client.request("devices.revoke", { id, ...grants }));
+  const left = done.grants?.join(", ");
+  result(
+    terminal,
+    done,
+    left === undefined
+      ? `${done.name} is out; ${done.closed} connections were closed.`
+      : `${done.name} has ${left === "" ? "no grant" : left} now.`,
+  );
+  return exitCodes.ok;
+}
+
+/** Throws CommandFailure for one that there is not. */
+function grantsOf(written: string): DeviceGrant[] {
+  const asked = written.split(",").map((each) => each.trim());
   const grants = deviceGrants.filter((each) => asked.includes(each));
   const unknown = asked.filter((each) => !grants.some((known) => known === each));
   if (unknown.length > 0)
@@ -57,16 +96,7 @@ export async function devicesPair(
       `--grant knows ${deviceGrants.join(", ")}, not "${unknown.join(", ")}"`,
       exitCodes.usage,
     );
-  const made = await withGateway(terminal, (client) => client.request("devices.pair", { name, grants }));
-  line(terminal.err, "Run this on the device within ten minutes; the code works once.");
-  result(terminal, made, `parley node run --url ${made.url} --code ${made.code}`);
-  return exitCodes.ok;
-}
-
-export async function devicesRevoke(terminal: Console, id: string): Promise<ExitCode> {
-  const done = await withState(terminal, (client) => client.request("devices.revoke", { id }));
-  result(terminal, done, `${done.name} is out; ${done.closed} connections were closed.`);
-  return exitCodes.ok;
+  return grants;
 }
 
 export async function devicesUnlock(terminal: Console): Promise<ExitCode> {

@@ -98,6 +98,8 @@ export async function deviceCommands(
           await rm(made, { recursive: true, force: true });
         }
       }
+      default:
+        return no(`a computer cannot do ${command}`);
     }
   }
 

@@ -41,7 +41,10 @@ const interrupted: DeviceResult = {
 
 /** Resolves when the signal is aborted. Throws CommandFailure when the gateway refuses the device. */
 export async function runNode(terminal: Console, options: NodeOptions): Promise<void> {
-  const { folder, signal } = options;
+  const { folder, signal: asked } = options;
+  // What runs here ends with the device, also when the gateway puts it out.
+  const ending = new AbortController();
+  const signal = AbortSignal.any([asked, ending.signal]);
   const clock = systemClock();
   const say = (event: object, words: string): void =>
     terminal.json ? document(terminal.out, event) : line(terminal.out, words);
@@ -55,27 +58,31 @@ export async function runNode(terminal: Console, options: NodeOptions): Promise<
   const work = calls({ commands, journal, signal, say });
   let pauseMs = firstPauseMs;
 
-  while (!signal.aborted) {
-    try {
-      const client = await connected(await credential.url(), credential);
-      const leave = (): void => client.close();
-      signal.addEventListener("abort", leave, { once: true });
+  try {
+    while (!signal.aborted) {
       try {
-        await work.serve(client, () => (pauseMs = firstPauseMs));
-      } finally {
-        signal.removeEventListener("abort", leave);
-        client.close();
+        const client = await connected(await credential.url(), credential);
+        const leave = (): void => client.close();
+        signal.addEventListener("abort", leave, { once: true });
+        try {
+          await work.serve(client, () => (pauseMs = firstPauseMs));
+        } finally {
+          signal.removeEventListener("abort", leave);
+          client.close();
+        }
+      } catch (error) {
+        if (!(error instanceof CommandFailure) || error.code === "unauthorized" || error.code === "denied")
+          throw error;
+        if (signal.aborted) break;
+        if (!terminal.json) line(terminal.err, `${error.message.split("\n")[0]} Trying again.`);
       }
-    } catch (error) {
-      if (!(error instanceof CommandFailure) || error.code === "unauthorized" || error.code === "denied")
-        throw error;
-      if (signal.aborted) break;
-      if (!terminal.json) line(terminal.err, `${error.message.split("\n")[0]} Trying again.`);
+      await sleep(clock, pauseMs, signal);
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
-    await sleep(clock, pauseMs, signal);
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  } finally {
+    ending.abort();
+    await work.settled();
   }
-  await work.settled();
 }
 
 interface Credential {

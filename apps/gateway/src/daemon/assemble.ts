@@ -31,7 +31,7 @@ import { gatewayState, type GatewayState } from "../gateway-state.ts";
 import { restarting } from "./restart-check.ts";
 import { memoryProcess } from "@parley/memory";
 import { version } from "@parley/protocol";
-import { wireChannels, type Wired } from "../wiring/wiring.ts";
+import { wireChannels, wireMedia, type Wired } from "../wiring/wiring.ts";
 import { hookProcesses as wireHookProcesses, type HookProcesses } from "../hooks/hook-process.ts";
 import { noticingCalls } from "../devices/wire-devices.ts";
 import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
@@ -51,6 +51,7 @@ type MadeHere =
   | "pathNow"
   | "hookCounts"
   | "deviceCalls"
+  | "devicePush"
   | "live"
   | "listNodes";
 
@@ -180,6 +181,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
       editor,
       restartNeeded,
       configNow: () => configured?.config ?? config,
+      sounds: () => wireMedia(configured?.config ?? config, mediaPath, { pictures: undefined, env, clock }),
     },
     store,
   );
@@ -206,7 +208,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   mcp.use(mcpSettings(config.mcp));
   const hookProcesses = wireHookProcesses({ clock, log: log.child({ part: "hooks" }) });
   const pathOf = pathsByConfig({
-    store: noticingCalls(store, hub),
+    store: noticingCalls(store, hub, machinePorts.devicePush),
     onReady: workNotifier.onReady,
     channels: nodes?.channels ?? wired.channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
@@ -251,6 +253,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     memory,
     hookCounts: () => kept.hooks.counts,
     deviceCalls: machinePorts.deviceCalls,
+    devicePush: machinePorts.devicePush,
     listNodes: () => nodeRegistry.list(),
   });
   path.running.tellOthers((turn) => bus.tell("stop", turn));

@@ -10,7 +10,7 @@ import {
   controlServer,
   type ControlServer,
 } from "@parley/control";
-import type { DeviceCalls } from "@parley/devices";
+import type { DeviceCalls, PushCalls } from "@parley/devices";
 import { auditLog } from "../audit/audit-log.ts";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { RecentLog } from "../log/recent-log.ts";
@@ -58,6 +58,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly memory: MemoryEngine;
   readonly hookCounts: ConfigPorts["hookCounts"];
   readonly deviceCalls: DeviceCalls;
+  readonly devicePush: PushCalls;
   readonly refusals: Refusals;
   readonly recentLog: RecentLog;
   readonly listNodes: NodeRegistry["list"];
@@ -136,6 +137,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     devices,
     clients,
     deviceCalls: options.deviceCalls,
+    devicePush: options.devicePush,
     controlUrl: () => control.url,
     loginUrl: (granted) => control.loginUrl(granted),
     unlock: () => control.unlock(),

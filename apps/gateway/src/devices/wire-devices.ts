@@ -1,22 +1,32 @@
 // Connects calls to paired devices with the store, the pictures and the control plane's events, and tells a
 // connected device of a call as soon as that is written.
 import { deviceStore, type Hub } from "@parley/control";
-import { deviceCalls, deviceStream, openPrefix, type DeviceCalls } from "@parley/devices";
+import {
+  deviceCalls,
+  deviceStream,
+  openPrefix,
+  pushCalls,
+  type DeviceCalls,
+  type PushCalls,
+} from "@parley/devices";
 import type { Clock, Ids, Log } from "@parley/protocol";
-import { deviceRow, type MachinePorts } from "@parley/runner";
+import { deviceRow, type MachinePorts, type MediaHandling } from "@parley/runner";
 import type { Store } from "@parley/store";
+import type { Dial } from "../schedules/call-webhooks.ts";
 
 interface DevicesWiring {
   readonly hub: Pick<Hub, "isFollowed">;
   /** Absent: no picture is taken here. */
   readonly pictures?: NonNullable<MachinePorts["pictures"]>;
+  /** Where recordings are kept, and what turns them into words now; absent: none is taken here. */
+  readonly sounds?: () => Pick<MediaHandling, "folder" | "transcribe">;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
 }
 
 export function wireDevices(
-  { hub, pictures, clock, ids, log }: DevicesWiring,
+  { hub, pictures, sounds, clock, ids, log }: DevicesWiring,
   { cells, inbox, turns }: Pick<Store, "cells" | "inbox" | "turns">,
 ): DeviceCalls {
   return deviceCalls({
@@ -37,8 +47,69 @@ export function wireDevices(
     },
     keepPicture: async (bytes) =>
       (await pictures?.keep(bytes, new AbortController().signal)) ?? { refused: "no picture is kept here" },
+    async keepSound(bytes) {
+      const type = soundType(bytes);
+      if (sounds === undefined || type === null)
+        return { refused: type === null ? "it is no recording" : "no recording is kept here" };
+      const { folder, transcribe } = sounds();
+      const path = `media/${await folder.keep(bytes, type.extension)}`;
+      if (transcribe === undefined) return { path, words: null };
+      const { mediaType } = type;
+      try {
+        const words = await transcribe({ bytes, mediaType }, AbortSignal.timeout(transcribeMs));
+        return { path, words: words.trim() };
+      } catch (error) {
+        log.warn({ error }, "a recording of a device could not be transcribed");
+        return { path, words: null };
+      }
+    },
     isConnected: (device) => hub.isFollowed(deviceStream(device)),
     clock,
+  });
+}
+
+const transcribeMs = 60_000;
+
+/** By its first bytes: what browsers record. Null for anything else. */
+function soundType(bytes: Uint8Array): { readonly mediaType: string; readonly extension: string } | null {
+  const head = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
+  if (head.startsWith("\x1aE\xdf\xa3")) return { mediaType: "audio/webm", extension: "webm" };
+  if (head.startsWith("OggS")) return { mediaType: "audio/ogg", extension: "ogg" };
+  return head.slice(4, 8) === "ftyp" ? { mediaType: "audio/mp4", extension: "m4a" } : null;
+}
+
+interface PushWiring extends Pick<DevicesWiring, "hub" | "clock" | "log"> {
+  readonly calls: DeviceCalls;
+  /** Where pages reach this gateway. */
+  readonly publicUrl: () => string | undefined;
+  readonly dial: Dial;
+}
+
+/** Pushes go out as pages are fetched: the address is whatever a browser said. */
+export function wirePush(
+  { hub, calls, publicUrl, dial, clock, log }: PushWiring,
+  { cells }: Pick<Store, "cells">,
+): PushCalls {
+  return pushCalls({
+    cells,
+    calls,
+    async send({ url, headers, body }, signal) {
+      const limits = { totalMs: 20_000, bodyBytes: 65_536, redirects: 0 };
+      const answer = await dial({ url, method: "POST", headers, body, limits }, signal);
+      answer.discard();
+      const seconds = Number(answer.headers["retry-after"]);
+      return {
+        status: answer.status,
+        ...(Number.isFinite(seconds) ? { retryAfterMs: Math.max(0, seconds) * 1_000 } : {}),
+      };
+    },
+    isConnected: (device) => hub.isFollowed(deviceStream(device)),
+    contact() {
+      const url = publicUrl();
+      return url?.startsWith("https:") === true ? url : undefined;
+    },
+    clock,
+    log,
   });
 }
 
@@ -47,8 +118,12 @@ export function devicesPort(calls: DeviceCalls): NonNullable<MachinePorts["devic
   return { some: calls.some, list: calls.list, invoke: calls.invoke };
 }
 
-/** The same store, which tells devices of the calls that a turn's step made. */
-export function noticingCalls<S extends Pick<Store, "turns">>(store: S, hub: Pick<Hub, "show">): S {
+/** The same store, which tells devices of the calls that a turn's step made, by a push where they are away. */
+export function noticingCalls<S extends Pick<Store, "turns">>(
+  store: S,
+  hub: Pick<Hub, "show">,
+  push: Pick<PushCalls, "made">,
+): S {
   const { turns } = store;
   return {
     ...store,
@@ -58,8 +133,10 @@ export function noticingCalls<S extends Pick<Store, "turns">>(store: S, hub: Pic
         const next = await turns.checkpoint(lease, at, what);
         for (const { key } of what.cells ?? []) {
           if (!key.startsWith(openPrefix)) continue;
-          const device = key.slice(openPrefix.length, key.lastIndexOf(":"));
+          const at = key.lastIndexOf(":");
+          const device = key.slice(openPrefix.length, at);
           hub.show(deviceStream(device), "device.call", {});
+          push.made(device, key.slice(at + 1));
         }
         return next;
       },

@@ -1,6 +1,6 @@
 // Serves devices to the operator: the clients that may use the control plane beside the holder of the
 // gateway's token. Revoking one also closes its connections.
-import { Fault, type MethodParams, type MethodResult, type Scope } from "@parley/protocol";
+import { Fault, type DeviceGrant, type MethodParams, type MethodResult, type Scope } from "@parley/protocol";
 import type { Caller } from "@parley/control";
 import type { StorePorts } from "./ports.ts";
 
@@ -9,16 +9,31 @@ export function deviceMethods({
   clients,
   deviceCalls,
 }: Pick<StorePorts, "devices" | "clients" | "deviceCalls">) {
+  async function takenBack(
+    id: string,
+    taken: readonly DeviceGrant[],
+  ): Promise<MethodResult<"devices.revoke">> {
+    const device = (await devices.list()).find((each) => each.id === id);
+    const left = device === undefined ? null : await devices.setGrants(id, null, taken);
+    if (device === undefined || left === null)
+      throw new Fault(
+        "missing",
+        `there is no paired device "${id}"; "parley devices" shows those that there are`,
+      );
+    await deviceCalls.endOf(id, left.grants);
+    return { id, name: device.name, closed: 0, grants: [...left.grants] };
+  }
+
   return {
     async "devices.list"(_params: MethodParams<"devices.list">): Promise<MethodResult<"devices.list">> {
       const known = await devices.list();
-      const listed = known.map(async ({ grants, ...device }) => {
+      const listed = known.map(async ({ grants, most, pairedBy: _pairedBy, ...device }) => {
         const lastSeenAtMs = grants === undefined ? null : await deviceCalls.lastSeenAtMs(device.id);
         return {
           ...device,
           scopes: [...device.scopes],
           connections: clients.count(device.id),
-          ...(grants === undefined ? {} : { grants: [...grants] }),
+          ...(grants === undefined ? {} : { grants: [...grants], most: [...(most ?? grants)] }),
           ...(lastSeenAtMs === null ? {} : { lastSeenAtMs }),
         };
       });
@@ -31,7 +46,11 @@ export function deviceMethods({
       const { id, token, peer } = await devices.mintDevice(held(scopes, caller), name);
       return { id, token, peer };
     },
-    async "devices.revoke"({ id }: MethodParams<"devices.revoke">): Promise<MethodResult<"devices.revoke">> {
+    async "devices.revoke"({
+      id,
+      grants: taken,
+    }: MethodParams<"devices.revoke">): Promise<MethodResult<"devices.revoke">> {
+      if (taken !== undefined) return takenBack(id, taken);
       const name = await devices.revoke(id);
       if (name === null)
         throw new Fault("missing", `there is no device "${id}"; "parley devices" shows those that there are`);

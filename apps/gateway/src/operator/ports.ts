@@ -1,7 +1,7 @@
 // Defines the ports of the control methods' handlers, grouped by what the methods need. `--once` supplies all
 // but the daemon's, from the same parts.
 import type { Config, ConfigEditor } from "@parley/config";
-import type { DeviceCalls } from "@parley/devices";
+import type { DeviceCalls, PushCalls } from "@parley/devices";
 import type { Clients, Devices, Handlers } from "@parley/control";
 import type { NodeRegistry } from "@parley/cluster";
 import type { MemoryEngine } from "@parley/memory";
@@ -96,6 +96,7 @@ export interface DaemonPorts extends Pick<
   readonly restart: (reason: string) => Promise<void>;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
+  readonly devicePush: PushCalls;
   /** Where the control plane listens, as programs of this machine reach it. */
   readonly controlUrl: () => string;
   readonly loginUrl: (granted: readonly Scope[]) => Promise<string>;

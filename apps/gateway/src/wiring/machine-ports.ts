@@ -11,9 +11,9 @@ import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Dial } from "../schedules/call-webhooks.ts";
 import { idleBrowser, wireBrowser } from "./browser.ts";
-import { devicesPort, wireDevices } from "../devices/wire-devices.ts";
+import { devicesPort, wireDevices, wirePush } from "../devices/wire-devices.ts";
 import type { Hub } from "@parley/control";
-import type { DeviceCalls } from "@parley/devices";
+import type { DeviceCalls, PushCalls } from "@parley/devices";
 import { wireWayOut } from "./way-out.ts";
 import { idleDrawing, wireDrawing } from "./drawing.ts";
 import { wirePictures } from "./pictures.ts";
@@ -29,12 +29,15 @@ import {
   fileOrigins,
   type FileOrigins,
   type MachinePorts,
+  type MediaHandling,
 } from "@parley/runner";
 
 export interface MachinePortsWiring {
   readonly config: Pick<Config, "agents" | "browser" | "messages" | "models" | "store" | "tools">;
   /** The config of this moment; a reload changes it. */
-  readonly configNow: () => Pick<Config, "agents" | "browser" | "messages" | "models" | "tools">;
+  readonly configNow: () => Pick<Config, "agents" | "browser" | "gateway" | "messages" | "models" | "tools">;
+  /** Where recordings are kept, and what turns them into words by the config of this moment. */
+  readonly sounds: () => Pick<MediaHandling, "folder" | "transcribe">;
   readonly metrics: Pick<GatewayMetrics, "egressRefused">;
   readonly home: string;
   /** Its lock proves that the previous process of this node is dead, and says nothing of other nodes. */
@@ -60,6 +63,7 @@ export interface WiredMachinePorts extends MachinePorts {
   readonly exec: NonNullable<MachinePorts["exec"]>;
   readonly chatRestart: ChatRestart;
   readonly deviceCalls: DeviceCalls;
+  readonly devicePush: PushCalls;
   /** The guarded way out, for the webhooks of jobs. */
   readonly dial: Dial;
   readonly pictures: NonNullable<MachinePorts["pictures"]>;
@@ -97,11 +101,22 @@ export async function wireMachinePorts(
   const speech = wireSpeech({ ...wiring, cells, log: log.child({ part: "speech" }) });
   const pictures = wirePictures(wiring.mediaPath, clock);
   const deviceCalls = wireDevices(
-    { ...wiring, pictures: pictures.port, log: log.child({ part: "devices" }) },
+    { ...wiring, pictures: pictures.port, sounds: wiring.sounds, log: log.child({ part: "devices" }) },
     { cells, inbox, turns },
   );
   // The first prompt already tells of devices, or not.
   await deviceCalls.look();
+  const devicePush = wirePush(
+    {
+      ...wiring,
+      calls: deviceCalls,
+      dial: web.dial,
+      publicUrl: () => wiring.configNow().gateway.publicUrl,
+      log: log.child({ part: "devices" }),
+    },
+    { cells },
+  );
+  devicePush.begin();
   const browser = wireBrowser({ ...outward, path: searchPath(wiring.env) });
   const wayOut = wireWayOut(outward);
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
@@ -120,9 +135,11 @@ export async function wireMachinePorts(
     chatRestart: restartOfChat,
     devices: devicesPort(deviceCalls),
     deviceCalls,
+    devicePush,
     async end() {
       ending = true;
       wiring.memory.close();
+      await devicePush.stop();
       await Promise.all([
         own.end(),
         web.close(),

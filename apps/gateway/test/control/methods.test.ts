@@ -31,6 +31,8 @@ const validParams: { readonly [method: string]: unknown } = {
   "devices.revoke": { id: "x" },
   "devices.pair": { name: "laptop", grants: ["notify"] },
   "device.result": { id: "x", ok: true, text: "" },
+  "device.grants": { grants: [] },
+  "device.share": { text: "x", files: [], idempotencyKey: "k" },
   "config.patch": { patch: {}, baseHash: "" },
   "config.set": { changes: [{ path: ["a"] }] },
   "config.apply": { config: {}, baseHash: "" },
@@ -89,7 +91,12 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     key: "",
     all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.decide memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",
   },
-  device: { none: "device.calls device.result", own: "", key: "", all: "" },
+  device: {
+    none: "device.calls device.grants device.leave device.push device.result device.share",
+    own: "",
+    key: "",
+    all: "",
+  },
 };
 
 describe("scopes", () => {
@@ -133,7 +140,7 @@ describe("scopes", () => {
       const { client, calls, devices, store } = await startControl();
       const { token, id } = await devices.mintDevice([scope], "d");
       // Known by name, so that the keys above are its own.
-      const [cell] = await store.cells.list(`auth:device:${id}`, 1);
+      const [cell] = await store.cells.list(`auth:device:${id.replace(/^\./, "-")}`, 1);
       await store.cells.put(
         cell?.key ?? "",
         JSON.stringify({ ...(JSON.parse(cell?.value ?? "{}") as object), peer }),

@@ -43,6 +43,8 @@ export interface StageOptions {
   readonly catalogue?: boolean;
   /** The open web of the catalogue's tools: texts by address. */
   readonly web?: { readonly [url: string]: string };
+  /** More ports of the catalogue's tools, made anew for every process. */
+  readonly ports?: (store: SqliteStore, clock: Clock) => Partial<MachinePorts>;
   /** That the config knows. */
   readonly secrets?: readonly string[];
   readonly daemon?: MessagePathParts["daemon"];
@@ -168,19 +170,20 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     const models = options.models?.() ?? model.models(own.clock);
     const handOvers = conversationBindings(store.cells);
     await handOvers.load();
+    const stored = own.awaited(
+      countingWrites(
+        views?.store(broken) ?? broken,
+        () => writesLeft !== Infinity,
+        () => {
+          writesLeft -= 1;
+          if (writesLeft === 0) own.end();
+        },
+      ),
+    );
     const core = messagePath({
       ...plainParts({
         config,
-        store: own.awaited(
-          countingWrites(
-            views?.store(broken) ?? broken,
-            () => writesLeft !== Infinity,
-            () => {
-              writesLeft -= 1;
-              if (writesLeft === 0) own.end();
-            },
-          ),
-        ),
+        store: stored,
         channels: byAccount,
         models: views?.models(models) ?? models,
         bootId,
@@ -198,6 +201,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
               userHome: join(home, "person"),
               memory: { engine: memoryEngine({ clock: own.clock }), personFolder, scopeOfPlace, forgetting },
               ...(options.web === undefined ? {} : { web: webOf(options.web) }),
+              ...options.ports?.(stored, own.clock),
             },
             mediaFolder: mediaFolder(join(home, "media")),
           }

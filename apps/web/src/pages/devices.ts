@@ -1,6 +1,7 @@
-// Lists the tokens that may use the control plane; makes one, and takes one away.
-import type { MethodResult, Scope } from "@parley/protocol";
-import { html, nothing, type TemplateResult } from "lit";
+// Lists the tokens that may use the control plane, and the devices that agents may use; makes one, pairs one, and
+// takes one away, whole or by a grant.
+import type { DeviceGrant, MethodResult, Scope } from "@parley/protocol";
+import { html, nothing, svg, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";
 import { drawer, facts } from "../parts/drawer.ts";
 import { empty } from "../parts/empty.ts";
@@ -16,6 +17,8 @@ import { t } from "../texts/texts.ts";
 type Device = MethodResult<"devices.list">["devices"][number];
 
 const words = t.devices;
+/** Those of a browser first. */
+const grants = Object.keys(words.grants) as readonly DeviceGrant[];
 const scopes = ["read", "write", "approve", "admin"] as const satisfies readonly Scope[];
 
 export class Devices extends Page {
@@ -23,12 +26,16 @@ export class Devices extends Page {
   #minted: { readonly name: string; readonly token: string } | null = null;
   #link: string | null = null;
   #wrong: string | null = null;
+  #pairing: (MethodResult<"devices.pair"> & { readonly modules: readonly (readonly boolean[])[] }) | null =
+    null;
+  #pairWrong: string | null = null;
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     // A token is shown once, and not to whoever comes back to the page.
     this.#minted = null;
     this.#link = null;
+    this.#pairing = null;
   }
 
   override render(): TemplateResult {
@@ -46,7 +53,7 @@ export class Devices extends Page {
     const now = this.console.clock.now();
     const columns: readonly Column<Device>[] = [
       { label: words.name, cell: ({ name }) => html`<bdi>${unhidden(name)}</bdi>` },
-      { label: words.may, cell: ({ scopes: held }) => mayOf(held) },
+      { label: words.may, cell: (device) => rightsOf(device) },
       {
         label: words.connections,
         cell: ({ connections }) =>
@@ -74,19 +81,32 @@ export class Devices extends Page {
     const back = addressOf("devices");
     if (device === undefined)
       return drawer({ key: id, title: words.one, back, body: html`<p class="quiet-text">${words.gone}</p>` });
-    const { name, scopes: held, peer, createdAtMs, connections } = device;
+    const { name, peer, createdAtMs, connections, lastSeenAtMs } = device;
+    const now = this.console.clock.now();
     return drawer({
       key: id,
       title: unhidden(name),
       back,
       body: facts([
         [words.id, copyable(id)],
-        [words.may, mayOf(held)],
+        [device.grants === undefined ? words.may : words.granted, rightsOf(device)],
         [words.connections, words.connected(connections)],
+        ...(lastSeenAtMs === undefined ? [] : [[words.seen, timeOf(lastSeenAtMs, now)] as const]),
         [words.peer, copyable(peer, 40)],
-        [words.made, timeOf(createdAtMs, this.console.clock.now())],
+        [words.made, timeOf(createdAtMs, now)],
       ]),
-      foot: act({
+      foot: html`${(device.most ?? []).map((grant) =>
+        act({
+          label: words.take(grant),
+          look: "quiet",
+          confirm: words.takeMeans(grant, unhidden(name)),
+          run: async () => {
+            await this.console.call("devices.revoke", { id, grants: [grant] });
+            await this.#devices.again();
+            return words.taken;
+          },
+        }),
+      )}${act({
         label: words.revoke,
         look: "danger",
         confirm: words.revokeMeans(unhidden(name), connections),
@@ -95,7 +115,7 @@ export class Devices extends Page {
           await this.#devices.again();
           return words.revoked(closed);
         },
-      }),
+      })}`,
     });
   }
 
@@ -130,6 +150,8 @@ export class Devices extends Page {
             : html`<p><b>${words.once(minted.name)}</b></p>
                 ${copyable(minted.token, 120)}`
         }
+        <h3>${words.pairNew}</h3>
+        ${this.#pairForm()}
         <h3>${words.byLink}</h3>
         <p class="quiet-text">${words.linkHelp}</p>
         ${
@@ -148,6 +170,45 @@ export class Devices extends Page {
     });
   }
 
+  #pairForm(): TemplateResult {
+    const made = this.#pairing;
+    if (made !== null)
+      return html`<p>${words.scan(made.name)}</p>
+        ${qrOf(made.modules)}${copyable(made.link, 300)}
+        <p class="quiet-text">${words.computer}</p>
+        ${copyable(`parley node run --url ${made.url} --code ${made.code}`, 300)}`;
+    return form({
+      fields: [
+        { name: "device", label: words.pairName, help: words.pairHelp, required: true },
+        ...grants.map((grant) => ({
+          name: grant,
+          label: words.grants[grant],
+          kind: "switch" as const,
+          value: grant === "notify" ? "on" : "",
+        })),
+      ],
+      submit: words.pair,
+      wrong: this.#pairWrong,
+      onSubmit: (values) =>
+        void this.#pair(
+          values["device"] ?? "",
+          grants.filter((grant) => values[grant] === "on"),
+        ),
+    });
+  }
+
+  async #pair(name: string, asked: readonly DeviceGrant[]): Promise<void> {
+    try {
+      const made = await this.console.call("devices.pair", { name, grants: [...asked] });
+      const { encode } = await import("uqr");
+      this.#pairing = { ...made, modules: encode(made.link, { border: 2 }).data };
+      this.#pairWrong = null;
+    } catch (error) {
+      this.#pairWrong = wordsOf(error);
+    }
+    this.requestUpdate();
+  }
+
   async #mint(name: string, held: readonly Scope[]): Promise<void> {
     try {
       const { token } = await this.console.call("devices.mint", { name, scopes: [...held] });
@@ -158,6 +219,28 @@ export class Devices extends Page {
     }
     await this.#devices.again();
   }
+}
+
+/** Dark on light in every theme, or phones do not read it. */
+function qrOf(modules: readonly (readonly boolean[])[]): TemplateResult {
+  const dark = modules.flatMap((row, y) =>
+    row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])),
+  );
+  const side = modules.length;
+  return html`<svg
+    role="img"
+    aria-label=${words.qr}
+    viewBox="0 0 ${side} ${side}"
+    width="240"
+    height="240"
+    shape-rendering="crispEdges"
+  >
+    ${svg`<rect width=${side} height=${side} fill="#fff" /><path d=${dark.join("")} fill="#000" />`}
+  </svg>`;
+}
+
+function rightsOf({ grants: granted, scopes: held }: Device): unknown {
+  return granted === undefined ? mayOf(held) : granted.join(", ");
 }
 
 function mayOf(held: readonly Scope[]): unknown {

@@ -42,7 +42,7 @@ export interface Link {
 export interface LinkOptions {
   /** The page's own address without its last slash, `http://127.0.0.1:7275`, or with a proxy's path. */
   readonly base: string;
-  readonly hello: Pick<ConnectParams, "auth" | "lastSeq" | "thread">;
+  readonly hello: Pick<ConnectParams, "auth" | "lastSeq" | "thread" | "follows">;
   readonly clock: Clock;
   readonly onEvent: (event: EventFrame) => void;
   /** Once, whatever ends the link after it was made. */

@@ -18,8 +18,10 @@ import { heardBefore, type HeardBefore } from "./heard.ts";
 import { fencedResult, sourceOf } from "./fenced-result.ts";
 import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
 
-/** Decides about a call before it starts: policy, approvals, hooks. */
-export type Gate = (call: ToolCall, tool: Tool, heard: HeardBefore) => Promise<GateDecision>;
+/**
+ * Decides about a call before it starts: policy, approvals, hooks. `begun`: it waits for its answer already.
+ */
+export type Gate = (call: ToolCall, tool: Tool, heard: HeardBefore, begun: boolean) => Promise<GateDecision>;
 export type GateDecision =
   /** `uses`: the record that the call uses up, its approval; written in one step with its intent (I7). */
   | { readonly kind: "go"; readonly uses?: UsedRecord | undefined }
@@ -161,7 +163,7 @@ async function prepare(
   const parsed = tool.parse(call.args);
   if (!parsed.ok) return refuse(`Not run, wrong arguments: ${parsed.reason}`);
   const heard = heardBefore(history, entries, call.id);
-  const decision = await ports.gate?.(call, tool, heard);
+  const decision = await ports.gate?.(call, tool, heard, begun);
   if (decision?.kind === "refuse") return refuse(decision.reason);
   if (decision?.kind === "park")
     return { kind: "parked", tickets: decision.tickets, untilMs: decision.untilMs };

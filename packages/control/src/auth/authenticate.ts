@@ -63,7 +63,7 @@ export function authenticator({ tokens, devices, attempts, refusals }: Authentic
       throw new Fault("denied", "a token or a login code is needed");
     }
     if ("code" in auth) {
-      const device = await devices.redeemCode(auth.code, client.name, auth.deviceToken);
+      const device = await devices.redeemCode(auth.code, client.name, auth.deviceToken, auth.grants);
       if (device === null) {
         const words =
           "the login code is wrong, used or older than ten minutes; `parley devices link` prints a new link";

@@ -30,22 +30,31 @@ export interface Device {
 export interface KnownDevice extends Device {
   readonly name: string;
   readonly createdAtMs: number;
+  /** Of a paired device: what its person may switch on there. */
+  readonly most?: readonly DeviceGrant[];
+  /** Of a paired device: the web peer of whoever paired it. */
+  readonly pairedBy?: string;
+}
+
+/** What a pairing code makes. */
+interface Pairing {
+  readonly name: string;
+  readonly grants: readonly DeviceGrant[];
+  readonly by?: string;
 }
 
 export interface Devices {
   /** Returns a code for one login, valid for ten minutes; several may be open. */
-  mintCode(
-    scopes: readonly Scope[],
-    paired?: { readonly name: string; readonly grants: readonly DeviceGrant[] },
-  ): Promise<string>;
+  mintCode(scopes: readonly Scope[], paired?: Pairing): Promise<string>;
   /**
    * Trades a code for a device, once; with `token` the same client may repeat it. Null for a code that is
-   * unknown, used or expired.
+   * unknown, used or expired. `grants`: what its person lets; it never adds to what the code grants.
    */
   redeemCode(
     code: string,
     name: string,
     token?: string,
+    grants?: readonly string[],
   ): Promise<(Device & { readonly token: string }) | null>;
   /** Adds a device with these scopes, all of which the caller must hold. */
   mintDevice(scopes: readonly Scope[], name: string): Promise<Device & { readonly token: string }>;
@@ -55,6 +64,15 @@ export interface Devices {
   list(): Promise<readonly KnownDevice[]>;
   /** Returns the device's name, or null when the id is unknown. The device cannot log in any more. */
   revoke(id: string): Promise<string | null>;
+  /**
+   * Switches the grants of a paired device to those asked for, as far as it may have them; `never` takes some
+   * for good. Null for an id that is no paired device.
+   */
+  setGrants(
+    id: string,
+    asked: readonly DeviceGrant[] | null,
+    never?: readonly DeviceGrant[],
+  ): Promise<{ readonly grants: readonly DeviceGrant[]; readonly most: readonly DeviceGrant[] } | null>;
   /** Returns false once the device was revoked, on whatever node. */
   isKnown(id: string): Promise<boolean>;
   /** Returns the web peer of the gateway token's holder; it is made once. */
@@ -83,11 +101,15 @@ const deviceSchema = z.object({
   name: z.string(),
   createdAtMs: z.number(),
   grants: z.array(z.enum(deviceGrants)).exactOptional(),
+  most: z.array(z.enum(deviceGrants)).exactOptional(),
+  pairedBy: z.string().exactOptional(),
 });
 const codeSchema = z.object({
   scopes: z.array(z.enum(scopes)),
   expiresAtMs: z.number(),
-  paired: z.object({ name: z.string(), grants: z.array(z.enum(deviceGrants)) }).optional(),
+  paired: z
+    .object({ name: z.string(), grants: z.array(z.enum(deviceGrants)), by: z.string().optional() })
+    .optional(),
 });
 
 export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
@@ -97,14 +119,14 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
     granted: readonly Scope[],
     name: string,
     token = newToken(ids),
-    grants?: readonly DeviceGrant[],
+    paired?: { readonly grants: DeviceGrant[]; readonly most: DeviceGrant[]; readonly pairedBy?: string },
   ): Promise<Device & { readonly token: string }> {
     const device = {
       peer: newPeer(),
       scopes: [...granted],
       name,
       createdAtMs: clock.now(),
-      ...(grants === undefined ? {} : { grants: [...grants] }),
+      ...paired,
     };
     const hash = digest(token);
     await store.put(`${deviceCells}${hash}`, JSON.stringify(device), { expect: 0 });
@@ -123,7 +145,9 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
 
   async function withId(id: string): Promise<Cell | null> {
     // A shorter prefix could match several devices.
-    return id.length === idLength ? ((await store.list(`${deviceCells}${id}`, 1))[0] ?? null) : null;
+    return id.length === idLength
+      ? ((await store.list(`${deviceCells}${id.replace(/^\./, "-")}`, 1))[0] ?? null)
+      : null;
   }
 
   return {
@@ -134,7 +158,7 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       await store.put(`auth:code:${digest(code)}`, value, { ttlMs: codeLifeMs });
       return code;
     },
-    async redeemCode(code, name, token) {
+    async redeemCode(code, name, token, wanted) {
       const before = token === undefined ? null : await find(token);
       if (token !== undefined && before !== null) return { ...before, token };
       const typed = code.trim().toUpperCase();
@@ -145,7 +169,18 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       if (cell === null || found === null || found.expiresAtMs <= clock.now()) return null;
       // Device first: a crash in between leaves a code that still works.
       const { paired } = found;
-      const device = await mintDevice(found.scopes, paired?.name ?? name, token, paired?.grants);
+      const device = await mintDevice(
+        found.scopes,
+        paired?.name ?? name,
+        token,
+        paired === undefined
+          ? undefined
+          : {
+              grants: paired.grants.filter((grant) => wanted?.includes(grant) ?? true),
+              most: paired.grants,
+              ...(paired.by === undefined ? {} : { pairedBy: paired.by }),
+            },
+      );
       // Whoever removes this version used the code, also when two try at once.
       if (await store.remove(key, cell.version)) return device;
       await store.remove(`${deviceCells}${digest(device.token)}`);
@@ -165,6 +200,18 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       if (cell === null) return null;
       const { name } = deviceSchema.parse(JSON.parse(cell.value));
       return (await store.remove(cell.key)) ? name : null;
+    },
+    async setGrants(id, asked, never = []) {
+      for (;;) {
+        const cell = await withId(id);
+        const device = cell === null ? null : deviceSchema.parse(JSON.parse(cell.value));
+        if (cell === null || device?.grants === undefined) return null;
+        const most = (device.most ?? device.grants).filter((grant) => !never.includes(grant));
+        const grants = most.filter((grant) => (asked ?? device.grants ?? []).includes(grant));
+        const value = JSON.stringify({ ...device, grants, most });
+        // Somebody else switched meanwhile: both count.
+        if ((await store.put(cell.key, value, { expect: cell.version })) !== null) return { grants, most };
+      }
     },
     isKnown: async (id) => (await withId(id)) !== null,
     async operatorPeer() {
@@ -195,6 +242,7 @@ function deviceOf({
   return { peer, scopes: granted, ...(grants === undefined ? {} : { grants }) };
 }
 
+/** A command line reads a word that begins with a dash as an option. */
 function idOf(hash: string): string {
-  return hash.slice(0, idLength);
+  return hash.slice(0, idLength).replace(/^-/, ".");
 }

@@ -49,6 +49,8 @@ const device = z.object({
   connections: z.number().int(),
   /** What an agent may do on it; absent: it is no paired device. */
   grants: z.array(z.enum(deviceGrants)).optional(),
+  /** What its person may switch on there. */
+  most: z.array(z.enum(deviceGrants)).optional(),
   /** When it last asked for calls. */
   lastSeenAtMs: z.number().optional(),
 });
@@ -219,13 +221,24 @@ export const operatorMethods = {
     params: z.object({ name: z.string().min(1).max(64), scopes: z.array(z.enum(scopes)).min(1).max(4) }),
     result: z.object({ id: z.string(), token: z.string(), peer: z.string() }),
   },
-  /** Makes the device's token invalid and closes its connections. */
+  /**
+   * Makes the device's token invalid and closes its connections; with `grants` it only loses those, for good.
+   */
   "devices.revoke": {
     scope: "admin",
     sessions: "none",
     needs: "store",
-    params: z.object({ id: z.string().min(1).max(64) }),
-    result: z.object({ id: z.string(), name: z.string(), closed: z.number().int() }),
+    params: z.object({
+      id: z.string().min(1).max(64),
+      grants: z.array(z.enum(deviceGrants)).min(1).max(deviceGrants.length).optional(),
+    }),
+    result: z.object({
+      id: z.string(),
+      name: z.string(),
+      closed: z.number().int(),
+      /** Of a device that only lost some: what it has now. */
+      grants: z.array(z.enum(deviceGrants)).optional(),
+    }),
   },
   /** Removes the delays of clients that showed wrong tokens, codes or signatures. */
   "devices.unlock": {

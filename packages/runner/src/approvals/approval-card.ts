@@ -66,16 +66,25 @@ export function cardDeliveries(
   return { deliveries: isLong ? [above, card] : [card], cells };
 }
 
-function deed({ tool }: Approval): string {
-  return tool === "exec" ? "run this command" : `use \`${plain(tool)}\` outside`;
+function deed({ tool, args }: Approval): string {
+  if (tool === "exec") return "run this command";
+  return isOnDevice(tool, args) ? "run this command on a device" : `use \`${plain(tool)}\` outside`;
 }
+
+const isOnDevice = (tool: string, args: Approval["args"]): boolean =>
+  tool === "nodes" && args["command"] === "run";
 
 /** Tells people who asked but may not decide, once, or they would wait before a silent chat. */
 export function toldElsewhere(
-  { id, turn, conversation, tool }: Approval,
+  { id, turn, conversation, tool, args }: Approval,
   closes: string | null,
 ): NewDelivery {
-  const what = tool === "exec" ? "run a command" : `use ${tool} outside`;
+  const what =
+    tool === "exec"
+      ? "run a command"
+      : isOnDevice(tool, args)
+        ? "run a command on a device"
+        : `use ${tool} outside`;
   const words = `🔐 For this I need leave to ${what}. Those who may give it have been asked; I go on when they have answered.`;
   const told = textDelivery(`approval:${id}:told`, parseConversationKey(conversation), words, turn);
   return closes === null ? told : { ...told, closes };

@@ -46,6 +46,12 @@ function callHash({ name, args }: ToolCall): string {
     .digest("hex");
 }
 
+/** What a device itself said goes nowhere else by a command on it. */
+function isOwnWord({ device }: ExecAction, sources: readonly string[]): boolean {
+  const name = device?.slice(0, device.lastIndexOf(" ("));
+  return name !== undefined && sources.every((source) => source === `device ${name}`);
+}
+
 const refuse = (reason: string): GateDecision => ({ kind: "refuse", reason });
 const go: GateDecision = { kind: "go" };
 
@@ -61,7 +67,7 @@ export function turnGate(
 ): Gate {
   const { turn, lease, prepared } = scope;
   const approval = approvalGate(services, scope, closePreview);
-  return async (call, tool, heard) => {
+  return async (call, tool, heard, begun) => {
     const refusal = prepared.refuses(tool.name);
     if (refusal !== null) return refuse(refusal);
     await lease.cover(prepared.timeoutMs);
@@ -70,7 +76,8 @@ export function turnGate(
     const hooked = await services.toolHooks.before(call, tool, toolScope(turn, prepared));
     if (hooked !== null) return refuse(hooked);
     if (tool.endsPreview === true) await closePreview();
-    return approval(call, tool, heard);
+    // A keyed call that waits for its answer was approved when it began.
+    return begun ? go : approval(call, tool, heard);
   };
 }
 
@@ -92,22 +99,23 @@ function approvalGate(
     if (!parsed.ok) return go; // The tool itself reports bad arguments.
     const told = { ...toolScope(turn, prepared), callId: call.id, signal };
     const read = config.tools.taint === "ask" ? heard.untrusted : null;
-    if (tool.action === undefined) {
+    let action: ExecAction | null;
+    try {
+      action = (await tool.action?.(parsed.args, told)) ?? null;
+    } catch (error) {
+      if (isFault(error)) return refuse(`Not run: ${error.message}`);
+      throw error;
+    }
+    if (action === null) {
       const shown = tool.outside?.(parsed.args, told, heard) ?? null;
       const isAsked = (read !== null && shown !== null) || storedIn(call.id) !== null;
       return isAsked
         ? judge(call, { hash: callHash(call), shown: shown ?? "", grant: null }, asksAfter(read))
         : go;
     }
-    let action: ExecAction;
-    try {
-      action = await tool.action(parsed.args, told);
-    } catch (error) {
-      if (isFault(error)) return refuse(`Not run: ${error.message}`);
-      throw error;
-    }
     const policy = execDecision(action, prepared.execPolicy);
-    const decision = policy.kind === "run" && read !== null && reachesOut(action) ? asksAfter(read) : policy;
+    const isTainted = read !== null && reachesOut(action) && !isOwnWord(action, heard.sources);
+    const decision = policy.kind === "run" && isTainted ? asksAfter(read) : policy;
     const { argv, cwd, sandbox, files, outside } = action;
     const grant = { argv: [...argv], cwd, sandbox, files: [...files], outside: [...outside] };
     return judge(call, { hash: actionHash(action), shown: describeAction(action), grant }, decision);

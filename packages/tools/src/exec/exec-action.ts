@@ -32,6 +32,25 @@ export interface ExecAction {
   readonly closed: boolean;
   /** Words that name something which the file tools would not let it read or write. */
   readonly outside: readonly string[];
+  /** The paired device that would run it, by name and id; absent: this machine. */
+  readonly device?: string;
+}
+
+/** What a device would run: words alone, of which nobody here knows what they start there. */
+export function deviceAction(device: string, argv: readonly string[]): ExecAction {
+  const place = `device ${device}`;
+  const there = { cwd: place, sandbox: place, device };
+  const nothing = { env: {}, files: [], outside: [] };
+  return {
+    kind: "exec",
+    argv,
+    shell: false,
+    parts: [argv],
+    interactive: false,
+    closed: true,
+    ...there,
+    ...nothing,
+  };
 }
 
 /** Hex sha256 over every field that decides what runs, in a fixed order. */
@@ -63,7 +82,10 @@ export function describeAction({
   files,
   closed,
   outside,
+  device,
 }: ExecAction): string {
+  if (device !== undefined)
+    return [`run: ${argv.map(quoted).join(" ")}`, `on the device: ${visibleText(device)}`].join("\n");
   return [
     shell ? `shell: ${visibleText(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
     `in: ${visibleText(cwd)}`,

@@ -68,7 +68,8 @@ export function execDecision(action: ExecAction, policy: ExecPolicy): ExecDecisi
 }
 
 /** False only where a command certainly stays on this machine. */
-export function reachesOut({ sandbox, shell, parts }: ExecAction): boolean {
+export function reachesOut({ sandbox, shell, parts, device }: ExecAction): boolean {
+  if (device !== undefined) return true;
   if (sandbox.endsWith("network off")) return false;
   return shell || parts === null || !parts.every((argv) => knownForm(argv) !== null);
 }
@@ -82,8 +83,10 @@ function grantable({ shell, env, interactive, closed }: ExecAction): boolean {
 
 /** Null when the allowlist covers it; else what it does not cover. */
 function missing(action: ExecAction, policy: ExecPolicy): string | null {
-  const { argv, shell, parts, env, interactive, outside } = action;
+  const { argv, shell, parts, env, interactive, outside, device } = action;
   if (grantable(action) && policy.grants.some((grant) => isGranted(action, grant))) return null;
+  // The allowlist names programs of this machine.
+  if (device !== undefined) return "a device would run it";
   if (shell) {
     const unlisted = (parts ?? []).flatMap((part) =>
       uncovered(part, [], policy) === null ? [] : [part[0] ?? ""],

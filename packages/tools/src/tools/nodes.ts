@@ -4,18 +4,21 @@ import { deviceCommandNames, deviceRequest, Fault, visibleText } from "@parley/p
 import { z } from "zod";
 import type { PairedDevices, ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
+import { deviceAction } from "../exec/exec-action.ts";
 import type { Tool, ToolResult } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
 
-const { text, title, argv, path } = deviceRequest.shape;
+const { text, title, argv, path, facing, seconds } = deviceRequest.shape;
 const args = z.object({
   action: z.enum(["list", "describe", "invoke"]),
   node: z.string().min(1).max(64).optional().describe("A device by name or id."),
   command: z.enum(deviceCommandNames).optional().describe("For invoke."),
-  text: text.describe("notify: the message; file_write: the whole file."),
+  text: text.describe("notify: the message; file_write: the whole file; clipboard_write."),
   title,
   argv: argv.describe('run: a program and its arguments, as ["git", "status"]; no shell.'),
   path: path.describe("file_*: inside the folder that the device offers."),
+  facing: facing.describe("camera"),
+  seconds: seconds.describe("microphone"),
   timeoutSeconds: z
     .number()
     .int()
@@ -44,11 +47,19 @@ export function nodes({ devices, owner, vision }: ToolContext): Tool | Unavailab
       "Paired devices of the user: list them, describe one, invoke a command that was granted on it. invoke waits for the result.",
     args,
     keyed: true,
+    /** A command asks as one on this machine does; the device's own list of commands comes after. */
+    async action({ action, node = "", command, argv: words = [] }) {
+      if (action !== "invoke" || command !== "run" || words.length === 0) return null;
+      const { id, name, grants } = await deviceNamed(devices, node);
+      if (!grants.includes("run"))
+        throw new Fault("denied", `${name} was paired without the grant "run"; it has ${grants.join(", ")}`);
+      return deviceAction(`${name} (${id})`, words);
+    },
     outside({ action, node = "", command, ...rest }, _scope, { sources }) {
       // What a device said goes nowhere else by this, and it does no more than its person lets it.
       const own = `device ${node}`.toLowerCase();
       if (action !== "invoke" || sources.every((source) => source.toLowerCase() === own)) return null;
-      const { timeoutSeconds: _seconds, ...words } = rest;
+      const { timeoutSeconds: _timeout, ...words } = rest;
       return `${command ?? ""} on device ${visibleText(node)}: ${visibleText(JSON.stringify(words))}`;
     },
     async run({ action, node, command, timeoutSeconds, ...words }, scope): Promise<ToolResult> {
@@ -91,7 +102,7 @@ function deviceLine({ name, id, grants, connected, lastSeenAtMs }: Known): strin
   return `${name} (${id}): ${grants.join(", ")}; ${connected ? "connected" : seen}`;
 }
 
-async function described(devices: PairedDevices, node: string): Promise<ToolResult> {
+async function deviceNamed(devices: PairedDevices, node: string): Promise<Known> {
   const all = await devices.list();
   const found = all.find(({ id, name }) => id === node || name.toLowerCase() === node.trim().toLowerCase());
   if (found === undefined)
@@ -99,6 +110,11 @@ async function described(devices: PairedDevices, node: string): Promise<ToolResu
       "missing",
       `there is no device ${JSON.stringify(node)}; there are: ${all.map(({ name }) => name).join(", ") || "none"}`,
     );
+  return found;
+}
+
+async function described(devices: PairedDevices, node: string): Promise<ToolResult> {
+  const found = await deviceNamed(devices, node);
   const { about } = found;
   if (about === null) return textResult(`${deviceLine(found)}\nIt has said nothing of itself.`);
   const lines = [

@@ -1,0 +1,194 @@
+// Pushes: read by their browser alone, sent until the service took them, and never after the call is over.
+import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from "node:crypto";
+import { Fault, silentLog, type DeviceRequest } from "@parley/protocol";
+import { sqliteStore, type Store } from "@parley/store";
+import { virtualClock } from "@parley/testkit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { pushCalls, type PushCalls } from "../src/index.ts";
+import { newPushKeys, pushBytes, pushRequest, type PushRequest } from "../src/push/push-message.ts";
+
+const browser = createECDH("prime256v1");
+const secret = randomBytes(16);
+const subscription = {
+  endpoint: "https://push.example/send/abc",
+  p256dh: browser.generateKeys("base64url"),
+  auth: secret.toString("base64url"),
+};
+
+function derived(from: Uint8Array, salt: Uint8Array, info: string | Uint8Array, bytes: number): Buffer {
+  return Buffer.from(hkdfSync("sha256", from, salt, info, bytes));
+}
+
+/** As RFC 8291 has a browser do it. */
+function opened(body: Uint8Array): string {
+  const whole = Buffer.from(body);
+  const salt = whole.subarray(0, 16);
+  expect(whole.readUInt32BE(16)).toBe(4_096);
+  const theirs = whole.subarray(21, 21 + (whole[20] ?? 0));
+  const info = Buffer.concat([Buffer.from("WebPush: info\0"), browser.getPublicKey(), theirs]);
+  const key = derived(browser.computeSecret(theirs), secret, info, 32);
+  const sealed = whole.subarray(21 + theirs.length);
+  const decipher = createDecipheriv(
+    "aes-128-gcm",
+    derived(key, salt, "Content-Encoding: aes128gcm\0", 16),
+    derived(key, salt, "Content-Encoding: nonce\0", 12),
+  );
+  decipher.setAuthTag(sealed.subarray(-16));
+  const plain = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
+  expect(plain.at(-1)).toBe(2);
+  return plain.subarray(0, -1).toString();
+}
+
+test("a push is read by its browser, signed by the gateway, and fits what services take", () => {
+  const keys = newPushKeys();
+  const words = {
+    text: "tea ☕",
+    ttlSeconds: 59.7,
+    topic: "a".repeat(32),
+    contact: "https://gateway.example/",
+  };
+  const { url, headers, body } = pushRequest(subscription, words, keys, 1_000_000);
+  expect(url).toBe(subscription.endpoint);
+  expect(opened(body)).toBe("tea ☕");
+  expect(headers).toMatchObject({ ttl: "59", topic: "a".repeat(32), "content-encoding": "aes128gcm" });
+  const [, token = "", key = ""] = /^vapid t=([^,]+), k=(.+)$/.exec(headers["authorization"] ?? "") ?? [];
+  const [head = "", claims = "", signature = ""] = token.split(".");
+  expect(JSON.parse(Buffer.from(claims, "base64url").toString())).toEqual({
+    aud: "https://push.example",
+    exp: 1_000 + 12 * 3_600,
+    sub: "https://gateway.example/",
+  });
+  const point = Buffer.from(key, "base64url");
+  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((part) => part.toString("base64url"));
+  const known = createPublicKey({ format: "jwk", key: { kty: "EC", crv: "P-256", x: x ?? "", y: y ?? "" } });
+  const told = { key: known, dsaEncoding: "ieee-p1363" } as const;
+  expect(verify("sha256", Buffer.from(`${head}.${claims}`), told, Buffer.from(signature, "base64url"))).toBe(
+    true,
+  );
+  const long = { ...words, text: "x".repeat(pushBytes) };
+  expect(pushRequest(subscription, long, keys, 0).body.length).toBe(4_096);
+  expect(() => pushRequest(subscription, { ...words, text: `${long.text}x` }, keys, 0)).toThrow(/at most/);
+  for (const p256dh of ["", "A".repeat(87)])
+    expect(() => pushRequest({ ...subscription, p256dh }, words, keys, 0)).toThrow(/none/);
+});
+
+const clock = virtualClock();
+let store: Store;
+let push: PushCalls;
+let sent: PushRequest[];
+let answers: (number | Fault)[];
+let waiting: { request: DeviceRequest; untilMs: number } | null;
+let connected: boolean;
+
+beforeEach(async () => {
+  store = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "boot",
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  [sent, answers, connected] = [[], [], false];
+  waiting = { request: { command: "notify", text: "tea" }, untilMs: clock.now() + 600_000 };
+  push = pushCalls({
+    cells: store.cells,
+    calls: {
+      open: async () =>
+        waiting === null || waiting.untilMs <= clock.now()
+          ? null
+          : { request: waiting.request, forMs: waiting.untilMs - clock.now() },
+    },
+    async send(request) {
+      sent.push(request);
+      const answer = answers.shift() ?? 201;
+      if (answer instanceof Fault) throw answer;
+      return { status: answer };
+    },
+    isConnected: () => connected,
+    contact: () => undefined,
+    clock,
+    log: silentLog,
+  });
+  await push.subscribe("phone", subscription);
+});
+afterEach(async () => {
+  await push.stop();
+  await store.close();
+});
+
+test("a service that is away is asked again until it takes the push, and one that takes it is not", async () => {
+  answers = [503, new Fault("unavailable", "no route"), 429, 201];
+  push.made("phone", "c1");
+  await clock.advance(300_000);
+  expect(sent).toHaveLength(4);
+  expect(new Set(sent.map(({ headers }) => headers["topic"]))).toEqual(new Set(["c1"]));
+  expect(JSON.parse(opened(sent[3]?.body ?? new Uint8Array()))).toEqual({
+    v: 1,
+    id: "c1",
+    command: "notify",
+    text: "tea",
+  });
+  expect(Object.fromEntries(push.counts)).toEqual({ sent: 1 });
+});
+
+test.each([404, 410])("a subscription that the service answers with %i is dropped", async (status) => {
+  answers = [status];
+  push.made("phone", "c1");
+  await clock.advance(1_000);
+  push.made("phone", "c2");
+  await clock.advance(600_000);
+  expect(sent).toHaveLength(1);
+});
+
+test("a refusal of the service or of the way out is not repeated, and drops nothing", async () => {
+  answers = [403, new Fault("denied", "closed to agents"), 201];
+  for (const id of ["c1", "c2", "c3"]) {
+    push.made("phone", id);
+    await clock.advance(600);
+  }
+  expect(sent).toHaveLength(3);
+  expect(Object.fromEntries(push.counts)).toEqual({ refused: 2, sent: 1 });
+});
+
+test("an open page has a moment to take its call; what is over wakes nobody", async () => {
+  connected = true;
+  push.made("phone", "c1");
+  await clock.advance(1_000);
+  waiting = null;
+  await clock.advance(60_000);
+  expect(sent).toEqual([]);
+});
+
+test("of a picture that is asked for the push tells that alone, and a long text is cut to what fits", async () => {
+  waiting = { request: { command: "camera", facing: "back" }, untilMs: clock.now() + 9_000 };
+  push.made("phone", "c1");
+  await clock.advance(10);
+  waiting = {
+    request: { command: "notify", text: "\u{1f375}".repeat(5_000), title: "t" },
+    untilMs: clock.now() + 9_000,
+  };
+  push.made("phone", "c2");
+  await clock.advance(10);
+  waiting = { request: { command: "notify", text: "\u0007".repeat(5_000) }, untilMs: clock.now() + 9_000 };
+  push.made("phone", "c3");
+  await clock.advance(10);
+  expect(sent.map(({ body }) => JSON.parse(opened(body)).command)).toEqual(["camera", "notify", "notify"]);
+});
+
+test("calls that the last process left are pushed at the start; a device that is put out gets none", async () => {
+  await store.cells.put("device-open:phone:c9", "c9", {});
+  push.begin();
+  await clock.advance(10);
+  expect(sent.map(({ headers }) => headers["topic"])).toEqual(["c9"]);
+  await push.subscribe("phone", null);
+  push.made("phone", "c10");
+  await clock.advance(60_000);
+  expect(sent).toHaveLength(1);
+});
+
+test("the gateway's key stays the same", async () => {
+  expect(await push.key()).toBe(await push.key());
+  expect(Buffer.from(await push.key(), "base64url")).toHaveLength(65);
+});
