@@ -1,6 +1,6 @@
 // Pushes: read by their browser alone, sent until the service took them, and never after the call is over.
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from "node:crypto";
-import { Fault, silentLog, type DeviceRequest } from "@parley/protocol";
+import { Fault, silentLog, systemIds, type DeviceRequest } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -47,7 +47,10 @@ test("a push is read by its browser, signed by the gateway, and fits what servic
     topic: "a".repeat(32),
     contact: "https://gateway.example/",
   };
-  const { url, headers, body } = pushRequest(subscription, words, keys, 1_000_000);
+  const { url, headers, body } = pushRequest(subscription, words, keys, {
+    nowMs: 1_000_000,
+    ids: systemIds(),
+  });
   expect(url).toBe(subscription.endpoint);
   expect(opened(body)).toBe("tea ☕");
   expect(headers).toMatchObject({ ttl: "59", topic: "a".repeat(32), "content-encoding": "aes128gcm" });
@@ -66,10 +69,14 @@ test("a push is read by its browser, signed by the gateway, and fits what servic
     true,
   );
   const long = { ...words, text: "x".repeat(pushBytes) };
-  expect(pushRequest(subscription, long, keys, 0).body.length).toBe(4_096);
-  expect(() => pushRequest(subscription, { ...words, text: `${long.text}x` }, keys, 0)).toThrow(/at most/);
+  expect(pushRequest(subscription, long, keys, { nowMs: 0, ids: systemIds() }).body.length).toBe(4_096);
+  expect(() =>
+    pushRequest(subscription, { ...words, text: `${long.text}x` }, keys, { nowMs: 0, ids: systemIds() }),
+  ).toThrow(/at most/);
   for (const p256dh of ["", "A".repeat(87)])
-    expect(() => pushRequest({ ...subscription, p256dh }, words, keys, 0)).toThrow(/none/);
+    expect(() =>
+      pushRequest({ ...subscription, p256dh }, words, keys, { nowMs: 0, ids: systemIds() }),
+    ).toThrow(/none/);
 });
 
 const clock = virtualClock();
@@ -109,6 +116,7 @@ beforeEach(async () => {
     isConnected: () => connected,
     contact: () => undefined,
     clock,
+    ids: systemIds(),
     log: silentLog,
   });
   await push.subscribe("phone", subscription);

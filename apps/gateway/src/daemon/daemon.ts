@@ -142,6 +142,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const stopForgetting = forgetMediaNowAndThen({
     folder: join(home, "media"),
+    store,
     limits: () => parts.configNow().media,
     clock,
     log,

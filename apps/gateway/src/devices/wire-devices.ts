@@ -9,7 +9,7 @@ import {
   type DeviceCalls,
   type PushCalls,
 } from "@parley/devices";
-import type { Clock, Ids, Log } from "@parley/protocol";
+import { deadline, type Clock, type Ids, type Log } from "@parley/protocol";
 import { deviceRow, type MachinePorts, type MediaHandling } from "@parley/runner";
 import type { Store } from "@parley/store";
 import type { Dial } from "../schedules/call-webhooks.ts";
@@ -55,12 +55,15 @@ export function wireDevices(
       const path = `media/${await folder.keep(bytes, type.extension)}`;
       if (transcribe === undefined) return { path, words: null };
       const { mediaType } = type;
+      const inTime = deadline(clock, transcribeMs, "transcribing a recording");
       try {
-        const words = await transcribe({ bytes, mediaType }, AbortSignal.timeout(transcribeMs));
+        const words = await transcribe({ bytes, mediaType }, inTime.signal);
         return { path, words: words.trim() };
       } catch (error) {
         log.warn({ error }, "a recording of a device could not be transcribed");
         return { path, words: null };
+      } finally {
+        inTime.cancel();
       }
     },
     isConnected: (device) => hub.isFollowed(deviceStream(device)),
@@ -78,7 +81,7 @@ function soundType(bytes: Uint8Array): { readonly mediaType: string; readonly ex
   return head.slice(4, 8) === "ftyp" ? { mediaType: "audio/mp4", extension: "m4a" } : null;
 }
 
-interface PushWiring extends Pick<DevicesWiring, "hub" | "clock" | "log"> {
+interface PushWiring extends Pick<DevicesWiring, "hub" | "clock" | "ids" | "log"> {
   readonly calls: DeviceCalls;
   /** Where pages reach this gateway. */
   readonly publicUrl: () => string | undefined;
@@ -87,7 +90,7 @@ interface PushWiring extends Pick<DevicesWiring, "hub" | "clock" | "log"> {
 
 /** Pushes go out as pages are fetched: the address is whatever a browser said. */
 export function wirePush(
-  { hub, calls, publicUrl, dial, clock, log }: PushWiring,
+  { hub, calls, publicUrl, dial, clock, ids, log }: PushWiring,
   { cells }: Pick<Store, "cells">,
 ): PushCalls {
   return pushCalls({
@@ -109,6 +112,7 @@ export function wirePush(
       return url?.startsWith("https:") === true ? url : undefined;
     },
     clock,
+    ids,
     log,
   });
 }
@@ -118,7 +122,7 @@ export function devicesPort(calls: DeviceCalls): NonNullable<MachinePorts["devic
   return { some: calls.some, list: calls.list, invoke: calls.invoke };
 }
 
-/** The same store, which tells devices of the calls that a turn's step made, by a push where they are away. */
+/** The same store, which tells devices of the calls that a step made, by a push where they are away. */
 export function noticingCalls<S extends Pick<Store, "turns">>(
   store: S,
   hub: Pick<Hub, "show">,

@@ -1,7 +1,7 @@
 // Finds files of Parley's own that are past their time or over their size, oldest first, and removes them one
 // by one. Names that are not ours, and what lies behind a link, are somebody's own and stay.
 import { lstat, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 export interface OldFiles {
   readonly folder: string;
@@ -17,6 +17,8 @@ export interface OldFiles {
   readonly keepNewest?: number;
   /** Beyond so many the oldest go. Absent: their number takes none. */
   readonly most?: number;
+  /** Of these names, those that stay whatever their age. Asked only where one would go. */
+  readonly inUse?: (names: ReadonlySet<string>) => Promise<ReadonlySet<string>>;
 }
 
 export interface Found {
@@ -25,7 +27,7 @@ export interface Found {
 }
 
 export async function oldFiles(
-  { folder, names, keepMs, maxBytes, neededMs = 0, keepNewest = 0, most = Infinity }: OldFiles,
+  { folder, names, keepMs, maxBytes, neededMs = 0, keepNewest = 0, most = Infinity, inUse }: OldFiles,
   nowMs: number,
 ): Promise<readonly Found[]> {
   const files: (Found & { readonly atMs: number })[] = [];
@@ -36,19 +38,25 @@ export async function oldFiles(
     if (found?.isFile() === true) files.push({ path, bytes: found.size, atMs: found.mtimeMs });
   }
   files.sort((a, b) => a.atMs - b.atMs);
-  let leftBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
-  let left = files.length;
-  const old: Found[] = [];
-  for (const { path, bytes, atMs } of files) {
-    const ageMs = nowMs - atMs;
-    const isOld = keepMs !== undefined && ageMs > keepMs;
-    const isOver = (maxBytes !== undefined && leftBytes > maxBytes) || left > most;
-    if (ageMs < neededMs || left <= keepNewest || !(isOld || isOver)) break;
-    old.push({ path, bytes });
-    leftBytes -= bytes;
-    left -= 1;
-  }
-  return old;
+  const picked = (used: ReadonlySet<string>): readonly Found[] => {
+    let leftBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
+    let left = files.length;
+    const old: Found[] = [];
+    for (const { path, bytes, atMs } of files) {
+      const ageMs = nowMs - atMs;
+      const isOld = keepMs !== undefined && ageMs > keepMs;
+      const isOver = (maxBytes !== undefined && leftBytes > maxBytes) || left > most;
+      if (ageMs < neededMs || left <= keepNewest || !(isOld || isOver)) break;
+      if (used.has(basename(path))) continue;
+      old.push({ path, bytes });
+      leftBytes -= bytes;
+      left -= 1;
+    }
+    return old;
+  };
+  const found = picked(new Set());
+  if (inUse === undefined || found.length === 0) return found;
+  return picked(await inUse(new Set(files.map(({ path }) => basename(path)))));
 }
 
 export async function removeFiles(files: readonly Found[]): Promise<void> {

@@ -5,6 +5,7 @@ import { isAbsolute, join } from "node:path";
 import type { Config } from "@parley/config";
 import type { Clock, MethodResult } from "@parley/protocol";
 import type { Store } from "@parley/store";
+import type { ReferringStore } from "./media-references.ts";
 import { mediaFiles } from "./media-retention.ts";
 import { oldFiles, removeFiles, type OldFiles } from "./old-files.ts";
 import { countTalk, oldTalk, removeTalk } from "./old-talk.ts";
@@ -12,7 +13,7 @@ import { backupName } from "./scheduled-backups.ts";
 
 export interface RetentionPorts {
   readonly config: Config;
-  readonly store: Pick<Store, "sessions" | "inbox" | "sweep">;
+  readonly store: ReferringStore & Pick<Store, "sweep">;
   /** The state folder. */
   readonly home: string;
   readonly clock: Clock;
@@ -93,8 +94,8 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
     files(
       "media",
       ["media.keepDays", "media.maxMegabytes"],
-      `${media.maxMegabytes} MB together, go after ${media.keepDays} days`,
-      [mediaFiles(join(home, "media"), media)],
+      `${media.maxMegabytes} MB together, go after ${media.keepDays} days; what a conversation still names stays`,
+      [mediaFiles(join(home, "media"), media, store)],
     ),
     files(
       "results",

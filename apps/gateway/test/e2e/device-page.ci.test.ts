@@ -141,8 +141,6 @@ describe.skipIf(lacks(browser))("a page as a device", () => {
     });
     const { link } = await pairing;
     const page = context.pages()[0] ?? (await context.newPage());
-    page.on("console", (message) => process.stderr.write(`PAGE ${message.text()}\n`));
-    page.on("pageerror", (message) => process.stderr.write(`PAGEERROR ${message}\n`));
     await page.goto(link as string);
     // Its person keeps the microphone back at first.
     await page.getByLabel(/Record/).uncheck();
@@ -154,10 +152,9 @@ describe.skipIf(lacks(browser))("a page as a device", () => {
       /Shown as a notification/,
     );
     const shown = () =>
-      page.evaluate(async () =>
-        (await (await navigator.serviceWorker.ready).getNotifications()).map(
-          ({ title, body }) => `${title}: ${body}`,
-        ),
+      page.evaluate(
+        `navigator.serviceWorker.ready.then(async (worker) =>
+          (await worker.getNotifications()).map(({ title, body }) => title + ": " + body))`,
       );
     expect(await shown()).toEqual(["Tea: is ready"]);
     expect(await invoke({ command: "camera" })).toMatch(/picture/);
@@ -173,12 +170,12 @@ describe.skipIf(lacks(browser))("a page as a device", () => {
 
     // Another app shares a page with it; the words are a stranger's.
     w.models.reply({ text: "seen" });
-    await page.evaluate(async () => {
+    await page.evaluate(`(async () => {
       const form = new FormData();
       form.set("title", "A page");
       form.set("url", "https://example.org/shared");
       await fetch("device-share", { method: "POST", body: form });
-    });
+    })()`);
     await page.getByText(/shared with the agent/).waitFor({ timeout: withinMs });
     await eventually(
       () => JSON.stringify(w.models.requests().at(-1)).includes("example.org/shared"),
@@ -219,31 +216,29 @@ describe.skipIf(lacks(browser))("a page as a device", () => {
   });
 
   async function subscribe(page: Page, subscription: object): Promise<void> {
-    await page.evaluate(async (given) => {
+    // Runs in the page: the device's own token says where its pushes go.
+    await page.evaluate(`(async () => {
+      const answered = (request, event) => new Promise((done) => request.addEventListener(event, done));
       const open = indexedDB.open("parley-device", 1);
-      await new Promise((done) => open.addEventListener("success", done));
+      await answered(open, "success");
       const kept = open.result.transaction("paired").objectStore("paired").get("as");
-      await new Promise((done) => kept.addEventListener("success", done));
-      const socket = new WebSocket(`ws://${location.host}/ws`);
-      await new Promise((done) => socket.addEventListener("open", done));
-      const ask = (id: string, method: string, params: object) =>
+      await answered(kept, "success");
+      const socket = new WebSocket("ws://" + location.host + "/ws");
+      await answered(socket, "open");
+      const ask = (id, method, params) =>
         new Promise((done, fail) => {
           socket.addEventListener("message", ({ data }) => {
-            const frame = JSON.parse(String(data)) as {
-              id?: string;
-              ok?: boolean;
-              error?: { message: string };
-            };
-            if (frame.id === id) (frame.ok === true ? done : fail)(new Error(frame.error?.message));
+            const frame = JSON.parse(data);
+            if (frame.id === id) (frame.ok ? done : fail)(new Error(frame.error?.message));
           });
           socket.send(JSON.stringify({ type: "req", id, method, params }));
         });
-      const { token } = kept.result as { token: string };
       const client = { name: "test", version: "1" };
-      await ask("1", "connect", { protocol: { min: 1, max: 1 }, client, auth: { token }, follows: false });
-      await ask("2", "device.push", { subscription: given });
+      const auth = { token: kept.result.token };
+      await ask("1", "connect", { protocol: { min: 1, max: 1 }, client, auth, follows: false });
+      await ask("2", "device.push", { subscription: ${JSON.stringify(subscription)} });
       socket.close();
-    }, subscription);
+    })()`);
   }
 
   /** The service worker, to which DevTools hand a push as the browser would. */

@@ -1,11 +1,33 @@
 import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { textDelivery } from "@parley/delivery";
 import { silentLog } from "@parley/protocol";
+import { sqliteStore, type Store } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
-import { expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { forgetMedia, forgetMediaNowAndThen } from "../../src/maintenance/media-retention.ts";
 import { mediaFolder } from "@parley/runner";
+import { stage } from "../message-path/stage.ts";
+
+let store: Store;
+beforeEach(async () => {
+  store = await opened(":memory:", nowMs);
+});
+
+async function opened(path: string, startMs: number): Promise<Store> {
+  const made = await sqliteStore({
+    path,
+    clock: virtualClock({ startMs }),
+    log: silentLog,
+    bootId: "boot",
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(() => made.close());
+  return made;
+}
 
 const dayMs = 86_400_000;
 const nowMs = 1_800_000_000_000;
@@ -32,15 +54,15 @@ const left = (folder: string): string[] =>
 
 test("what is older than the config says goes", async () => {
   const folder = folderWith({ a: 31, b: 29, c: 0 });
-  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, nowMs)).toBe(1);
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, store, nowMs)).toBe(1);
   expect(left(folder)).toEqual(["b", "c"]);
 });
 
 test("beyond the size the oldest go first, and never what a turn or a delivery may need", async () => {
   const folder = folderWith({ a: 9, b: 8, c: 7, d: 1, e: 1.9 });
-  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 2 }, nowMs)).toBe(1);
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 2 }, store, nowMs)).toBe(1);
   expect(left(folder)).toEqual(["b", "c", "d", "e"]);
-  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 0.1 }, nowMs)).toBe(2);
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 0.1 }, store, nowMs)).toBe(2);
   expect(left(folder)).toEqual(["d", "e"]);
 });
 
@@ -48,7 +70,7 @@ test("files of other names are somebody's own; a draft that a crash left is not"
   const folder = folderWith({});
   write(join(folder, "notes.txt"), 400);
   write(join(folder, `.${nameOf("f")}.17.1`), 400);
-  await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, nowMs);
+  await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, store, nowMs);
   expect(readdirSync(folder)).toEqual(["notes.txt"]);
 });
 
@@ -59,18 +81,24 @@ test("a file that comes again is young again", async () => {
   const name = await media.keep(bytes, "bin");
   utimesSync(join(folder, name), 1, 1);
   expect(await media.keep(bytes, "bin")).toBe(name);
-  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, Date.now())).toBe(0);
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, store, Date.now())).toBe(0);
 });
 
 test("it is done by itself, by the limits of the moment, and where there is no folder yet nothing is wrong", async () => {
   const clock = virtualClock({ startMs: nowMs });
   expect(
-    await forgetMedia(join(tmpdir(), "parley-no-such-folder"), { keepDays: 2, maxMegabytes: 1 }, nowMs),
+    await forgetMedia(
+      join(tmpdir(), "parley-no-such-folder"),
+      { keepDays: 2, maxMegabytes: 1 },
+      store,
+      nowMs,
+    ),
   ).toBe(0);
   const folder = folderWith({ a: 5, b: 3 });
   let keepDays = 4;
   const stop = forgetMediaNowAndThen({
     folder,
+    store,
     limits: () => ({ keepDays, maxMegabytes: 100 }),
     clock,
     log: silentLog,
@@ -85,4 +113,29 @@ test("it is done by itself, by the limits of the moment, and where there is no f
     })
     .toEqual([]);
   stop();
+});
+
+test("what a transcript names stays, however old and large it is, after its message is forgotten", async () => {
+  const s = await stage();
+  onTestFinished(() => s.close());
+  const folder = folderWith({ a: 400, b: 400 });
+  await s
+    .person("olga")
+    .says(`look at ${nameOf("a")}`)
+    .gets(/./);
+  await s.kill();
+  const later = await opened(join(s.home, "state.db"), s.clock.now() + 7 * dayMs);
+  while (await later.sweep(500));
+  expect(await later.inbox.find({ limit: 1 })).toEqual([]);
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 0.1 }, later, nowMs)).toBe(1);
+  expect(left(folder)).toEqual(["a"]);
+});
+
+test("what a waiting answer or a device's result names stays; the next oldest go in its place", async () => {
+  const folder = folderWith({ a: 9, b: 8, c: 7, d: 6 });
+  const to = { channel: "telegram", account: "default", kind: "dm", peer: "olga" } as const;
+  await store.outbox.post([textDelivery("x", to, `here is ${nameOf("a")}`, "turn")]);
+  await store.cells.put("device-call:x", JSON.stringify({ picture: { path: nameOf("b") } }), {});
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 1.5 }, store, nowMs)).toBe(1);
+  expect(left(folder)).toEqual(["a", "b", "d"]);
 });

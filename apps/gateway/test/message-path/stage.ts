@@ -44,7 +44,10 @@ export interface StageOptions {
   /** The open web of the catalogue's tools: texts by address. */
   readonly web?: { readonly [url: string]: string };
   /** More ports of the catalogue's tools, made anew for every process. */
-  readonly ports?: (store: SqliteStore, clock: Clock) => Partial<MachinePorts>;
+  readonly ports?: (
+    store: SqliteStore,
+    clock: Clock,
+  ) => Partial<NonNullable<MessagePathParts["machinePorts"]>>;
   /** That the config knows. */
   readonly secrets?: readonly string[];
   readonly daemon?: MessagePathParts["daemon"];

@@ -1,5 +1,5 @@
-// What this browser can do of what is asked of a device. Each is asked for once with the person's finger on
-// the button; what the browser or its person refuses is an answer like any other.
+// A browser carries out what is asked of a device, as far as it can. Each grant is asked for once, with the
+// person's finger on the button; what the browser or its person refuses is an answer like any other.
 import {
   sleep,
   systemClock,

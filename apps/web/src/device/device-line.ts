@@ -1,5 +1,5 @@
-// Makes this browser a device of a gateway: pairs it, keeps it connected, takes the calls that wait for it and
-// lets its person switch, share and leave. A gateway that does not know it any more ends it here, too.
+// Makes this browser a device of a gateway: pairs it, keeps it connected, takes the calls that wait for it
+// and lets its person switch, share and leave. A gateway that does not know it any more ends it here, too.
 import { sleep, type Clock, type DeviceGrant, type Ids, type MethodResult } from "@parley/protocol";
 import { openLink, RequestFailure, type Link } from "../session/link.ts";
 import { carriedOut, commandsOf, lacks, pageGrants, worksUnseen } from "./abilities.ts";

@@ -1,7 +1,7 @@
 // Shows what the agent sends while no page is open: it is woken by a push, which only this browser can read,
 // shows it, and tells the gateway that it did. What needs its person opens the page. It also takes what other
 // apps share.
-import { systemClock, type DeviceRequest } from "@parley/protocol";
+import { systemClock, systemIds, type DeviceRequest } from "@parley/protocol";
 import { openLink } from "../session/link.ts";
 import { base64 } from "./base64.ts";
 import { openShelf } from "./shelf.ts";
@@ -140,7 +140,7 @@ async function shared(request: Request): Promise<Response> {
       });
   }
   const shelf = await openShelf(clock.now());
-  await shelf.keepShared({ key: crypto.randomUUID(), text: [...new Set(said)].join("\n"), files });
+  await shelf.keepShared({ key: systemIds().uuid(), text: [...new Set(said)].join("\n"), files });
   await toPages("look");
   return Response.redirect(pageUrl, 303);
 }

@@ -14,7 +14,7 @@ export type KnownCall =
   | { readonly state: "began" | "over"; readonly atMs: number }
   | { readonly state: "done"; readonly atMs: number; readonly result: DeviceResult };
 
-export interface Shared {
+export interface ShareWaiting {
   readonly key: string;
   readonly text: string;
   readonly files: readonly { readonly name: string; readonly mediaType: string; readonly data: string }[];
@@ -25,8 +25,8 @@ export interface Shelf {
   keepPaired(paired: PairedAs | null): Promise<void>;
   call(id: string): Promise<KnownCall | null>;
   keepCall(id: string, call: KnownCall): Promise<void>;
-  shared(): Promise<readonly Shared[]>;
-  keepShared(shared: Shared): Promise<void>;
+  shared(): Promise<readonly ShareWaiting[]>;
+  keepShared(shared: ShareWaiting): Promise<void>;
   forgetShared(key: string): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Lists the tokens that may use the control plane, and the devices that agents may use; makes one, pairs one, and
-// takes one away, whole or by a grant.
+// Lists the tokens that may use the control plane, and the devices that agents may use; makes one, pairs one,
+// and takes one away, whole or by a grant.
 import type { DeviceGrant, MethodResult, Scope } from "@parley/protocol";
 import { html, nothing, svg, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";

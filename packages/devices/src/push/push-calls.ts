@@ -5,6 +5,7 @@ import {
   pushSubscription,
   type Clock,
   type DeviceRequest,
+  type Ids,
   type Log,
   type PushSubscription,
 } from "@parley/protocol";
@@ -25,6 +26,7 @@ export interface PushCallsOptions {
   /** An https address of this gateway, for the push services. */
   readonly contact: () => string | undefined;
   readonly clock: Clock;
+  readonly ids: Pick<Ids, "code">;
   readonly log: Log;
 }
 
@@ -62,7 +64,7 @@ function told(id: string, { command, title, text }: DeviceRequest): string {
 }
 
 export function pushCalls(options: PushCallsOptions): PushCalls {
-  const { cells, calls, clock, log } = options;
+  const { cells, calls, clock, ids, log } = options;
   const counts = new Map<string, number>();
   const count = (result: string): void => void counts.set(result, (counts.get(result) ?? 0) + 1);
   const ending = new AbortController();
@@ -111,7 +113,7 @@ export function pushCalls(options: PushCallsOptions): PushCalls {
           ...(contact === undefined ? {} : { contact }),
         },
         await keys(),
-        clock.now(),
+        { nowMs: clock.now(), ids },
       );
       const answer = await sent(request);
       if (answer === "sent") return;

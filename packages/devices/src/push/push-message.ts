@@ -1,7 +1,7 @@
 // Makes one message for a browser's push service: encrypted so that only that browser reads it (RFC 8291,
 // aes128gcm), and signed so that the service knows its sender (VAPID, RFC 8292).
-import { createCipheriv, createECDH, createPrivateKey, hkdfSync, randomBytes, sign } from "node:crypto";
-import { Fault, type PushSubscription } from "@parley/protocol";
+import { createCipheriv, createECDH, createPrivateKey, hkdfSync, sign } from "node:crypto";
+import { Fault, type Ids, type PushSubscription } from "@parley/protocol";
 
 /** A pair of P-256 keys, base64url: the point, and the number. */
 export interface PushKeys {
@@ -43,7 +43,7 @@ export function pushRequest(
   subscription: PushSubscription,
   words: PushWords,
   keys: PushKeys,
-  nowMs: number,
+  { nowMs, ids }: { readonly nowMs: number; readonly ids: Pick<Ids, "code"> },
 ): PushRequest {
   return {
     url: subscription.endpoint,
@@ -55,11 +55,11 @@ export function pushRequest(
       topic: words.topic,
       authorization: vapid(subscription.endpoint, words.contact, keys, nowMs),
     },
-    body: encrypted(subscription, Buffer.from(words.text)),
+    body: encrypted(subscription, Buffer.from(words.text), ids),
   };
 }
 
-function encrypted({ p256dh, auth }: PushSubscription, plain: Uint8Array): Buffer {
+function encrypted({ p256dh, auth }: PushSubscription, plain: Uint8Array, ids: Pick<Ids, "code">): Buffer {
   if (plain.length > pushBytes) throw new Fault("invalid", `a push has at most ${pushBytes} bytes`);
   const theirs = Buffer.from(p256dh, "base64url");
   if (theirs.length !== pointBytes) throw new Fault("invalid", "the key of the subscription is none");
@@ -73,7 +73,7 @@ function encrypted({ p256dh, auth }: PushSubscription, plain: Uint8Array): Buffe
   }
   const info = Buffer.concat([Buffer.from("WebPush: info\0"), theirs, ours]);
   const secret = derived(shared, Buffer.from(auth, "base64url"), info, 32);
-  const salt = randomBytes(16);
+  const salt = Buffer.from(ids.code("0123456789abcdef", 32), "hex");
   const key = derived(secret, salt, Buffer.from("Content-Encoding: aes128gcm\0"), 16);
   const nonce = derived(secret, salt, Buffer.from("Content-Encoding: nonce\0"), 12);
   const cipher = createCipheriv("aes-128-gcm", key, nonce);

@@ -36,7 +36,7 @@ export const deviceCommandNames = Object.keys(deviceCommands) as [DeviceCommand,
 /** Most characters of a text that a device hands back or a file that is written on one. */
 export const deviceTextChars = 65_536;
 /** A picture or a recording as base64; with its frame it fits into what the control plane reads. */
-export const deviceDataChars = 1_900_000;
+export const deviceFileChars = 1_900_000;
 /** Longest recording that is asked of a device. */
 export const deviceSoundSeconds = 60;
 
@@ -70,13 +70,13 @@ export const deviceResult = z.object({
   ok: z.boolean(),
   text: z.string().max(deviceTextChars),
   /** Base64 of a picture. */
-  picture: z.string().max(deviceDataChars).optional(),
+  picture: z.string().max(deviceFileChars).optional(),
   /** Base64 of a recording. */
-  sound: z.string().max(deviceDataChars).optional(),
+  sound: z.string().max(deviceFileChars).optional(),
 });
 export type DeviceResult = z.infer<typeof deviceResult>;
 
-/** Where a browser's push service takes messages for this device, and the keys that only the browser reads. */
+/** Where a push service takes messages for this device, and the keys that only its browser reads. */
 export const pushSubscription = z.object({
   endpoint: z.url({ protocol: /^https?$/ }).max(2_048),
   p256dh: z.string().regex(/^[\w-]{87}=?$/),

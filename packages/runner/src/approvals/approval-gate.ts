@@ -89,7 +89,7 @@ function approvalGate(
   { approvals, config, inbox, clock }: GateServices,
   scope: TurnScope,
   closePreview: () => Promise<string | null>,
-): Gate {
+): (call: ToolCall, tool: Tool, heard: HeardBefore) => Promise<GateDecision> {
   const { turn, agent, place, speakers, signal, prepared } = scope;
   const session = scope.session.key;
   const timeoutMs = config.approvals.exec.timeoutMinutes * 60_000;
