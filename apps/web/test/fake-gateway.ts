@@ -54,12 +54,19 @@ export async function fakeGateway(): Promise<FakeGateway> {
 
   function payloadOf({ method, params }: RequestFrame, socket: WebSocket): unknown {
     if (method === "connect") return connect(params as Hello, socket);
-    if (method === "chat.history")
+    if (method === "chat.history") {
+      const { limit, beforeSeq = Infinity } = params as {
+        readonly limit: number;
+        readonly beforeSeq?: number;
+      };
+      const found = gateway.log.filter(({ seq }) => seq < beforeSeq);
       return {
         sessionKey: "s",
-        messages: gateway.log.slice(-(params as { readonly limit: number }).limit),
+        messages: found.slice(-limit),
         working: false,
+        hasEarlier: found.length > limit,
       };
+    }
     if (method !== "chat.send") return { stopped: true, cancelled: 0 };
     const { text, idempotencyKey } = params as { text: string; idempotencyKey: string };
     if (!keys.has(idempotencyKey)) gateway.say("user", text);

@@ -1,8 +1,6 @@
 // Serves plain HTTP on the control plane's port: liveness, readiness and the web page. These answers are
 // public and equal for everybody. Webhooks come in here too; their channels check the secrets.
-import { readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { extname, join } from "node:path";
 import type { HttpBindings } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { Hono, type Context } from "hono";
@@ -13,6 +11,7 @@ import type { Attempts } from "./auth/login-attempts.ts";
 import { bearerToken, pathOf } from "./auth/bearer.ts";
 import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
 import type { RemoteOf } from "./auth/remote-address.ts";
+import { webFiles } from "./web-files.ts";
 
 type Handle = (context: Context<{ Bindings: HttpBindings }>) => Promise<Response>;
 
@@ -55,17 +54,6 @@ export interface MetricsPage {
   readonly text: () => Promise<string>;
 }
 
-const contentTypes: { readonly [extension: string]: string } = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".ico": "image/x-icon",
-  ".woff2": "font/woff2",
-  ".webmanifest": "application/manifest+json",
-};
-
 const securityHeaders: { readonly [name: string]: string } = {
   // Forbids inline scripts and other sites; a picture from elsewhere would leak what the agent wrote into its
   // URL. Text becomes markup only by the policy of the library that draws the page (`lit-html`).
@@ -75,6 +63,16 @@ const securityHeaders: { readonly [name: string]: string } = {
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
+};
+
+/** The viewer of canvases stands beside a conversation too: the console may hold it in a frame. */
+const viewerPath = "/canvas.html";
+const viewerHeaders: typeof securityHeaders = {
+  ...securityHeaders,
+  "content-security-policy": (securityHeaders["content-security-policy"] ?? "").replace(
+    "frame-ancestors 'none'",
+    "frame-ancestors 'self'",
+  ),
 };
 
 type App = Hono<{ Bindings: HttpBindings }>;
@@ -152,7 +150,8 @@ export function httpApp(options: HttpOptions): App {
       return context.text(`${trouble.text}\n`, 403);
     }
     await next();
-    for (const [name, value] of Object.entries(securityHeaders))
+    const headers = context.req.path === viewerPath ? viewerHeaders : securityHeaders;
+    for (const [name, value] of Object.entries(headers))
       if (!context.res.headers.has(name)) context.header(name, value);
   });
 
@@ -187,7 +186,7 @@ export function httpApp(options: HttpOptions): App {
   app.get("/docs/*", (context) => programs.docs(context));
   app.get("/v1/models", (context) => programs.models(context));
   app.get("/v1/models/*", (context) => programs.model(context));
-  if (webRoot !== null) app.get("*", (context) => page(context, webRoot));
+  if (webRoot !== null) app.get("*", webFiles(webRoot));
   app.notFound((context) => {
     // Browsers ask for an icon; a request with a token or a body meant a path that is missing.
     const isLook = context.req.method === "GET" && context.req.header("authorization") === undefined;
@@ -212,32 +211,4 @@ async function numbers(context: Here, { text }: MetricsPage): Promise<Response> 
 function unkept<C extends Context>(context: C): C {
   context.header("cache-control", "no-store");
   return context;
-}
-
-/** At most one folder deep and without leading dots, so a path cannot leave the root. */
-const servedPath = /^\/(?:assets\/)?[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
-
-async function page(context: Context, webRoot: string): Promise<Response> {
-  const path = context.req.path === "/" ? "/index.html" : context.req.path;
-  const type = contentTypes[extname(path)];
-  if (type === undefined || !servedPath.test(path)) return context.notFound();
-  let bytes: Buffer<ArrayBuffer>;
-  try {
-    bytes = await readFile(join(webRoot, path));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return missing(context, path);
-    throw error;
-  }
-  context.header("content-type", type);
-  // Names of assets carry a hash of their content.
-  context.header(
-    "cache-control",
-    path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache",
-  );
-  return context.body(bytes);
-}
-
-function missing(context: Context, path: string): Response | Promise<Response> {
-  if (path !== "/index.html") return context.notFound();
-  return context.text("The web page is not built: run `pnpm --filter @parley/web build`.\n", 503);
 }

@@ -1,6 +1,6 @@
-// Implements `chat.fork` in the new conversation's lane: copies another session's transcript through one entry,
-// in one commit. Whatever is said there meanwhile waits behind it. People cannot call it: it has no typed name
-// and no menu entry.
+// Implements `chat.fork` in the new conversation's lane: copies another session's transcript through one
+// entry, in one commit. Whatever is said there meanwhile waits behind it. People cannot call it: it has no
+// typed name and no menu entry.
 import { longLog, type Placed } from "@parley/agent";
 import type { SessionKey } from "@parley/protocol";
 import type { Sessions } from "@parley/store";

@@ -42,6 +42,8 @@ function webFolder(): string {
   mkdirSync(join(root, "web", "assets"), { recursive: true });
   writeFileSync(join(root, "web", "index.html"), "<p>page</p>");
   writeFileSync(join(root, "web", "assets", "app-1a2b.js"), "run()");
+  writeFileSync(join(root, "web", "assets", "long-1a2b.js"), "run();".repeat(1_000));
+  writeFileSync(join(root, "web", "canvas.html"), "<p>viewer</p>");
   writeFileSync(join(root, "secret.html"), "secret");
   return join(root, "web");
 }
@@ -86,6 +88,44 @@ describe("the page", () => {
     const answer = await get(server.port, path);
     expect(answer.status).toBe(404);
     expect(answer.body).not.toContain("secret");
+  });
+
+  test("is compressed as the browser takes it, and costs one short answer once it is known", async () => {
+    const { server } = await startControl({ webRoot: webFolder() });
+    const ask = async (accepted: string, path = "assets/long-1a2b.js", more: object = {}) => {
+      const answer = await fetch(`${server.url}${path}`, {
+        headers: { "accept-encoding": accepted, ...more },
+      });
+      const [encoding, etag] = ["content-encoding", "etag"].map((name) => answer.headers.get(name));
+      return { status: answer.status, encoding, etag: etag ?? "", body: await answer.text() };
+    };
+    const whole = "run();".repeat(1_000);
+    for (const [accepted, encoding] of [
+      ["gzip, deflate, br", "br"],
+      ["gzip, br;q=0", "gzip"],
+      ["identity", null],
+    ] as const)
+      expect(await ask(accepted)).toMatchObject({ status: 200, encoding, body: whole });
+    expect((await ask("br", "assets/app-1a2b.js")).encoding).toBeNull();
+    const { etag } = await ask("br");
+    expect(await ask("br", undefined, { "if-none-match": `W/"x", ${etag}` })).toMatchObject({
+      status: 304,
+      body: "",
+    });
+    expect(await ask("gzip", undefined, { "if-none-match": etag })).toMatchObject({
+      status: 200,
+      body: whole,
+    });
+  });
+
+  test("may be held in a frame by nobody, but the canvas's viewer by the page itself", async () => {
+    const { server } = await startControl({ webRoot: webFolder() });
+    const policyOf = async (path: string) =>
+      (await get(server.port, path)).headers["content-security-policy"];
+    const page = await policyOf("/");
+    expect(await policyOf("/canvas.html")).toBe(
+      String(page).replace("frame-ancestors 'none'", "frame-ancestors 'self'"),
+    );
   });
 
   test("that was never built says how to build it", async () => {

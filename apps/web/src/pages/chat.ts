@@ -1,30 +1,31 @@
-// A person's conversations with the agent: the list of them, the one that is open, and where one writes. Each
-// has an address, `#/chat/<thread>`; the first one is `#/chat`.
-import type { MethodResult } from "@parley/protocol";
+// A person's conversations with the agent: the list of them, the one that is open with what the agent shows
+// beside it, and where one writes. Each has an address, `#/chat/<thread>`; the first one is `#/chat`.
+import type { MethodParams, MethodResult } from "@parley/protocol";
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { Command } from "../parts/console.ts";
 import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
-import { duration, timeOf } from "../parts/time.ts";
 import { keepRead, readThrough } from "../session/storage.ts";
 import { shownMessages } from "../session/state.ts";
 import { addressOf } from "../shell/address.ts";
-import { icon } from "../shell/icons.ts";
 import { t } from "../texts/texts.ts";
+import { chatHead, type Children } from "../view/chat-head.ts";
 import { Composer, type Rewrite, type Written } from "../view/composer.ts";
 import { exportMarkdown } from "../view/export.ts";
 import { Messages } from "../view/messages.ts";
+import { threadList, titleOf, type Thread } from "../view/thread-list.ts";
 
 customElements.define("parley-composer", Composer);
 customElements.define("parley-messages", Messages);
 
-type Thread = MethodResult<"chat.threads">["threads"][number];
 type Steps = MethodResult<"chat.steps">;
 
 const words = t.chat;
 const threadAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 /** Events say when something changed; this finds what they missed. */
 const lookAgainMs = 5_000;
+const modelsEveryMs = 60_000;
+const canvasEveryMs = 10_000;
 
 export class Chat extends Page {
   static override properties = {
@@ -33,6 +34,7 @@ export class Chat extends Page {
     filter: { state: true },
     isListOpen: { state: true },
     isNaming: { state: true },
+    canvasPath: { state: true },
     trouble: { state: true },
   };
   declare rewrite: Rewrite | null;
@@ -40,6 +42,8 @@ export class Chat extends Page {
   /** On a phone the list covers the conversation. */
   declare isListOpen: boolean;
   declare isNaming: boolean;
+  /** Where the canvas beside the conversation is; null: it is not open. */
+  declare canvasPath: string | null;
   declare trouble: string | null;
   readonly #threads = this.reading(async () => {
     const { threads } = await this.console.call("chat.threads", {});
@@ -47,6 +51,14 @@ export class Chat extends Page {
     return { threads: threads ?? [] };
   }, lookAgainMs);
   readonly #steps = this.reading(() => this.#readSteps(), lookAgainMs);
+  readonly #models = this.reading(async () => {
+    const { models } = await this.console.call("models.list", {});
+    return (models ?? []).filter(({ trouble }) => trouble === null).map(({ id }) => id);
+  }, modelsEveryMs);
+  readonly #canvases = this.reading(async () => {
+    const { canvases } = await this.console.call("canvas.list", {});
+    return new Set((canvases ?? []).filter(({ shown }) => shown).map(({ session }) => session));
+  }, canvasEveryMs);
   #quits: (() => void)[] = [];
 
   constructor() {
@@ -55,6 +67,7 @@ export class Chat extends Page {
     this.filter = "";
     this.isListOpen = false;
     this.isNaming = false;
+    this.canvasPath = null;
     this.trouble = null;
   }
 
@@ -69,7 +82,7 @@ export class Chat extends Page {
   async #readSteps(): Promise<{
     readonly thread: string | null;
     readonly steps: Pick<Steps, "calls" | "waiting">;
-    readonly children: MethodResult<"sessions.tree">["sessions"];
+    readonly children: Children;
   }> {
     const thread = this.#thread;
     const { call } = this.console;
@@ -91,7 +104,10 @@ export class Chat extends Page {
     this.#quits = [
       this.console.onChange(() => this.requestUpdate()),
       this.console.on("chat.tool", again),
-      this.console.on("chat.typing", again),
+      this.console.on("chat.typing", () => {
+        again();
+        void this.#canvases.again();
+      }),
       this.console.on("chat.message", () => {
         again();
         void this.#threads.again();
@@ -109,6 +125,7 @@ export class Chat extends Page {
     this.rewrite = null;
     this.trouble = null;
     this.isListOpen = false;
+    this.canvasPath = null;
     if (this.console.chat.thread !== this.#thread) this.console.session.open(this.#thread);
     if (changed.get("address") !== undefined) void this.#steps.again();
   }
@@ -141,21 +158,39 @@ export class Chat extends Page {
 
   override render(): TemplateResult {
     const { chat, session } = this.console;
-    const read = this.#steps.value;
-    const steps = read?.thread === this.#thread ? read.steps : null;
-    const isAlone = this.#thread === null && (this.#threads.value?.threads.length ?? 1) < 2;
-    return html`<div class="chat-page ${isAlone ? "alone" : ""} ${this.isListOpen ? "list-open" : ""}">
-      ${isAlone ? nothing : this.#list()}
+    const threads = this.#threads.value?.threads ?? [];
+    const read = this.#steps.value?.thread === this.#thread ? this.#steps.value : null;
+    const isAlone = this.#thread === null && (this.#threads.value === null || threads.length < 2);
+    const waiting = new Set(read?.steps.waiting);
+    return html`<div
+      class="chat-page ${isAlone ? "alone" : ""} ${this.isListOpen ? "list-open" : ""} ${this.canvasPath === null ? "" : "beside"}"
+    >
+      ${
+        isAlone
+          ? nothing
+          : threadList({
+              threads,
+              here: this.#thread,
+              filter: this.filter,
+              onFilter: (filter) => (this.filter = filter),
+              readThrough: (thread) => readThrough(this.console.storage, thread),
+              nowMs: this.console.clock.now(),
+            })
+      }
       <section class="chat" aria-label=${words.conversation}>
-        ${this.#head(read?.thread === this.#thread ? read.children : [], isAlone)}
+        ${this.#head(read?.children ?? [], isAlone)}
         <parley-messages
           .chat=${chat}
-          .calls=${steps?.calls ?? []}
-          .queued=${new Set(steps?.waiting)}
+          .calls=${read?.steps.calls ?? noCalls}
+          .queued=${waiting}
+          .models=${this.#models.value ?? noModels}
+          .mayWrite=${this.console.may("write")}
           @discard=${({ detail }: CustomEvent<string>) => session.discard(detail)}
           @press=${({ detail }: CustomEvent<string>) => session.send(detail)}
           @rewrite=${({ detail }: CustomEvent<Rewrite>) => (this.rewrite = detail)}
           @cancel=${({ detail }: CustomEvent<string>) => void this.#try(() => this.#cancel(detail))}
+          @branch=${({ detail }: CustomEvent<string>) => void this.#fork({ id: detail })}
+          @retry=${({ detail }: CustomEvent<Retry>) => this.#retry(detail)}
           @earlier=${() => session.earlier()}
         ></parley-messages>
         ${this.trouble === null ? nothing : html`<p class="trouble" role="alert">${this.trouble}</p>`}
@@ -173,6 +208,13 @@ export class Chat extends Page {
             : nothing
         }
       </section>
+      ${
+        this.canvasPath === null
+          ? nothing
+          : html`<aside class="canvas-beside" aria-label=${words.canvas}>
+              <iframe src=${this.canvasPath} title=${words.canvas}></iframe>
+            </aside>`
+      }
     </div>`;
   }
 
@@ -180,119 +222,37 @@ export class Chat extends Page {
     return this.#threads.value?.threads.find(({ thread }) => thread === this.#thread);
   }
 
-  #list(): TemplateResult {
-    const wanted = this.filter.trim().toLowerCase();
-    const threads = (this.#threads.value?.threads ?? [])
-      .filter((each) => `${titleOf(each)} ${each.text}`.toLowerCase().includes(wanted))
-      .toSorted((a, b) => Number(b.pinned) - Number(a.pinned) || (b.atMs ?? 0) - (a.atMs ?? 0));
-    return html`<nav class="threads" aria-label=${words.conversations}>
-      <div class="threads-head">
-        <input
-          type="search"
-          aria-label=${words.search}
-          placeholder=${words.search}
-          .value=${this.filter}
-          @input=${({ target }: Event) => (this.filter = (target as HTMLInputElement).value)}
-        />
-      </div>
-      <div class="threads-list">${threads.map((thread) => this.#row(thread))}</div>
-      ${threads.length === 0 && wanted !== "" ? html`<p class="quiet-text small">${words.none}</p>` : nothing}
-    </nav>`;
-  }
-
-  #row(row: Thread): TemplateResult {
-    const { thread, text, seq, atMs, working, pinned } = row;
-    const isHere = thread === this.#thread;
-    const isUnread = !isHere && seq > readThrough(this.console.storage, thread);
-    return html`<a
-      class="row-link"
-      href=${addressOf("chat", thread === null ? [] : [thread])}
-      aria-current=${isHere ? "page" : nothing}
-    >
-      <span class="thread-name"><bdi>${titleOf(row)}</bdi></span>
-      ${atMs === null ? nothing : html`<span class="thread-time">${timeOf(atMs, this.console.clock.now())}</span>`}
-      <span class="thread-text"><bdi>${text}</bdi></span>
-      ${pinned ? html`<span class="thread-mark" title=${words.pin}>${icon("pin")}</span>` : nothing}
-      ${working ? html`<span class="badge ok">${words.working}</span>` : nothing}
-      ${isUnread ? html`<span class="unread" title=${words.unread}><span class="sr-only">${words.unread}</span></span>` : nothing}
-    </a>`;
-  }
-
-  #head(children: MethodResult<"sessions.tree">["sessions"], isAlone: boolean): TemplateResult {
+  #head(children: Children, isAlone: boolean): TemplateResult {
     const current = this.#current;
-    const named = current === undefined ? words.unnamed : titleOf(current);
-    return html`<header class="chat-head">
-      ${
-        isAlone
-          ? nothing
-          : html`<button
-              class="plain icon-only only-phone"
-              aria-label=${words.conversations}
-              aria-expanded=${this.isListOpen ? "true" : "false"}
-              @click=${() => (this.isListOpen = !this.isListOpen)}
-            >
-              ${icon("list")}
-            </button>`
-      }
-      ${
-        this.isNaming
-          ? html`<input
-              class="chat-name"
-              aria-label=${words.name}
-              dir="auto"
-              maxlength="200"
-              .value=${current?.name ?? ""}
-              placeholder=${named}
-              @keydown=${({ key, target }: KeyboardEvent) => {
-                if (key === "Enter") (target as HTMLElement).blur();
-              }}
-              @blur=${({ target }: Event) => void this.#named((target as HTMLInputElement).value.trim())}
-            />`
-          : html`<h1 class="chat-name"><bdi>${named}</bdi></h1>`
-      }
-      ${
-        children.length === 0
-          ? nothing
-          : html`<details class="children">
-              <summary>${words.children(children.length)}</summary>
-              <ul class="plain-list card">
-                ${children.map(
-                  ({ label, key, state, startedAtMs, endedAtMs }) =>
-                    html`<li>
-                      <span
-                        class="badge ${state === "running" ? "warn" : state === "failed" ? "danger" : "ok"}"
-                        >${state}</span
-                      >
-                      <span class="ellipsis"><bdi>${label ?? key}</bdi></span>
-                      <span class="quiet-text end number"
-                        >${duration((endedAtMs ?? this.console.clock.now()) - startedAtMs)}</span
-                      >
-                    </li>`,
-                )}
-              </ul>
-            </details>`
-      }
-      ${
-        this.console.may("write")
-          ? html`<button
-                class="plain icon-only"
-                aria-label=${words.name}
-                title=${words.name}
-                @click=${() => this.#name()}
-              >
-                ${icon("pen")}
-              </button>
-              <button
-                class="plain icon-only"
-                aria-label=${words.start}
-                title=${words.start}
-                @click=${() => this.#start()}
-              >
-                ${icon("plus")}
-              </button>`
-          : nothing
-      }
-    </header>`;
+    const hasCanvas = current !== undefined && this.#canvases.value?.has(current.sessionKey) === true;
+    const isOpen = this.canvasPath !== null;
+    return chatHead({
+      named: current === undefined ? words.unnamed : titleOf(current),
+      naming: this.isNaming ? (current?.name ?? "") : null,
+      onNamed: (name) => void this.#named(name),
+      children,
+      nowMs: this.console.clock.now(),
+      ...(isAlone
+        ? {}
+        : { list: { isOpen: this.isListOpen, toggle: () => (this.isListOpen = !this.isListOpen) } }),
+      ...(hasCanvas || isOpen ? { canvas: { isOpen, toggle: () => void this.#toggleCanvas() } } : {}),
+      ...(this.console.may("write")
+        ? { acts: { name: () => this.#name(), start: () => this.#start() } }
+        : {}),
+    });
+  }
+
+  async #toggleCanvas(): Promise<void> {
+    const key = this.#current?.sessionKey;
+    if (this.canvasPath !== null || key === undefined) {
+      this.canvasPath = null;
+      return;
+    }
+    await this.#try(async () => {
+      const { path } = await this.console.call("canvas.link", { key });
+      // A proxy may serve the page under any path.
+      this.canvasPath = `./${path.replace(/^\/+/, "")}`;
+    });
   }
 
   #name(): void {
@@ -305,13 +265,18 @@ export class Chat extends Page {
     if (name !== (this.#current?.name ?? "")) await this.#set({ name });
   }
 
+  #freshThread(): string {
+    return this.console.ids.code(threadAlphabet, 10);
+  }
+
   #start(): void {
-    this.console.go(addressOf("chat", [this.console.ids.code(threadAlphabet, 10)]));
+    this.console.go(addressOf("chat", [this.#freshThread()]));
     void this.updateComplete.then(() => this.querySelector<Composer>("parley-composer")?.focus());
   }
 
   #send({ detail }: CustomEvent<Written>): void {
     const { text, files, rewrite } = detail;
+    if (rewrite?.branch !== undefined) return void this.#fork({ id: rewrite.branch, again: true, text });
     if (rewrite === null || rewrite.id === null) {
       this.rewrite = null;
       return this.console.session.send(text, files);
@@ -321,6 +286,26 @@ export class Chat extends Page {
       const key = this.console.ids.uuid();
       await this.console.call("chat.edit", { ...this.#place, id, text, idempotencyKey: key });
       this.rewrite = null;
+    });
+  }
+
+  /** What was asked before this answer, asked again in a conversation of its own: this one stays. */
+  #retry({ id, model }: Retry): void {
+    const messages = shownMessages(this.console.chat.messages);
+    const at = messages.findIndex((message) => message.id === id);
+    const asked = messages.slice(0, at).findLast(({ role }) => role === "user")?.id;
+    if (asked === undefined) this.trouble = words.nothingAsked;
+    else void this.#fork({ id: asked, again: true, ...(model === undefined ? {} : { model }) });
+  }
+
+  async #fork(how: Pick<MethodParams<"chat.fork">, "id" | "again" | "text" | "model">): Promise<void> {
+    const to = this.#freshThread();
+    const idempotencyKey = this.console.ids.uuid();
+    await this.#try(async () => {
+      await this.console.call("chat.fork", { ...this.#place, ...how, to, idempotencyKey });
+      this.rewrite = null;
+      this.console.go(addressOf("chat", [to]));
+      await this.#threads.again();
     });
   }
 
@@ -362,6 +347,13 @@ export class Chat extends Page {
   }
 }
 
-function titleOf({ name, title, thread }: Thread): string {
-  return name ?? title ?? (thread === null ? words.first : words.unnamed);
+interface Retry {
+  /** Of the answer. */
+  readonly id: string;
+  /** Absent: the conversation's own. */
+  readonly model?: string;
 }
+
+/** The same each time, so that nothing is drawn again for it. */
+const noCalls: Steps["calls"] = [];
+const noModels: readonly string[] = [];

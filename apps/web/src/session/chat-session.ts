@@ -49,8 +49,8 @@ export interface ChatSession {
   end(): void;
 }
 
-/** Read in one go, and at most: what the gateway answers to one request. */
-const historyLimit = { first: 200, most: 1_000 } as const;
+/** Read in one go. */
+const pageMessages = 200;
 /** A turn that ended has its answer within this time, or has none: until then its draft stands. */
 const draftEndsMs = 1_000;
 /** Conversations that are kept as they were left; others are read again. */
@@ -71,7 +71,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
   let lastSeq: number | undefined;
   let flushing = false;
   let fading: Timer | null = null;
-  let shownMessages: number = historyLimit.first;
+  let readingBack = false;
   /** The conversation that the line tells of. */
   let followed: string | null = null;
   let turning = false;
@@ -118,12 +118,32 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
 
   async function loadHistory(from: Pick<Link, "request">): Promise<void> {
     const { thread } = state;
-    const asked = { ...placeOf(thread), limit: shownMessages };
-    const { messages, working } = await from.request("chat.history", asked);
+    const asked = { ...placeOf(thread), limit: pageMessages };
+    const read = await from.request("chat.history", asked);
     // Somebody turned to another conversation meanwhile.
     if (thread !== state.thread) return;
-    const hasEarlier = messages.length === shownMessages && shownMessages < historyLimit.most;
+    const { messages, working } = read;
+    const isOldest = (messages[0]?.seq ?? 0) <= (state.messages[0]?.seq ?? Infinity);
+    const hasEarlier = isOldest ? read.hasEarlier : state.hasEarlier;
     change({ ...withMessages(state, messages), working, hasEarlier });
+  }
+
+  async function readBack(): Promise<void> {
+    const { thread, messages: known, hasEarlier: isMore } = state;
+    const beforeSeq = known[0]?.seq;
+    if (readingBack || !isMore || beforeSeq === undefined || state.connection.kind !== "online") return;
+    readingBack = true;
+    try {
+      const asked = { ...placeOf(thread), limit: pageMessages, beforeSeq };
+      const { messages, hasEarlier } = await line.request("chat.history", asked);
+      // A resync may have emptied the page meanwhile.
+      if (thread !== state.thread || state.messages[0]?.seq !== beforeSeq) return;
+      change({ ...withMessages(state, messages), draft: state.draft, hasEarlier });
+    } catch {
+      line.renew();
+    } finally {
+      readingBack = false;
+    }
   }
 
   function leave(): void {
@@ -152,7 +172,6 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     leave();
     const before = left.get(thread);
     lastSeq = before?.lastSeq;
-    shownMessages = historyLimit.first;
     fading?.cancel();
     const { messages = [], hasEarlier = false } = before ?? {};
     change({ thread, messages, hasEarlier, draft: null, working: false });
@@ -271,9 +290,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
       line.request("chat.abort", placeOf(state.thread)).catch(() => {});
     },
     earlier() {
-      if (!state.hasEarlier || state.connection.kind !== "online") return;
-      shownMessages = Math.min(shownMessages + historyLimit.first, historyLimit.most);
-      loadHistory(line).catch(() => line.renew());
+      void readBack();
     },
     hurry: () => line.hurry(),
     end() {

@@ -14,6 +14,8 @@ export interface Unsent {
 export interface UnsentFile {
   readonly name: string;
   readonly mediaType: string;
+  /** Spoken for the agent. */
+  readonly voice?: true;
   /** In base64, as the gateway takes it. */
   readonly data: string;
 }

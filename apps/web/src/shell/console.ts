@@ -16,7 +16,9 @@ import { addressOf, readAddress, type Address } from "./address.ts";
 import { icon } from "./icons.ts";
 import { keyHelp, keyListener } from "./keys.ts";
 import type { Choice, Palette } from "./palette.ts";
+import { oncePerFrame } from "./once-per-frame.ts";
 import { places, type PageEntry, type PlaceName } from "./places.ts";
+import { railView, tabsView } from "./rail.ts";
 import { applyTheme, keepTheme, readTheme, themes } from "./theme.ts";
 
 type Hearer = (payload: never) => void;
@@ -70,10 +72,10 @@ export class Shell extends LitElement {
       outbox: storedOutbox(localStorage),
       clock,
       ids,
-      onChange: (chat) => {
+      onChange: oncePerFrame((chat) => {
         this.chat = chat;
         for (const hear of this.#watchers) hear();
-      },
+      }),
       onEvent: (event) => this.#tell(event),
     });
     const chatNow = (): ChatState => this.chat;
@@ -142,7 +144,12 @@ export class Shell extends LitElement {
     const entry = this.#entry();
     const tabs = entry === undefined ? [] : this.#allowed().filter(({ place }) => place === entry.place);
     return html`
-      ${this.#rail(entry?.place)}
+      ${railView({
+        allowed: this.#allowed(),
+        here: entry?.place,
+        connection: connection.kind,
+        openPalette: () => this.#palette?.open(),
+      })}
       <main>
         ${
           connection.kind === "offline"
@@ -151,7 +158,7 @@ export class Shell extends LitElement {
               </p>`
             : nothing
         }
-        ${tabs.length > 1 ? this.#tabs(tabs, entry) : nothing}
+        ${tabs.length > 1 ? tabsView(tabs, entry) : nothing}
         <div class="outlet">${this.#outlet()}</div>
       </main>
       <parley-palette .choices=${this.#choices()}></parley-palette>
@@ -166,42 +173,6 @@ export class Shell extends LitElement {
         </dl>
       </dialog>
     `;
-  }
-
-  #rail(here: PlaceName | undefined): TemplateResult {
-    const { kind } = this.chat.connection;
-    const allowed = this.#allowed();
-    return html`<nav class="rail" aria-label=${t.shell.rail}>
-      <div class="brand"><img src="./icon.svg" alt="" width="22" height="22" />${t.name}</div>
-      ${places.map(({ name }) => {
-        const first = allowed.find(({ place }) => place === name);
-        return first === undefined
-          ? nothing
-          : html`<a href=${addressOf(first.path)} aria-current=${name === here ? "page" : nothing}>
-              ${icon(name)}<span>${t.places[name]}</span>
-            </a>`;
-      })}
-      <div class="foot">
-        <button @click=${() => this.#palette?.open()}>
-          ${icon("search")}<span>${t.shell.palette}</span>
-        </button>
-        <p class="connection ${kind}" role="status">${t.shell.connection[kind]}</p>
-      </div>
-    </nav>`;
-  }
-
-  #tabs(tabs: readonly PageEntry[], here: PageEntry | undefined): TemplateResult {
-    return html`<nav
-      class="tabs"
-      aria-label=${t.shell.pagesOf(here === undefined ? "" : t.places[here.place])}
-    >
-      ${tabs.map(
-        ({ path, title }) =>
-          html`<a href=${addressOf(path)} aria-current=${path === here?.path ? "page" : nothing}
-            >${title}</a
-          >`,
-      )}
-    </nav>`;
   }
 
   #outlet(): unknown {

@@ -19,6 +19,8 @@ const strokes = {
   pen: "M4 20l1-4L16 5l3 3L8 19z",
   clip: "M8 12l6-6a3 3 0 0 1 4 4l-8 8a5 5 0 0 1-7-7l7-7",
   list: "M4 6h16M4 12h16M4 18h16",
+  canvas: "M4 5h16v14H4zM14 5v14",
+  mic: "M12 3a3 3 0 0 0-3 3v5a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v4",
   close: "M6 6l12 12M18 6L6 18",
 } as const;
 

@@ -7,12 +7,15 @@ import { icon } from "../shell/icons.ts";
 import { t } from "../texts/texts.ts";
 import { controlStyles } from "./control-styles.ts";
 import { mostFileBytes, readFiles } from "./files.ts";
+import type { Recording } from "./voice-note.ts";
 
 /** Words of an earlier message that are written anew. */
 export interface Rewrite {
   /** Id of its row while nobody has begun to answer it; null: they go out as another message. */
   readonly id: string | null;
   readonly text: string;
+  /** The message that they take the place of in a conversation of their own. */
+  readonly branch?: string;
 }
 
 /** What a person wrote, with what goes along. */
@@ -20,6 +23,16 @@ export interface Written {
   readonly text: string;
   readonly files: readonly UnsentFile[];
   readonly rewrite: Rewrite | null;
+}
+
+/** Browsers have a microphone for pages on this machine or over https alone. */
+function canRecord(): boolean {
+  return navigator.mediaDevices?.getUserMedia !== undefined && typeof MediaRecorder === "function";
+}
+
+function rewriteWords({ id, branch }: Rewrite): string {
+  if (branch !== undefined) return t.chat.rewritingBranch;
+  return id === null ? t.chat.rewritingAnew : t.chat.rewriting;
 }
 
 function allowDrop(event: DragEvent): void {
@@ -87,6 +100,10 @@ export class Composer extends LitElement {
         stroke-linecap: round;
         stroke-linejoin: round;
       }
+      .recording {
+        border-color: var(--danger);
+        color: var(--danger);
+      }
       input[type="file"] {
         display: none;
       }
@@ -113,6 +130,7 @@ export class Composer extends LitElement {
     rewrite: {},
     files: { state: true },
     wrong: { state: true },
+    recording: { state: true },
   };
   declare working: boolean;
   /** The conversation whose draft this is. */
@@ -121,6 +139,8 @@ export class Composer extends LitElement {
   /** What goes along with the next message. */
   declare files: readonly UnsentFile[];
   declare wrong: string | null;
+  /** What is being spoken. */
+  declare recording: Recording | null;
 
   constructor() {
     super();
@@ -128,6 +148,7 @@ export class Composer extends LitElement {
     this.rewrite = null;
     this.files = [];
     this.wrong = null;
+    this.recording = null;
   }
 
   override render(): TemplateResult {
@@ -136,7 +157,7 @@ export class Composer extends LitElement {
         this.rewrite === null
           ? nothing
           : html`<p class="rewriting">
-              ${this.rewrite.id === null ? t.chat.rewritingAnew : t.chat.rewriting}
+              ${rewriteWords(this.rewrite)}
               <button class="quiet" @click=${this.#leaveRewrite}>${t.chat.leaveRewrite}</button>
             </p>`
       }
@@ -179,6 +200,7 @@ export class Composer extends LitElement {
         >
           ${icon("clip")}
         </button>
+        ${this.#voice()}
         <label class="sr-only" for="text">${t.chat.message}</label>
         <textarea
           id="text"
@@ -206,6 +228,54 @@ export class Composer extends LitElement {
     `;
   }
 
+  #voice(): unknown {
+    if (!canRecord()) return nothing;
+    const label = this.recording === null ? t.chat.record : t.chat.recorded;
+    return html`<button
+        type="button"
+        class="quiet attach ${this.recording === null ? "" : "recording"}"
+        aria-label=${label}
+        aria-pressed=${this.recording === null ? "false" : "true"}
+        title=${label}
+        @click=${() => void (this.recording === null ? this.#record() : this.#recorded(this.recording))}
+      >
+        ${icon("mic")}
+      </button>
+      ${
+        this.recording === null
+          ? nothing
+          : html`<span class="sr-only" role="status">${t.chat.recording}</span>
+              <button type="button" class="quiet" @click=${this.#unrecord}>${t.chat.cancel}</button>`
+      }`;
+  }
+
+  async #record(): Promise<void> {
+    this.wrong = null;
+    try {
+      const { record } = await import("./voice-note.ts");
+      this.recording = await record();
+    } catch (error) {
+      if (!(error instanceof DOMException)) throw error;
+      this.wrong = t.chat.noMicrophone(error.message);
+    }
+  }
+
+  async #recorded(recording: Recording): Promise<void> {
+    this.recording = null;
+    await this.#add([await recording.stop()], { voice: true });
+    this.#field?.focus();
+  }
+
+  #unrecord(): void {
+    this.recording?.cancel();
+    this.recording = null;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unrecord();
+  }
+
   override updated(changed: PropertyValues<this>): void {
     const field = this.#field;
     if (field === null) return;
@@ -225,9 +295,9 @@ export class Composer extends LitElement {
   }
 
   /** What does not fit into one message is refused here, with what was typed still there. */
-  async #add(given: readonly File[]): Promise<void> {
+  async #add(given: readonly File[], marks: Pick<UnsentFile, "voice"> = {}): Promise<void> {
     if (given.length === 0) return;
-    const added = await readFiles(given);
+    const added = await readFiles(given, marks);
     const all = [...this.files, ...added];
     const chars = all.reduce((sum, { data }) => sum + data.length, 0);
     const isTooMuch = chars > mostFileBytes * (4 / 3) || all.length > 10;

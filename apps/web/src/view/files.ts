@@ -5,9 +5,13 @@ import type { UnsentFile } from "../session/outbox.ts";
 export const mostFileBytes = 1_400_000;
 const pieceBytes = 32_768;
 
-export function readFiles(files: readonly File[]): Promise<readonly UnsentFile[]> {
+export function readFiles(
+  files: readonly File[],
+  marks: Pick<UnsentFile, "voice"> = {},
+): Promise<readonly UnsentFile[]> {
   return Promise.all(
     files.map(async (file) => ({
+      ...marks,
       name: file.name === "" ? "file" : file.name.slice(-255),
       mediaType: file.type,
       // What is far too large is not read whole.

@@ -83,7 +83,7 @@ export const messageStyles = css`
   .user .menu > div {
     inset-inline: auto 0;
   }
-  .menu :is(button, a) {
+  .menu :is(button, a, select) {
     min-height: 32px;
     padding: 0 10px;
     border: 0;
@@ -95,8 +95,13 @@ export const messageStyles = css`
     line-height: 32px;
     text-align: start;
     text-decoration: none;
+    white-space: nowrap;
   }
-  .menu :is(button, a):hover {
+  .menu select {
+    padding: 0 6px;
+    cursor: pointer;
+  }
+  .menu :is(button, a, select):hover {
     background: var(--sunken);
   }
   .sent-files {

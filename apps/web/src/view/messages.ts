@@ -1,14 +1,15 @@
-// The conversation. What people wrote is shown as text; what the agent wrote comes as HTML that the gateway
-// sanitised. New answers are read out by screen readers once they are final; the growing draft is not.
+// The conversation, of which only the blocks near the reader are drawn. It stays at its end while one reads
+// there, and where one reads else. New answers are read out by screen readers once they are final; the
+// growing draft is not.
 import type { ChatMessage } from "@parley/protocol";
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
-import { unsafeHTML } from "lit/directives/unsafe-html.js";
-import { pressed, shownMessages, type ChatState, type Outgoing } from "../session/state.ts";
-import { addressOf } from "../shell/address.ts";
+import { pressed, shownMessages, type ChatState } from "../session/state.ts";
 import { t } from "../texts/texts.ts";
+import { blocksOf, type Block } from "./blocks.ts";
 import { controlStyles } from "./control-styles.ts";
+import { contentOf, messageView, outgoingView } from "./message.ts";
 import { messageStyles } from "./messages-styles.ts";
 import { dressRichText, pressInRichText } from "./rich-text.ts";
 import { richTextStyles } from "./rich-text-styles.ts";
@@ -16,38 +17,65 @@ import { toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
 
 /** Closer to the end than this, in pixels, the view follows what is new. */
 const followWithinPx = 80;
-const speakers: { readonly [role in ChatMessage["role"]]: string } = {
-  user: "You",
-  assistant: "Parley",
-  notice: "Notice",
-};
+/** Closer to the beginning than this, more is read. */
+const earlierWithinPx = 800;
+/** Blocks this far from what is seen are drawn. */
+const drawnWithinPx = 1_500;
+/** A message that was not drawn yet. */
+const guessedPx = 90;
+const noCalls: readonly ToolCall[] = [];
 
 export class Messages extends LitElement {
   static override styles = [controlStyles, messageStyles, richTextStyles, toolStyles];
-  static override properties = { chat: {}, calls: {}, queued: {}, following: { state: true } };
+  static override properties = {
+    chat: {},
+    calls: {},
+    queued: {},
+    models: {},
+    mayWrite: {},
+    following: { state: true },
+    near: { state: true },
+    menuOf: { state: true },
+  };
   declare chat: ChatState;
   /** Calls of tools, the oldest first. */
   declare calls: readonly ToolCall[];
   /** Ids of messages that nobody has begun to answer. */
   declare queued: ReadonlySet<string>;
+  /** Names of models that an answer can be asked of again. */
+  declare models: readonly string[];
+  declare mayWrite: boolean;
   /** Whether the view stays at the end. */
   declare following: boolean;
-  #heightBefore = 0;
+  /** Keys of the blocks that are drawn, beside the last two. */
+  declare near: ReadonlySet<number>;
+  /** The seq of the message whose menu is open. */
+  declare menuOf: number | null;
+  #blocks: readonly Block[] = [];
+  /** Calls before the message with this seq, and those of now. */
+  #before: ReadonlyMap<number, readonly ToolCall[]> = new Map();
+  #last: readonly ToolCall[] = noCalls;
+  readonly #heights = new Map<number, number>();
+  #watch: IntersectionObserver | null = null;
+  readonly #watched = new Set<Element>();
+  #anchor: { readonly element: Element; readonly top: number } | null = null;
 
   constructor() {
     super();
     this.following = true;
     this.calls = [];
     this.queued = new Set();
+    this.models = [];
+    this.mayWrite = false;
+    this.near = new Set();
+    this.menuOf = null;
   }
 
   override render(): TemplateResult {
     const { outgoing, draft, working, connection, hasEarlier, thread } = this.chat;
-    const messages = shownMessages(this.chat.messages);
     const waiting = outgoing.filter((each) => each.echoed === undefined && each.thread === thread);
-    const [before, last] = placed(this.calls, messages);
-    const empty =
-      messages.length === 0 && waiting.length === 0 && draft === null && connection.kind === "online";
+    const isOnline = connection.kind === "online";
+    const empty = this.#blocks.length === 0 && waiting.length === 0 && draft === null && isOnline;
     return html`
       <div
         class="scroll"
@@ -59,140 +87,70 @@ export class Messages extends LitElement {
         @keydown=${pressInRichText}
       >
         ${empty ? html`<p class="empty">${t.chat.sayHello}</p>` : nothing}
-        ${hasEarlier ? html`<button class="quiet earlier" @click=${this.#earlier}>Show earlier messages</button>` : nothing}
+        ${hasEarlier ? html`<button class="quiet earlier" @click=${this.#earlier}>${t.chat.earlier}</button>` : nothing}
         <div role="log" aria-live="polite" aria-relevant="additions">
           ${repeat(
-            messages,
-            ({ seq }) => seq,
-            // With a thousand messages on the page, a growing draft must not draw them all again.
-            (message, index) =>
-              guard(
-                [
-                  message,
-                  this.#said(message),
-                  messages[index - 1],
-                  before.get(message.seq),
-                  this.#isQueued(message),
-                ],
-                () => this.#message(message, messages[index - 1], before.get(message.seq) ?? []),
-              ),
+            this.#blocks,
+            ({ key }) => key,
+            (block, at) => this.#block(block, at >= this.#blocks.length - 2 || this.near.has(block.key)),
           )}
         </div>
-        ${last.length === 0 ? nothing : toolCards(last)}
+        ${this.#last.length === 0 ? nothing : toolCards(this.#last)}
         ${draft === null ? nothing : html`<article class="assistant draft" aria-hidden="true">${contentOf(draft)}</article>`}
         ${repeat(
           waiting,
           ({ key }) => key,
-          (each) => this.#outgoing(each),
+          (each) =>
+            outgoingView(each, isOnline, () =>
+              this.dispatchEvent(new CustomEvent("discard", { detail: each.key })),
+            ),
         )}
-        ${working && draft === null ? html`<p class="working"><span class="sr-only">Parley is working</span><i></i><i></i><i></i></p>` : nothing}
+        ${working && draft === null ? html`<p class="working"><span class="sr-only">${t.chat.isWorking}</span><i></i><i></i><i></i></p>` : nothing}
       </div>
       ${
         this.following
           ? nothing
-          : html`<button class="quiet newest" aria-label="To the newest message" @click=${this.#toNewest}>
+          : html`<button class="quiet newest" aria-label=${t.chat.newest} @click=${this.#toNewest}>
               <span aria-hidden="true">↓</span>
             </button>`
       }
     `;
   }
 
-  #isQueued({ role, id }: ChatMessage): boolean {
-    return role === "user" && id !== undefined && this.queued.has(id);
+  #block({ key, messages, after }: Block, isDrawn: boolean): TemplateResult {
+    const height = this.#heights.get(key) ?? messages.length * guessedPx;
+    return html`<div class="block" data-key=${key} data-height=${isDrawn ? nothing : height}>
+      ${isDrawn ? this.#drawn(messages, after) : nothing}
+    </div>`;
   }
 
-  #message(
-    message: ChatMessage,
-    before: ChatMessage | undefined,
-    calls: readonly ToolCall[],
-  ): TemplateResult {
-    const { role, text, atMs, buttons = [] } = message;
-    const at = new Date(atMs);
-    const isNewDay = before === undefined || new Date(before.atMs).toDateString() !== at.toDateString();
-    const day = isNewDay
-      ? html`<p class="day">
-          ${at.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" })}
-        </p>`
-      : nothing;
-    return html`${day}${calls.length === 0 ? nothing : toolCards(calls)}
-      <article class=${role}>
-        <span class="sr-only">${speakers[role]}:</span>
-        ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
-        ${message.files === undefined ? nothing : filesOf(message.files)}
-        ${buttons.length === 0 ? nothing : this.#buttons(buttons, this.#said(message))}
-        ${this.#foot(message, at)}
-      </article>`;
+  #drawn(messages: readonly ChatMessage[], after: ChatMessage | undefined): unknown {
+    return repeat(
+      messages,
+      ({ seq }) => seq,
+      (message, index) => {
+        const before = messages[index - 1] ?? after;
+        const calls = this.#before.get(message.seq) ?? noCalls;
+        const isQueued = message.role === "user" && this.queued.has(message.id ?? "");
+        const said = (message.buttons ?? []).length === 0 ? null : pressed(this.chat, message);
+        const { models, mayWrite } = this;
+        const isOpen = this.menuOf === message.seq;
+        const onToggle = (opened: boolean): void => {
+          if (opened) this.menuOf = message.seq;
+          else if (this.menuOf === message.seq) this.menuOf = null;
+        };
+        const place = { before, calls, isQueued, said, mayWrite, models, isOpen, onToggle, tell: this.#tell };
+        // A growing draft must not draw all the others again.
+        return guard([message, said, before, calls, isQueued, models, mayWrite, isOpen], () =>
+          messageView(message, place),
+        );
+      },
+    );
   }
 
-  #foot(message: ChatMessage, at: Date): TemplateResult {
-    const { role, id, text } = message;
-    const isQueued = this.#isQueued(message);
-    const tell = (name: string, detail: unknown) => (): boolean =>
-      this.dispatchEvent(new CustomEvent(name, { detail }));
-    return html`<footer>
-      ${
-        isQueued
-          ? html`<span class="queued">${t.chat.queued}</span>
-              <button class="foot" @click=${tell("rewrite", { id, text })}>${t.chat.edit}</button>
-              <button class="foot" @click=${tell("cancel", id)}>${t.chat.cancel}</button>`
-          : nothing
-      }
-      <time datetime=${at.toISOString()} title=${at.toLocaleString()}
-        >${at.toLocaleTimeString(undefined, { timeStyle: "short" })}</time
-      >
-      <details class="menu" @focusout=${leaveMenu}>
-        <summary aria-label=${t.chat.more}>⋯</summary>
-        <div>
-          <button class="copy-text" data-text=${text}>${t.chat.copy}</button>
-          ${role === "user" ? html`<button @click=${tell("rewrite", { id: null, text })}>${t.chat.editAnew}</button>` : nothing}
-          ${id === undefined ? nothing : html`<a href=${addressOf("why", [whyId(message)])}>${t.chat.why}</a>`}
-        </div>
-      </details>
-    </footer>`;
-  }
-
-  #said(message: ChatMessage): string | null {
-    return (message.buttons ?? []).length === 0 ? null : pressed(this.chat, message);
-  }
-
-  #buttons(rows: NonNullable<ChatMessage["buttons"]>, said: string | null): TemplateResult {
-    const press = (value: string): boolean => this.dispatchEvent(new CustomEvent("press", { detail: value }));
-    return html`${rows.map(
-      (row) =>
-        html`<div class="buttons" role="group" aria-label="Answers">
-          ${row.map(({ label, value, url, style = "plain" }) =>
-            url === undefined
-              ? html`<button
-                  class=${style}
-                  ?disabled=${said !== null}
-                  aria-pressed=${said === value ? "true" : "false"}
-                  @click=${() => press(value ?? "")}
-                >
-                  ${label}
-                </button>`
-              : html`<a class="button" href=${url} target="_blank" rel="noopener noreferrer">${label}</a>`,
-          )}
-        </div>`,
-    )}`;
-  }
-
-  #outgoing({ key, text, files, refused }: Outgoing): TemplateResult {
-    const discard = (): boolean => this.dispatchEvent(new CustomEvent("discard", { detail: key }));
-    return html`<article class="user waiting">
-      <div class="text">${text}</div>
-      ${files === undefined ? nothing : filesOf(files)}
-      ${
-        refused === undefined
-          ? html`<p class="note">
-              ${this.chat.connection.kind === "online" ? t.chat.sending : t.chat.waitsHere}
-              <button class="quiet" @click=${discard}>${t.chat.cancel}</button>
-            </p>`
-          : html`<p class="note alarm" role="alert">
-              Not sent: ${refused} <button class="quiet" @click=${discard}>Remove</button>
-            </p>`
-      }
-    </article>`;
-  }
+  readonly #tell = (name: string, detail: unknown): void => {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  };
 
   #earlier(): void {
     this.dispatchEvent(new CustomEvent("earlier"));
@@ -201,6 +159,7 @@ export class Messages extends LitElement {
   #scrolled({ target }: Event): void {
     const { scrollHeight, scrollTop, clientHeight } = target as HTMLElement;
     this.following = scrollHeight - scrollTop - clientHeight < followWithinPx;
+    if (scrollTop < earlierWithinPx && !this.following && this.chat.hasEarlier) this.#earlier();
   }
 
   #toNewest(): void {
@@ -210,21 +169,76 @@ export class Messages extends LitElement {
 
   override willUpdate(changed: PropertyValues<this>): void {
     const before = changed.get("chat");
-    if (before !== undefined && before.thread !== this.chat.thread) this.following = true;
+    const isOther = before !== undefined && before.thread !== this.chat.thread;
+    if (isOther) this.following = true;
     // One's own message is always worth seeing.
     if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.following = true;
-    this.#heightBefore = this.#scroll?.scrollHeight ?? 0;
+    if (changed.has("calls") || before?.messages !== this.chat.messages) {
+      const messages = shownMessages(this.chat.messages);
+      this.#blocks = blocksOf(messages, isOther ? [] : this.#blocks);
+      [this.#before, this.#last] = placed(this.calls, messages);
+    }
+    this.#anchor = this.following ? null : this.#seenFirst();
   }
 
-  override updated(changed: PropertyValues<this>): void {
+  override updated(): void {
     const scroll = this.#scroll;
     if (scroll === null) return;
     dressRichText(scroll);
-    const [before, now] = [changed.get("chat")?.messages[0], this.chat.messages[0]];
+    this.#watchBlocks(scroll);
     // What comes in above must not push away what is being read.
-    if (!this.following && before !== undefined && now !== undefined && now.seq < before.seq)
-      scroll.scrollTop += scroll.scrollHeight - this.#heightBefore;
+    const { element, top } = this.#anchor ?? {};
+    if (element?.isConnected === true && top !== undefined) {
+      const by = element.getBoundingClientRect().top - top;
+      if (by !== 0) scroll.scrollTop += by;
+    }
     this.#follow();
+  }
+
+  /** The first message that is seen, and where. */
+  #seenFirst(): { readonly element: Element; readonly top: number } | null {
+    const scroll = this.#scroll;
+    if (scroll === null) return null;
+    const { top: edge } = scroll.getBoundingClientRect();
+    for (const block of scroll.querySelectorAll(".block")) {
+      if (block.getBoundingClientRect().bottom <= edge) continue;
+      for (const element of [...block.querySelectorAll("article"), block]) {
+        const { top, bottom } = element.getBoundingClientRect();
+        if (bottom > edge) return { element, top };
+      }
+    }
+    return null;
+  }
+
+  #watchBlocks(scroll: HTMLElement): void {
+    this.#watch ??= new IntersectionObserver((seen) => this.#moved(seen), {
+      root: scroll,
+      rootMargin: `${drawnWithinPx}px 0px`,
+    });
+    for (const block of scroll.querySelectorAll<HTMLElement>(".block")) {
+      // Set by script, because the page's policy forbids styles in markup.
+      const height = block.dataset["height"];
+      block.style.height = height === undefined ? "" : `${height}px`;
+      if (this.#watched.has(block)) continue;
+      this.#watched.add(block);
+      this.#watch.observe(block);
+    }
+    for (const block of this.#watched) {
+      if (block.isConnected) continue;
+      this.#watched.delete(block);
+      this.#watch.unobserve(block);
+    }
+  }
+
+  #moved(seen: readonly IntersectionObserverEntry[]): void {
+    const near = new Set(this.near);
+    for (const { target, isIntersecting, boundingClientRect } of seen) {
+      const key = Number((target as HTMLElement).dataset["key"]);
+      if (isIntersecting) near.add(key);
+      else if (near.delete(key)) this.#heights.set(key, boundingClientRect.height);
+    }
+    const isOther = near.size !== this.near.size || [...near].some((key) => !this.near.has(key));
+    if (isOther) this.near = near;
   }
 
   override firstUpdated(): void {
@@ -242,16 +256,6 @@ export class Messages extends LitElement {
   }
 }
 
-function leaveMenu({ currentTarget, relatedTarget }: FocusEvent): void {
-  const menu = currentTarget as HTMLDetailsElement;
-  if (!(relatedTarget instanceof Node && menu.contains(relatedTarget))) menu.open = false;
-}
-
-/** An answer's id names its delivery and the part of it. */
-function whyId({ role, id = "" }: ChatMessage): string {
-  return role === "user" ? id : id.replace(/\/\d+$/, "");
-}
-
 /** Each turn's calls before the first message that came after them; those of now at the end. */
 function placed(
   calls: readonly ToolCall[],
@@ -260,29 +264,17 @@ function placed(
   const before = new Map<number, ToolCall[]>();
   const last: ToolCall[] = [];
   const first = messages[0]?.atMs ?? 0;
-  for (const call of calls) {
+  let at = 0;
+  for (const call of calls.toSorted((a, b) => a.startedAtMs - b.startedAtMs)) {
     if (call.startedAtMs < first) continue;
-    const next = messages.find(({ atMs, role }) => role !== "user" && atMs >= call.startedAtMs);
+    while (at < messages.length && !comesAfter(messages[at], call)) at += 1;
+    const next = messages[at];
     if (next === undefined) last.push(call);
     else before.set(next.seq, [...(before.get(next.seq) ?? []), call]);
   }
   return [before, last];
 }
 
-function filesOf(files: readonly { readonly name: string }[]): TemplateResult {
-  return html`<ul class="sent-files" aria-label=${t.chat.files}>
-    ${files.map(({ name }) => html`<li><bdi>${name}</bdi></li>`)}
-  </ul>`;
-}
-
-function contentOf({
-  text,
-  html: markup,
-}: {
-  readonly text: string;
-  readonly html?: string;
-}): TemplateResult {
-  return markup === undefined || markup === ""
-    ? html`<div class="text">${text}</div>`
-    : html`<div class="rich">${unsafeHTML(markup)}</div>`;
+function comesAfter(message: ChatMessage | undefined, { startedAtMs }: ToolCall): boolean {
+  return message !== undefined && message.role !== "user" && message.atMs >= startedAtMs;
 }

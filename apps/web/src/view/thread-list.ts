@@ -1,0 +1,66 @@
+// Lists a person's conversations: pinned ones first, then the newest; found by their names and last words.
+import type { MethodResult } from "@parley/protocol";
+import { html, nothing, type TemplateResult } from "lit";
+import { timeOf } from "../parts/time.ts";
+import { addressOf } from "../shell/address.ts";
+import { icon } from "../shell/icons.ts";
+import { t } from "../texts/texts.ts";
+
+export type Thread = MethodResult<"chat.threads">["threads"][number];
+
+const words = t.chat;
+
+export function titleOf({ name, title, thread }: Thread): string {
+  return name ?? title ?? (thread === null ? words.first : words.unnamed);
+}
+
+export function threadList(parts: {
+  readonly threads: readonly Thread[];
+  /** The one that is open. */
+  readonly here: string | null;
+  readonly filter: string;
+  readonly onFilter: (filter: string) => void;
+  /** The seq through which a conversation was read. */
+  readonly readThrough: (thread: string | null) => number;
+  readonly nowMs: number;
+}): TemplateResult {
+  const { here, filter, onFilter, readThrough, nowMs } = parts;
+  const wanted = filter.trim().toLowerCase();
+  const threads = parts.threads
+    .filter((each) => `${titleOf(each)} ${each.text}`.toLowerCase().includes(wanted))
+    .toSorted((a, b) => Number(b.pinned) - Number(a.pinned) || (b.atMs ?? 0) - (a.atMs ?? 0));
+  return html`<nav class="threads" aria-label=${words.conversations}>
+    <div class="threads-head">
+      <input
+        type="search"
+        aria-label=${words.search}
+        placeholder=${words.search}
+        .value=${filter}
+        @input=${({ target }: Event) => onFilter((target as HTMLInputElement).value)}
+      />
+    </div>
+    <div class="threads-list">
+      ${threads.map((row) => {
+        const isHere = row.thread === here;
+        return threadRow(row, isHere, !isHere && row.seq > readThrough(row.thread), nowMs);
+      })}
+    </div>
+    ${threads.length === 0 && wanted !== "" ? html`<p class="quiet-text small">${words.none}</p>` : nothing}
+  </nav>`;
+}
+
+function threadRow(row: Thread, isHere: boolean, isUnread: boolean, nowMs: number): TemplateResult {
+  const { thread, text, atMs, working, pinned } = row;
+  return html`<a
+    class="row-link"
+    href=${addressOf("chat", thread === null ? [] : [thread])}
+    aria-current=${isHere ? "page" : nothing}
+  >
+    <span class="thread-name"><bdi>${titleOf(row)}</bdi></span>
+    ${atMs === null ? nothing : html`<span class="thread-time">${timeOf(atMs, nowMs)}</span>`}
+    <span class="thread-text"><bdi>${text}</bdi></span>
+    ${pinned ? html`<span class="thread-mark" title=${words.pin}>${icon("pin")}</span>` : nothing}
+    ${working ? html`<span class="badge ok">${words.working}</span>` : nothing}
+    ${isUnread ? html`<span class="unread" title=${words.unread}><span class="sr-only">${words.unread}</span></span>` : nothing}
+  </a>`;
+}
