@@ -13,6 +13,7 @@ const wanted = {
   faketime: "faketime",
   "espeak-ng": "espeak-ng",
   "opus-tools": "opusinfo",
+  "nginx-light": "nginx",
 };
 
 /** Past this, going without is better than waiting for the network: npm test has six minutes in all. */

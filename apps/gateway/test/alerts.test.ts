@@ -52,3 +52,13 @@ test("the rules have the form that Prometheus reads, and promtool takes them whe
   const { status, stdout, error } = spawnSync("promtool", ["check", "rules", rules], { encoding: "utf8" });
   if (error === undefined) expect([status, stdout.includes("SUCCESS")]).toEqual([0, true]);
 });
+
+test("each alert is driven once in the test that promtool runs", () => {
+  const names = (path: string, of: RegExp): readonly string[] => [
+    ...new Set([...readFileSync(join(root, path), "utf8").matchAll(of)].map(([, name]) => name ?? "")),
+  ];
+  const alerts = names("deploy/prometheus/alerts.yaml", /- alert: (\w+)/g);
+  expect(names("deploy/prometheus/alerts.test.yaml", /- alertname: (\w+)/g).toSorted()).toEqual(
+    alerts.toSorted(),
+  );
+});

@@ -16,6 +16,10 @@ export type ProgramName =
   | "faketime"
   | "espeak-ng"
   | "opusinfo"
+  | "nginx"
+  | "caddy"
+  | "promtool"
+  | "prometheus"
   | "git"
   | "prlimit"
   | "systemd-analyze";
@@ -41,6 +45,10 @@ const known: { readonly [name in ProgramName]: Known } = {
   faketime: { commands: ["faketime"], debian: "faketime" },
   "espeak-ng": { commands: ["espeak-ng"], debian: "espeak-ng" },
   opusinfo: { commands: ["opusinfo"], debian: "opus-tools" },
+  nginx: { commands: ["nginx"], debian: "nginx-light" },
+  caddy: { commands: ["caddy"], debian: "caddy" },
+  promtool: { commands: ["promtool"], debian: "prometheus" },
+  prometheus: { commands: ["prometheus"], debian: "prometheus" },
   git: { commands: ["git"], debian: "git" },
   "systemd-analyze": { commands: ["systemd-analyze"], debian: "systemd" },
   prlimit: { commands: ["prlimit"], debian: "util-linux" },
