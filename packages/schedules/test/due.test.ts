@@ -273,7 +273,7 @@ describe("over any life", () => {
         expect(repeated).toEqual([]);
         for (const { instantMs, atLookMs } of accepted) expect(instantMs).toBeLessThanOrEqual(atLookMs);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     ));
 
   test("with the policy all, every instant within the window fires, over crashes too", () =>
@@ -291,7 +291,7 @@ describe("over any life", () => {
         expect(open).toEqual([]);
         if (nowMs - startMs <= made.catchUpMs) expect(fired).toEqual(expected);
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     ));
 
   test("with the policy latest, fired and missed are all instants there were", () =>
@@ -307,6 +307,6 @@ describe("over any life", () => {
           expect(accepted.length + job.state.missed).toBe(count);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     ));
 });

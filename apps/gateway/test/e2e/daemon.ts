@@ -5,14 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Set by CI's longer tier (scripts/bootstrap/checks.mjs): a bundle's daemon starts for half the processor time. */
+/**
+ * The folder of the bundled programs, set for whole runs (scripts/bootstrap/checks.mjs): a bundle's daemon
+ * starts for half the processor time.
+ */
 const bundle = process.env["PARLEY_TEST_BUNDLE"];
+const sourceOf = (app: "gateway" | "cli"): string =>
+  fileURLToPath(new URL(`../../../${app}/src/main.ts`, import.meta.url));
 
 /** The daemon's or the command line's program. Both come from one installation, which the prompt names. */
 export const programOf = (app: "gateway" | "cli"): string =>
-  bundle === undefined
-    ? fileURLToPath(new URL(`../../../${app}/src/main.ts`, import.meta.url))
-    : join(bundle, "apps", app, "src/main.js");
+  bundle === undefined ? sourceOf(app) : join(bundle, app, "src/main.js");
 
 const main = programOf("gateway");
 /** Many tests start daemons at once, and the machine may have other work too. */
@@ -29,6 +32,8 @@ export interface DaemonOptions {
   readonly under?: readonly string[];
   /** Options of node itself. */
   readonly nodeArgs?: readonly string[];
+  /** As a checkout runs that was edited, also in a whole run. */
+  readonly fromSources?: boolean;
 }
 
 export interface Daemon {
@@ -82,7 +87,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const config = { gateway: { port: 0, auth: { token: testToken } }, ...options.config };
   await writeFile(join(home, "parley.json5"), JSON.stringify(config));
   const node = [process.execPath, ...(options.nodeArgs ?? [])];
-  const command = [...(options.under ?? []), ...node, main, ...(options.args ?? [])];
+  const program = options.fromSources === true ? sourceOf("gateway") : main;
+  const command = [...(options.under ?? []), ...node, program, ...(options.args ?? [])];
   const child = spawn(command[0] ?? process.execPath, command.slice(1), {
     env: { ...processEnv(home), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -18,6 +18,7 @@ export interface DiscordWorld {
     readonly home?: string;
     readonly config?: object;
     readonly env?: { readonly [name: string]: string };
+    readonly fromSources?: boolean;
   }): Promise<Daemon>;
   /** What the bot shows in a channel. */
   answers(channel: string): readonly DiscordVisible[];

@@ -93,10 +93,10 @@ test("discord.js is loaded where Discord is configured, and nowhere else", async
   );
   try {
     const env = { NODE_OPTIONS: `--import=${spy}` };
-    const without = await startDaemon({ config: {}, env });
+    const without = await startDaemon({ config: {}, env, fromSources: true });
     await without.stop();
     expect(without.log()).not.toContain("LOADED");
-    const daemon = await w.start({ env });
+    const daemon = await w.start({ env, fromSources: true });
     await daemon.stop();
     expect(daemon.log()).toContain("LOADED");
   } finally {

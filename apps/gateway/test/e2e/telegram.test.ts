@@ -15,7 +15,7 @@ afterEach(async () => {
 
 describe("a direct message", () => {
   test("becomes a compiled prompt, and the answer goes back to its chat", async () => {
-    const daemon = await w.start();
+    const daemon = await w.start({ fromSources: true });
     const alice = w.telegram.as({ id: 4242, name: "Alice" });
     alice.says("hello");
     expect(await w.answered(4242, 1)).toEqual(["echo: hello"]);

@@ -18,6 +18,7 @@ export interface World {
     readonly config?: object;
     readonly under?: readonly string[];
     readonly nodeArgs?: readonly string[];
+    readonly fromSources?: boolean;
   }): Promise<Daemon>;
   /** What the bot shows in a chat. */
   answers(chat: number): readonly VisibleMessage[];

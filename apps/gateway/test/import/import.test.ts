@@ -177,3 +177,27 @@ test("a transcript keeps its branch, its summary and whole pairs of calls and re
   expect(entries[2]).toMatchObject({ text: "they met", throughSeq: 1 });
   expect(left).toEqual(["1 lines that are no JSON"]);
 });
+
+test("the whole report of a home: what is carried, changed, left, and what a person has to do", async () => {
+  const home = await folder("parley-");
+  await writeFile(join(home, "parley.json5"), '{ session: { dmScope: "per-peer" } }\n');
+  const from = await source({ allowFrom: ["tg:7", "@name", "discord:8", 9] });
+  for (const [channel, entries] of [
+    ["discord", ["123456789012345678", "0", "user:5"]],
+    ["whatsapp", ["+49123"]],
+  ] as const)
+    await writeFile(
+      join(from, `credentials/${channel}-allowFrom.json`),
+      JSON.stringify({ allowFrom: entries }),
+    );
+  const { met, todo } = await imported(from, home);
+  const lines = met.map(
+    ({ what, name, fate, to, why }) => `${fate} ${what} ${name} -> ${to ?? ""}: ${why ?? ""}`,
+  );
+  const text = [...lines.toSorted(), ...todo.map((each) => `To do: ${each}`)].join("\n");
+  const steady = text
+    .replaceAll(from, "<from>")
+    .replaceAll(home, "<home>")
+    .replaceAll(/\d{4}-\d{2}-\d{2} [\d:]{8} UTC/g, "<now>");
+  await expect(`${steady}\n`).toMatchFileSnapshot("../tables/import.txt");
+});

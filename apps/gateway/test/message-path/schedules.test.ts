@@ -82,17 +82,17 @@ test("killed at any moment, each instant runs once", async () => {
 });
 
 test("transcripts of runs stay as long as cron.sessionRetention says, and no longer", async () => {
-  await begin({ cron: { sessionRetention: "6h" } });
+  await begin({ cron: { sessionRetention: "2h" } });
   const job = await add({ name: "tick", schedule: { kind: "every", every: "1h" }, message: "tick" });
-  await s.pass(24 * 60 * minuteMs + minuteMs);
+  await s.pass(7 * 60 * minuteMs + minuteMs);
   const lane = `agent:main:cron:${job.id}`;
   const { epoch } = await s.store().sessions.open(lane as never);
   const kept: number[] = [];
   for (let each = 1; each <= epoch; each += 1)
     if ((await s.transcript(lane, each)).length > 0) kept.push(each);
-  expect(epoch).toBe(24);
-  // Those that began within the last six hours, and the one that went on until then.
-  expect(kept).toEqual([18, 19, 20, 21, 22, 23, 24]);
+  expect(epoch).toBe(7);
+  // Those that began within the last two hours, and the one that went on until then.
+  expect(kept).toEqual([5, 6, 7]);
 });
 
 describe("the model of a job", () => {

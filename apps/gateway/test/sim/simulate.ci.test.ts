@@ -5,13 +5,13 @@ import { holds, patienceMs } from "./holds.ts";
 import { approvals, deaths, messages, nodes } from "./search.ts";
 
 describe("the message path", () => {
-  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 51, 350));
+  test("keeps its laws over the next schedules", { timeout: patienceMs }, () => holds(messages, 31, 350));
 
   test("buries what kills the process and nothing else", { timeout: patienceMs }, () =>
     holds(deaths, 11, 60),
   );
 
-  test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 31, 370));
+  test("parks, is decided and goes on", { timeout: patienceMs }, () => holds(approvals, 21, 370));
 
   test("keeps its laws on several nodes", { timeout: patienceMs }, () => holds(nodes, 21, 30));
 });

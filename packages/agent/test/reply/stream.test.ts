@@ -168,14 +168,12 @@ describe("while it could still become a token or a tag", () => {
   });
 });
 
-test("long pathological streams stay cheap", () => {
-  // Each takes minutes where a hold-back is unbounded or a pattern backtracks over its own run.
+test("long pathological streams stay cheap", { timeout: 60_000 }, () => {
+  // Each takes a minute where a hold-back is unbounded or a pattern backtracks over its own run.
   for (const unit of ["`", "[", "<", "*", "_", "~", "` ", "[[ ", "<think ", "NO_", "%", "/home/u/.parley"]) {
     const parser = replyParser({ redaction });
-    for (let at = 0; at < 10_000; at += 1) parser.push(unit);
+    for (let at = 0; at < 5_000; at += 1) parser.push(unit);
     expect(["reply", "silent"]).toContain(parser.end().kind);
-    expect(sanitizeOutbound(unit.repeat(100_000), redaction).length).toBeLessThanOrEqual(
-      unit.length * 100_000,
-    );
+    expect(sanitizeOutbound(unit.repeat(50_000), redaction).length).toBeLessThanOrEqual(unit.length * 50_000);
   }
 });

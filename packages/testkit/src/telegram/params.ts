@@ -123,8 +123,18 @@ async function loadDefinitions(): Promise<Definitions> {
     fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url)),
     `telegram-params-${version}.json`,
   );
-  const cached = await readFile(cacheFile, "utf8").catch(() => null); // Not there yet: made below.
-  if (cached !== null) return JSON.parse(cached) as Definitions;
+  // Null: not there yet.
+  const cached = (): Promise<string | null> => readFile(cacheFile, "utf8").catch(() => null);
+  await mkdir(dirname(cacheFile), { recursive: true });
+  // It takes five seconds of a core, and in a fresh clone several processes want it at once: one makes it.
+  const isOthers = await mkdir(`${cacheFile}.making`).then(
+    () => false,
+    () => true, // Another process does, or did and was killed.
+  );
+  for (let waited = 0; isOthers && waited < 150 && (await cached()) === null; waited += 1)
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  const known = await cached();
+  if (known !== null) return JSON.parse(known) as Definitions;
   const { createGenerator } = await import("ts-json-schema-generator");
   const generator = createGenerator({
     path: join(types, "params.d.ts"),
@@ -133,8 +143,7 @@ async function loadDefinitions(): Promise<Definitions> {
     topRef: true,
   });
   const definitions = generator.createSchema("*").definitions as Definitions;
-  await mkdir(dirname(cacheFile), { recursive: true });
-  // Several test processes may get here at once: each writes its own file and the last rename wins.
+  // Several may get here where the first was killed: each writes its own file and the last rename wins.
   await writeFile(`${cacheFile}.${process.pid}`, JSON.stringify(definitions));
   await rename(`${cacheFile}.${process.pid}`, cacheFile);
   return definitions;

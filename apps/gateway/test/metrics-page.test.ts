@@ -1,0 +1,151 @@
+// The whole page of metrics: every name with its help, each filled with numbers of its own. After a wanted
+// change: `vitest run --project @parley/gateway metrics-page -u`.
+import { noUsage } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { metricRegistry } from "@parley/control";
+import { expect, test } from "vitest";
+import { registerGauges, registerProcessMetrics, type WatchedParts } from "../src/metrics/gauges.ts";
+import { gatewayMetrics } from "../src/metrics/gateway-metrics.ts";
+
+const lane = (pool: string, waiting: number, holder: string | null = null): object => ({
+  pool,
+  waiting,
+  holder,
+});
+const channel = (account: string, health: object): object => ({
+  name: "telegram",
+  account,
+  health: () => health,
+});
+
+/** As a daemon in full work looks: every number differs from the others. */
+const parts = {
+  store: {
+    turns: {
+      list: async (pool?: string) =>
+        pool === "cron"
+          ? [lane("cron", 1, "boot"), lane("cron", 1)]
+          : [lane("main", 3), lane("cron", 4), lane("main", 5)],
+    },
+    outbox: { list: async () => [lane("telegram:default", 6), lane("discord:default", 7)] },
+    cells: { list: async () => [] },
+    troubled: async () => ({ rows: 8, deliveries: 9 }),
+  },
+  channels: () => [
+    channel("default", { state: "ok", lastInboundAtMs: 1_500 }),
+    channel("work", { state: "down" }),
+  ],
+  state: { phase: () => "draining", ready: () => ({ ok: true }), store: () => false },
+  turnsRunning: () => 11,
+  deliveriesRunning: () => 12,
+  lastBackupAtMs: () => 13_000,
+  stableMoves: () => new Map([["identity", 14]]),
+  heartbeats: () => new Map([["sent", 15]]),
+  slots: () => ({
+    fired: 16,
+    lateSeconds: 17.5,
+    mostLateSeconds: 18,
+    skipped: { busy: 19, off: 20 },
+    missed: { window: 21, policy: 22 },
+  }),
+  connections: () => 23,
+  devices: { connected: async () => 24, counts: new Map([["ok", 25]]) },
+  reloads: () => ({ taken: 26, refused: 27 }),
+  configTrouble: () => true,
+  version: "1.2.3",
+} as unknown as WatchedParts;
+
+test("says of each part what it is", async () => {
+  const book = metricRegistry();
+  registerGauges(book, parts);
+  await expect(await book.text()).toMatchFileSnapshot("tables/gauges.txt");
+  const idle = metricRegistry();
+  registerGauges(idle, {
+    ...parts,
+    lastBackupAtMs: () => null,
+    configTrouble: () => false,
+    state: { phase: () => "running", ready: () => ({ ok: false }), store: () => true },
+  } as unknown as WatchedParts);
+  const text = await idle.text();
+  expect(text).not.toContain("\nparley_last_backup_timestamp_seconds");
+  for (const line of [
+    "parley_config_ok 1",
+    "parley_ready 0",
+    "parley_store_up 1",
+    'parley_phase{phase="running"} 1',
+  ])
+    expect(text.split("\n")).toContain(line);
+});
+
+test("tells the loop's lateness in seconds, and zero where nothing was measured yet", async () => {
+  const book = metricRegistry();
+  let nanos = 2_500_000_000;
+  let resets = 0;
+  const lag = {
+    enable: () => true,
+    reset: () => (resets += 1),
+    percentile: (of: number) => nanos + of,
+    get mean() {
+      return nanos + 1;
+    },
+    get max() {
+      return nanos + 2;
+    },
+  };
+  registerProcessMetrics(book, 5_000, lag as unknown as Parameters<typeof registerProcessMetrics>[2]);
+  const lines = async (): Promise<readonly string[]> =>
+    (await book.text()).split("\n").filter((line) => /^nodejs_eventloop|^process_start/.test(line));
+  expect(await lines()).toEqual([
+    "process_start_time_seconds 5",
+    'nodejs_eventloop_lag_seconds{stat="mean"} 2.500000001',
+    'nodejs_eventloop_lag_seconds{stat="p99"} 2.500000099',
+    'nodejs_eventloop_lag_seconds{stat="max"} 2.500000002',
+  ]);
+  nanos = Number.NaN;
+  expect((await lines()).slice(1).map((line) => line.split(" ")[1])).toEqual(["0", "0", "0"]);
+  expect(resets).toBe(2);
+});
+
+test("counts each thing under its own name", async () => {
+  const clock = virtualClock();
+  const metrics = gatewayMetrics(clock);
+  metrics.refused("wrong_token");
+  metrics.refused("wrong_token");
+  metrics.egressRefused("a private address");
+  metrics.hookRan("boot", "failed");
+  metrics.spans("sent", 5);
+  metrics.webhookCalled("deploy", "taken");
+  const usage = {
+    ...noUsage,
+    inputTokens: 2,
+    outputTokens: 3,
+    cacheReadTokens: 4,
+    cacheWriteTokens: 5,
+    costUsd: 6,
+  };
+  const model = {
+    id: "lab/deep",
+    async *stream() {
+      await clock.advance(300);
+      yield { type: "discard" };
+      yield { type: "text", delta: "a" };
+      await clock.advance(300);
+      yield { type: "text", delta: "b" };
+      yield { type: "end", stop: "stop", usage, content: [] };
+    },
+  };
+  const failing = {
+    id: "lab/other",
+    async *stream() {
+      yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: "auth", message: "" } };
+    },
+  };
+  for (const each of [model, failing]) {
+    const counted = await metrics
+      .models({ get: async () => each } as unknown as Parameters<typeof metrics.models>[0])
+      .get("x");
+    for await (const _ of counted.stream(undefined as never, undefined as never));
+  }
+  const what = (await metrics.text()).replaceAll(/^(?:# \w+ )?(?:process|nodejs)_.*\n/gm, "");
+  await expect(what).toMatchFileSnapshot("tables/counters.txt");
+});
