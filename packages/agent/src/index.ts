@@ -79,7 +79,7 @@ export {
   type CompactionSettings,
   type PruningSettings,
 } from "./context/settings.ts";
-export { tokensOfText } from "./context/size.ts";
+export { tokensOfBytes, tokensOfText } from "./context/size.ts";
 export { liveHistory, type Placed } from "./context/live-history.ts";
 export { summarise, type Summarised, type SummaryInput } from "./context/summarise.ts";
 export { type ForeignOrigin, type OriginOf, ownersAlone } from "./workspace/origin.ts";

@@ -43,11 +43,21 @@ export function formatContent(content: Content): string {
   return JSON.stringify(content);
 }
 
+/** A delivery's content is read by all that plan, send and record it. Bounded (I9). */
+const remembered = new Map<string, Content>();
+const mostRemembered = { contents: 50, chars: 20_000 };
+
 /** Throws Fault("invalid") for content that this build cannot read. */
 export function parseContent(text: string): Content {
+  const before = remembered.get(text);
+  if (before !== undefined) return before;
   try {
     // Only Parley writes these, so the version is all that can differ, after a downgrade.
-    return known.parse(JSON.parse(text)) as unknown as Content;
+    const content = known.parse(JSON.parse(text)) as unknown as Content;
+    if (text.length <= mostRemembered.chars) remembered.set(text, content);
+    const [oldest] = remembered.keys();
+    if (remembered.size > mostRemembered.contents && oldest !== undefined) remembered.delete(oldest);
+    return content;
   } catch (cause) {
     throw new Fault("invalid", "a delivery's content is of a form that this version does not know", {
       cause,

@@ -8,10 +8,12 @@ import {
   disarm,
   pinnedSectionsOf,
   rootedReader,
+  schemaSize,
   summarise,
-  tokensOfText,
+  tokensOfBytes,
   type ContextWindow,
 } from "@parley/agent";
+import type { ToolSchema } from "@parley/models";
 import {
   conversationKey,
   noUsage,
@@ -78,7 +80,7 @@ export function turnContext(
     lastSeq: session.lastSeq,
     windowTokens: model.contextWindow,
     maxTokens: model.maxTokens,
-    overheadTokens: tokensOfText(prepared.system.stable + prepared.system.volatile + JSON.stringify(schemas)),
+    overheadTokens: tokensOfBytes(overheadBytes(prepared.system, schemas)),
     pruning: settings.pruning,
     compaction: settings.compaction,
     prunedThroughSeq: numberIn(session, prunedField),
@@ -135,6 +137,16 @@ export function turnContext(
       };
     },
   };
+}
+
+/** Of the prompt and the list of schemas, as they are written out. */
+function overheadBytes(
+  { stable, volatile }: ContextScope["prepared"]["system"],
+  schemas: readonly ToolSchema[],
+): number {
+  const brackets = 2 + Math.max(0, schemas.length - 1);
+  const listed = schemas.reduce((sum, schema) => sum + schemaSize(schema).bytes, brackets);
+  return Buffer.byteLength(stable) + Buffer.byteLength(volatile) + listed;
 }
 
 function numberIn({ fields }: Session, field: string): number {

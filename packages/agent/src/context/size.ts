@@ -11,7 +11,12 @@ type Part = TextContent | ImageContent | AssistantContent;
 
 /** Estimates the tokens of plain text. */
 export function tokensOfText(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / charsPerToken);
+  return tokensOfBytes(Buffer.byteLength(text));
+}
+
+/** Estimates the tokens of what so many bytes of UTF-8 take. */
+export function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / charsPerToken);
 }
 
 /** Counts the characters that a model reads of an entry; notices are for people. */

@@ -2,7 +2,7 @@
 // contract a call ends by itself; one that does not is abandoned after an abort.
 import type { Model, ModelError, ModelRequest } from "@parley/models";
 import { type AssistantContent, type AssistantEntry, type Clock, noUsage } from "@parley/protocol";
-import { orAbandon } from "./abandon.ts";
+import { patience } from "./abandon.ts";
 import type { LoopEvent } from "./event.ts";
 import type { BadCall } from "./journal.ts";
 import { freshCallId } from "./view.ts";
@@ -21,12 +21,13 @@ export async function* ask(
   signal: AbortSignal,
   clock: Clock,
 ): AsyncGenerator<LoopEvent, Answer> {
+  const patient = patience(signal, clock);
   const stream = model.stream(request, signal)[Symbol.asyncIterator]();
   const bad: { readonly call: AssistantContent; readonly bad: BadCall }[] = [];
   let text = "";
   try {
     for (;;) {
-      const waited = await orAbandon(stream.next(), signal, clock);
+      const waited = await patient.wait(stream.next());
       if (!waited.done || waited.value.done === true) {
         const error: ModelError = waited.done
           ? { kind: "torn", message: `${model.id} ended its stream without an end event` }
@@ -77,6 +78,7 @@ export async function* ask(
       }
     }
   } finally {
+    patient.end();
     // Not awaited: a hanging stream would hang its return too.
     void Promise.resolve(stream.return?.()).catch(() => {});
   }

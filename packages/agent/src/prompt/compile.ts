@@ -3,7 +3,7 @@
 import type { BootstrapFile } from "../workspace/snapshot.ts";
 import { type Cut, type Draft, fit, type PromptBudget } from "./budget.ts";
 import type { PromptMode } from "../prompt-mode.ts";
-import type { PromptFacts } from "./facts.ts";
+import type { PromptFacts, StableFacts } from "./facts.ts";
 import { hashOf } from "./hash.ts";
 import { neverDropped, type Section } from "./section.ts";
 import { estimateTokens } from "./tokens.ts";
@@ -52,38 +52,83 @@ interface ZoneDraft extends Draft {
   readonly section: Section;
 }
 
+/** One zone of a prompt. */
+interface Zone {
+  readonly text: string;
+  readonly hash: string;
+  readonly cuts: readonly Cut[];
+  readonly reports: ReadonlyMap<string, SectionReport>;
+}
+
+interface StableZone extends Zone {
+  readonly sections: readonly Section[];
+  readonly maxTokens: number;
+  readonly files: readonly FileReport[];
+  readonly fileCuts: readonly Cut[];
+}
+
+/** The stable zone is a function of the stable facts, and most turns have the same (facts.ts). */
+const stableZones = new WeakMap<StableFacts, StableZone>();
+
 /** Pure. A throw of a section is a bug and stays one. */
 export function compile(
   sections: readonly Section[],
   facts: PromptFacts,
   budget: PromptBudget,
 ): CompiledPrompt {
+  const stable = stableZone(sections, facts, budget.stableTokens);
+  const after = zoneOf("volatile", sections, facts, budget.volatileTokens);
+  const volatile = after.text === "" ? "" : `\n\n${after.text}`;
+  const text = stable.text + volatile;
+  return {
+    mode: facts.stable.mode,
+    text,
+    boundary: stable.text.length,
+    stable: stable.text,
+    volatile,
+    sections: sections.flatMap(({ id }) => stable.reports.get(id) ?? after.reports.get(id) ?? []),
+    files: stable.files,
+    truncations: [...stable.fileCuts, ...stable.cuts, ...after.cuts],
+    hash: hashOf(text),
+    stableHash: stable.hash,
+  };
+}
+
+function stableZone(sections: readonly Section[], facts: PromptFacts, maxTokens: number): StableZone {
+  const before = stableZones.get(facts.stable);
+  if (before?.sections === sections && before.maxTokens === maxTokens) return before;
+  const zone: StableZone = {
+    ...zoneOf("stable", sections, facts, maxTokens),
+    sections,
+    maxTokens,
+    files: facts.stable.files.files.map(fileReport),
+    fileCuts: fileCuts(facts),
+  };
+  stableZones.set(facts.stable, zone);
+  return zone;
+}
+
+function zoneOf(
+  zone: Section["zone"],
+  sections: readonly Section[],
+  facts: PromptFacts,
+  maxTokens: number,
+): Zone {
+  const own = sections.filter((section) => section.zone === zone);
   const { mode } = facts.stable;
-  const drafts = sections
+  const drafts = own
     .filter((section) => section.modes.includes(mode))
     .flatMap((section) => draftOf(section, facts));
-  const inZone = (zone: Section["zone"]): ZoneDraft[] =>
-    drafts.filter((draft) => draft.section.zone === zone);
-  const stableFit = fit(inZone("stable"), budget.stableTokens);
-  const volatileFit = fit(inZone("volatile"), budget.volatileTokens);
-  const cuts = [...stableFit.cuts, ...volatileFit.cuts];
-  const kept = new Map([...stableFit.drafts, ...volatileFit.drafts].map((draft) => [draft.id, draft.text]));
-
-  const stable = stableFit.drafts.map(({ text }) => text).join("\n\n");
-  const after = volatileFit.drafts.map(({ text }) => text).join("\n\n");
-  const volatile = after === "" ? "" : `\n\n${after}`;
-  const text = stable + volatile;
+  const fitted = fit(drafts, maxTokens);
+  const kept = new Map(fitted.drafts.map((draft) => [draft.id, draft.text]));
+  const text = fitted.drafts.map((draft) => draft.text).join("\n\n");
   return {
-    mode,
     text,
-    boundary: stable.length,
-    stable,
-    volatile,
-    sections: sections.map((section) => report(section, facts, kept.get(section.id), cuts)),
-    files: facts.stable.files.files.map(fileReport),
-    truncations: [...fileCuts(facts), ...cuts],
     hash: hashOf(text),
-    stableHash: hashOf(stable),
+    cuts: fitted.cuts,
+    reports: new Map(
+      own.map((section) => [section.id, report(section, facts, kept.get(section.id), fitted.cuts)]),
+    ),
   };
 }
 

@@ -5,6 +5,7 @@ import type { ActionKind, AddressKind, Capabilities, ReasoningLevel, ThinkingLev
 import type { Audience, PromptMode } from "../prompt-mode.ts";
 import type { BootstrapSnapshot } from "../workspace/snapshot.ts";
 import type { ProviderContribution } from "./overlay.ts";
+import { deepEqual } from "./deep-equal.ts";
 import { type ToolFact, type ToolSet, toolSet } from "./tool-list.ts";
 
 export interface SkillFact {
@@ -129,10 +130,39 @@ export interface PromptFacts {
   readonly surface: SurfaceFacts;
 }
 
-/** Computes what sections share once, and freezes the result. */
+/**
+ * Computes what sections share once, and freezes the result. Equal stable facts are one object, so that what
+ * is made of them is made once (compile.ts).
+ */
 export function promptFacts(stable: StableInput, surface: SurfaceFacts): PromptFacts {
-  return Object.freeze({
-    stable: Object.freeze({ ...stable, tools: toolSet(stable.tools) }),
-    surface: Object.freeze({ ...surface }),
-  });
+  return Object.freeze({ stable: stableFacts(stable), surface: Object.freeze({ ...surface }) });
+}
+
+interface Known {
+  /** As given, with of each tool only what is told of it. */
+  readonly input: StableInput;
+  readonly facts: StableFacts;
+}
+
+/** Those of the last agents, audiences and models that were asked for, the newest first. */
+let known: readonly Known[] = [];
+const mostKnown = 16;
+
+function stableFacts(given: StableInput): StableFacts {
+  const input: StableInput = {
+    ...given,
+    tools: given.tools.map(({ name, summary, deferred }) => ({
+      name,
+      summary,
+      ...(deferred === undefined ? {} : { deferred }),
+    })),
+  };
+  const found = known.find((each) => deepEqual(each.input, input));
+  if (found === undefined) {
+    const facts = Object.freeze({ ...input, tools: toolSet(input.tools) });
+    known = [{ input, facts }, ...known.slice(0, mostKnown - 1)];
+    return facts;
+  }
+  if (found !== known[0]) known = [found, ...known.filter((each) => each !== found)];
+  return found.facts;
 }

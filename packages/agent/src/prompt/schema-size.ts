@@ -6,6 +6,8 @@ import { estimateTokens } from "./tokens.ts";
 
 export interface SchemaSize {
   readonly chars: number;
+  /** Of UTF-8. */
+  readonly bytes: number;
   /** By `tokenEstimator`. */
   readonly tokens: number;
   readonly hash: string;
@@ -22,7 +24,14 @@ export function schemaSize({ name, description, parameters }: ToolSchema): Schem
   const before = known.get(parameters);
   if (before?.name === name && before.description === description) return before;
   const json = JSON.stringify({ name, description, parameters });
-  const size = { name, description, chars: json.length, tokens: estimateTokens(json), hash: hashOf(json) };
+  const size = {
+    name,
+    description,
+    chars: json.length,
+    bytes: Buffer.byteLength(json),
+    tokens: estimateTokens(json),
+    hash: hashOf(json),
+  };
   known.set(parameters, size);
   return size;
 }

@@ -16,8 +16,10 @@ export interface Spelling extends Pattern {
  * Whether any of them stands in the text: many times quicker than to look for where, and mostly none does.
  */
 export function standsIn(text: string, spellings: readonly Spelling[]): boolean {
+  if (spellings.some((each) => text.includes(each.text))) return true;
+  if (!/[\n\\]/.test(text)) return false;
   const unwrapped = text.replaceAll(anyLineEnd, "");
-  return spellings.some((each) => text.includes(each.text) || (each.wraps && unwrapped.includes(each.text)));
+  return spellings.some((each) => each.wraps && unwrapped.includes(each.text));
 }
 
 /** The longest first, so that none is hidden in part. */

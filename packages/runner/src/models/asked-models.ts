@@ -76,15 +76,10 @@ function requestFor(
   request: ModelRequest,
 ): ModelRequest {
   const schemas = request.tools.filter(({ name }) => tools.some((tool) => tool.name === name));
+  const own = { ...request, system, tools: schemas, thinking: thinking() };
+  if (model.contextWindow >= primary.model.contextWindow) return own;
   const overhead = tokensOfText(system.stable + system.volatile + JSON.stringify(schemas));
   const answerTokens = Math.min(model.maxTokens, Math.floor(model.contextWindow * answerShare));
   const left = Math.floor(model.contextWindow * fullShare) - overhead - answerTokens;
-  return {
-    ...request,
-    system,
-    tools: schemas,
-    thinking: thinking(),
-    messages:
-      model.contextWindow < primary.model.contextWindow ? narrowed(request.messages, left) : request.messages,
-  };
+  return { ...own, messages: narrowed(request.messages, left) };
 }

@@ -32,8 +32,10 @@ export interface SpokenPlace {
 export function speechModeAt({ config, session, address, surface, speech }: SpokenPlace): SpeechMode {
   if (address === null || surface === null || isProgram(address)) return "off";
   const { voice, media } = surface.capabilities;
-  if (speech === undefined || (!voice && !media) || "unavailable" in speech.voice()) return "off";
-  return speechModeOf(session, config);
+  if (speech === undefined || (!voice && !media)) return "off";
+  const mode = speechModeOf(session, config);
+  // What speaks is looked for on the disk, and mostly nobody wants to hear it.
+  return mode === "off" || "unavailable" in speech.voice() ? "off" : mode;
 }
 
 export function hasVoice(rows: readonly Row[]): boolean {
