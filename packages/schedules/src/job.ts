@@ -59,8 +59,9 @@ const targetSchema = z.discriminatedUnion("kind", [
 
 export const deliverySchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("none") }),
-  /** With `bestEffort` a run counts as well ended although its answer could not be delivered. */
+  /** With `bestEffort` the job runs on while nothing may be sent there. */
   z.object({ kind: z.literal("announce"), to: addressSchema, bestEffort: z.boolean() }),
+  /** With `bestEffort` it is called once, and not again when it did not answer. */
   z.object({ kind: z.literal("webhook"), url: z.url({ protocol: /^https?$/ }), bestEffort: z.boolean() }),
 ]);
 

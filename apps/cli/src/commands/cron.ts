@@ -26,6 +26,7 @@ export interface JobFlags {
   readonly deliver?: boolean;
   readonly webhook?: string;
   readonly to?: string;
+  readonly bestEffortDeliver?: boolean;
   readonly wake?: string;
   readonly misfire?: string;
   readonly overlap?: string;
@@ -314,11 +315,18 @@ function turnOf({ model, thinking, tools, lightContext }: JobFlags): { readonly 
   return kept({ model, thinking, tools: tools?.split(",").map((name) => name.trim()), lightContext });
 }
 
-function deliveryOf({ webhook, deliver, to, announce }: JobFlags): object | undefined {
-  if (webhook !== undefined) return { kind: "webhook", url: webhook };
+function deliveryOf({
+  webhook,
+  deliver,
+  to,
+  announce,
+  bestEffortDeliver: bestEffort,
+}: JobFlags): object | undefined {
+  const how = bestEffort === true ? { bestEffort } : {};
+  if (webhook !== undefined) return { kind: "webhook", url: webhook, ...how };
   if (deliver === false) return { kind: "none" };
-  if (to !== undefined) return { kind: "announce", to };
-  return announce === true ? { kind: "announce" } : undefined;
+  if (to !== undefined) return { kind: "announce", to, ...how };
+  return announce === true || bestEffort === true ? { kind: "announce", ...how } : undefined;
 }
 
 function kept(fields: { readonly [field: string]: unknown }): { readonly [field: string]: unknown } {
@@ -341,7 +349,8 @@ async function refusedAsUsage<T>(ask: () => Promise<T>): Promise<T> {
 
 function numberOf(flag: string, text: string): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number < 1) throw wrongUsage(`${flag} takes a number, not "${text}"`);
+  if (!/^\d+$/.test(text) || number < 1)
+    throw wrongUsage(`${flag} takes a whole number from 1 on, not "${text}"`);
   return number;
 }
 

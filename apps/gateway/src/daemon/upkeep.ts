@@ -65,8 +65,8 @@ export function retainNowAndThen({
   const look = (): void => {
     const config = configNow();
     const isSet = Object.values(config.retention).some(({ days }) => days !== undefined);
-    const run = isSet ? retention({ config, ...ports }).run(true) : Promise.resolve([]);
-    run
+    const kept = retention({ config, ...ports });
+    (isSet ? kept.run(true) : kept.runUsual())
       .then(
         (rules) => {
           for (const { name, count, unit } of rules)

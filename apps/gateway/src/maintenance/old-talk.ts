@@ -23,8 +23,10 @@ const entriesAtOnce = 1_000;
 /** Whoever deletes entries records it there; what was read of the session before is then forgotten, too. */
 const forgottenField = "forgotten";
 
-export async function* oldTalk(store: TalkStore, beforeMs: number): AsyncGenerator<OldTalk> {
-  for (const session of await store.sessions.list({ limit: mostSessions })) {
+/** `prefix`: of the sessions' keys; absent: all. */
+export async function* oldTalk(store: TalkStore, beforeMs: number, prefix?: string): AsyncGenerator<OldTalk> {
+  const which = prefix === undefined ? {} : { prefix };
+  for (const session of await store.sessions.list({ ...which, limit: mostSessions })) {
     const { key, epoch, createdAtMs } = session;
     if (createdAtMs >= beforeMs) continue;
     const last = await lastWordsMs(store, key, epoch);

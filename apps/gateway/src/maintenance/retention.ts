@@ -4,6 +4,7 @@
 import { isAbsolute, join } from "node:path";
 import type { Config } from "@parley/config";
 import type { Clock, MethodResult } from "@parley/protocol";
+import { spanMs } from "@parley/schedules";
 import type { Store } from "@parley/store";
 import type { ReferringStore } from "./media-references.ts";
 import { mediaFiles } from "./media-retention.ts";
@@ -32,17 +33,28 @@ const neededMs = 2 * dayMs;
 const olderLog = /^parley(?:-[\w.-]+)?\.\d+\.log$/;
 const resultName = /^[0-9a-f]{12}-[\w-]{1,64}\.txt$/;
 const sweepRows = 500;
+const jobRuns = "jobs";
 
 export function retention(ports: RetentionPorts) {
   const { clock, store } = ports;
   const rules = rulesOf(ports);
+  async function looked(write: boolean, only: readonly Rule[]): Promise<Told[]> {
+    const told: Told[] = [];
+    for (const { look, ...rule } of only)
+      told.push({ ...rule, ...(look === null ? { count: null, bytes: null } : await look(write)) });
+    return told;
+  }
 
   return {
+    /** Takes what has an age without a word of `retention` in the config. */
+    runUsual: (): Promise<Told[]> =>
+      looked(
+        true,
+        rules.filter(({ name }) => name === jobRuns),
+      ),
     /** What age and size would take, or with `write` took. */
     async run(write: boolean): Promise<Told[]> {
-      const told: Told[] = [];
-      for (const { look, ...rule } of rules)
-        told.push({ ...rule, ...(look === null ? { count: null, bytes: null } : await look(write)) });
+      const told = await looked(write, rules);
       if (write) while (await store.sweep(sweepRows)) await new Promise<void>((go) => clock.after(0, go));
       return told;
     },
@@ -50,7 +62,7 @@ export function retention(ports: RetentionPorts) {
 }
 
 function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[] {
-  const { retention: kept, media, backup, logging } = config;
+  const { retention: kept, media, backup, logging, cron } = config;
   const files = (name: string, keys: readonly string[], rule: string, all: readonly OldFiles[]): Rule => ({
     name,
     keys: [...keys],
@@ -74,6 +86,15 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
     days === undefined
       ? otherwise
       : `${otherwise === "kept for good" ? "" : `${otherwise}, `}go after ${days} days`;
+  /** Jobs that are gone, or run seldom, have no next run that takes what their last one left. */
+  async function ofJobs(write: boolean): Promise<number> {
+    let count = 0;
+    const beforeMs = clock.now() - (spanMs(cron.sessionRetention) ?? 0);
+    for (const { id } of config.agents.list)
+      for await (const old of oldTalk(store, beforeMs, `agent:${id}:cron:`))
+        count += write ? await removeTalk(store, old, clock.now()) : await countTalk(store, old);
+    return count;
+  }
   const workspaces = [...new Set(config.agents.list.map(({ workspace }) => workspace))];
   const { transcripts, results, logs, backups } = kept;
   return [
@@ -90,6 +111,13 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
         }
         return { count, bytes: null };
       },
+    },
+    {
+      name: jobRuns,
+      keys: ["cron.sessionRetention"],
+      rule: `go ${cron.sessionRetention} after their run`,
+      unit: "entries",
+      look: async (write) => ({ count: await ofJobs(write), bytes: null }),
     },
     files(
       "media",

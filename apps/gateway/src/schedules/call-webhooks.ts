@@ -1,6 +1,6 @@
 // Calls the webhooks of jobs: the answer of each run by POST, with the slot's id as its key, so that the
 // receiver can tell a repeat. The call is a cell until it was answered: a process that dies makes it again. A
-// receiver that is away is called again for a day; one that refuses is not.
+// receiver that is away is called again for a day, unless the job says bestEffort; one that refuses is not.
 import type { Dialler } from "@parley/egress";
 import { deadline, isFault, type Clock, type Log } from "@parley/protocol";
 import { readCall, webhookPrefix, writtenCall, type WebhookCall } from "@parley/runner";
@@ -69,10 +69,10 @@ export function callWebhooks({ cells, dial, clock, log }: CallWebhooksOptions): 
   async function settle(call: WebhookCall): Promise<void> {
     const { key } = writtenCall(call);
     const trouble = await made(call);
-    if (trouble === null || trouble.isFinal) {
+    if (trouble === null || trouble.isFinal || call.once === true) {
       await cells.remove(key);
       if (trouble === null) log.info({ job: call.job, slot: call.id }, "the webhook of a job was called");
-      else log.warn({ job: call.job, slot: call.id, why: trouble.why }, "the webhook of a job was refused");
+      else log.warn({ job: call.job, slot: call.id, why: trouble.why }, "the webhook of a job failed");
       return;
     }
     const pauseMs = againMs[Math.min(call.tries, againMs.length - 1)] ?? 0;

@@ -60,7 +60,7 @@ export function fireJob(options: FireJobOptions): FireJob {
     if (kept === null) return null;
     const { job } = kept;
     const nowMs = clock.now();
-    const { schedule } = job;
+    const { schedule, delivery } = job;
     const due = schedule.kind === "watch" ? await watchDue(job, schedule) : await dueNow(job, nowMs);
     if (typeof due === "string") {
       await pause(job, `what it watches ${due}`);
@@ -71,12 +71,15 @@ export function fireJob(options: FireJobOptions): FireJob {
       return due.wakeAtMs;
     }
     const blocked = await whyNot(job);
-    if (blocked !== null) {
-      await pause(job, blocked);
+    const goesOn = blocked?.of === "place" && delivery.kind === "announce" && delivery.bestEffort;
+    if (blocked !== null && !goesOn) {
+      await pause(job, blocked.reason);
       return null;
     }
     const over = job.mostTokensPerDay === null ? null : await overDay(job, job.mostTokensPerDay, nowMs);
-    const rows = await rowsFor(job, due, over, nowMs);
+    // With bestEffort it works on, and what it says stays in its session.
+    const unheard: Job = goesOn ? { ...job, delivery: { kind: "none" } } : job;
+    const rows = await rowsFor(unheard, due, over, nowMs);
     const accepted = rows.length === 0 ? [] : await store.inbox.accept(rows);
     const isNew = accepted.map(({ verdict }) => verdict !== "duplicate");
     await schedules.log.note([
@@ -133,12 +136,15 @@ export function fireJob(options: FireJobOptions): FireJob {
   }
 
   /** Why the job cannot run any more, until somebody looks at it. */
-  async function whyNot(job: Job): Promise<string | null> {
-    if (!agents.includes(job.agent)) return `there is no agent ${JSON.stringify(job.agent)} any more`;
+  async function whyNot(
+    job: Job,
+  ): Promise<{ readonly of: "agent" | "place"; readonly reason: string } | null> {
+    if (!agents.includes(job.agent))
+      return { of: "agent", reason: `there is no agent ${JSON.stringify(job.agent)} any more` };
     const place = placeOfRuns(job);
     if (place === null) return null;
     const refused = await reach({ address: place });
-    return refused === null ? null : `its answer can not be delivered: ${refused}`;
+    return refused === null ? null : { of: "place", reason: `its answer can not be delivered: ${refused}` };
   }
 
   async function pause(job: Job, reason: string): Promise<void> {

@@ -87,6 +87,44 @@ test("conversations whose last words are too old go, and what is younger stays",
   expect(at.model.asked.at(-1)?.users.join("\n")).not.toContain("before");
 });
 
+test("transcripts of a job that ran once go by cron.sessionRetention, though no run follows, and nothing else does", async () => {
+  const at = await staged();
+  await at.person("ann").says("hello").gets("re: hello");
+  const { job } = await at
+    .core()
+    .schedules.add(
+      { name: "once", schedule: { kind: "at", at: "1m" }, message: "look", delivery: { kind: "none" } },
+      {
+        agent: "main",
+        kind: "operator",
+        sender: null,
+        isOwner: true,
+        conversation: null,
+        session: null,
+        turn: null,
+        authority: "owner",
+        tools: null,
+      },
+    )
+    .then((made) => ({ job: made.id }));
+  await at.pass(120_000);
+  const own = `agent:main:cron:${job}`;
+  const left = (await at.transcript(own)).length;
+  expect(left).toBeGreaterThan(0);
+  const config = await configIn(at.home, {});
+  const run = (laterMs: number) =>
+    retention({
+      config,
+      store: { ...at.store(), sweep: async () => false },
+      home: at.home,
+      clock: later(at, laterMs),
+    }).runUsual();
+  expect((await run(dayMs / 2)).map(({ name, count }) => [name, count])).toEqual([["jobs", 0]]);
+  expect((await run(dayMs + 60_000)).map(({ name, count }) => [name, count])).toEqual([["jobs", left]]);
+  expect(await at.transcript(own)).toEqual([]);
+  expect(await at.transcript(dm("ann"))).toHaveLength(2);
+});
+
 test("a session that is at work is not touched", async () => {
   const at = await staged();
   const config = await configIn(at.home, { retention: { transcripts: { days: 1 } } });

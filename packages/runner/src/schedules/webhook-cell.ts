@@ -16,6 +16,8 @@ const callSchema = z.object({
   tries: z.number(),
   /** No try before this. */
   afterMs: z.number(),
+  /** It is not called again, whatever it answers. */
+  once: z.boolean().exactOptional(),
 });
 
 export type WebhookCall = z.infer<typeof callSchema>;
@@ -40,7 +42,10 @@ export function webhookCell(
     text: said,
     at: new Date(nowMs).toISOString(),
   });
-  return [writtenCall({ v: 1, url: delivery.url, id: slot, job: id, body, tries: 0, afterMs: nowMs })];
+  const once = delivery.bestEffort ? { once: true } : {};
+  return [
+    writtenCall({ v: 1, url: delivery.url, id: slot, job: id, body, tries: 0, afterMs: nowMs, ...once }),
+  ];
 }
 
 export function writtenCall(call: WebhookCall): CellWrite {
