@@ -375,11 +375,27 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   groupHelp(program);
 
   try {
-    await program.parseAsync(listed(argv, program), { from: "user" });
+    await program.parseAsync(listed(asFlag(argv, program), program), { from: "user" });
     return exitCode;
   } catch (error) {
     return report(await refusalOf(error), json, streams);
   }
+}
+
+/** `parley help outbox list` is `parley outbox list --help`; a word that is no command is told as one. */
+function asFlag(argv: readonly string[], program: Command): readonly string[] {
+  const options = argv.filter((word) => word.startsWith("-"));
+  const [first, ...asked] = argv.filter((word) => !word.startsWith("-"));
+  if (first !== "help" || asked.length === 0) return argv;
+  let group: Command = program;
+  for (const [at, word] of asked.entries()) {
+    const found = group.commands.find((each) => each.name() === word);
+    if (found === undefined) return [...asked.slice(0, at + 1), ...options];
+    // What stands behind a command that has no others is an argument of it.
+    if (found.commands.length === 0) return [...asked.slice(0, at + 1), ...options, "--help"];
+    group = found;
+  }
+  return [...asked, ...options, "--help"];
 }
 
 /** A group that is named alone is listed: `parley outbox` is `parley outbox list`. */

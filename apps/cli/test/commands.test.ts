@@ -262,6 +262,18 @@ describe("usage", () => {
       expect(out).toContain(`  ${command}`);
   });
 
+  test("help of a word is that command's, and a word that is none is answered with the nearest", async () => {
+    const helpOf = (...words: readonly string[]) => parley(stateFolder(null), ["help", ...words]);
+    expect((await helpOf("cron", "rm")).out).toMatch(/^Usage: parley cron rm /);
+    // What stands behind it is not done.
+    expect((await helpOf("send", "hello")).out).toMatch(/^Usage: parley send /);
+    expect((await helpOf("cron")).out).toMatch(/^Usage: parley cron /);
+    const unknown = await helpOf("statsu");
+    expect([unknown.exitCode, unknown.out]).toEqual([2, ""]);
+    expect(unknown.err).toContain("Did you mean status?");
+    expect((await helpOf("cron", "lits")).err).toContain("unknown command 'lits'");
+  });
+
   test("help has every command under a heading that says what it is for", async () => {
     const { out } = await parley(stateFolder(null), ["--help"]);
     const headings = out.split("\n").filter((each) => /^\S.*:$/.test(each));

@@ -245,7 +245,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
         const by: Admitted = { inbound, route, owner, authority };
         if (command !== null && isForOwners(command.name) && !owner) {
           note("for_owners");
-          return refuse(`/${command.name} is for owners`);
+          return refuse(`/${command.name} is for owners`, forOwners(command.name, inbound));
         }
         if (inbound.kind === "reaction") return [context(by)];
         if (inbound.kind === "callback" && !(await options.buttonPresses.claim(event)))
@@ -265,6 +265,13 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
   }
 
   return { plan, unread };
+}
+
+/** In a shared place nobody asked for this answer, so there is none. */
+function forOwners(name: string, { address, channel, sender }: Inbound): string | undefined {
+  return address.kind === "dm"
+    ? `/${name} is for owners. Who is one stands in commands.ownerAllowFrom of the config; you are ${channel}:${sender.id} here.`
+    : undefined;
 }
 
 /**

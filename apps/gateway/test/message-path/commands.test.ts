@@ -297,13 +297,13 @@ describe("/restart", () => {
     s = await stage({ config, daemon });
     trouble = "gateway.prot: no such key";
     const [alice, olga] = [s.person("alice"), s.person("olga")];
-    alice.says("/restart");
+    await alice.says("/restart").gets(/^\/restart is for owners/);
     await olga.says("/restart").gets(/^I do not restart: .*gateway\.prot: no such key/);
     await alice.says("/help").gets(/^(?![\s\S]*\/restart)[\s\S]*\/tools/);
     await olga.says("/help").gets(/\/restart/);
     await s.pass(1_000);
     expect(restarts).toBe(0);
-    expect(alice.sees()).toHaveLength(1);
+    expect(alice.sees()).toHaveLength(2);
   });
 });
 
@@ -318,6 +318,12 @@ describe("other commands", () => {
     // By the names that they have elsewhere, too.
     await alice.says("/id").gets(/telegram:alice/);
     await alice.says("/commands").gets(/\/whoami/);
+    await alice.says("/help /tell").gets(/^\/steer - /);
+    await alice
+      .says("/help stauts")
+      .gets("There is no command /stauts. Did you mean /status? /help lists them.");
+    // What is for owners is no command of hers.
+    await alice.says("/help estop").gets(/^There is no command \/estop\./);
     alice.says("/models");
     await alice.says("/help").gets(/\/stop[\s\S]*\/queue[\s\S]*\/new/);
     expect(s.clock.mono()).toBeLessThan(1_500);

@@ -218,7 +218,7 @@ describe("/forget", () => {
   test("is for owners, and in private", async () => {
     await begin({ "MEMORY.md": `- ${secret}\n` });
     const bob = s.person("bob");
-    bob.says(`/forget ${secret}`);
+    await bob.says(`/forget ${secret}`).gets(/^\/forget is for owners/);
     const olga = s.person("olga", { chat: "g1" });
     await olga.says(`/forget ${secret}`, inGroup).gets(/in private/);
     expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toContain(secret);
