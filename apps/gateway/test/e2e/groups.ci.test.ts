@@ -194,10 +194,11 @@ test("an owner lets people in and puts them out from the chat", async () => {
   bob.says("now?");
   expect((await w.answered(99, 2)).at(-1)).toBe("echo: now?");
   bob.says("/pair list");
+  expect((await w.answered(99, 3)).at(-1)).toContain("/pair is for owners");
   boss.says("/pair revoke 99");
   expect((await w.answered(owner, 3)).at(-1)).toContain("No longer paired");
   bob.says("still?");
-  expect((await w.answered(99, 3)).at(-1)).toContain("Pairing code");
+  expect((await w.answered(99, 4)).at(-1)).toContain("Pairing code");
 });
 
 test("a webhook takes an update only with the secret, and answers 200 only when it is durable", async () => {

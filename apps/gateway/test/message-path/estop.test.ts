@@ -40,11 +40,11 @@ test("ends the tools of every session, and no call starts until an owner resumes
   await s.until(() => tool.starts() === 2, "the tool's next start");
 });
 
-test("is nobody else's, and says nothing to them", async () => {
+test("is nobody else's, and says that to them", async () => {
   s = await stage({ config });
   s.model.answers(script);
   const bob = s.person("bob");
-  bob.says("/estop");
+  await bob.says("/estop").gets(/^\/estop is for owners/);
   await bob.says("hello").gets("re: hello");
   expect(await s.core().hold.now()).toBeNull();
 });
