@@ -2,7 +2,6 @@
 // calls. Ids follow from the ids of rows, so that another process, after a crash or on another node, goes on
 // with the same trace; what a turn did before a crash is told from the entries that it commits.
 import { hideSecrets } from "@parley/agent";
-import { createHash } from "node:crypto";
 import type { Model, ModelEvent, Models } from "@parley/models";
 import {
   parseContent,
@@ -11,11 +10,13 @@ import {
   type Clock,
   type Entry,
   type Log,
-  type Usage,
 } from "@parley/protocol";
 import type { Change, Commit, DeliveryBatch, Lease, Row, Store, Turn } from "@parley/store";
 import { inboundOf, internalOf, textOf } from "../trace/record-views.ts";
+import { boundedMap } from "./bounded-map.ts";
 import type { Span } from "./span-exporter.ts";
+import { isSampled, root, spanId } from "./span-ids.ts";
+import { modelSpans, toolSpans, type Attributes, type SeenCall } from "./turn-spans.ts";
 
 export interface MessageTracesOptions {
   readonly sampleRatio: number;
@@ -34,28 +35,15 @@ export interface MessageTraces {
   models(models: Models): Models;
 }
 
-/** One call of a model, as this process saw it. */
-interface SeenCall {
-  readonly model: string;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly firstMs: number | null;
-  readonly end: Extract<ModelEvent, { type: "end" }> | null;
-}
-
 /** A send that this process began. */
 interface Send {
   readonly atMs: number;
   readonly attempt: number;
 }
 
-/** Lanes, turns and sends that this process remembers at once. */
-const mostKnown = 2_000;
 const callsOfLane = 200;
 const contentChars = 8_192;
 const rowsOfTurn = 200;
-
-type Attributes = Span["attributes"];
 
 export function messageTraces({
   sampleRatio,
@@ -65,13 +53,13 @@ export function messageTraces({
   clock,
   log,
 }: MessageTracesOptions): MessageTraces {
-  const calls = bounded<SeenCall[]>();
-  const toolStarts = bounded<number>();
-  const sends = bounded<Send>();
+  const calls = boundedMap<SeenCall[]>();
+  const toolStarts = boundedMap<number>();
+  const sends = boundedMap<Send>();
   /** Of parts that a first send made of their delivery, where spans may have them. */
-  const contents = bounded<string>();
-  const absorbed = bounded<readonly Row[]>();
-  const rowOfTurn = bounded<string>();
+  const contents = boundedMap<string>();
+  const absorbed = boundedMap<readonly Row[]>();
+  const rowOfTurn = boundedMap<string>();
 
   const lost = (error: unknown): void => log.debug({ error }, "a span could not be made");
   /** What was stored stays stored, whatever becomes of its span. */
@@ -174,98 +162,9 @@ export function messageTraces({
         : {}),
       ...(what.outcome === "dead" ? { error: what.reason ?? "dead" } : {}),
     });
-    modelSpans(turn, traceId, turnSpan, entries, seen);
-    toolSpans(turn, traceId, turnSpan, entries);
-  }
-
-  /** Calls of this process as it saw them, and before them those that the turn's record has from others. */
-  function modelSpans(
-    turn: Turn,
-    traceId: string,
-    parentSpanId: string,
-    entries: readonly Entry[],
-    seen: readonly SeenCall[],
-  ): void {
-    const firstSeenMs = seen[0]?.startMs ?? Infinity;
-    const before: SeenCall[] = [];
-    let sinceMs = turn.openedAtMs;
-    for (const entry of entries) {
-      if (entry.type === "assistant" && entry.atMs < firstSeenMs && entry.model !== "")
-        before.push({
-          model: entry.model,
-          startMs: Math.min(sinceMs, entry.atMs),
-          endMs: entry.atMs,
-          firstMs: null,
-          end: { type: "end", stop: entry.stop, usage: entry.usage, content: entry.content },
-        });
-      sinceMs = Math.max(sinceMs, entry.atMs);
-    }
-    for (const [index, { model, startMs, endMs, firstMs, end }] of [...before, ...seen].entries()) {
-      const slash = model.indexOf("/");
-      const bare = model.slice(slash + 1);
-      const failed = end === null ? "aborted" : end.error?.kind;
-      put({
-        traceId,
-        spanId: spanId("model", `${turn.id}/${index}`),
-        parentSpanId,
-        name: `chat ${bare}`,
-        kind: "client",
-        startMs,
-        endMs,
-        attributes: {
-          "gen_ai.operation.name": "chat",
-          "gen_ai.provider.name": slash < 0 ? undefined : model.slice(0, slash),
-          "gen_ai.request.model": bare,
-          "gen_ai.response.model": end?.model?.slice(end.model.indexOf("/") + 1) ?? bare,
-          "gen_ai.conversation.id": turn.lane,
-          "gen_ai.response.finish_reasons": end === null ? undefined : [end.stop],
-          ...(firstMs === null ? {} : { "parley.time_to_first_token_ms": Math.round(firstMs - startMs) }),
-          ...(end === null ? {} : usageAttributes(end.usage)),
-          "error.type": failed,
-          ...said("gen_ai.output.messages", end === null ? undefined : outputOf(end.content, end.stop)),
-        },
-        ...(failed === undefined ? {} : { error: failed }),
-      });
-    }
-  }
-
-  function toolSpans(turn: Turn, traceId: string, parentSpanId: string, entries: readonly Entry[]): void {
-    const asked = new Map<string, { readonly atMs: number; readonly args: string }>();
-    for (const [index, entry] of entries.entries()) {
-      if (entry.type === "assistant")
-        for (const part of entry.content)
-          if (part.type === "toolCall")
-            asked.set(part.id, { atMs: entry.atMs, args: JSON.stringify(part.args) });
-      if (entry.type !== "toolResult") continue;
-      const call = asked.get(entry.callId);
-      const begunMs = toolStarts.take(`${turn.id}/${entry.callId}`) ?? call?.atMs ?? entry.atMs;
-      put({
-        traceId,
-        // Some models count their calls anew, so the place in the turn tells them apart.
-        spanId: spanId("tool", `${turn.id}/${index}/${entry.callId}`),
-        parentSpanId,
-        name: `execute_tool ${entry.name}`,
-        kind: "internal",
-        startMs: Math.min(begunMs, entry.atMs),
-        endMs: entry.atMs,
-        attributes: {
-          "gen_ai.operation.name": "execute_tool",
-          "gen_ai.tool.name": entry.name,
-          "gen_ai.tool.call.id": entry.callId,
-          "gen_ai.tool.type": "function",
-          "gen_ai.conversation.id": turn.lane,
-          "error.type": entry.isError ? "tool_error" : undefined,
-          ...said("gen_ai.tool.call.arguments", call?.args),
-          ...said(
-            "gen_ai.tool.call.result",
-            entry.content
-              .map((part) => (part.type === "text" ? part.text : `[${part.mediaType}]`))
-              .join("\n"),
-          ),
-        },
-        ...(entry.isError ? { error: "the tool failed" } : {}),
-      });
-    }
+    const within = { turn, traceId, parentSpanId: turnSpan, said };
+    modelSpans(within, entries, seen).forEach(put);
+    toolSpans(within, entries, (callId) => toolStarts.take(`${turn.id}/${callId}`)).forEach(put);
   }
 
   async function delivered(
@@ -425,46 +324,6 @@ function turnIn(lease: Lease): Turn | null {
   return "rows" in lease && "openedAtMs" in lease ? (lease as Turn) : null;
 }
 
-function hashed(text: string, digits: number): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, digits);
-}
-
-function spanId(kind: string, id: string): string {
-  return hashed(`${kind} ${id}`, 16);
-}
-
-function root(row: string): { readonly traceId: string; readonly spanId: string } {
-  return { traceId: hashed(`row ${row}`, 32), spanId: spanId("received", row) };
-}
-
-/** The same for every process, so that a trace is whole or not there. */
-function isSampled(traceId: string, ratio: number): boolean {
-  return parseInt(traceId.slice(-8), 16) / 0x1_0000_0000 < ratio;
-}
-
-/** In the conventions the input counts what was read from a cache, too. */
-function usageAttributes(usage: Usage): Attributes {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usage;
-  return {
-    "gen_ai.usage.input_tokens": inputTokens + cacheReadTokens + cacheWriteTokens,
-    "gen_ai.usage.output_tokens": outputTokens,
-    "gen_ai.usage.cache_read.input_tokens": cacheReadTokens,
-    "gen_ai.usage.cache_creation.input_tokens": cacheWriteTokens,
-    "parley.cost_usd": costUsd,
-  };
-}
-
-/** As opentelemetry.io's GenAI conventions write messages: a JSON list with parts. */
-function outputOf(content: AssistantEntry["content"], stop: string): string {
-  const parts = content.flatMap((part): object[] => {
-    if (part.type === "text") return [{ type: "text", content: part.text }];
-    return part.type === "toolCall"
-      ? [{ type: "tool_call", id: part.id, name: part.name, arguments: part.args }]
-      : [];
-  });
-  return JSON.stringify([{ role: "assistant", parts, finish_reason: stop }]);
-}
-
 function messageIdIn(receipt: string): string | undefined {
   const { messageId } = JSON.parse(receipt) as { readonly messageId?: unknown };
   return typeof messageId === "string" ? messageId : undefined;
@@ -472,23 +331,4 @@ function messageIdIn(receipt: string): string | undefined {
 
 function textIn(content: string | undefined): string | undefined {
   return content === undefined ? undefined : textOf(parseContent(content));
-}
-
-/** A map that forgets what was set longest ago (I9). */
-function bounded<Value>() {
-  const known = new Map<string, Value>();
-  return {
-    get: (key: string): Value | undefined => known.get(key),
-    set(key: string, value: Value): void {
-      known.delete(key);
-      known.set(key, value);
-      const [oldest] = known.keys();
-      if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
-    },
-    take(key: string): Value | undefined {
-      const value = known.get(key);
-      known.delete(key);
-      return value;
-    },
-  };
 }
