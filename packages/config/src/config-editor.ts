@@ -58,8 +58,8 @@ export interface ConfigWritten {
 
 export interface ConfigEditor {
   read(): Promise<ConfigReading>;
-  /** Without writing. */
-  validate(text: string): Promise<ConfigVerdict>;
+  /** Without writing; what is masked stands for what the file has there. */
+  validate(text: string): Promise<ConfigVerdict & { readonly changed: readonly string[] }>;
   /** Places one by one; in a file with mistakes also where others stay, when at least one is gone. */
   change(changes: readonly ConfigChange[], baseHash?: string): Promise<ConfigWritten>;
   /** A merge patch. */
@@ -175,7 +175,18 @@ export function configEditor({ env, home, takeUp = async () => [] }: ConfigEdito
         warnings,
       };
     },
-    validate: (text) => verdictOf(load(text)),
+    async validate(text) {
+      const { value: current } = parseDocument((await textNow()) ?? "");
+      let changed: readonly string[] = [];
+      const loading = async (): Promise<LoadedConfig> => {
+        const { value, problems: unread } = parseDocument(text);
+        if (unread.length > 0) return load(text);
+        const whole = editConfig(text, unmasked(value as Json, current, []), path);
+        changed = differing(current, parseDocument(whole).value, []);
+        return load(whole);
+      };
+      return { ...(await verdictOf(loading())), changed };
+    },
     change: (changes, baseHash) => write(baseHash, (text) => editConfig(text, changes, path), true),
     patch: (patch, baseHash, replacePaths = []) =>
       write(baseHash, (text) =>

@@ -48,8 +48,15 @@ export function configMethods({
     async "config.validate"({
       text,
     }: MethodParams<"config.validate">): Promise<MethodResult<"config.validate">> {
-      const { problems, warnings } = text === undefined ? await editor.read() : await editor.validate(text);
-      return { problems: problems.map(shown), warnings: warnings.map(shown) };
+      const read =
+        text === undefined ? { ...(await editor.read()), changed: [] } : await editor.validate(text);
+      const { problems, warnings, changed } = read;
+      return {
+        problems: problems.map(shown),
+        warnings: warnings.map(shown),
+        changed: [...changed],
+        restartNeeded: [...restartNeeded(changed)],
+      };
     },
     "config.patch": ({
       patch,

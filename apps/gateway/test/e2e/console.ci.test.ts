@@ -33,6 +33,7 @@ const places = [
   "usage",
   "models",
   "config",
+  "config/text",
   "logs",
   "devices",
   "nodes",
@@ -223,7 +224,7 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     await page.getByRole("button", { name: "Yes: Drop" }).click();
     await page.getByText("This message is not on the list").waitFor({ timeout: withinMs });
     // The config is changed with a look at what changes, and the change is taken back; the secret stays.
-    await go(page, "#/config");
+    await go(page, "#/config/text");
     const text = page.getByLabel("What it says");
     const config = JSON.parse(await text.inputValue()) as object;
     await text.fill(JSON.stringify({ ...config, session: { dmScope: "main" } }, null, 2));

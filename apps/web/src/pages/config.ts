@@ -1,13 +1,17 @@
 // Shows the config file and changes it: checked before it is saved, with what would change, refused when the
 // file moved meanwhile, and taken back within ten minutes. Secrets stay masked; a mask keeps what it hides.
-import type { MethodParams, MethodResult } from "@parley/protocol";
+import type { MethodParams, MethodResult, Timer } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";
 import { diffLines, diffView } from "../parts/diff.ts";
 import { facts } from "../parts/drawer.ts";
 import { Page } from "../parts/page.ts";
+import { schemaForm } from "../parts/schema-form.ts";
+import { withValue, type Schema } from "../parts/schema.ts";
 import { copyable } from "../parts/text.ts";
+import { addressOf } from "../shell/address.ts";
 import { t } from "../texts/texts.ts";
+import { problemsView } from "../view/config-problems.ts";
 
 type Read = MethodResult<"config.get">;
 type Problem = Read["problems"][number];
@@ -21,14 +25,22 @@ interface Draft {
 
 const words = t.config;
 const undoForMs = 600_000;
-/** How the gateway writes a secret that it does not show. */
-const mask = "[secret]";
+/** A draft is checked once its writer pauses this long. */
+const checkAfterMs = 600;
 
 export class Config extends Page {
   readonly #config = this.reading(() => this.console.call("config.get", {}));
+  readonly #schema = this.reading(
+    async () => (await this.console.call("config.schema", {})).schema as Schema,
+    3_600_000,
+  );
   /** Null: the file as it is. */
   #draft: Draft | null = null;
   #found: readonly Problem[] | null = null;
+  /** Places of the draft that take a restart. */
+  #restart: readonly string[] = [];
+  #soon: Timer | null = null;
+  #search = "";
   #saved: (MethodResult<"config.apply"> & { readonly before: Read["file"]; readonly atMs: number }) | null =
     null;
 
@@ -49,32 +61,72 @@ export class Config extends Page {
     return html`<div class="config">
       <div>
         ${facts([[words.path, copyable(read.path, 80)]])} ${isOther ? this.#moved() : nothing}
-        ${this.#problems(wrong)}
         ${read.file === null ? html`<p class="trouble">${words.unreadable}</p>` : nothing}
-        <label for="config-text">${words.text}</label>
-        <textarea
-          id="config-text"
-          class="code"
-          rows="24"
-          spellcheck="false"
-          autocomplete="off"
-          aria-describedby="config-help"
-          ?readonly=${!this.console.may("admin") || read.file === null}
-          .value=${text}
-          @input=${({ target }: Event) => this.#type((target as HTMLTextAreaElement).value, read)}
-        ></textarea>
-        <p class="quiet-text small" id="config-help">
-          ${this.console.may("admin") ? words.help : words.cannot}
-        </p>
+        <div class="segments" role="group" aria-label=${words.how}>
+          ${(["form", "text"] as const).map(
+            (how) =>
+              html`<a
+                class="button quiet"
+                href=${addressOf("config", how === "form" ? [] : ["text"])}
+                aria-current=${how === this.#how ? "true" : nothing}
+                >${words.ways[how]}</a
+              >`,
+          )}
+        </div>
+        ${this.#how === "form" ? this.#form(text, read, wrong) : this.#text(text, read)}
       </div>
-      <div class="config-side">${this.#change(draft)} ${this.#done()}</div>
+      <div class="config-side">${problemsView(wrong)} ${this.#change(draft)} ${this.#done()}</div>
     </div>`;
+  }
+
+  /** Which of the two leads; what no form can show is shown as text. */
+  get #how(): "form" | "text" {
+    return this.address.rest[0] === "text" ? "text" : "form";
+  }
+
+  #form(text: string, read: Read, wrong: readonly Problem[]): unknown {
+    const schema = this.#schema.value;
+    const value = parse(text);
+    if (schema === null) return nothing;
+    if (value === null) return html`<p class="trouble">${words.noForm}</p>`;
+    return schemaForm({
+      schema,
+      value,
+      search: this.#search,
+      mayChange: this.console.may("admin"),
+      problems: new Map(wrong.map(({ path, message }) => [path.replaceAll(/\[(\d+)\]/g, ".$1"), message])),
+      onSearch: (search) => {
+        this.#search = search;
+        this.requestUpdate();
+      },
+      onChange: (path, to) => this.#type(textOf(withValue(value, path, to) ?? {}), read),
+    });
+  }
+
+  #text(text: string, read: Read): TemplateResult {
+    return html`<label for="config-text">${words.text}</label>
+      <textarea
+        id="config-text"
+        class="code"
+        rows="24"
+        spellcheck="false"
+        autocomplete="off"
+        aria-describedby="config-help"
+        ?readonly=${!this.console.may("admin") || read.file === null}
+        .value=${text}
+        @input=${({ target }: Event) => this.#type((target as HTMLTextAreaElement).value, read)}
+      ></textarea>
+      <p class="quiet-text small" id="config-help">
+        ${this.console.may("admin") ? words.help : words.cannot}
+      </p>`;
   }
 
   #type(text: string, read: Read): void {
     const before = this.#draft?.before ?? read;
     this.#draft = text === textOf(before.file) ? null : { text, before };
     this.#found = null;
+    this.#restart = [];
+    this.#checkSoon();
     this.requestUpdate();
   }
 
@@ -94,26 +146,6 @@ export class Config extends Page {
     </div>`;
   }
 
-  #problems(found: readonly Problem[]): TemplateResult {
-    if (found.length === 0) return html`${nothing}`;
-    return html`<section class="card before">
-      <h2>${words.problems(found.length)}</h2>
-      <ul class="plain-list">
-        ${found.map(
-          ({ path, line, column, message, fix }) =>
-            html`<li>
-              <div>
-                <code><bdi>${path === "" ? words.whole : path}</bdi></code>
-                ${line === undefined ? nothing : html`<span class="quiet-text">${words.at(line, column ?? 1)}</span>`}
-                <p><bdi>${message}</bdi></p>
-                ${fix === undefined ? nothing : html`<p class="quiet-text"><bdi>${fix}</bdi></p>`}
-              </div>
-            </li>`,
-        )}
-      </ul>
-    </section>`;
-  }
-
   #change(draft: Draft | null): TemplateResult {
     if (draft === null)
       return this.#saved === null
@@ -125,6 +157,11 @@ export class Config extends Page {
       <h2>${words.changes}</h2>
       ${diffView(words.changes, diffLines(textOf(draft.before.file), after))}
       ${parsed === null ? html`<p class="quiet-text small">${words.asText}</p>` : nothing}
+      ${
+        this.#restart.length === 0
+          ? nothing
+          : html`<p class="small"><b>${words.restart}</b>: <bdi>${this.#restart.join(", ")}</bdi></p>`
+      }
       <div class="act-row after">
         ${act({
           label: words.save,
@@ -147,14 +184,23 @@ export class Config extends Page {
     </section>`;
   }
 
+  /** Asks the gateway what it would say to the draft; an older answer than the newest draft is dropped. */
   async #check(text: string): Promise<string> {
-    const { problems, warnings } = await this.console.call("config.validate", { text });
-    const lines = text.split("\n");
-    // What a mask hides cannot be judged from here.
-    const isMasked = ({ line }: Problem): boolean => lines[(line ?? 0) - 1]?.includes(mask) === true;
-    this.#found = [...problems, ...warnings].filter((one) => !isMasked(one));
+    const { problems, warnings, restartNeeded } = await this.console.call("config.validate", { text });
+    if (this.#draft?.text !== text) return words.checkedOther;
+    this.#found = [...problems, ...warnings];
+    this.#restart = restartNeeded ?? [];
     this.requestUpdate();
     return this.#found.length === 0 ? words.well : words.problems(this.#found.length);
+  }
+
+  #checkSoon(): void {
+    this.#soon?.cancel();
+    this.#soon = this.console.clock.after(checkAfterMs, () => {
+      const text = this.#draft?.text;
+      // What cannot be asked now is asked with the save.
+      if (text !== undefined && this.console.may("admin")) this.#check(text).catch(() => {});
+    });
   }
 
   async #save(

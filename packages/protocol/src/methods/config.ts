@@ -74,7 +74,8 @@ export const configMethods = {
     sessions: "none",
     needs: "config",
     params: z.object({ text: fileText.optional() }),
-    result: z.object(verdict),
+    /** Of a text: the places in which it differs from the file, and those of them that need a restart. */
+    result: z.object({ ...verdict, changed: z.array(z.string()), restartNeeded: z.array(z.string()) }),
   },
   /**
    * Applies a JSON Merge Patch (RFC 7396). It replaces whole lists, and removes list entries only where
