@@ -30,6 +30,8 @@ export interface SearchRequest {
   readonly nowMs: number;
   /** False: what is indexed is searched as it is, unless nothing is. */
   readonly sync: boolean;
+  /** When something was last forgotten, on whatever node: an index of before then is made anew. */
+  readonly forgottenMs?: number;
 }
 
 export interface MemoryHit {
@@ -74,6 +76,8 @@ export interface GetAnswer {
 }
 
 export interface MemoryStatus {
+  /** Where this process keeps the index. */
+  readonly index: string;
   readonly files: number;
   readonly chunks: number;
   readonly vectors: number;
@@ -88,6 +92,8 @@ export interface MemoryStatus {
 interface ForgetRequest {
   readonly query: string;
   readonly write: boolean;
+  /** As `forgottenMs` of later searches. */
+  readonly nowMs: number;
 }
 
 export interface KnownTalk {

@@ -8,7 +8,7 @@ import type { MemoryEngine, MemoryTarget } from "./contract.ts";
 import { forgetInFiles } from "./forget-files.ts";
 import { forgetting } from "./forgetting.ts";
 import { linesOf } from "./get-lines.ts";
-import { isDamage, removeIndex } from "./index-file.ts";
+import { isDamage, removeIndex, removeOtherIndexes } from "./index-file.ts";
 import { statusOf } from "./index-status.ts";
 import { openedIndex, patienceMs, type OpenIndex } from "./open-index.ts";
 import { search } from "./search.ts";
@@ -71,7 +71,7 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
         await index.vectors?.filled();
         return statusOf(index);
       }),
-    async forget(target, { query, write }) {
+    async forget(target, { query, write, nowMs }) {
       const what = forgetting(query);
       if (what === null)
         throw new Fault("invalid", "say more of what is looked for: words, a name, a number of three signs");
@@ -79,8 +79,10 @@ export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine
       if (write)
         await heal(target, async (index) => {
           index.wipe();
+          index.forgotten(nowMs);
           await index.upToDate(Infinity);
           index.shrink();
+          removeOtherIndexes(target.indexPath);
         });
       return found;
     },

@@ -1,7 +1,18 @@
 // Takes lines out of the notes and out of the results that tools left in the workspace. Each file is replaced
 // by a rename, so that a kill leaves it as it was or without the lines; running it again finishes the work.
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { listFiles, readMemoryFile } from "./read-file.ts";
 import type { Forgetting } from "./forgetting.ts";
 
@@ -35,7 +46,18 @@ export function forgetInFiles(workspace: string, { line }: Forgetting, write: bo
     for (const at of gone) lines.push({ path, line: at + 1, text: (all[at] ?? "").replace(/\r$/, "") });
     if (write) replaceFile(join(workspace, path), all.filter((_, at) => !gone.includes(at)).join("\n"));
   }
+  if (write) dropDrafts(workspace);
   return { lines, problems };
+}
+
+/** A kill may have left some, with what was to be forgotten since. */
+function dropDrafts(workspace: string): void {
+  const folders = new Set([...listFiles(workspace).files.map(({ path }) => path), ...resultFiles(workspace)]);
+  for (const folder of new Set(["", ...[...folders].map((path) => dirname(path))])) {
+    const names = existsSync(join(workspace, folder)) ? readdirSync(join(workspace, folder)) : [];
+    for (const name of names)
+      if (name.endsWith(draftEnding)) rmSync(join(workspace, folder, name), { force: true });
+  }
 }
 
 function resultFiles(workspace: string): readonly string[] {
@@ -49,13 +71,16 @@ function resultFiles(workspace: string): readonly string[] {
   }
 }
 
-/** A new file is its owner's alone. */
+const draftEnding = ".parley-draft";
+
+/** A new file is its owner's alone. What a link names is replaced there, and the link stays one. */
 export function replaceFile(path: string, text: string): void {
-  const draft = `${path}.parley-draft`;
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600;
-  writeFileSync(draft, text, { mode: mode & 0o777 });
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+  const place = mode === undefined ? path : realpathSync(path);
+  const draft = `${place}${draftEnding}`;
+  writeFileSync(draft, text, { mode: (mode ?? 0o600) & 0o777 });
   const file = openSync(draft, "r");
   fsyncSync(file);
   closeSync(file);
-  renameSync(draft, path);
+  renameSync(draft, place);
 }

@@ -1,7 +1,7 @@
 // Opens the index of one agent, a cache in a SQLite file of its own. A file that is damaged, or of another
 // form, is thrown away and built anew from the notes.
-import { mkdirSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /**
@@ -40,6 +40,17 @@ export function openIndex(path: string, settings: string): IndexFile {
 
 export function removeIndex(path: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true });
+}
+
+/** Of the same agent in the same folder: other nodes', which make theirs anew, and those of nodes that are gone. */
+export function removeOtherIndexes(path: string): void {
+  const [folder, own] = [dirname(path), basename(path)];
+  const agent = own.replace(/(?:@[^@]*)?\.sqlite$/, "");
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const [whole = "", of, ending = ""] = /^(.*?)(?:@[^@]*)?\.sqlite(-wal|-shm|-journal)?$/.exec(name) ?? [];
+    if (whole !== "" && of === agent && name !== `${own}${ending}`)
+      rmSync(join(folder, name), { force: true });
+  }
 }
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB, with their extended codes. */

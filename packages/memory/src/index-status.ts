@@ -30,6 +30,7 @@ export function statusOf(index: OpenIndex): MemoryStatus {
   const { indexPath } = index.target;
   const trouble = index.vectors?.trouble() ?? null;
   return {
+    index: indexPath,
     files: count("SELECT count(*) AS n FROM files WHERE sha256 <> '' OR source = 'sessions'"),
     chunks: count("SELECT count(*) AS n FROM chunks"),
     vectors: count("SELECT count(*) AS n FROM vectors"),

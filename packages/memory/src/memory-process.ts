@@ -3,12 +3,15 @@
 // question is asked once more.
 import { fork, type ChildProcess } from "node:child_process";
 import { Fault, type Clock, type Timer } from "@parley/protocol";
-import type { MemoryEngine } from "./contract.ts";
+import type { MemoryEngine, MemoryTarget } from "./contract.ts";
 import type { WorkerReply, WorkerTask } from "./memory-worker.ts";
+import { personFolder } from "./scope.ts";
 
 export interface MemoryProcessOptions {
   readonly clock: Clock;
   readonly idleMs?: number;
+  /** Nodes that share a state folder have an index each: SQLite's locks do not hold between machines. */
+  readonly node?: string | undefined;
 }
 
 const defaultIdleMs = 60_000;
@@ -37,7 +40,7 @@ interface MemoryProcess extends MemoryEngine {
   processes(): number;
 }
 
-export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOptions): MemoryProcess {
+export function memoryProcess({ clock, idleMs = defaultIdleMs, node }: MemoryProcessOptions): MemoryProcess {
   let worker: ChildProcess | null = null;
   let idle: Timer | null = null;
   let closed = false;
@@ -124,7 +127,14 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs }: MemoryProcessOp
     }
   }
 
-  async function ask(op: WorkerTask["op"], args: readonly unknown[]): Promise<unknown> {
+  const ownIndex = (target: MemoryTarget): MemoryTarget =>
+    node === undefined
+      ? target
+      : { ...target, indexPath: target.indexPath.replace(/(?=\.sqlite$)/, `@${personFolder(node)}`) };
+
+  async function ask(op: WorkerTask["op"], given: readonly unknown[]): Promise<unknown> {
+    const [target, ...more] = given;
+    const args = target === undefined ? given : [ownIndex(target as MemoryTarget), ...more];
     for (let tries = 1; ; tries += 1)
       try {
         return await once(op, args);

@@ -26,6 +26,8 @@ export interface OpenIndex {
   wipe(): void;
   /** Leaves no byte in the file of what is not in the index any more. */
   shrink(): void;
+  /** Something was forgotten then, maybe on another node: what is indexed of before goes, and is read anew. */
+  forgotten(atMs: number): void;
   /** Resolves when the index is what the notes say, or after `waitMs`; the rest goes on by itself. */
   upToDate(waitMs: number): Promise<void>;
   close(): void;
@@ -57,6 +59,8 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
   if (!target.talk && dropAllTalk(file.db, vectors)) shrink();
   let rebuilt = file.rebuilt ?? lost;
   let filesLeft = 0;
+  /** The next whole pass ends with it. */
+  let isShrinkDue = false;
   let closed = false;
   let running: { readonly end: Promise<void> } | null = null;
 
@@ -75,9 +79,7 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
       if (closed) return;
       const step = steps.next();
       if (step.done === true) {
-        filesLeft = 0;
-        rebuilt = null;
-        vectors?.fill();
+        whole();
         return;
       }
       ({ filesLeft } = step.value);
@@ -96,10 +98,23 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
       if (step.done === true) break;
       ({ filesLeft } = step.value);
     }
-    filesLeft = 0;
     running = null;
+    whole();
+  }
+
+  function whole(): void {
+    filesLeft = 0;
     rebuilt = null;
+    if (isShrinkDue) shrink();
+    isShrinkDue = false;
     vectors?.fill();
+  }
+
+  function wipe(): void {
+    file.db.exec(
+      "DELETE FROM chunks; DELETE FROM files; DELETE FROM scopes; DELETE FROM talks; INSERT INTO words (words) VALUES ('delete-all')",
+    );
+    vectors?.forgetAll();
   }
 
   return {
@@ -119,17 +134,28 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
       pass(untilMs);
     },
     vectors,
-    wipe() {
-      file.db.exec(
-        "DELETE FROM chunks; DELETE FROM files; DELETE FROM scopes; DELETE FROM talks; INSERT INTO words (words) VALUES ('delete-all')",
-      );
-      vectors?.forgetAll();
-    },
+    wipe,
     shrink,
+    forgotten(atMs) {
+      const known = file.db.prepare("SELECT value FROM meta WHERE key = 'forgotten'").get() as
+        | { value: string }
+        | undefined;
+      // A pass that is under way looked at the files before; the next search does it.
+      if (known?.value === String(atMs) || running !== null) return;
+      if (!isEmpty(file.db)) {
+        wipe();
+        isShrinkDue = true;
+      }
+      file.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('forgotten', ?)").run(String(atMs));
+    },
     close() {
       closed = true;
       vectors?.close();
       if (file.db.isOpen) file.close();
     },
   };
+}
+
+export function isEmpty(db: IndexFile["db"]): boolean {
+  return db.prepare("SELECT 1 FROM files LIMIT 1").get() === undefined;
 }

@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { MemoryHit, SearchAnswer, SearchRequest } from "./contract.ts";
 import { notesOf } from "./index-status.ts";
 import { keywordRows } from "./keywords.ts";
-import { patienceMs, type OpenIndex } from "./open-index.ts";
+import { isEmpty, patienceMs, type OpenIndex } from "./open-index.ts";
 import { prepared } from "./prepared.ts";
 import { ranked, type Candidate } from "./rank.ts";
 import { talkScope } from "./scope.ts";
@@ -16,6 +16,7 @@ const mostSnippets = 50;
 const mostMeaningChars = 4_000;
 
 export async function search(index: OpenIndex, request: SearchRequest): Promise<SearchAnswer> {
+  if (request.forgottenMs !== undefined) index.forgotten(request.forgottenMs);
   const before = index.rebuilt();
   if (request.sync || isEmpty(index.file.db)) await index.upToDate(patienceMs);
   const notes = notesOf(index, before, request.scopes);
@@ -120,10 +121,6 @@ function chunksBy(
     const chunk = one.get(id) as unknown as Omit<FoundChunk, "textScore" | "vectorScore">;
     return chunk.source === "sessions" ? { ...chunk, day: chunk.heading.slice(0, 10) } : chunk;
   });
-}
-
-function isEmpty(db: DatabaseSync): boolean {
-  return db.prepare("SELECT 1 FROM files LIMIT 1").get() === undefined;
 }
 
 function allScopes(db: DatabaseSync): readonly string[] {

@@ -1,7 +1,6 @@
 // Works out what accepted changes make of the notes: lines that say the same become one, and lines that hold
 // no more are marked. A change whose lines do not all stand there any more is left out, never guessed.
 import { createHash } from "node:crypto";
-import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "./forget-files.ts";
 import { readMemoryFile } from "./read-file.ts";
@@ -132,6 +131,6 @@ export function rewriteNote(workspace: string, { path, before, after, text }: No
   const now = hashOf(read.text);
   if (now === after) return "there";
   if (now !== before || text === null || hashOf(text) !== after) return "changed";
-  replaceFile(realpathSync(join(workspace, path)), text);
+  replaceFile(join(workspace, path), text);
   return "written";
 }

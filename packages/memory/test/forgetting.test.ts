@@ -1,9 +1,9 @@
 // Which lines are forgotten, and what of a stored document is touched.
-import { readdirSync, readFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { forgetting } from "../src/forgetting.ts";
-import { notes, type Notes } from "./notes.ts";
+import { notes, plainSearch, type Notes } from "./notes.ts";
 
 describe("forgetting", () => {
   test.each([
@@ -59,18 +59,54 @@ describe("in notes", () => {
       ".parley/results/x.txt": "found zanzibar4711\nand more\n",
     });
     await n.find("zanzibar4711");
-    const look = await n.engine.forget(n.target, { query: "zanzibar4711", write: false });
+    const look = await n.engine.forget(n.target, { query: "zanzibar4711", write: false, nowMs: 1 });
     expect(look.lines).toEqual([
       { path: "MEMORY.md", line: 2, text: "- shed: zanzibar4711" },
       { path: ".parley/results/x.txt", line: 1, text: "found zanzibar4711" },
     ]);
     expect(await n.find("zanzibar4711")).toEqual(["MEMORY.md#1"]);
-    await n.engine.forget(n.target, { query: "zanzibar4711", write: true });
+    await n.engine.forget(n.target, { query: "zanzibar4711", write: true, nowMs: 1 });
     const { workspace, indexPath } = n.target;
     expect(readFileSync(join(workspace, "MEMORY.md"), "utf8")).toBe("# Keys\r\n- car: blue\r\n");
     expect(await n.find("zanzibar4711")).toEqual([]);
     for (const name of readdirSync(dirname(indexPath)))
       expect(readFileSync(join(dirname(indexPath), name)).includes("zanzibar")).toBe(false);
     expect(await n.find("car blue")).toEqual(["MEMORY.md#1"]);
+  });
+
+  test("what a link in the workspace names loses them too, and drafts of a process that died", async () => {
+    n = notes({ "memory/real.txt": "- shed: zanzibar4711\n- car: blue\n" });
+    const { workspace } = n.target;
+    symlinkSync("memory/real.txt", join(workspace, "MEMORY.md"));
+    n.write("memory/old.md.parley-draft", "- shed: zanzibar4711\n");
+    n.write("memory/old.md", "- tea\n");
+    await n.engine.forget(n.target, { query: "zanzibar4711", write: true, nowMs: 1 });
+    expect(readFileSync(join(workspace, "memory/real.txt"), "utf8")).toBe("- car: blue\n");
+    expect(lstatSync(join(workspace, "MEMORY.md")).isSymbolicLink()).toBe(true);
+    expect(readdirSync(join(workspace, "memory")).toSorted()).toEqual(["old.md", "real.txt"]);
+  });
+
+  test("an index of another node has no byte of them after its next search, and one in the same folder at once", async () => {
+    n = notes({ "MEMORY.md": "- shed: zanzibar4711\n- car: blue\n" });
+    const folder = dirname(n.target.indexPath);
+    const other = { ...n.target, indexPath: join(folder, "main@b.sqlite") };
+    const far = { ...n.target, indexPath: join(n.target.workspace, "../far/main.sqlite") };
+    const found = async (target: typeof far, forgottenMs?: number): Promise<number> =>
+      (
+        await n.engine.search(target, {
+          ...plainSearch,
+          query: "zanzibar4711",
+          ...(forgottenMs === undefined ? {} : { forgottenMs }),
+        })
+      ).hits.length;
+    const bytes = (path: string): boolean =>
+      readdirSync(path).some((name) => readFileSync(join(path, name)).includes("zanzibar"));
+    for (const target of [n.target, other, far]) expect(await found(target)).toBe(1);
+    await n.engine.forget(n.target, { query: "zanzibar4711", write: true, nowMs: 7 });
+    expect(readdirSync(folder).filter((name) => name.includes("@"))).toEqual([]);
+    expect([bytes(folder), bytes(dirname(far.indexPath))]).toEqual([false, true]);
+    expect([await found(far, 7), await found(other, 7)]).toEqual([0, 0]);
+    expect(bytes(dirname(far.indexPath))).toBe(false);
+    expect(await n.find("car blue", { forgottenMs: 7 })).toEqual(["MEMORY.md#1"]);
   });
 });

@@ -43,3 +43,16 @@ test("is started by the first question, survives kill -9 at any moment, and ends
   memory.close();
   await expect(search("umbrella")).rejects.toMatchObject({ code: "aborted" });
 }, 60_000);
+
+test("nodes that share a folder have an index each, and one finds at once what the other wrote", async () => {
+  n = notes({ "MEMORY.md": "- Ann drinks tea.\n" });
+  const nodes = ["a", "b/c"].map((node) => memoryProcess({ clock: systemClock(), idleMs: 50, node }));
+  const find = async (node: (typeof nodes)[number], query: string): Promise<readonly string[]> =>
+    (await node.search(n.target, { ...plainSearch, query })).hits.map(({ path }) => path);
+  for (const node of nodes) expect(await find(node, "tea")).toEqual(["MEMORY.md"]);
+  n.write("memory/2026-11-23.md", "- The umbrella is red.\n");
+  for (const node of nodes) expect(await find(node, "umbrella")).toEqual(["memory/2026-11-23.md"]);
+  const indexes = await Promise.all(nodes.map(async (node) => (await node.status(n.target)).index));
+  expect(indexes.map((path) => path.replace(/.*\//, ""))).toEqual(["main@a.sqlite", "main@b-c.sqlite"]);
+  for (const node of nodes) node.close();
+}, 60_000);

@@ -26,7 +26,7 @@ export { extensionOf, mediaFolder } from "./media/media-store.ts";
 export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-attachment.ts";
 export { provenanceOf, stampOf } from "./memory/provenance.ts";
 export { memoryForgetting, type MemoryForgetting } from "./memory/forget.ts";
-export { memoryTarget, searchSettings, withOrigin } from "./memory/recall.ts";
+export { lastForgotten, memoryTarget, searchSettings, tellForgotten, withOrigin } from "./memory/recall.ts";
 export { noteHistory } from "./memory/note-history.ts";
 export { changeWords, outcomeWords } from "./memory/proposal-card.ts";
 export type { Proposal } from "./memory/proposal.ts";

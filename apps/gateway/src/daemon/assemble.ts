@@ -167,7 +167,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
           }),
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
-  const memory = memoryProcess({ clock });
+  const memory = memoryProcess({ clock, node: config.store.driver === "redis" ? place.name : undefined });
   const machinePorts = await wireMachinePorts(
     {
       ...options,

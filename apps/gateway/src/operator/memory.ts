@@ -4,6 +4,7 @@ import type { AgentConfig, Config } from "@parley/config";
 import type { MemoryEngine, MemoryStatus } from "@parley/memory";
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import {
+  lastForgotten,
   memoryTarget,
   noteHistory,
   outcomeWords,
@@ -41,7 +42,6 @@ export function memoryMethods({ config, memory, home }: MemoryPorts) {
       agent: agent.id,
       enabled: agent.memorySearch.enabled,
       workspace: agent.workspace,
-      index: target.indexPath,
       provider: agent.memorySearch.embedder?.provider ?? "none",
       model: agent.memorySearch.embedder?.model ?? null,
       ...counts,
@@ -95,7 +95,10 @@ export function forgetMethods({
   ): Promise<readonly { readonly path: string; readonly line: number; readonly text: string }[]> {
     const target = memoryTarget(home, agent);
     const [, path, from] = /^(\S+\.md)#L?(\d+)(?:-L?\d+)?$/.exec(asked.trim()) ?? [];
-    if (path === undefined) return (await memory.forget(target, { query: asked, write: false })).lines;
+    if (path === undefined) {
+      const words = { query: asked, write: false, nowMs: clock.now() };
+      return (await memory.forget(target, words)).lines;
+    }
     const first = Number(from);
     const read = await memory.get(target, { path, from: first, lines: 1, maxChars: getChars, scopes: "all" });
     return [{ path: read.path, line: first, text: read.text }];
@@ -113,6 +116,7 @@ export function forgetMethods({
       const { hits, mode, notes } = await memory.search(memoryTarget(home, agent), {
         ...searchSettings(agent, { maxResults, minScore }),
         query,
+        ...(await lastForgotten(store.cells, agent.id)),
         scopes: "all",
         nowMs: clock.now(),
       });

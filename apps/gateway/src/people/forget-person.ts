@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Config } from "@parley/config";
 import type { MemoryEngine } from "@parley/memory";
 import { Fault, type Clock, type Log, type MethodResult } from "@parley/protocol";
-import { memoryTarget } from "@parley/runner";
+import { memoryTarget, tellForgotten } from "@parley/runner";
 import type { Store, StoredRecord, Verdict } from "@parley/store";
 import { belongings } from "./belongings.ts";
 import { cutFiles, cutLogs, filesOf, leftovers, type PersonFiles } from "./person-files.ts";
@@ -130,7 +130,10 @@ export function peopleStored({ config, store, memory, home, clock, log }: Person
       await found.scrub(judge, true);
       if (files.notes.length > 0)
         for (const agent of agents)
-          if (agent.memorySearch.enabled) await memory.reindex(memoryTarget(home, agent));
+          if (agent.memorySearch.enabled) {
+            await memory.reindex(memoryTarget(home, agent));
+            await tellForgotten(store.cells, agent.id, clock.now());
+          }
       const record = { atMs: clock.now(), counts: told, rewritten };
       await store.cells.put(`${recordPrefix}${record.atMs}`, JSON.stringify(record), {});
       log.info(record, "a person was forgotten");

@@ -6,7 +6,7 @@ import type { Config } from "@parley/config";
 import type { Store } from "@parley/store";
 import { agentIn } from "../prepare-turn.ts";
 import { noteHistory } from "./note-history.ts";
-import { memoryTarget, type MemoryParts } from "./recall.ts";
+import { memoryTarget, tellForgotten, type MemoryParts } from "./recall.ts";
 
 interface ForgetPlan {
   readonly lines: readonly { readonly path: string; readonly line: number; readonly text: string }[];
@@ -61,13 +61,19 @@ export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
       const what = memory.forgetting(query);
       const target = memoryTarget(machine.home, agentIn(config)(agent));
       const rewrite = store.redact;
+      const nowMs = clock.now();
       if (confirm && what !== null) await noteHistory({ cells, clock }).forget(agent, what);
       // The store first: what is indexed of sessions is read from it anew.
       const history =
         !confirm || what === null || rewrite === undefined
           ? null
           : await rewrite((stored) => what.json(stored));
-      const { lines, problems } = await memory.engine.forget(target, { query, write: confirm });
+      const { lines, problems } = await memory.engine.forget(target, {
+        query,
+        write: confirm,
+        nowMs,
+      });
+      if (confirm) await tellForgotten(cells, agent, nowMs);
       const notes = [
         ...problems.map(({ path, reason }) => `${path} was not looked through: ${reason}`),
         ...(rewrite === undefined
@@ -78,7 +84,7 @@ export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
         "copies outside stay: backups, a git history of the workspace, messages on the platforms, what was sent to models",
       ];
       if (!confirm || what === null) return { lines, history: null, notes };
-      const record = { agent, atMs: clock.now(), lines: lines.length, history };
+      const record = { agent, atMs: nowMs, lines: lines.length, history };
       await cells.put(`${recordPrefix}${record.atMs}`, JSON.stringify(record), {});
       log.info(record, "something was forgotten for somebody who asked for it");
       return { lines, history, notes };

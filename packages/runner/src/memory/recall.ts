@@ -72,6 +72,22 @@ export function searchSettings(
   };
 }
 
+const forgottenPrefix = "memory-last-forgotten:";
+
+/** Tells the indexes of all nodes. */
+export async function tellForgotten(cells: Pick<Cells, "put">, agent: string, nowMs: number): Promise<void> {
+  await cells.put(`${forgottenPrefix}${agent}`, `${nowMs}`, {});
+}
+
+/** When something was last forgotten of an agent's memory. */
+export async function lastForgotten(
+  cells: Pick<Cells, "get">,
+  agent: string,
+): Promise<Pick<SearchRequest, "forgottenMs">> {
+  const cell = await cells.get(`${forgottenPrefix}${agent}`);
+  return cell === null ? {} : { forgottenMs: Number(cell.value) };
+}
+
 /** With where strangers' text came from, if the turn had read some that noted it. */
 export async function withOrigin(
   cells: Pick<Cells, "get">,
@@ -96,6 +112,7 @@ export function agentMemory(options: AgentMemoryOptions): AgentMemory {
       const answer = await engine.search(target, {
         ...searchSettings(agent, { maxResults, minScore }),
         query,
+        ...(await lastForgotten(cells, agent.id)),
         scopes: await scopesOf(scope, options),
         sessions: talk.map(({ key }) => key),
         nowMs: clock.now(),
