@@ -42,7 +42,7 @@ export function removeIndex(path: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) rmSync(`${path}${ending}`, { force: true });
 }
 
-/** Of the same agent in the same folder: other nodes', which make theirs anew, and those of nodes that are gone. */
+/** Of the same agent in the same folder: other nodes make theirs anew, and gone nodes need none. */
 export function removeOtherIndexes(path: string): void {
   const [folder, own] = [dirname(path), basename(path)];
   const agent = own.replace(/(?:@[^@]*)?\.sqlite$/, "");

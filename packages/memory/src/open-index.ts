@@ -26,7 +26,7 @@ export interface OpenIndex {
   wipe(): void;
   /** Leaves no byte in the file of what is not in the index any more. */
   shrink(): void;
-  /** Something was forgotten then, maybe on another node: what is indexed of before goes, and is read anew. */
+  /** Something was forgotten then, maybe on another node: what is indexed goes, and is read anew. */
   forgotten(atMs: number): void;
   /** Resolves when the index is what the notes say, or after `waitMs`; the rest goes on by itself. */
   upToDate(waitMs: number): Promise<void>;

@@ -1,5 +1,5 @@
-// Scripts that read every stored text in slices and put another in its place, if it still says the same. Words
-// of people and models stand in these places alone; names and numbers beside them are never read.
+// Scripts that read every stored text in slices and put another in its place, if it still says the same.
+// Words of people and models stand in these places alone; names and numbers beside them are never read.
 import { script } from "../script.ts";
 
 /**
