@@ -36,7 +36,20 @@ type Kept = Watch & { readonly node: string };
 
 /** More files than any prompt is made of. */
 const most = 10_000;
-const rootKey = (root: string): string => createHash("sha256").update(root).digest("hex").slice(0, 24);
+
+/** Every turn asks for its workspace's, and there are as many as agents. */
+const rootKeys = new Map<string, string>();
+const mostRootKeys = 200;
+
+function rootKey(root: string): string {
+  const known = rootKeys.get(root);
+  if (known !== undefined) return known;
+  if (rootKeys.size >= mostRootKeys) rootKeys.clear();
+  const key = createHash("sha256").update(root).digest("hex").slice(0, 24);
+  rootKeys.set(root, key);
+  return key;
+}
+
 const anyWatch = "origin-watch:";
 
 export function fileOrigins({ cells, node, clock, ids, log }: FileOriginsOptions): FileOrigins {

@@ -181,8 +181,17 @@ export function endedChild(child: Child, { state, reason, tokens }: AskedEnd, no
   return { key: `${prefix}${child.id}`, value: JSON.stringify(ended), ttlMs: listedMs };
 }
 
+/** Each spawn reads all children of the last days, most of which ended long ago. Bounded (I9). */
+const read = new Map<string, Child | null>();
+const mostRead = 2_000;
+
 /** A cell of a form that this version does not know is left alone. */
 function readChild(value: string): Child | null {
+  const known = read.get(value);
+  if (known !== undefined) return known;
   const parsed = childSchema.safeParse(JSON.parse(value));
-  return parsed.success ? parsed.data : null;
+  const child = parsed.success ? parsed.data : null;
+  if (read.size >= mostRead) read.clear();
+  read.set(value, child);
+  return child;
 }
