@@ -12,7 +12,7 @@ interface Wall {
 }
 
 const everything =
-  "protocol config store queue channels models memory tools agent access delivery control cluster runner schedules egress browser mcp media devices"
+  "protocol config store queue channels models memory tools agent access delivery control cluster runner schedules egress browser mcp media devices update"
     .split(" ")
     .map((name) => `@parley/${name}`);
 
@@ -75,9 +75,11 @@ const walls: Readonly<Record<string, Wall>> = {
   "packages/media": { imports: ["@parley/protocol", "@parley/egress"] },
   // Paired devices: grants, calls with a deadline, untrusted results.
   "packages/devices": { imports: ["@parley/protocol"], types: ["@parley/store", "@parley/control"] },
+  // Releases and how one takes the place of another: the command line runs it, the gateway asks for it.
+  "packages/update": { imports: ["@parley/protocol"] },
   "packages/testkit": { imports: ["@parley/protocol"] },
   "apps/gateway": { imports: everything },
-  "apps/cli": { imports: ["@parley/protocol", "@parley/config"] },
+  "apps/cli": { imports: ["@parley/protocol", "@parley/config", "@parley/update"] },
   "apps/web": { imports: ["@parley/protocol"] },
   bench: { imports: [...everything, "@parley/testkit", "@parley/gateway"] },
 };

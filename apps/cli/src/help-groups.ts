@@ -4,7 +4,7 @@ import { Command, Help } from "commander";
 const atShell = "At the shell:";
 
 const groups: { readonly [heading: string]: readonly string[] } = {
-  "Set up and run:": ["setup", "start", "stop", "restart", "reload", "service", "config"],
+  "Set up and run:": ["setup", "start", "stop", "restart", "reload", "service", "update", "config"],
   "See how it is:": ["status", "doctor", "logs", "nodes", "usage", "audit", "resume"],
   "Talk, and let people in:": [
     "chat",

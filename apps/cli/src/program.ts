@@ -12,6 +12,7 @@ import { addAudit } from "./commands/audit/audit-commands.ts";
 import { addPeople } from "./commands/people/people-commands.ts";
 import { addRetention } from "./commands/retention/retention-commands.ts";
 import { addReplay } from "./commands/replay/replay-commands.ts";
+import { addUpdate } from "./commands/update/update-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
 import { several } from "./several.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -372,6 +373,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   addReplay(program, operations);
   addRetention(program, operations);
   addAudit(program, operations);
+  addUpdate(program, operations);
   groupHelp(program);
 
   try {

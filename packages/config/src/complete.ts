@@ -74,6 +74,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     media: file.media,
     retention: file.retention,
     telemetry: file.telemetry,
+    update: file.update,
     logging: file.logging,
   };
 }

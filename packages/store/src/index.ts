@@ -9,6 +9,7 @@ export { type SqliteOptions, type SqliteStore, sqliteStore } from "./sqlite/open
 export { backupDatabase, restoreDatabase } from "./sqlite/backup.ts";
 export { databaseIdentity } from "./sqlite/identity.ts";
 export { describeDatabase } from "./sqlite/describe.ts";
+export { databaseSchema, rehearseMigration } from "./sqlite/rehearse.ts";
 export type { RedisAddress } from "./redis/connection.ts";
 export type { DeadLeases, RedisOptions, RedisStore } from "./redis/open.ts";
 export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";

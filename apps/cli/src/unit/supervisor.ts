@@ -21,6 +21,8 @@ export interface Supervisor {
   /** Reads the file; with `start` enables and starts it, or starts it again. */
   load(start: boolean): Promise<void>;
   stop(): Promise<void>;
+  /** After a stop. */
+  start(): Promise<void>;
   /** Stops and forgets it; the file is still there. */
   unload(): Promise<void>;
   /** After the file is gone. */
@@ -61,6 +63,7 @@ function systemd(terminal: Console, { scope, name }: Pick<Plan, "scope" | "name"
       await ctl("restart", unit);
     },
     stop: () => ctl("stop", unit),
+    start: () => ctl("start", unit),
     unload: () => ctl("disable", "--now", unit),
     forgotten: () => ctl("daemon-reload"),
     async state() {
@@ -108,6 +111,7 @@ function launchd(
     },
     // An end with exit code 0 is not followed by a start (KeepAlive).
     stop: () => ctl("kill", "SIGTERM", target),
+    start: () => ctl("kickstart", target),
     unload,
     forgotten: async () => {},
     async state() {

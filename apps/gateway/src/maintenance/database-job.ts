@@ -3,7 +3,7 @@
 // JSON line.
 import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { Fault, isFault, type FaultCode, type Ids } from "@parley/protocol";
-import { backupDatabase, describeDatabase } from "@parley/store";
+import { backupDatabase, databaseSchema, describeDatabase, rehearseMigration } from "@parley/store";
 import { sealFile } from "./sealed-file.ts";
 
 export type JobAnswer =
@@ -11,7 +11,11 @@ export type JobAnswer =
   | { readonly ok: true; readonly findings: readonly string[]; readonly bytes: number }
   | { readonly ok: false; readonly code: FaultCode | "internal"; readonly message: string };
 
-/** `check <path>`, `backup <from> <to>` or `seal <from> <to>`, a backup by a passphrase. Never rejects. */
+/**
+ * `check <path>`, `backup <from> <to>` or `seal <from> <to>`, a backup by a passphrase. An update asks the
+ * new version: `schema <path>`, refused when a newer one wrote it, and `rehearse <from> <scratch>`. Never
+ * rejects.
+ */
 export async function databaseJob(
   [job, from = "", to = ""]: readonly string[],
   passphrase: () => Promise<string>,
@@ -22,6 +26,12 @@ export async function databaseJob(
       const { findings, bytes } = describeDatabase(from, { full: true });
       return { ok: true, findings, bytes };
     }
+    if (job === "schema") {
+      databaseSchema(from);
+      return { ok: true, findings: [], bytes: statSync(from).size };
+    }
+    if (job === "rehearse")
+      return { ok: true, findings: rehearseMigration(from, to), bytes: statSync(from).size };
     if (job === "seal") await sealedBackup(from, to, await passphrase(), ids);
     else await backupDatabase(from, to);
     return { ok: true, findings: [], bytes: statSync(to).size };

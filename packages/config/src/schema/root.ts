@@ -22,6 +22,7 @@ import { skillsSchema } from "./skills.ts";
 import { storeSchema } from "./store.ts";
 import { telemetrySchema } from "./telemetry.ts";
 import { toolsSchema } from "./tools.ts";
+import { updateSchema } from "./update.ts";
 
 /** Grows when a key changes its meaning or goes away. */
 export const configVersion = 1;
@@ -190,6 +191,7 @@ export const configSchema = z.strictObject({
   backup: backupSchema,
   retention: retentionSchema,
   telemetry: telemetrySchema,
+  update: updateSchema,
   logging: z
     .strictObject({
       level: z

@@ -1,0 +1,88 @@
+// The gateway of this state folder as an update needs it: how it is, restarted, stopped, started by whatever
+// runs it.
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { placesIn } from "@parley/config";
+import { deadline, systemClock, type MethodResult } from "@parley/protocol";
+import type { GatewayNow, WatchedGateway } from "@parley/update";
+import { stop } from "../commands/stop.ts";
+import type { Console } from "../console.ts";
+import { CommandFailure } from "../exit.ts";
+import { gatewayAddress } from "../gateway-address.ts";
+import { gatewayProcess, look } from "../gateway-process.ts";
+import { supervising, type Supervisor } from "../unit/supervisor.ts";
+import { quietly, withGateway } from "../with-gateway.ts";
+
+const pageWithinMs = 10_000;
+
+/** `launcher` is the program that starts whatever version is in force. */
+export function watchedGateway(terminal: Console, launcher: string): WatchedGateway {
+  const { home } = placesIn(terminal.env);
+  const silent = { ...quietly(terminal), out: new Writable({ write: (_chunk, _encoding, done) => done() }) };
+  let supervisor: Supervisor | null = null;
+
+  /** Asked while it runs: once it is gone, nobody says whose it was. */
+  async function learnSupervisor(pid: number): Promise<void> {
+    supervisor = (await supervising(terminal, pid)) ?? supervisor;
+  }
+
+  return {
+    async now() {
+      const found = await look(terminal).catch((error: unknown) => {
+        // As it closes its port it may refuse in other words.
+        if (error instanceof CommandFailure) return null;
+        throw error;
+      });
+      return found === null || found === "silent" ? found : shown(found);
+    },
+    async restart() {
+      await withGateway(quietly(terminal), async (client) => {
+        await learnSupervisor((await client.request("status", {})).pid);
+        await client.request("restart", { reason: "parley update" });
+      });
+    },
+    async stop() {
+      const found = await gatewayProcess(terminal);
+      if (found === null) return;
+      await learnSupervisor(found.pid);
+      await stop(silent, {});
+    },
+    async start() {
+      if (supervisor !== null) return supervisor.start();
+      mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
+      const log = openSync(join(home, "logs/start.log"), "a", 0o600);
+      spawn(launcher, ["start"], {
+        env: { ...terminal.env },
+        cwd: home,
+        detached: true,
+        stdio: ["ignore", log, log],
+      }).unref();
+      closeSync(log);
+    },
+    async pageTrouble() {
+      const { url } = await gatewayAddress(terminal.env);
+      const { signal, cancel } = deadline(systemClock(), pageWithinMs, "the page");
+      try {
+        const answer = await fetch(`${url}/`, { signal });
+        await answer.body?.cancel();
+        return answer.status < 500 ? null : `it answers ${answer.status}`;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      } finally {
+        cancel();
+      }
+    },
+  };
+}
+
+function shown({ bootId, version, state, reasons, channels }: MethodResult<"status">): GatewayNow {
+  return {
+    bootId,
+    version,
+    state,
+    reasons,
+    up: channels.filter((each) => each.state === "ok").map(({ channel, account }) => `${channel}:${account}`),
+  };
+}
