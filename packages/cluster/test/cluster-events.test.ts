@@ -64,6 +64,18 @@ test("what is shown reaches a follower on another node for hours, and nobody is 
   expect(clock.armed()).toBe(0);
 });
 
+test("a device hears of its call on another node; log lines stay where they are", () => {
+  const clock = virtualClock();
+  const [worker, door] = buses(2).map((bus) => hubOfNodes(eventHub(), bus, clock));
+  const shown: string[] = [];
+  door?.follow("device:phone", { wake: () => {}, show: (frame) => void shown.push(frame) });
+  worker?.show("device:phone", "device.call", {});
+  worker?.show("device:phone", "log.line", { line: "x" } as never);
+  expect(shown.map((frame) => JSON.parse(frame).event)).toEqual(["device.call"]);
+  worker?.close();
+  door?.close();
+});
+
 test("a follower looks by itself every two seconds, since the word that a stream grew may be lost", async () => {
   const clock = virtualClock();
   const [, door] = buses(2).map((bus) => hubOfNodes(eventHub(), bus, clock));

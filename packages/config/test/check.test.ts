@@ -223,6 +223,19 @@ test.for(refused)("%s is refused at %s", async ([text, path, message]) => {
   expect(problems[0]?.message).toMatch(message);
 });
 
+test("an image model that its own provider does not list is refused; a well-known service has more than is listed", async () => {
+  const models = `models: { providers: {
+    brush: { api: "openai-completions", baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "flux" }] },
+    openai: { apiKey: "k", models: [{ id: "gpt-5" }] } } }`;
+  const choose = (model: string) =>
+    `{ ${models}, agents: { defaults: { model: "openai/gpt-5", imageGenerationModel: "${model}" } } }`;
+  const [problem] = await problemsOf(choose("brush/flx"));
+  expect(problem).toMatchObject({ path: "agents.defaults.imageGenerationModel" });
+  expect(problem?.message).toMatch(/"brush\/flx" is not among the models of "brush"/);
+  for (const fine of ["brush/flux", "openai/gpt-image-1"])
+    expect((await loadText(choose(fine))).warnings).toEqual([]);
+});
+
 describe("accepted", () => {
   test("an image model of a provider that is not there, with a warning; a public address begins links", async () => {
     const { warnings } = await loadText(`{ agents: { defaults: { imageGenerationModel: "nowhere/x" } } }`);

@@ -1,5 +1,5 @@
-// Has pictures made by a service: OpenAI's /images/generations, which many servers have, or Gemini. One call
-// without a repeat, because each costs money.
+// Has pictures made by a service, from words or from other pictures: OpenAI's /images/generations and
+// /images/edits, which many servers have, or Gemini. One call without a repeat, because each costs money.
 import { Fault, type Clock, type FaultCode } from "@parley/protocol";
 import { readablePicture, type PictureKind } from "./picture-kind.ts";
 
@@ -18,6 +18,8 @@ export interface DrawRequest {
   readonly count: number;
   /** `1024x1024`; absent: as the service has it. */
   readonly size?: string | undefined;
+  /** From which the new ones are made; absent or none: from the words alone. */
+  readonly images?: readonly { readonly bytes: Uint8Array; readonly mediaType: string }[];
 }
 
 export interface Drawn {
@@ -38,8 +40,13 @@ export async function draw(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Drawn> {
-  if (engine.kind === "openai")
-    return openAi(await asked(engine, "/images/generations", openAiBody(engine, request), clock, signal));
+  if (engine.kind === "openai") {
+    const body = openAiBody(engine, request);
+    const { images = [] } = request;
+    return images.length === 0
+      ? openAi(await asked(engine, "/images/generations", body, clock, signal))
+      : openAi(await asked(engine, "/images/edits", formOf(body, images), clock, signal));
+  }
   const path = `/models/${encodeURIComponent(engine.model)}:generateContent`;
   const drawn: Drawn[] = [];
   // Gemini makes one picture a call.
@@ -65,16 +72,39 @@ export async function draw(
   };
 }
 
+/** Edits are asked for by a form, with the pictures as files. */
+function formOf(fields: object, images: NonNullable<DrawRequest["images"]>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
+  for (const [nth, { bytes, mediaType }] of images.entries())
+    form.append(
+      images.length === 1 ? "image" : "image[]",
+      new Blob([Buffer.from(bytes)], { type: mediaType }),
+      `image-${nth + 1}.${mediaType.slice("image/".length)}`,
+    );
+  return form;
+}
+
 function openAiBody({ model }: DrawEngine, { prompt, count, size }: DrawRequest): object {
   // OpenAI's own models always answer in base64 and refuse the field; others have to be asked.
   const format = /^(?:gpt-image|chatgpt-image)/.test(model) ? {} : { response_format: "b64_json" };
   return { model, prompt, n: count, ...(size === undefined ? {} : { size }), ...format };
 }
 
-function googleBody({ prompt, size }: DrawRequest): object {
+function googleBody({ prompt, size, images = [] }: DrawRequest): object {
   const ratio = size === undefined ? null : ratioOf(size);
   return {
-    contents: [{ role: "user", parts: [{ text: prompt }] }],
+    contents: [
+      {
+        role: "user",
+        parts: [
+          ...images.map(({ bytes, mediaType }) => ({
+            inlineData: { mimeType: mediaType, data: Buffer.from(bytes).toString("base64") },
+          })),
+          { text: prompt },
+        ],
+      },
+    ],
     generationConfig: {
       responseModalities: ["IMAGE"],
       ...(ratio === null ? {} : { imageConfig: { aspectRatio: ratio } }),
@@ -130,7 +160,7 @@ const list = (value: unknown): readonly Answer[] => (Array.isArray(value) ? valu
 async function asked(
   { kind, baseUrl, apiKey, headers }: DrawEngine,
   path: string,
-  body: object,
+  body: object | FormData,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -147,8 +177,12 @@ async function asked(
   try {
     const response = await fetch(`${root}${path}`, {
       method: "POST",
-      headers: { "content-type": "application/json", ...headers, ...key },
-      body: JSON.stringify(body),
+      ...(body instanceof FormData
+        ? { headers: { ...headers, ...key }, body }
+        : {
+            headers: { "content-type": "application/json", ...headers, ...key },
+            body: JSON.stringify(body),
+          }),
       redirect: "error",
       signal: AbortSignal.any([signal, giveUp.signal]),
     });

@@ -200,6 +200,51 @@ test("what a drawing service is asked, and what becomes of its answers", async (
   await expect(table.replaceAll(host, "<host>")).toMatchFileSnapshot("tables/drawn.txt");
 });
 
+test("pictures to change go along: as files of a form to OpenAI's edits, beside the words to Gemini", async () => {
+  const seen: { readonly url: string; readonly type: string; readonly body: Buffer }[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const type = request.headers["content-type"] ?? "";
+      seen.push({ url: request.url ?? "", type, body: Buffer.concat(parts) });
+      response.end(JSON.stringify({ data: [{ b64_json: png }], ...gemini(png) }));
+    });
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const picture = { bytes: Buffer.from("one picture"), mediaType: "image/png" };
+  const asked = (kind: "openai" | "google", count: number) =>
+    draw(
+      { kind, baseUrl, headers: {}, model: "gpt-image-1" },
+      { prompt: "without the hat", count: 1, images: Array.from({ length: count }, () => picture) },
+      virtualClock(),
+      new AbortController().signal,
+    );
+  for (const count of [1, 2]) expect((await asked("openai", count)).pictures).toHaveLength(1);
+  expect((await asked("google", 2)).pictures).toHaveLength(1);
+  const [single, several, google] = seen;
+  expect([single?.url, several?.url]).toEqual(["/images/edits", "/images/edits"]);
+  const formIn = async (sent: (typeof seen)[number] | undefined) =>
+    new Response(sent?.body as BodyInit, { headers: { "content-type": sent?.type ?? "" } }).formData();
+  const form = await formIn(single);
+  expect([form.get("model"), form.get("prompt"), form.get("n")]).toEqual([
+    "gpt-image-1",
+    "without the hat",
+    "1",
+  ]);
+  expect(await (form.get("image") as File).text()).toBe("one picture");
+  expect((await formIn(several)).getAll("image[]")).toHaveLength(2);
+  const { contents } = JSON.parse(String(google?.body)) as { contents: { parts: object[] }[] };
+  const data = Buffer.from("one picture").toString("base64");
+  expect(contents[0]?.parts).toEqual([
+    { inlineData: { mimeType: "image/png", data } },
+    { inlineData: { mimeType: "image/png", data } },
+    { text: "without the hat" },
+  ]);
+});
+
 test("a drawing service has four minutes, and not one millisecond more", async () => {
   const server = createServer(() => {}).listen(0, "127.0.0.1");
   onTestFinished(() => {

@@ -188,7 +188,13 @@ export interface Drawing {
   model(): { readonly model: string } | Unavailable;
   /** Throws Fault. */
   draw(
-    request: { readonly prompt: string; readonly count: number; readonly size?: string | undefined },
+    request: {
+      readonly prompt: string;
+      readonly count: number;
+      readonly size?: string | undefined;
+      /** Kept ones, from which the new ones are made. */
+      readonly images?: readonly ImageContent[];
+    },
     signal: AbortSignal,
   ): Promise<{
     readonly pictures: readonly { readonly bytes: Uint8Array; readonly extension: string }[];

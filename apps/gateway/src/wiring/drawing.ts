@@ -1,5 +1,7 @@
 // Wires the making of pictures: which model makes them, by the config or by the keys that are there, and what
 // one costs. Nothing of it is loaded before the first picture.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Config } from "@parley/config";
 import type { DrawEngine } from "@parley/media";
 import { priced } from "@parley/models";
@@ -34,15 +36,21 @@ const madeNothing = ["invalid", "denied", "rate_limited"] as const;
 
 export function wireDrawing({
   configNow,
+  mediaPath,
   clock,
   log,
 }: {
   readonly configNow: () => DrawingConfig;
+  readonly mediaPath: string;
   readonly clock: Clock;
   readonly log: Log;
 }): Drawing {
-  return drawingPort(configNow, async (request, signal) => {
+  return drawingPort(configNow, async ({ images: given = [], ...words }, signal) => {
     const { draw } = await import("@parley/media");
+    const images = await Promise.all(
+      given.map(async ({ path, mediaType }) => ({ bytes: await readFile(join(mediaPath, path)), mediaType })),
+    );
+    const request = { ...words, images };
     let last: unknown = new Fault("unavailable", "no model makes pictures here");
     for (const { id, engine } of drawersOf(configNow())) {
       try {

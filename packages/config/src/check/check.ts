@@ -79,6 +79,11 @@ function modelFindings(file: ConfigFile, { agents, models }: Config): Finding[] 
   const chosen: (readonly [ConfigPath, readonly string[]])[] = [
     [["agents", "defaults", "model"], modelRefs(agents.defaults.model)],
     [["agents", "defaults", "imageModel"], imageModelRefs(agents.defaults.imageModel)],
+    [
+      ["agents", "defaults", "imageGenerationModel"],
+      // Whoever lists models of a well-known service lists those that answer, and it draws with others.
+      imageModelRefs(agents.defaults.imageGenerationModel).filter((ref) => isListed(ref, models.providers)),
+    ],
     // An inherited choice is reported once, where it stands.
     ...agents.list.flatMap((agent, index) =>
       file.agents.list[index]?.model === undefined
@@ -92,6 +97,12 @@ function modelFindings(file: ConfigFile, { agents, models }: Config): Finding[] 
       return trouble === null ? [] : [finding(at, trouble.message, trouble.fix)];
     }),
   );
+}
+
+/** True for a provider of the config's own, whose list is all that it has. */
+function isListed(ref: string, providers: Config["models"]["providers"]): boolean {
+  const name = ref.slice(0, ref.indexOf("/"));
+  return Object.hasOwn(providers, name) && !wellKnownProviders.has(name);
 }
 
 function imageModelRefs(choice: Config["agents"]["defaults"]["imageModel"]): readonly string[] {

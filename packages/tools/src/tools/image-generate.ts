@@ -1,12 +1,16 @@
 // Has pictures made, keeps them in the workspace and sends them by the outbox. Each costs money, so a call
 // starts at most once (I7): after a crash the model is told that the outcome is unknown, and buys no second.
 import { basename } from "node:path";
-import { isFault, visibleText, type Fault, type MediaFile } from "@parley/protocol";
+import { Fault, isFault, visibleText, type ImageContent, type MediaFile } from "@parley/protocol";
 import { z } from "zod";
 import { isUnavailable, type MessageRequest, type ToolContext, type Unavailable } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import { findPicture } from "../files/find-picture.ts";
 import type { CallEffects, Tool, ToolScope } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
+
+/** What services take at once. */
+const mostImages = 4;
 
 const args = z.object({
   prompt: z.string().min(1).max(8_000).describe("What is to be seen."),
@@ -16,6 +20,11 @@ const args = z.object({
     .regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/)
     .optional()
     .describe("As 1024x1024, 1536x1024, 1024x1536."),
+  images: z
+    .array(z.string().min(1).max(8_192))
+    .max(mostImages)
+    .default([])
+    .describe("To change or combine, as in image: paths, URLs, [image: NAME]."),
   send: z.boolean().default(true).describe("Show it in the conversation. False: only keep it."),
   to: z.string().min(1).max(300).optional().describe("As in message. Absent: here."),
   caption: z.string().max(1_000).optional(),
@@ -33,25 +42,34 @@ export const imageGenerateListing: ToolListing = {
 const anything = "a picture";
 
 export function imageGenerate(context: ToolContext): Tool | Unavailable {
-  const { drawing, spending, messages } = context;
+  const { drawing, spending, messages, pictures: kept } = context;
   const drawer = drawing?.model() ?? { unavailable: "no images are made here" };
   if (drawing === undefined || isUnavailable(drawer))
     return { unavailable: isUnavailable(drawer) ? drawer.unavailable : "no images are made here" };
   return defineTool({
     ...imageGenerateListing,
     description:
-      "Generates images from a prompt, keeps them in images/ of the workspace, and sends them. Each costs money: one call, unless more are asked for. " +
+      "Generates images from a prompt, or edits those in images, keeps them in images/ of the workspace, and sends them. Each costs money: one call, unless more are asked for. " +
       "What was sent is part of the conversation: do not describe it again; NO_REPLY is fine.",
     args,
-    outside: ({ prompt, count, to }) =>
-      `buys ${count} ${count === 1 ? "image" : "images"} of ${drawer.model}: ${visibleText(prompt)}${to === undefined ? "" : `\nfor ${visibleText(to)}`}`,
-    async run({ prompt, count, size, send, to, caption }, scope) {
+    outside: ({ prompt, count, to, images }) =>
+      [
+        `buys ${count} ${count === 1 ? "image" : "images"} of ${drawer.model}: ${visibleText(prompt)}`,
+        ...images.map((each) => `made from: ${visibleText(each)}`),
+        ...(to === undefined ? [] : [`for ${visibleText(to)}`]),
+      ].join("\n"),
+    async run({ prompt, count, size, send, to, caption, images }, scope) {
       const request = { action: "send", to, text: caption, voice: false, tags: [] } as const;
       // Nothing is bought for a place where it cannot be shown.
       const refused = send ? await refusalOf(context, scope, request) : null;
       if (refused !== null && to !== undefined) throw refused;
+      if (images.length > 0 && kept === undefined)
+        throw new Fault("unsupported", "no pictures are kept here, so none can be changed");
+      const given: ImageContent[] = [];
+      for (const each of kept === undefined ? [] : images)
+        given.push((await findPicture(context, kept, scope, each)).image);
       const { pictures, model } = await spending.around(scope, async (used) => {
-        const drawn = await drawing.draw({ prompt, count, size }, scope.signal);
+        const drawn = await drawing.draw({ prompt, count, size, images: given }, scope.signal);
         await used(drawn.usage, drawn.model);
         return drawn;
       });

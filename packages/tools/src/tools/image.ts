@@ -1,19 +1,16 @@
 // Looks at pictures: of the conversation, of the workspace, or at an address. A model that sees is shown
 // them; for one that does not, the configured image model looks and its words come back. Every picture is
 // checked and scaled on the way (Pictures), and what strangers put on the web counts as their words.
-import { Fault, label, visibleText, type ImageContent } from "@parley/protocol";
+import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
 import { carriesOut } from "../carries-out.ts";
-import { isUnavailable, type Pictures, type ToolContext, type Unavailable } from "../context.ts";
+import { isUnavailable, type ToolContext, type Unavailable } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
-import { imageOf, pictureLine } from "../files/pictures.ts";
-import { readForPeople } from "../files/private-notes.ts";
-import { readBytes } from "../files/rooted.ts";
+import { findPicture, isAddress, type FoundPicture } from "../files/find-picture.ts";
 import type { Tool, ToolScope } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
 
 const mostPictures = 8;
-const fileBytes = 20_000_000;
 const unasked = "Describe what is to be seen. Quote the words that stand there.";
 
 const reference = z.string().min(1).max(8_192);
@@ -36,16 +33,6 @@ export const imageListing: ToolListing = {
   summary: "Analyze an image",
 };
 
-interface Found {
-  readonly line: string;
-  readonly image: ImageContent;
-  /** The host that it came from. */
-  readonly source?: string;
-}
-
-/** As pictures of the conversation are named where a model does not see them. */
-const keptName = /^(?:\[image: )?([0-9a-f]{64}\.[a-z0-9]{1,8})(?:, image\/[a-z+.-]+\])?$/;
-
 export function image(context: ToolContext): Tool | Unavailable {
   const { vision, pictures, seenPictures } = context;
   if (pictures === undefined) return { unavailable: "no pictures are kept here" };
@@ -65,9 +52,9 @@ export function image(context: ToolContext): Tool | Unavailable {
       const asked = [...new Set([...(one === undefined ? [] : [one]), ...images])];
       if (asked.length > mostPictures)
         throw new Fault("invalid", `at most ${mostPictures} images are looked at in one call`);
-      const found: Found[] = [];
+      const found: FoundPicture[] = [];
       // One at a time is in memory.
-      for (const each of asked) found.push(await find(context, pictures, scope, each));
+      for (const each of asked) found.push(await findPicture(context, pictures, scope, each));
       if (asked.length === 0) found.push(...(await sentLast(context, scope)));
       const lines = found.map(({ line }) => line).join("\n");
       const sources = [...new Set(found.flatMap(({ source }) => source ?? []))];
@@ -83,48 +70,7 @@ export function image(context: ToolContext): Tool | Unavailable {
   });
 }
 
-const isAddress = (text: string): boolean => /^https?:\/\//i.test(text);
-
-async function find(
-  context: ToolContext,
-  pictures: Pictures,
-  scope: ToolScope,
-  asked: string,
-): Promise<Found> {
-  const kept = keptName.exec(asked)?.[1];
-  if (kept !== undefined) {
-    const known = (await context.seenPictures.shown(scope)).find(({ path }) => path === kept);
-    if (known === undefined) throw new Fault("missing", `no picture ${kept} was shown in this conversation`);
-    const { type, path, mediaType } = known;
-    return { line: kept, image: { type, path, mediaType } };
-  }
-  const fetched = isAddress(asked) ? await download(context, asked, scope.signal) : null;
-  const bytes = fetched?.bytes ?? (await fileBytesOf(context, scope, asked));
-  const name = fetched === null ? asked : label(asked, 300);
-  const picture = await pictures.keep(bytes, scope.signal);
-  if ("refused" in picture) throw new Fault("invalid", `${name} cannot be looked at: ${picture.refused}`);
-  return {
-    line: pictureLine(name, picture),
-    image: imageOf(picture),
-    ...(fetched === null ? {} : { source: URL.parse(fetched.url)?.host || "the web" }),
-  };
-}
-
-async function download({ web }: ToolContext, url: string, signal: AbortSignal) {
-  const files = web?.files() ?? { unavailable: "there is no way to the open web here" };
-  if (isUnavailable(files)) throw new Fault("unsupported", `no picture is fetched: ${files.unavailable}`);
-  return files.fetch(url, fileBytes, signal);
-}
-
-async function fileBytesOf(context: ToolContext, scope: ToolScope, path: string): Promise<Uint8Array> {
-  return readForPeople(context, scope, path, async ({ handle, size }) => {
-    if (size > fileBytes)
-      throw new Fault("invalid", `${path} has ${size} bytes; at most ${fileBytes} are looked at`);
-    return readBytes(handle, 0, size);
-  });
-}
-
-async function sentLast({ seenPictures }: ToolContext, scope: ToolScope): Promise<readonly Found[]> {
+async function sentLast({ seenPictures }: ToolContext, scope: ToolScope): Promise<readonly FoundPicture[]> {
   const shown = await seenPictures.shown(scope);
   const last = shown.filter(({ message }) => message === shown.at(-1)?.message).slice(-mostPictures);
   if (last.length === 0)
