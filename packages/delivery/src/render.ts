@@ -93,6 +93,7 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
         kind: "media",
         media: part.media,
         files,
+        ...(part.shape === undefined || files.length > 1 ? {} : { shape: part.shape }),
         ...(caption === undefined || index > 0 ? {} : { caption }),
       }));
       return [

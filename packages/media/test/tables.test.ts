@@ -227,7 +227,7 @@ test("pictures to change go along: as files of a form to OpenAI's edits, beside 
   const [single, several, google] = seen;
   expect([single?.url, several?.url]).toEqual(["/images/edits", "/images/edits"]);
   const formIn = async (sent: (typeof seen)[number] | undefined) =>
-    new Response(sent?.body as BodyInit, { headers: { "content-type": sent?.type ?? "" } }).formData();
+    new Response(Buffer.from(sent?.body ?? []), { headers: { "content-type": sent?.type ?? "" } }).formData();
   const form = await formIn(single);
   expect([form.get("model"), form.get("prompt"), form.get("n")]).toEqual([
     "gpt-image-1",

@@ -99,6 +99,11 @@ const families: { readonly [prefix: string]: ModelFacts } = {
   "gemini-2.5-pro": gpt(1_048_576, 65_536, true, 1.25, 0.31, 10),
   "gemini-2.5-flash": gpt(1_048_576, 65_536, true, 0.3, 0.075, 2.5),
   "gemini-2.5-flash-lite": gpt(1_048_576, 65_536, true, 0.1, 0.025, 0.4),
+  // They make pictures; an answer's tokens are those of its pictures.
+  "gpt-image-1": gpt(32_000, 8192, false, 5, 1.25, 40),
+  "gpt-image-1-mini": gpt(32_000, 8192, false, 2, 0.2, 8),
+  "gpt-image-1.5": gpt(32_000, 8192, false, 5, 1.25, 32),
+  "gemini-2.5-flash-image": gpt(32_768, 32_768, false, 0.3, 0.075, 30),
   // Sizes only, because we do not know their prices.
   claude: { contextWindow: 200_000, maxTokens: 64_000, input: seeing, reasoning: true },
   ...Object.fromEntries(

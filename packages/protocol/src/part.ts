@@ -5,6 +5,9 @@ import type { JsonObject } from "./json.ts";
 
 export type MediaKind = "image" | "video" | "audio" | "file";
 
+/** Shown without a frame or a caption, where the platform has that; elsewhere as the file that it is. */
+export type MediaShape = "sticker" | "video_note";
+
 export interface MediaFile {
   /** Path under the media folder: the sha256 of the content plus its extension. */
   readonly path: string;
@@ -40,6 +43,8 @@ export type Part =
       readonly media: MediaKind;
       readonly files: readonly MediaFile[];
       readonly caption?: string;
+      /** Of a single file. */
+      readonly shape?: MediaShape;
     }
   | {
       readonly kind: "poll";
@@ -95,6 +100,7 @@ type Shown =
       readonly media: MediaKind;
       readonly files: readonly MediaFile[];
       readonly caption?: RenderedText;
+      readonly shape?: MediaShape;
       readonly replyTo?: string;
     }
   | { readonly kind: "voice"; readonly file: MediaFile; readonly replyTo?: string }

@@ -11,6 +11,7 @@ import type {
   JsonObject,
   Json,
   MediaFile,
+  MediaShape,
   SessionKind,
   ThinkingLevel,
   Usage,
@@ -686,6 +687,8 @@ export interface MessageRequest {
   readonly files: readonly MediaFile[];
   /** The one file is a recording that is shown as a voice note. */
   readonly voice: boolean;
+  /** How the files are shown: `file` as documents, whatever they are; the others a single one. */
+  readonly as?: "file" | MediaShape | undefined;
   /** Without a sound or a banner. */
   readonly silent?: boolean | undefined;
   readonly buttons?: readonly (readonly Button[])[] | undefined;

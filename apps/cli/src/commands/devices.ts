@@ -57,6 +57,11 @@ export async function devicesPair(
         terminal.err,
         `A browser: scan this, or open ${made.link}\n\n${renderUnicodeCompact(made.link)}\n`,
       );
+      if (/^http:\/\/(?:127\.|localhost|\[::1\])/.test(made.link))
+        line(
+          terminal.err,
+          "This link works on this machine alone: set gateway.publicUrl to the https address under which phones reach the gateway.\n",
+        );
     }
     line(terminal.err, "A computer: run this there. The code works once, within ten minutes.");
   }

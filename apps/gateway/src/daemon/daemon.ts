@@ -176,6 +176,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     slots: () => parts.path.work.slotsNow(),
     connections: parts.control.connections,
     devices: parts.machinePorts.deviceCalls,
+    pushes: parts.machinePorts.devicePush,
     reloads: configs.counts,
     configTrouble: () => configs.state().problems.length > 0,
     version,

@@ -3,7 +3,7 @@ import type { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Channel } from "@parley/channels";
 import { accountKey } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
-import type { DeviceCalls } from "@parley/devices";
+import type { DeviceCalls, PushCalls } from "@parley/devices";
 import type { MetricRegistry, Sample } from "@parley/control";
 import type { GatewayState } from "../gateway-state.ts";
 import { childrenNow } from "../operator/status.ts";
@@ -25,6 +25,7 @@ export interface WatchedParts {
   readonly slots: () => SlotNumbers;
   readonly connections: () => number;
   readonly devices: Pick<DeviceCalls, "connected" | "counts">;
+  readonly pushes: Pick<PushCalls, "counts">;
   readonly reloads: () => ReturnType<Reloader["counts"]>;
   readonly configTrouble: () => boolean;
   readonly version: string;
@@ -185,6 +186,12 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
     "parley_device_calls_total",
     "Calls to paired devices that ended in this process: ok, failed, late, refused or revoked.",
     () => [...parts.devices.counts].map(([result, value]) => [{ result }, value]),
+  );
+  registry.look(
+    "counter",
+    "parley_device_pushes_total",
+    "Pushes to browsers that are devices: sent, gone (the browser is) or refused.",
+    () => [...parts.pushes.counts].map(([result, value]) => [{ result }, value]),
   );
   registry.look(
     "counter",

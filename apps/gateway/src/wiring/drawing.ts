@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "@parley/config";
 import type { DrawEngine } from "@parley/media";
-import { priced } from "@parley/models";
+import { knownModel, priced } from "@parley/models";
 import { Fault, isFault, noUsage, type Clock, type Log, type Usage } from "@parley/protocol";
 import type { Drawing } from "@parley/tools";
 
@@ -24,12 +24,6 @@ const known: readonly { readonly provider: string; readonly model: string }[] = 
 const roots: { readonly [provider: string]: string } = {
   openai: "https://api.openai.com/v1",
   google: "https://generativelanguage.googleapis.com/v1beta",
-};
-/** US dollars per million tokens, as the providers' price lists have them. */
-const prices: { readonly [model: string]: { readonly input: number; readonly output: number } } = {
-  "gpt-image-1": { input: 5, output: 40 },
-  "gpt-image-1-mini": { input: 2, output: 8 },
-  "gemini-2.5-flash-image": { input: 0.3, output: 30 },
 };
 /** Failures after which another model may be asked: nothing was made. */
 const madeNothing = ["invalid", "denied", "rate_limited"] as const;
@@ -143,5 +137,5 @@ function costOf(
   const cost = models.providers[name]?.models.find((each) => each.id === model)?.cost;
   const usage: Usage = { ...noUsage, ...tokens };
   if (cost?.image !== undefined) return { ...usage, costUsd: cost.image * pictures };
-  return tokens === null ? usage : priced(usage, cost ?? prices[model]);
+  return tokens === null ? usage : priced(usage, cost ?? knownModel(model).cost);
 }

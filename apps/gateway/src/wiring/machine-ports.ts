@@ -100,10 +100,19 @@ export async function wireMachinePorts(
   const web = wireWeb(outward);
   const speech = wireSpeech({ ...wiring, cells, log: log.child({ part: "speech" }) });
   const pictures = wirePictures(wiring.mediaPath, clock);
-  const deviceCalls = wireDevices(
+  const devicesHere = wireDevices(
     { ...wiring, pictures: pictures.port, sounds: wiring.sounds, log: log.child({ part: "devices" }) },
     { cells, inbox, turns },
   );
+  // A device is paired at one node and used by turns on others.
+  bus.hear("devices", devicesHere.pairing);
+  const deviceCalls: DeviceCalls = {
+    ...devicesHere,
+    pairing() {
+      devicesHere.pairing();
+      bus.tell("devices", "");
+    },
+  };
   // The first prompt already tells of devices, or not.
   await deviceCalls.look();
   const devicePush = wirePush(

@@ -163,6 +163,7 @@ test("the page of numbers says what the lists show, by pool and account", async 
     }),
     connections: () => 6,
     devices: { connected: async () => 13, counts: new Map([["ok", 14]]) },
+    pushes: { counts: new Map([["gone", 15]]) },
     reloads: () => ({ taken: 7, refused: 8 }),
     configTrouble: () => true,
     version: "1.2.3",

@@ -85,11 +85,15 @@ function attachmentsOf(message: Message): Attachment[] {
   const largest = photo?.toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
   if (largest !== undefined) return [attachment("image", largest, { mediaType: "image/jpeg" })];
   // Telegram repeats an animation in `document` for old clients.
-  if (animation !== undefined) return [attachment("video", animation, { description: "animation" })];
+  if (animation !== undefined)
+    return [attachment("video", animation, { description: "animation" }), ...still(animation)];
   if (document !== undefined) return [attachment("file", document)];
-  if (video !== undefined) return [attachment("video", video)];
+  if (video !== undefined) return [attachment("video", video), ...still(video)];
   if (videoNote !== undefined)
-    return [attachment("video", videoNote, { mediaType: "video/mp4", description: "round video message" })];
+    return [
+      attachment("video", videoNote, { mediaType: "video/mp4", description: "round video message" }),
+      ...still(videoNote),
+    ];
   if (audio !== undefined)
     return [attachment("audio", audio, audio.title === undefined ? {} : { description: audio.title })];
   if (voice !== undefined) return [attachment("voice", voice, { mediaType: voice.mime_type ?? "audio/ogg" })];
@@ -107,6 +111,18 @@ function attachmentsOf(message: Message): Attachment[] {
     ];
   }
   return [];
+}
+
+/** Telegram's picture of a film, which a model that sees is shown in its place. */
+function still({ thumbnail }: Filmed): readonly Attachment[] {
+  if (thumbnail === undefined) return [];
+  return [
+    { kind: "image", ref: thumbnail.file_id, mediaType: "image/jpeg", description: "a still of the video" },
+  ];
+}
+
+interface Filmed {
+  readonly thumbnail?: { readonly file_id: string };
 }
 
 interface TelegramFile {

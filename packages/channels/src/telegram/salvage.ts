@@ -16,6 +16,7 @@ const facts = {
   height: amount,
 };
 const file = object({ file_id: text }, facts);
+const film = object({ file_id: text }, { ...facts, thumbnail: object({ file_id: text }) });
 const location = object({ latitude: finite, longitude: finite });
 const entity = object({ type: text, offset: count, length: count }, { user: person });
 
@@ -39,10 +40,10 @@ const content = {
   entities: list(entity),
   caption_entities: list(entity),
   photo: list(file),
-  animation: file,
+  animation: film,
   document: file,
-  video: file,
-  video_note: file,
+  video: film,
+  video_note: film,
   audio: object({ file_id: text }, { ...facts, title: text }),
   voice: file,
   sticker: object({ file_id: text }, { ...facts, emoji: text, is_video: flag, is_animated: flag }),

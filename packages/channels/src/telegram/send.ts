@@ -17,6 +17,7 @@ import {
   type Log,
   type MediaFile,
   type MediaKind,
+  type MediaShape,
   type Receipt,
   type RenderedPart,
   type RenderedText,
@@ -116,6 +117,11 @@ async function sendAsIs(
           ...(index === 0 && text !== "" ? { caption: text, caption_entities: entities } : {}),
         }));
         const [only] = media;
+        const [file] = part.files;
+        if (part.shape !== undefined && file !== undefined) {
+          const shaped = await sendShaped(api, mediaFolder, target, file, part.shape, signal);
+          if (shaped !== null) return [shaped];
+        }
         if (media.length === 1 && only !== undefined) return [await sendOne(api, target, only, signal)];
         return api.raw.sendMediaGroup({ ...target, media: media as InputMediaPhoto[] }, signal);
       };
@@ -222,6 +228,27 @@ function sendOne(
       return raw.sendAudio({ ...target, audio: media, ...caption }, signal);
     case "document":
       return raw.sendDocument({ ...target, document: media, ...caption }, signal);
+  }
+}
+
+/** Null where Telegram refuses the file for it: too large, not square, no sticker. Nothing was sent then. */
+async function sendShaped(
+  { raw, file: upload }: BotApi,
+  mediaFolder: string,
+  target: Target,
+  file: MediaFile,
+  shape: MediaShape,
+  signal: ReturnType<typeof grammySignal>,
+): Promise<Sent | null> {
+  const sent = upload(join(mediaFolder, file.path), file.name);
+  try {
+    return shape === "sticker"
+      ? await raw.sendSticker({ ...target, sticker: sent }, signal)
+      : await raw.sendVideoNote({ ...target, video_note: sent }, signal);
+  } catch (error) {
+    // A refused quote is dropped by whoever asked, and the shape tried again.
+    if (!isFault(error, "invalid") || /repl(?:y|ied)|quote/i.test(refusalWords(error))) throw error;
+    return null;
   }
 }
 

@@ -469,6 +469,21 @@ describe("content without text", () => {
     expect(event).toMatchObject({ text: "look" });
   });
 
+  test.each(["video", "video_note", "animation"])("of a %s Telegram's still comes along, once", (kind) => {
+    const thumbnail = { file_id: "t", width: 320, height: 180, file_size: -1 };
+    const event = message({ [kind]: { file_id: "v", duration: 3, thumbnail } });
+    expect(event).toMatchObject({
+      attachments: [
+        { kind: "video", ref: "v" },
+        { kind: "image", ref: "t", mediaType: "image/jpeg", description: "a still of the video" },
+      ],
+    });
+    for (const broken of ["x", null, {}, { file_id: 7 }])
+      expect(message({ [kind]: { file_id: "v", thumbnail: broken } })).toMatchObject({
+        attachments: [{ kind: "video", ref: "v" }],
+      });
+  });
+
   test("the parts of an album share a group", () => {
     expect(message({ photo: [{ file_id: "p", width: 1, height: 1 }], media_group_id: "77" })).toMatchObject({
       groupId: "77",

@@ -466,6 +466,23 @@ describe("files", () => {
     expect(rig.fake.violations()).toEqual([]);
   });
 
+  test("a video note and a sticker go as such; what Telegram refuses for it goes as the file that it is", async () => {
+    const film = await file("a.mp4", "video/mp4");
+    await writeFile(join(mediaFolder, film.path), Buffer.from("0000ftypisom"));
+    const drawn = await file("a.webp", "image/webp");
+    await writeFile(join(mediaFolder, drawn.path), Buffer.from("RIFF0000WEBPVP8 "));
+    const shaped = { kind: "media", files: [film], media: "video", shape: "video_note" } as const;
+    await send(shaped);
+    await send({ ...shaped, files: [drawn], media: "image", shape: "sticker" });
+    await send({ ...shaped, files: [await file("b.png", "image/png")], media: "image", shape: "sticker" });
+    expect(mine().map((message) => message.kind)).toEqual(["video_note", "sticker", "photo"]);
+    const again = { kind: "answer", status: 429, body: refusalBody(429, "Too Many Requests: retry after 1") };
+    rig.fake.inject({ method: "sendVideoNote", trouble: again as never });
+    await expect(send(shaped)).rejects.toMatchObject({ code: "rate_limited" });
+    expect(mine()).toHaveLength(3);
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
   const poll = { kind: "poll", question: "Lunch?", multiple: true, anonymous: false } as const;
   const options = (count: number, chars = 5): string[] =>
     Array.from({ length: count }, (_, n) => String(n).padEnd(chars, "x"));

@@ -1,7 +1,14 @@
 // Builds the parts of a message that a tool sends: words without secrets and control tokens (I8), files by
 // their kind, so that pictures become one album and a recording plays.
 import { sanitizeOutbound, type Redaction } from "@parley/agent";
-import { Fault, type Button, type MediaFile, type MediaKind, type Part } from "@parley/protocol";
+import {
+  Fault,
+  type Button,
+  type MediaFile,
+  type MediaKind,
+  type MediaShape,
+  type Part,
+} from "@parley/protocol";
 import type { MessageRequest } from "@parley/tools";
 
 type Rows = readonly (readonly Button[])[];
@@ -12,17 +19,26 @@ export function partsOf(request: MessageRequest, redaction: Redaction): readonly
   const clean = (text: string): string => sanitizeOutbound(text, redaction).trim();
   const text = clean(request.text ?? "");
   const buttons = buttonsIn(request.buttons, clean);
+  const { as } = request;
+  const named = files.map((file) => ({ ...file, name: clean(file.name) || "file" }));
   const media = voice
     ? [voiceOf(files)]
-    : mediaOf(files.map((file) => ({ ...file, name: clean(file.name) || "file" })));
+    : as === undefined
+      ? mediaOf(named)
+      : as === "file"
+        ? named.length === 0
+          ? []
+          : [{ kind: "media" as const, media: "file" as const, files: named }]
+        : [shapedOf(named, as)];
   const first = media[0];
   // Buttons stand below words, and no platform shows both in an album.
-  const isCaption = buttons === undefined && text !== "" && first?.kind === "media";
+  const isCaption =
+    buttons === undefined && text !== "" && first?.kind === "media" && first.shape === undefined;
   const words: readonly Part[] =
     isCaption || (text === "" && buttons === undefined)
       ? []
       : [{ kind: "text", markdown: text, ...(buttons === undefined ? {} : { buttons }) }];
-  const shown = isCaption ? [{ ...first, caption: text }, ...media.slice(1)] : media;
+  const shown: readonly Part[] = isCaption ? [{ ...first, caption: text }, ...media.slice(1)] : media;
   const asked: readonly Part[] =
     poll === undefined
       ? []
@@ -90,6 +106,20 @@ function distinct(options: readonly string[]): readonly string[] {
   return options;
 }
 
+function shapedOf(files: readonly MediaFile[], shape: MediaShape): Extract<Part, { kind: "media" }> {
+  const [file, more] = files;
+  const media = file === undefined ? null : kindOf(file);
+  const fits = shape === "video_note" ? media === "video" : media === "image" || media === "video";
+  if (file === undefined || media === null || more !== undefined || !fits)
+    throw new Fault(
+      "invalid",
+      shape === "video_note"
+        ? "a video note is one video: name one video file in media"
+        : "a sticker is one picture: name one image file in media",
+    );
+  return { kind: "media", media, files: [file], shape };
+}
+
 function voiceOf(files: readonly MediaFile[]): Part {
   const [file, more] = files;
   if (file === undefined || more !== undefined || !file.mediaType.startsWith("audio/"))
@@ -98,7 +128,7 @@ function voiceOf(files: readonly MediaFile[]): Part {
 }
 
 /** Neighbours of one kind are one message where the platform has albums. */
-function mediaOf(files: readonly MediaFile[]): readonly Part[] {
+function mediaOf(files: readonly MediaFile[]): readonly Extract<Part, { kind: "media" }>[] {
   const parts: { kind: "media"; media: MediaKind; files: MediaFile[] }[] = [];
   for (const file of files) {
     const media = kindOf(file);

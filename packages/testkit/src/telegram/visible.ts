@@ -27,6 +27,7 @@ const contents = [
   "document",
   "audio",
   "video",
+  "video_note",
   "animation",
   "voice",
   "poll",

@@ -63,11 +63,12 @@ export function imageGenerate(context: ToolContext): Tool | Unavailable {
       // Nothing is bought for a place where it cannot be shown.
       const refused = send ? await refusalOf(context, scope, request) : null;
       if (refused !== null && to !== undefined) throw refused;
-      if (images.length > 0 && kept === undefined)
-        throw new Fault("unsupported", "no pictures are kept here, so none can be changed");
       const given: ImageContent[] = [];
-      for (const each of kept === undefined ? [] : images)
+      for (const each of images) {
+        if (kept === undefined)
+          throw new Fault("unsupported", "no pictures are kept here, so none can be changed");
         given.push((await findPicture(context, kept, scope, each)).image);
+      }
       const { pictures, model } = await spending.around(scope, async (used) => {
         const drawn = await drawing.draw({ prompt, count, size, images: given }, scope.signal);
         await used(drawn.usage, drawn.model);

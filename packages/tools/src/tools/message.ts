@@ -50,6 +50,10 @@ const args = z.object({
   text: z.string().max(100_000).optional().describe("Markdown. With media it is the caption."),
   media: z.array(short(500)).max(mostFiles).default([]).describe("Files of the workspace."),
   voice: z.boolean().default(false).describe("The one file is a recording: show it as a voice note."),
+  as: z
+    .enum(["file", "sticker", "video_note"])
+    .optional()
+    .describe("file: unchanged, as a document. The others, where the surface has them, for one file."),
   silent: z.boolean().default(false).describe("Without a sound or a banner for people."),
   buttons: z.array(z.array(button).min(1).max(8)).max(10).optional().describe("Rows of buttons."),
   poll: z

@@ -15,6 +15,19 @@ export const mediaMethods: Methods = {
   sendAudio: sends("audio"),
   sendVideo: sends("video"),
   sendAnimation: sends("animation"),
+  sendVideoNote(call) {
+    const { id, bytes } = fileFor(call, call.params["video_note"]);
+    if (call.params["caption"] !== undefined) throw badRequest("a video note has no caption");
+    if (!Buffer.from(bytes.subarray(4, 8)).equals(Buffer.from("ftyp"))) throw badRequest("wrong file type");
+    return post(call, mediaFields(call, "video_note", id));
+  },
+  sendSticker(call) {
+    const { id, bytes } = fileFor(call, call.params["sticker"]);
+    if (call.params["caption"] !== undefined) throw badRequest("a sticker has no caption");
+    if (Buffer.from(bytes.subarray(8, 12)).toString("latin1") !== "WEBP")
+      throw badRequest("STICKER_FILE_INVALID");
+    return post(call, mediaFields(call, "sticker", id));
+  },
   sendVoice(call) {
     const { id, bytes } = fileFor(call, call.params["voice"]);
     const kind = isVoice(bytes) ? "voice" : "document";
