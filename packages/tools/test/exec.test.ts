@@ -562,7 +562,9 @@ describe("in the background", () => {
     expect(await refusedWith(processTool(it.context), { action: "poll", id: "nothing" })).toContain(
       `there are: ${id}`,
     );
-    expect(await refusedWith(processTool(it.context), { action: "poll" })).toContain("there is no command");
+    expect(await refusedWith(processTool(it.context), { action: "poll" })).toContain(
+      'there is no command "" of this session; there are: none',
+    );
     expect(await refusedWith(processTool(it.context), { action: "remove", id })).toContain("still runs");
     expect(await refusedWith(processTool(it.context), { action: "write", id })).toContain("data or eof");
   });

@@ -518,6 +518,15 @@ describe("buttons and reactions", () => {
       atMs: 5_000,
     });
   });
+  test("a button under a picture quotes its caption, under a message without words nothing", () => {
+    const under = (more: object): unknown =>
+      read({
+        callback_query: { ...pressed, message: { message_id: 5, date: 100, chat: priv, from: us, ...more } },
+      });
+    expect(under({ photo: [], caption: "This cat?" })).toMatchObject({ replyTo: { text: "This cat?" } });
+    expect(under({ text: "Sure?", caption: "no" })).toMatchObject({ replyTo: { text: "Sure?" } });
+    expect(JSON.stringify(under({ sticker: {} }))).not.toContain("Sure");
+  });
   test("a button under a message too old to see still counts; one without a chat or a value does not", () => {
     expect(
       read({ callback_query: { ...pressed, message: { message_id: 5, date: 0, chat: priv } } }),
