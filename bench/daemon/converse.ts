@@ -1,4 +1,5 @@
-// Says one message after the other, so that nothing but the daemon's own way is measured, and notes what lies before and after the model.
+// Says one message after the other, so that nothing but the daemon's own way is measured, and notes what lies before and after the model;
+// or lets many chats write at once.
 import { sleep } from "@parley/protocol";
 import { clock, type Fakes } from "./daemon.ts";
 
@@ -35,6 +36,42 @@ export async function converse({ telegram, models }: Fakes, count: number): Prom
     await sleep(clock, restMs);
   }
   return { inMs, outMs };
+}
+
+export interface Flood {
+  readonly chats: number;
+  /** Messages of each chat, the next one as soon as the one before it is answered. */
+  readonly each: number;
+  readonly modelMs: number;
+}
+
+/** Everybody writes at once; returns how long it took until the last answer, in milliseconds. */
+export async function flood({ telegram, models }: Fakes, { chats, each, modelMs }: Flood): Promise<number> {
+  models.reply(async () => {
+    if (modelMs > 0) await sleep(clock, modelMs);
+    return "done";
+  });
+  const first = 1_000;
+  const answers = new Map<number, number>();
+  const said = new Map<number, number>();
+  let seen = telegram.calls("sendMessage").length;
+  const begun = clock.mono();
+  for (let left = chats * each; left > 0;) {
+    for (let chat = first; chat < first + chats; chat += 1) {
+      const sent = said.get(chat) ?? 0;
+      if (sent === each || sent > (answers.get(chat) ?? 0)) continue;
+      said.set(chat, sent + 1);
+      telegram.as(chat).says(`message ${sent}`);
+    }
+    await sleep(clock, 1);
+    const sends = telegram.calls("sendMessage");
+    for (; seen < sends.length; seen += 1) {
+      const chat = Number((sends[seen]?.params as { readonly chat_id?: unknown } | undefined)?.chat_id);
+      answers.set(chat, (answers.get(chat) ?? 0) + 1);
+      left -= 1;
+    }
+  }
+  return clock.mono() - begun;
 }
 
 export function bothMs({ inMs, outMs }: Spans): readonly number[] {

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock, type Clock } from "@parley/protocol";
 import { fakeModels, fakeTelegram, type FakeModels, type FakeTelegram } from "@parley/testkit";
@@ -100,7 +100,8 @@ export async function startDaemon(
   const child = spawn(program, words, {
     stdio: ["ignore", "pipe", "ignore"],
     env: {
-      PATH: process.env["PATH"],
+      // A bundle runs the Node of the PATH.
+      PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`,
       HOME: home.path,
       PARLEY_HOME: home.path,
       NODE_COMPILE_CACHE: join(home.path, "compile-cache"),
