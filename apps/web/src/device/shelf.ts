@@ -10,11 +10,11 @@ export interface PairedAs {
 }
 
 /** `over`: the gateway has the result. */
-export type KnownCall =
+type KnownCall =
   | { readonly state: "began" | "over"; readonly atMs: number }
   | { readonly state: "done"; readonly atMs: number; readonly result: DeviceResult };
 
-export interface ShareWaiting {
+interface ShareWaiting {
   readonly key: string;
   readonly text: string;
   readonly files: readonly { readonly name: string; readonly mediaType: string; readonly data: string }[];
