@@ -39,7 +39,10 @@ export class DevicePage extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    void this.#begin();
+    this.#begin().catch(() => {
+      this.#wrong = words.noStore;
+      this.requestUpdate();
+    });
   }
 
   async #begin(): Promise<void> {
@@ -171,6 +174,8 @@ export class DevicePage extends LitElement {
   }
 
   async #pair(code: string, chosen: readonly PageGrant[]): Promise<void> {
+    const line = this.#line;
+    if (line === null) return;
     this.#isBusy = true;
     this.#wrong = null;
     this.requestUpdate();
@@ -181,7 +186,7 @@ export class DevicePage extends LitElement {
       else this.#note(`${words.grants[grant]}: ${why}`);
     }
     try {
-      await this.#line?.pair(code, given);
+      await line.pair(code, given);
       this.#offer = null;
       history.replaceState(null, "", location.pathname);
     } catch (error) {

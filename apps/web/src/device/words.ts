@@ -49,5 +49,6 @@ export const words = {
   leave: "Forget this device",
   leaving: "The agent cannot use this browser any more.",
   revoked: "This device was revoked. Pair it again with a new code.",
+  noStore: "This browser keeps nothing for pages (a private window?), so it cannot be a device.",
   noNet: "The gateway cannot be reached.",
 };
