@@ -85,7 +85,9 @@ export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
       ];
       if (!confirm || what === null) return { lines, history: null, notes };
       const record = { agent, atMs: nowMs, lines: lines.length, history };
-      await cells.put(`${recordPrefix}${record.atMs}`, JSON.stringify(record), {});
+      // Two of one millisecond are two records.
+      for (let at = nowMs, kept = null; kept === null; at += 1)
+        kept = await cells.put(`${recordPrefix}${at}`, JSON.stringify(record), { expect: 0 });
       log.info(record, "something was forgotten for somebody who asked for it");
       return { lines, history, notes };
     },
