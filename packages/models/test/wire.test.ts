@@ -5,11 +5,12 @@ import { gzipSync } from "node:zlib";
 import { fakeModels, type FakeModels, type ModelStep } from "@parley/testkit";
 import { silentLog, systemClock } from "@parley/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { anthropicDriver } from "../src/providers/anthropic-messages.ts";
 import { completionsDriver } from "../src/providers/openai-completions.ts";
-import { sdkModel } from "../src/sdk/sdk-model.ts";
+import { sdkModel, type Driver } from "../src/sdk/sdk-model.ts";
 import type { Model, ModelRequest } from "../src/index.ts";
 import type { ProviderOptions } from "../src/provider.ts";
-import { ask, asking, weatherTool } from "./collect.ts";
+import { ask, asking, weatherTool, type Collected } from "./collect.ts";
 
 const png = new Uint8Array([137, 80, 78, 71]);
 
@@ -27,8 +28,11 @@ function options(baseUrl: string, more: Partial<ProviderOptions> = {}): Provider
   };
 }
 
-function both(given: ProviderOptions): { readonly wire: Model; readonly sdk: Model } {
-  const driver = completionsDriver(given);
+function both(
+  given: ProviderOptions,
+  driverOf: (options: ProviderOptions) => Driver = completionsDriver,
+): { readonly wire: Model; readonly sdk: Model } {
+  const driver = driverOf(given);
   return { wire: sdkModel(given, driver), sdk: sdkModel(given, { ...driver, wire: undefined }) };
 }
 
@@ -157,17 +161,32 @@ describe("an answer", () => {
     ],
     [
       "refused with words",
-      { status: 400, body: JSON.stringify({ error: { message: "no such field", type: "invalid" } }) },
+      {
+        status: 400,
+        body: JSON.stringify({ type: "error", error: { message: "no such field", type: "invalid" } }),
+      },
     ],
     ["refused without words", { status: 503 }],
   ];
-  it.each(steps.map(([name, step]) => ({ name, step })))("$name is read alike", async ({ step }) => {
-    const models = both(options(`${fake.url}/v1`));
-    const request = asking("hi", { tools: [weatherTool] });
-    fake.script(step, step);
-    const [sdk, wire] = [await ask(models.sdk, request), await ask(models.wire, request)];
-    expect(wire.events).toEqual(sdk.events);
-  });
+  const apis = [
+    { api: "chat completions", driverOf: completionsDriver },
+    { api: "Anthropic", driverOf: anthropicDriver },
+  ];
+  it.each(apis.flatMap((api) => steps.map(([name, step]) => ({ ...api, name, step }))))(
+    "$name is read alike ($api)",
+    async ({ driverOf, step }) => {
+      const models = both(options(`${fake.url}/v1`, { facts: reasoning }), driverOf);
+      const request = asking("hi", { tools: [weatherTool], thinking: "low" });
+      fake.script(step, step);
+      const [sdk, wire] = [await ask(models.sdk, request), await ask(models.wire, request)];
+      // The fake numbers its signatures.
+      const plain = ({ events }: Collected): string =>
+        JSON.stringify(events, null, 1).replaceAll(/sealed-\d+/g, "sealed");
+      expect(plain(wire)).toBe(plain(sdk));
+      const [first, second] = fake.requests();
+      expect(second?.body).toEqual(first?.body);
+    },
+  );
 });
 
 describe("a connection", () => {

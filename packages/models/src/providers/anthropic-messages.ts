@@ -5,7 +5,9 @@ import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "../provider.ts";
-import { sdkModel } from "../sdk/sdk-model.ts";
+import { anthropicParts } from "../wire/anthropic-parts.ts";
+import { letterOfSdk } from "../wire/letter-of-sdk.ts";
+import { sdkModel, type Driver } from "../sdk/sdk-model.ts";
 import type { MendEvents } from "../sdk/events.ts";
 import { isObject } from "../sdk/json.ts";
 import { budgetWithin, mendedFetch } from "../sdk/thought-budget.ts";
@@ -15,9 +17,14 @@ const provider = "anthropic";
 const cacheMark = { [provider]: { cacheControl: { type: "ephemeral" } } };
 
 export function anthropicMessages(options: ProviderOptions): Model {
-  return sdkModel(options, {
+  return sdkModel(options, anthropicDriver(options));
+}
+
+export function anthropicDriver(options: ProviderOptions): Driver {
+  return {
     provider,
     mendEvents,
+    wire: { letter: letterOfSdk, parts: anthropicParts },
     // It pauses a long turn of its own tools, and continues when given its words back.
     pauses: (raw) => raw === "pause_turn",
     wasCut: (raw) => raw === "compaction",
@@ -40,7 +47,7 @@ export function anthropicMessages(options: ProviderOptions): Model {
       const limited = { ...request, maxTokens: request.maxTokens ?? options.facts.maxTokens };
       return callOptions(limited, options, { ...promptOptions(provider, options), cacheMark });
     },
-  });
+  };
 }
 
 /** The smallest thinking budget that the API accepts. */

@@ -179,7 +179,7 @@ async function opened(
   halt: Halt,
 ): Promise<PartReader> {
   if (wire !== undefined) {
-    const letter = await wire.letter(written);
+    const letter = await wire.letter(written, open);
     watch.sent?.(letter.body);
     const reader = wireReader(letter, wire.parts(), watch);
     halt.onStop(() => void reader.cancel());

@@ -18,6 +18,8 @@ export interface WireWatch {
   readonly mendEvents?: MendEvents | undefined;
   /** An answer that has already arrived, so that no request is sent. */
   readonly whole?: string;
+  /** The request is only written: it is thrown as `WrittenRequest`. */
+  readonly writesOnly?: true;
 }
 
 /**
@@ -49,6 +51,21 @@ export class WholeAnswer extends Error {
   }
 }
 
+/** A request as an SDK wrote it, for another to send. */
+export class WrittenRequest extends Error {
+  override readonly name = "WrittenRequest";
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly body: string;
+
+  constructor(url: string, headers: { readonly [name: string]: string }, body: string) {
+    super("the request is written");
+    this.url = url;
+    this.headers = headers;
+    this.body = body;
+  }
+}
+
 export class TooLarge extends Error {
   override readonly name = "TooLarge";
 }
@@ -74,7 +91,11 @@ export const watchedFetch: typeof fetch = async (input, init) => {
   if (watch === undefined) throw new Error("an SDK asked its server outside of a call");
   if (watch.whole !== undefined)
     return new Response(watch.whole, { headers: { "content-type": "application/json" } });
-  if (typeof init?.body === "string") watch.sent?.(init.body);
+  if (typeof init?.body === "string") {
+    if (watch.writesOnly === true)
+      throw new WrittenRequest(urlOf(input), Object.fromEntries(new Headers(init.headers)), init.body);
+    watch.sent?.(init.body);
+  }
   const response = await fetch(input, init);
   watch.headers();
   if (!response.ok || response.body === null) return response;
@@ -86,6 +107,10 @@ export const watchedFetch: typeof fetch = async (input, init) => {
     return new Response(whole(await textOf(body), response.status, watch), response);
   return new Response(body.pipeThrough(tidyEvents(watch.progress, watch.mendEvents)), response);
 };
+
+function urlOf(input: Parameters<typeof fetch>[0]): string {
+  return typeof input === "string" ? input : "href" in input ? input.href : input.url;
+}
 
 /**
  * The first byte that is not blank, as a character; empty for an empty body. All bytes are passed on from the

@@ -1,7 +1,11 @@
 // Reads the answer to one request as the SDKs' stream parts, without an SDK: each piece of the stream is
 // parsed once, as it comes. It refuses what the HTTP layer under the SDKs refuses (sdk/wire.ts), with the
 // same errors, and takes part in the same watch.
-import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import type { Json, JsonObject } from "@parley/protocol";
 import { eventReader, type EventReader } from "../sdk/events.ts";
 import { isObject } from "../sdk/json.ts";
@@ -28,7 +32,8 @@ export interface EventParts {
 
 /** How a provider's API is spoken without its SDK. */
 export interface Wire {
-  letter(written: Written): Letter | Promise<Letter>;
+  /** `open` loads the SDK, for an API whose requests it writes. */
+  letter(written: Written, open: () => Promise<LanguageModelV4>): Letter | Promise<Letter>;
   parts(): EventParts;
 }
 
