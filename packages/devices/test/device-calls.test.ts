@@ -1,4 +1,5 @@
 // Calls to paired devices: within the grants, until the deadline, answered once, and by their device alone.
+import { createHash } from "node:crypto";
 import { deviceStore, type Devices } from "@parley/control";
 import { silentLog, systemIds, type DeviceGrant } from "@parley/protocol";
 import { sqliteStore, type CellWrite, type Store } from "@parley/store";
@@ -153,4 +154,22 @@ test("a death between an answer and its telling is made good when the device ask
   expect(await calls.waiting(id, undefined)).toEqual([]);
   expect(ended.map(({ call }) => call.id)).toEqual([ticket]);
   expect(await store.cells.list("device-open:", 9)).toEqual([]);
+});
+
+test("an id never begins with a dash, which a command line reads as an option, and finds its device", async () => {
+  const tokens = Array.from({ length: 1_000 }, (_, nth) => String(nth).padStart(43, "A"));
+  const token = tokens.find((each) => createHash("sha256").update(each).digest("base64url").startsWith("-"));
+  const code = await devices.mintCode([], { name: "laptop", grants: ["notify", "run"] });
+  const device = await devices.redeemCode(code, "x", token, ["notify"]);
+  expect(device?.id).toMatch(/^\./);
+  expect(device?.grants).toEqual(["notify"]);
+  const id = device?.id ?? "";
+  expect(await devices.isKnown(id)).toBe(true);
+  expect(await devices.setGrants(id, ["notify", "run", "camera"])).toEqual({
+    grants: ["notify", "run"],
+    most: ["notify", "run"],
+  });
+  expect(await devices.setGrants(id, null, ["run"])).toEqual({ grants: ["notify"], most: ["notify"] });
+  expect(await devices.revoke(id)).toBe("laptop");
+  expect(await devices.setGrants(id, ["notify"])).toBeNull();
 });
