@@ -81,7 +81,9 @@ function bringTools() {
     help: "The first set-up needs npm and a way to its registry: try `npm ping`, then run this again. With Node 24.11 or newer on the PATH only pnpm is fetched.",
   });
   // Headers and manuals, 63 MB of the Node brought here: nothing is compiled against it.
-  for (const name of readdirSync(path.join(toolchain, "node_modules")).filter((each) => /^node-/.test(each)))
+  for (const name of readdirSync(path.join(toolchain, "node_modules")).filter((each) =>
+    each.startsWith("node-"),
+  ))
     for (const idle of ["include", "share"])
       rmSync(path.join(toolchain, "node_modules", name, idle), { recursive: true, force: true });
   writeFileSync(toolStamp, tools.join("\n"));
