@@ -206,11 +206,12 @@ function instantsOfWall(
   });
   if (!isGiven) return instants;
   if (instants.length > 0) return instants.slice(0, 1);
-  // The clocks skip it: the first instant after that.
+  // The clocks skip it: the first instant after that, if it is on the same day.
   return spans.flatMap(({ fromMs, offsetMs }, at) => {
     const before = spans[at - 1];
     const isSkipped =
       before !== undefined && wallMs - before.offsetMs >= fromMs && wallMs - offsetMs < fromMs;
-    return isSkipped ? [fromMs] : [];
+    const isSameDay = Math.floor((fromMs + offsetMs) / dayMs) === Math.floor(wallMs / dayMs);
+    return isSkipped && isSameDay ? [fromMs] : [];
   });
 }

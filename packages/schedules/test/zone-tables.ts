@@ -6,7 +6,7 @@ import type { ZoneClock } from "./second-opinion.ts";
 type Parts = Intl.DateTimeFormat["formatToParts"];
 
 /** The offset of the zone at an instant. */
-export function offsetOf({ changes, firstMs }: ZoneClock): (atMs: number) => number {
+function offsetOf({ changes, firstMs }: ZoneClock): (atMs: number) => number {
   return (atMs) => {
     let [low, high] = [0, changes.length];
     while (low < high) {

@@ -172,6 +172,7 @@ export function livePath(
     hold: live(() => now().path.hold),
     mcp: live(() => now().path.mcp),
     schedules: live(() => now().path.schedules),
+    dropDeliveries: (...dropped) => now().path.dropDeliveries(...dropped),
     heard: live(() => now().path.heard),
     reach: (place) => now().path.reach(place),
     stop: live(() => now().path.stop),

@@ -8,16 +8,16 @@ import { outboxMethods } from "./outbox.ts";
 import type { StorePorts } from "./ports.ts";
 import { storyTeller } from "../trace/story.ts";
 
-export interface OperatePorts extends Pick<StorePorts, "closed" | "listNodes"> {
+export interface OperatePorts extends Pick<StorePorts, "closed" | "dropDeliveries" | "listNodes"> {
   readonly store: Pick<Store, "inbox" | "turns" | "outbox">;
   readonly clock: Clock;
 }
 
-export function operateMethods({ store, closed, listNodes, clock }: OperatePorts) {
+export function operateMethods({ store, closed, dropDeliveries, listNodes, clock }: OperatePorts) {
   const { inbox, turns, outbox } = store;
   const find = findMessage(inbox, outbox);
   const tell = storyTeller({ inbox, turns, outbox, clock });
-  const deliveries = outboxMethods(outbox, closed);
+  const deliveries = outboxMethods({ ...outbox, drop: dropDeliveries }, closed);
   const dead = deadMethods(inbox);
 
   async function why({ query }: MethodParams<"why">): Promise<MethodResult<"why">> {

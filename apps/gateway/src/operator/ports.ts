@@ -55,6 +55,7 @@ type PathParts = Pick<
   | "hold"
   | "mcp"
   | "schedules"
+  | "dropDeliveries"
   | "work"
   | "heard"
 >;

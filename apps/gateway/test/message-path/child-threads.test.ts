@@ -254,6 +254,22 @@ test("a thread that cannot be opened ends it, and its parent is told why and wha
   ]);
 });
 
+test("an opening that an operator gives up ends it at once", async () => {
+  const at = await room(script());
+  s.loopback.harmActions(() => ({ refuse: new Fault("unavailable", "503") }));
+  at.says("olga", "spawn");
+  await until(async () => (await children()).length === 1, "the spawn");
+  const [waiting] = (await s.store().outbox.find({ limit: 50 })).filter(({ id }) =>
+    id.startsWith("child-thread:"),
+  );
+  await s.pass(1_000);
+  expect(await s.core().dropDeliveries([waiting?.id ?? ""], "dropped by an operator")).toBe(1);
+  await until(() => at.in(undefined).some((text) => text.startsWith("told: ")), "the end is told");
+  expect(at.in(undefined).find((text) => text.startsWith("told: "))).toMatch(
+    /failed: its thread could not be opened \(.*dropped by an operator.*\)/,
+  );
+});
+
 test("one that is killed before its thread is open says so there, and is told once", async () => {
   const at = await room(script());
   s.loopback.harmActions(() => ({ refuse: new Fault("unavailable", "503") }));

@@ -48,6 +48,7 @@ export async function operateFixture(): Promise<OperateFixture> {
     methods: operateMethods({
       store,
       closed: unreachableChats(store.cells),
+      dropDeliveries: store.outbox.drop,
       listNodes: readNodeRegistry(store.cells, clock),
       clock,
     }),

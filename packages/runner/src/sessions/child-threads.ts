@@ -147,20 +147,31 @@ async function opened(needs: ThreadNeeds, id: string, { lane, parts, done }: Del
 /** The same outbox; a thread that it opens for a sub-agent begins that one's work. */
 export function threadOpeningOutbox(outbox: Outbox, needs: Omit<ThreadNeeds, "outbox">): Outbox {
   const own = { ...needs, outbox };
+  async function noticed(delivery: string, id: string): Promise<void> {
+    try {
+      const [found] = await outbox.find({ id: delivery, limit: 1 });
+      if (found !== undefined) await opened(own, id, found);
+    } catch (error) {
+      // What became of it is stored, so the next start goes on from there.
+      needs.log.warn({ delivery, error }, "what became of a sub-agent's thread could not be told");
+    }
+  }
   return {
     ...outbox,
+    async drop(deliveries, reason) {
+      const dropped = await outbox.drop(deliveries, reason);
+      for (const delivery of deliveries) {
+        const id = opens.exec(delivery)?.[1];
+        if (id !== undefined && dropped > 0) await noticed(delivery, id);
+      }
+      return dropped;
+    },
     async record(lease, changes, release) {
       const released = await outbox.record(lease, changes, release);
       for (const { delivery, part, to } of changes) {
         const id = opens.exec(delivery)?.[1];
         if (id === undefined || part !== 0 || to === "sending" || to === "queued") continue;
-        try {
-          const [found] = await outbox.find({ id: delivery, limit: 1 });
-          if (found !== undefined) await opened(own, id, found);
-        } catch (error) {
-          // The receipt is stored, so the next start goes on from there.
-          needs.log.warn({ delivery, error }, "a sub-agent's thread is open and its work could not begin");
-        }
+        await noticed(delivery, id);
       }
       return released;
     },
