@@ -2,7 +2,6 @@
 // deleted at any time.
 export type { AlikeLines, NoteLine } from "./alike.ts";
 export { memoryEngine } from "./engine.ts";
-export type { Tidied } from "./tidy.ts";
 export type {
   GetAnswer,
   MemoryEngine,

@@ -233,6 +233,20 @@ const index = {
   notes: [] as string[],
 };
 const line = { path: "memory/a.md", line: 3, text: "- tea" };
+const proposal = {
+  id: "p1",
+  agent: "main",
+  session: "s",
+  turn: "t",
+  state: "open",
+  createdAtMs: 0,
+  expiresAtMs: 1,
+  said: "nobody has decided yet.",
+  changes: [
+    { kind: "merge", lines: [line, { ...line, line: 9 }], text: "- Tea.", why: "the same" },
+    { kind: "contradiction", lines: [line, line], text: null, why: "", untrusted: "example.org" },
+  ],
+};
 
 const serverTool = { name: "add", tool: "calc__add", description: `${"d".repeat(100)}\nmore` };
 const server = {
@@ -542,6 +556,18 @@ export const agents: readonly View[] = [
   }),
   view("memory undo", { "memory.undo": { id: "c1", path: "memory/a.md", changed: true } }),
   view("memory undo c1 --agent b", { "memory.undo": { id: "c1", path: "memory/a.md", changed: false } }),
+  view("memory proposals", { "memory.proposals": { proposals: [] } }),
+  view("memory proposals --all --agent b", { "memory.proposals": { proposals: [] } }),
+  view("memory proposals", {
+    "memory.proposals": { proposals: [proposal, { ...proposal, state: "refused" }] },
+  }),
+  view("memory proposals --all", {
+    "memory.proposals": { proposals: [{ ...proposal, state: "refused", said: "refused by Ann." }] },
+  }),
+  view("memory proposals --json", { "memory.proposals": { proposals: [proposal] } }),
+  view("memory accept p1 1 3", { "memory.decide": { id: "p1", said: "accepted, 2 of 3 changes made." } }),
+  view("memory refuse p1 --json", { "memory.decide": { id: "p1", said: "refused." } }),
+  view("memory accept p1 x", {}),
   view("memory forget tea", { "memory.forget": { lines: [], history: null, notes: [] } }),
   view("memory forget tea --agent b --yes", {
     "memory.forget": { lines: [line, { ...line, line: 9 }], history: 4, notes: ["n1", "n2"] },
