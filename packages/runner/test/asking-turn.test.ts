@@ -11,7 +11,7 @@ const row = (id: string, internal?: object): object => ({
   pool: "main",
   payload: formatRowPayload({
     v: 1,
-    inbound: directMessage(id),
+    inbound: directMessage({ text: id }),
     owner: true,
     ...(internal === undefined ? {} : { internal }),
   } as unknown as Parameters<typeof formatRowPayload>[0]),
