@@ -18,7 +18,16 @@ const groups: { readonly [heading: string]: readonly string[] } = {
   ],
   "What became of a message:": ["why", "sessions", "lanes", "outbox", "dead", "replay", "eval"],
   "What the agent has:": ["models", "tools", "mcp", "skills", "hooks", "memory", "cron", "canvas", "prompt"],
-  "Keep and move its data:": ["import", "backup", "restore", "migrate", "export", "forget", "retention"],
+  "Keep and move its data:": [
+    "import",
+    "backup",
+    "backups",
+    "restore",
+    "migrate",
+    "export",
+    "forget",
+    "retention",
+  ],
   [atShell]: ["completion", "help"],
 };
 

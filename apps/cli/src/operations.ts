@@ -169,6 +169,15 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     async (key: string) =>
       done(await (await import("./commands/sessions.ts")).sessionsReset(await terminal(), key)),
   );
+  command(
+    sessions,
+    "compact <key> [focus...]",
+    "make a summary of its beginning, as /compact does; say what it must keep",
+  ).action(async (key: string, focus: string[]) =>
+    done(
+      await (await import("./commands/sessions.ts")).sessionsCompact(await terminal(), key, focus.join(" ")),
+    ),
+  );
   command(sessions, "forget <key>", "remove what was said in it for good, and begin it anew").action(
     async (key: string) =>
       done(await (await import("./commands/sessions.ts")).sessionsForget(await terminal(), key)),

@@ -360,6 +360,9 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .action(async (file: string, flags: BackupChoice) => {
       exitCode = await (await import("./commands/backup.ts")).backup(await terminal(), file, flags);
     });
+  command(program, "backups", "list the copies that were made by themselves").action(async () => {
+    exitCode = await (await import("./commands/backup.ts")).backupsList(await terminal());
+  });
   command(program, "restore <file>", "put a backup in the database's place while the gateway is stopped")
     .option("--passphrase <where>", `of an encrypted one: ${byPassphrase}`)
     .option("--resume-work", "go on with what was open then: nobody has worked on it since")

@@ -22,6 +22,27 @@ export async function backup(terminal: Console, file: string, choice: BackupChoi
   return exitCodes.ok;
 }
 
+export async function backupsList(terminal: Console): Promise<ExitCode> {
+  const found = await withState(terminal, (client) => client.request("backups.list", {}));
+  if (terminal.json) {
+    document(terminal.out, found);
+    return exitCodes.ok;
+  }
+  const { everyHours, keep, folder, backups } = found;
+  line(
+    terminal.out,
+    everyHours === null
+      ? "None are made by themselves: backup.everyHours in the config says how often."
+      : `One is made every ${everyHours} hours; the newest ${keep} are kept in ${folder}.`,
+  );
+  for (const { path, bytes, atMs, sealed } of backups)
+    line(
+      terminal.out,
+      `${new Date(atMs).toISOString()}  ${bytes} bytes${sealed ? ", encrypted" : ""}  ${path}`,
+    );
+  return exitCodes.ok;
+}
+
 export async function restore(terminal: Console, file: string, choice: BackupChoice = {}): Promise<ExitCode> {
   const sealed = await passphraseOf(terminal, choice);
   const resume = choice.resumeWork === true;

@@ -1,8 +1,8 @@
-// `parley sessions list|show|tree|reset|forget`: the conversations that the gateway keeps.
-import type { MethodResult } from "@parley/protocol";
+// `parley sessions list|show|tree|reset|compact|forget`: the conversations that the gateway keeps.
+import { systemIds, type MethodResult } from "@parley/protocol";
 import { document, line, result, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
-import { withState } from "../with-gateway.ts";
+import { withGateway, withState } from "../with-gateway.ts";
 
 type Session = MethodResult<"sessions.list">["sessions"][number];
 
@@ -53,6 +53,13 @@ export async function sessionsTree(terminal: Console, key?: string): Promise<Exi
 export async function sessionsReset(terminal: Console, key: string): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("sessions.reset", { key }));
   result(terminal, found, `${found.key} begins anew. Nothing was deleted.`);
+  return exitCodes.ok;
+}
+
+export async function sessionsCompact(terminal: Console, key: string, focus: string): Promise<ExitCode> {
+  const asked = { key, ...(focus === "" ? {} : { focus }), idempotencyKey: systemIds().uuid() };
+  const row = await withGateway(terminal, (client) => client.request("sessions.compact", asked));
+  result(terminal, row, `It stands in the conversation's queue: parley why ${row.id}`);
   return exitCodes.ok;
 }
 

@@ -32,7 +32,7 @@ const firstMs = 90_000;
 /** Names of files that it made. */
 export const backupName = /^parley-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z\.db(?:\.sealed)?$/;
 
-function backupFolder(home: string, { folder }: Pick<Config["backup"], "folder">): string {
+export function backupFolder(home: string, { folder }: Pick<Config["backup"], "folder">): string {
   return isAbsolute(folder) ? folder : join(home, folder);
 }
 

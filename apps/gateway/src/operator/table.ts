@@ -6,9 +6,11 @@ import type { Handlers } from "@parley/control";
 import type { MethodsNeeding } from "@parley/protocol";
 import { perConfig } from "../message-path/live.ts";
 import { agentMethods } from "./agents.ts";
+import { backupMethods } from "./backups.ts";
 import { canvasMethods } from "./canvases.ts";
 import { auditMethods } from "./audit.ts";
 import { chatMethods } from "./chat.ts";
+import { compactMethods } from "./compact.ts";
 import { configMethods } from "./config.ts";
 import { deviceMethods } from "./devices.ts";
 import { forkMethods } from "./fork.ts";
@@ -53,6 +55,7 @@ export function configHandlers(ports: ConfigPorts): Pick<Handlers, MethodsNeedin
     ...config,
     ...hookMethods({ ...ports, setConfig: config["config.set"] }),
     ...auditMethods(ports),
+    ...backupMethods(ports),
     ...perConfig(ports.configNow, (now) => ({
       ...agentMethods({ config: now }),
       ...modelMethods({ config: now, ...ports }),
@@ -91,6 +94,7 @@ function daemonHandlers(ports: DaemonPorts & StorePorts): Pick<Handlers, Methods
     ...status,
     ...chatMethods(ports),
     ...threadMethods(ports),
+    ...compactMethods(ports),
     ...perConfig(ports.configNow, (config) => forkMethods({ config, ...ports })),
     ...lifecycleMethods(ports, status.status),
     ...logMethods(ports),

@@ -22,6 +22,7 @@ const validParams: { readonly [method: string]: unknown } = {
   "chat.inject": { text: "hi", idempotencyKey: "k" },
   "chat.cancel": { id: "x" },
   "chat.edit": { id: "x", text: "hi", idempotencyKey: "k" },
+  "sessions.compact": { key: "agent:main:main" },
   "chat.fork": { id: "x", to: "y", idempotencyKey: "k" },
   "sessions.show": { key: "agent:main:main" },
   "sessions.reset": { key: "agent:main:main" },
@@ -76,7 +77,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
   write: {
     none: "",
     own: "chat.abort chat.cancel chat.edit chat.fork chat.inject chat.send chat.thread",
-    key: "sessions.patch sessions.reset",
+    key: "sessions.compact sessions.patch sessions.reset",
     all: "",
   },
   approve: {
@@ -86,7 +87,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "audit.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
+    none: "audit.list backups.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install",
     own: "",
     key: "",
     all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.decide memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",

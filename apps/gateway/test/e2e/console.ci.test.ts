@@ -1,8 +1,8 @@
 // The console as an operator sees it: a real browser, the real daemon, the built pages; both themes, two widths, hostile text, and a kill in
 // the middle of an act.
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { lacks, program, programPath } from "@parley/testkit";
+import { fakeTelegram, lacks, program, programPath } from "@parley/testkit";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -125,11 +125,13 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     // Places change without a reload, so once is enough.
     await page.evaluate(axe.source);
     const found: string[] = [];
-    for (const [colorScheme, width] of [
-      ["light", 1440],
-      ["dark", 390],
+    // Colours are all that a theme changes, so the second theme of a width is asked about those alone.
+    const whole = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] };
+    const colours = { type: "rule", values: ["color-contrast"] };
+    for (const [width, themes] of [
+      [1440, { light: whole, dark: colours }],
+      [390, { dark: whole, light: colours }],
     ] as const) {
-      await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 844 });
       for (const place of places) {
         await go(page, place === "why" ? "#/why/onerror" : `#/${place}`);
@@ -140,18 +142,17 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
           await page.locator(".drawer").waitFor();
         }
         if (place === "why") await page.locator(".story li").first().waitFor();
-        const { violations } = (await page.evaluate(
-          `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] })`,
-        )) as {
-          readonly violations: readonly {
-            readonly id: string;
-            readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
-          }[];
-        };
-        for (const { id, nodes } of violations)
-          found.push(
-            `${place} ${colorScheme} ${width}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary ?? ""}`).join("\n")}`,
-          );
+        const violations = (await page.evaluate(`(async () => {
+          const all = [];
+          for (const [theme, runOnly] of Object.entries(${JSON.stringify(themes)})) {
+            document.documentElement.dataset.theme = theme;
+            const { violations } = await axe.run({ runOnly, resultTypes: ["violations"], preload: false });
+            for (const { id, nodes } of violations)
+              all.push(theme + ": " + id + ": " + nodes.map((each) => each.html + " " + each.failureSummary).join(" "));
+          }
+          return all;
+        })()`)) as readonly string[];
+        found.push(...violations.map((each) => `${place} ${width} ${each}`));
         const wide = await page.evaluate(
           "document.scrollingElement.scrollWidth - document.documentElement.clientWidth",
         );
@@ -240,6 +241,67 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     }
     expect(await file()).toContain(daemon.token);
     expect(await again.stop()).toBe(0);
+  });
+
+  test("an operator finds a wrong token, mends it, lets a stranger in on a phone, and reads why a cache was lost, all on the page", async () => {
+    const telegram = await fakeTelegram();
+    try {
+      const bot = telegram.bot();
+      const wrong = `${bot.token.split(":")[0] ?? ""}:${"w".repeat(35)}`;
+      const account = { botToken: wrong, apiRoot: telegram.url, dmPolicy: "pairing", pacing: "off" };
+      const daemon = await startDaemon({ config: { channels: { telegram: account } } });
+      const { page, trouble } = await visit(daemon);
+      // What is wrong is on the first screen, with the place where it is told.
+      await go(page, "#/overview");
+      await page.locator(".health.warn, .health.danger").waitFor({ timeout: withinMs });
+      await go(page, "#/channels/telegram:default");
+      await page.locator(".drawer").getByText(/token/i).first().waitFor({ timeout: withinMs });
+      // The form has the place; the difference shows no secret of the file.
+      await go(page, "#/config");
+      await page.getByLabel("Search settings").fill("telegram.botToken");
+      const field = page.getByLabel("channels.telegram.botToken", { exact: true });
+      expect(await field.inputValue()).toBe("[secret]");
+      await field.fill(bot.token);
+      await field.press("Tab");
+      await page.locator(".diff .added", { hasText: "botToken" }).waitFor();
+      for (const name of ["Save", "Yes: Save"]) await page.getByRole("button", { name, exact: true }).click();
+      await page.getByText("nothing: all of it holds now").waitFor({ timeout: withinMs });
+      await go(page, "#/channels");
+      await page.locator("tr", { hasText: "telegram" }).locator(".badge.ok").waitFor({ timeout: withinMs });
+      // A stranger knocks while the operator has a phone in hand.
+      await page.setViewportSize({ width: 390, height: 844 });
+      const stranger = telegram.as({ id: 4242, name: `Eve ${evil}` });
+      stranger.says("may I?");
+      await page.getByText("4242").first().waitFor({ timeout: withinMs });
+      for (const name of ["Let in", "Yes: Let in"])
+        await page.getByRole("button", { name, exact: true }).click();
+      await page.getByText("Nobody asks.").waitFor({ timeout: withinMs });
+      stranger.says("hello");
+      await eventually(
+        () => telegram.visible(4242).some(({ byBot, text }) => byBot && text.includes("(rehearsal)")),
+        withinMs,
+        "the answer to the stranger",
+      );
+      // The soul changed between two turns: the page says that the cache was lost, and by which file.
+      await writeFile(join(daemon.home, "workspace", "SOUL.md"), "You are terse.");
+      stranger.says("and now?");
+      await eventually(
+        () => telegram.visible(4242).filter(({ byBot }) => byBot).length >= 3,
+        withinMs,
+        "the second answer",
+      );
+      await page.setViewportSize({ width: 1440, height: 844 });
+      await go(page, "#/activity");
+      await page.locator("a.row-link", { hasText: "and now?" }).waitFor({ timeout: withinMs });
+      await go(page, "#/prompt");
+      await page.getByLabel("Prompt of").selectOption({ label: "turn 2" });
+      await page.getByText("The kept part is another: the cache was lost.").waitFor({ timeout: withinMs });
+      await page.getByText("SOUL.md").first().waitFor();
+      expect(trouble).toEqual([]);
+      expect(await daemon.stop()).toBe(0);
+    } finally {
+      await telegram.close();
+    }
   });
 });
 

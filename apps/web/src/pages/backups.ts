@@ -4,6 +4,7 @@ import { form } from "../parts/form.ts";
 import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
 import { copyable } from "../parts/text.ts";
+import { timeOf } from "../parts/time.ts";
 import { t } from "../texts/texts.ts";
 
 const words = t.backups;
@@ -12,12 +13,13 @@ export class Backups extends Page {
   #made: { readonly path: string; readonly bytes: number } | null = null;
   #wrong: string | null = null;
   #isBusy = false;
+  readonly #kept = this.reading(() => this.console.call("backups.list", {}), 30_000);
 
   override render(): TemplateResult {
     return this.frame({
       title: words.title,
       lead: words.lead,
-      reading: { value: true, trouble: null },
+      reading: this.#kept,
       body: () => this.#body(),
     });
   }
@@ -49,12 +51,39 @@ export class Backups extends Page {
                 <p>${copyable(made.path, 80)}</p>`
         }
       </div>
+      ${this.#list()}
       <section class="card">
         <h2>${words.back}</h2>
         <p class="quiet-text small">${words.backHelp}</p>
         <pre class="block" tabindex="0" aria-label=${words.back}>${words.backCommand}</pre>
       </section>
     </div>`;
+  }
+
+  #list(): TemplateResult {
+    const kept = this.#kept.value;
+    if (kept === null) return html`${nothing}`;
+    const { everyHours, keep, folder, backups } = kept;
+    const now = this.console.clock.now();
+    return html`<section class="card">
+      <h2>${words.own}</h2>
+      <p class="quiet-text small">
+        ${everyHours === null ? words.noOwn : words.every(everyHours, keep)}
+        ${everyHours === null ? html`<code>backup: { everyHours: 24 }</code>` : html`<bdi>${folder}</bdi>`}
+      </p>
+      <ul class="plain-list">
+        ${backups.map(
+          ({ path, name, bytes, atMs, sealed }) =>
+            html`<li>
+              <span>${copyable(path, 60)}<span class="sr-only">${name}</span></span>
+              ${sealed ? html`<span class="badge ok">${words.sealed}</span>` : nothing}
+              <span class="quiet-text end number">
+                ${words.kilobytes(Math.ceil(bytes / 1024))} · ${timeOf(atMs, now)}
+              </span>
+            </li>`,
+        )}
+      </ul>
+    </section>`;
   }
 
   async #make(path: string, passphrase: string): Promise<void> {

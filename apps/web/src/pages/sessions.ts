@@ -133,6 +133,16 @@ export class Sessions extends Page {
         },
       })}
       ${act({
+        label: words.compact,
+        look: "quiet",
+        confirm: words.compactMeans,
+        run: async () => {
+          const idempotencyKey = this.console.ids.uuid();
+          await this.console.call("sessions.compact", { key, idempotencyKey });
+          return words.compactDone;
+        },
+      })}
+      ${act({
         label: words.forget,
         look: "danger",
         confirm: words.forgetMeans,

@@ -1,5 +1,5 @@
-// Draws a form from a JSON schema: blocks that open, a search over names and help, what is wrong at its field.
-// A field that is left empty takes its default.
+// Draws a form from a JSON schema: blocks that open, a search over names and help, what is wrong at its
+// field. A field that is left empty takes its default.
 import { html, nothing, type TemplateResult } from "lit";
 import { t } from "../texts/texts.ts";
 import {

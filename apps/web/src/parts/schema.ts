@@ -66,7 +66,9 @@ export interface Place {
   readonly schema: Schema;
 }
 
-/** Places that are filled in, whose names or help have all the words. Entries are those that the value has. */
+/**
+ * Places that are filled in, whose names or help have all the words. Entries are those that the value has.
+ */
 export function found(schema: Schema, value: unknown, words: string, most: number): readonly Place[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const places: Place[] = [];

@@ -381,6 +381,10 @@ export const en = {
     cannot: "To begin it anew or forget it takes a token with the scope “admin”.",
     reset: "Begin anew",
     resetMeans: "The agent no longer reads what was said. It stays stored.",
+    compact: "Compact",
+    compactMeans:
+      "Its beginning becomes a summary, once its turn comes; the conversation is told what came of it.",
+    compactDone: "It stands in the conversation's queue.",
     resetDone: "Begun anew.",
     forget: "Forget",
     forgetMeans: "All that was said here is deleted for good.",
@@ -665,6 +669,12 @@ export const en = {
     make: "Back up now",
     busy: "Copying…",
     made: (kilobytes: number) => `Copied and checked: ${kilobytes.toLocaleString("en")} kB`,
+    own: "Made by themselves",
+    noOwn: "None are: the config says how often.",
+    every: (hours: number, keep: number) =>
+      `One every ${plural(hours, "hour", "hours")}; the newest ${keep} are kept in`,
+    sealed: "encrypted",
+    kilobytes: (count: number) => `${count.toLocaleString("en")} kB`,
     back: "To go back to one",
     backHelp: "Going back replaces all that is stored, so it is done while no gateway runs, in a terminal:",
     backCommand: "parley stop\nparley restore /backups/monday.db\nparley start",

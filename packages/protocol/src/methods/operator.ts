@@ -137,6 +137,22 @@ export const operatorMethods = {
     result: session,
   },
   /**
+   * Has the beginning of the conversation replaced by a summary, in its lane's order and as /compact does:
+   * the conversation is told what came of it. `focus`: what the summary must keep.
+   */
+  "sessions.compact": {
+    scope: "write",
+    sessions: "key",
+    needs: "daemon",
+    params: z.object({
+      key: sessionKey,
+      focus: z.string().max(800).optional(),
+      idempotencyKey: idempotencyKey.optional(),
+    }),
+    /** Of the row, for `why`. */
+    result: z.object({ id: z.string() }),
+  },
+  /**
    * Deletes the transcript of all epochs for good and begins a new epoch. Refused while the session works.
    */
   "sessions.forget": {

@@ -235,6 +235,29 @@ export const methods = {
     params: z.object({ path, passphrase: passphrase.optional() }),
     result: z.object({ path: z.string(), bytes: z.number() }),
   },
+  /** The backups that were made by themselves, the newest first. */
+  "backups.list": {
+    scope: "admin",
+    sessions: "none",
+    needs: "config",
+    params: z.object({}),
+    result: z.object({
+      folder: z.string(),
+      /** Null: none are made. */
+      everyHours: z.number().nullable(),
+      keep: z.number().int(),
+      backups: z.array(
+        z.object({
+          name: z.string(),
+          path: z.string(),
+          bytes: z.number(),
+          atMs: z.number(),
+          /** Encrypted by the passphrase of the config. */
+          sealed: z.boolean(),
+        }),
+      ),
+    }),
+  },
   /**
    * Replaces the database with a backup and keeps the old file. Only while no daemon runs (`--once`). Takes
    * an absolute path. Messages and answers that were open when the backup was made wait for an operator,
