@@ -113,7 +113,6 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const { schedules, ...due } = pathSchedules(parts, store, { owners, reach, ownersAt: access.ownersAt });
 
   const heard = pathHooks(parts, store, { homeOf: schedules.homeOf, route });
-
   // Prompts, spending, skills and models.
   const prompts = promptHistory(cells, clock);
   const usage = usageLog(cells, config.agents.defaults.userTimezone, clock);
@@ -258,7 +257,6 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     buryTurn: lane.bury,
     deliver: pathDelivery(parts, store, { channel, closed, owners, heard }),
   };
-
   const keepOwnJobs = (): Promise<void> => keepUpkeepJobs({ config, schedules, log });
 
   return {

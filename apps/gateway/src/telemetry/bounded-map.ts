@@ -1,4 +1,5 @@
-// A map for what is worth remembering and may be forgotten: past its size, what was set longest ago goes (I9).
+// A map for what is worth remembering and may be forgotten: past its size, what was set longest ago goes
+// (I9).
 
 /** Entries at once. */
 const mostKnown = 2_000;

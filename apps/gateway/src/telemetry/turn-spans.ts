@@ -1,5 +1,5 @@
-// Tells what a turn did, call by call of models and tools, from the entries that it commits and from what this
-// process saw of them.
+// Tells what a turn did, call by call of models and tools, from the entries that it commits and from what
+// this process saw of them.
 import type { ModelEvent } from "@parley/models";
 import type { AssistantEntry, Entry, Usage } from "@parley/protocol";
 import type { Turn } from "@parley/store";

@@ -81,7 +81,7 @@ const mutants: readonly PlantedBug[] = [
     "a used approval is used again",
     suite,
     "approvals/approval-gate.ts",
-    '{ state: "used", used: { turn, callId } }',
+    '{ state: "used", used: { turn: turn.id, callId } }',
     "{}",
   ],
   [
