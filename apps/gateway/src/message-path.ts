@@ -12,7 +12,6 @@ import {
 import type { Channel } from "@parley/channels";
 import { dropAnswers, unreachableChats, type UnreachableChats } from "@parley/delivery";
 import type { Pools } from "@parley/queue";
-import type { Outbox } from "@parley/store";
 import {
   agentIn,
   createSideQuestions,
@@ -72,8 +71,7 @@ export interface MessagePath extends Pick<
   readonly hold: EmergencyStop;
   readonly mcp: MessagePathParts["mcp"];
   readonly schedules: Schedules;
-  /** What waits for a delivery, such as a sub-agent for its thread, hears that it was given up. */
-  readonly dropDeliveries: Outbox["drop"];
+  readonly dropDeliveries: MessagePathParts["store"]["outbox"]["drop"];
   /** What hooks are told. */
   readonly heard: PathHooks;
   /** Why the agent may not write to a place by itself. */

@@ -17,6 +17,7 @@ export function operateMethods({ store, closed, dropDeliveries, listNodes, clock
   const { inbox, turns, outbox } = store;
   const find = findMessage(inbox, outbox);
   const tell = storyTeller({ inbox, turns, outbox, clock });
+  // What waits for a delivery, such as a sub-agent for its thread, hears that it was given up.
   const deliveries = outboxMethods({ ...outbox, drop: dropDeliveries }, closed);
   const dead = deadMethods(inbox);
 
