@@ -71,3 +71,14 @@ test("a code is of eight clear characters, works once and for an hour, and a fou
   await clock.advance(3_600_000);
   await expect(at.approve(codes[1] ?? "")).rejects.toThrow(/used or older/);
 });
+
+test("who asks again has the same code, told once for each message, until it is over", async () => {
+  const { book } = await desk();
+  const eve = directMessage({ sender: { id: "5" } });
+  const first = await book.ask({ ...eve, id: "m1" });
+  expect(await book.ask({ ...eve, id: "m1" })).toEqual(first);
+  expect(await book.ask({ ...eve, id: "m2" })).toEqual({ kind: "pending" });
+  const other = await book.ask({ ...directMessage({ sender: { id: "6" } }), id: "m3" });
+  expect(other).toMatchObject({ kind: "asked" });
+  expect(other).not.toEqual(first);
+});

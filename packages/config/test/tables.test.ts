@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { JsonObject } from "@parley/protocol";
 import { answerTable, laterAnswerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { editConfig, parseConfigPath } from "../src/index.ts";
+import { editConfig, isLoopbackBind, listenAddress, parseConfigPath } from "../src/index.ts";
 import { changesTo } from "../src/file/merge.ts";
 import { formatPath } from "../src/problem.ts";
 import { redactFile } from "../src/redact.ts";
@@ -171,4 +171,47 @@ test("what a patch or a whole config changes, what it may not, and what is maske
     answerTable(edits, (edit) => editConfig(JSON.stringify(current, null, 1), edit)),
   ];
   await expect(table.join("\n")).toMatchFileSnapshot("tables/changes.txt");
+});
+
+test("where the gateway listens for each bind, and which of them stay on this machine", () => {
+  const binds = ["loopback", "lan", "0.0.0.0", "127.0.0.1", "::1", "localhost", "192.168.0.7"];
+  expect(binds.map((bind) => [bind, listenAddress(bind), isLoopbackBind(bind)])).toMatchInlineSnapshot(`
+    [
+      [
+        "loopback",
+        "127.0.0.1",
+        true,
+      ],
+      [
+        "lan",
+        "0.0.0.0",
+        false,
+      ],
+      [
+        "0.0.0.0",
+        "0.0.0.0",
+        false,
+      ],
+      [
+        "127.0.0.1",
+        "127.0.0.1",
+        true,
+      ],
+      [
+        "::1",
+        "::1",
+        true,
+      ],
+      [
+        "localhost",
+        "localhost",
+        false,
+      ],
+      [
+        "192.168.0.7",
+        "192.168.0.7",
+        false,
+      ],
+    ]
+  `);
 });
