@@ -40,9 +40,9 @@ interface Measured {
   readonly cpuSeconds: number;
 }
 
-/** A checkout as it stands, or a commit, checked out and set up beside this one for as long as the bench runs. */
+/** A checkout or a bundle as it stands, or a commit, checked out and set up beside this one for as long as the bench runs. */
 function checkoutOf(asked: string): { readonly path: string; remove(): void } {
-  if (existsSync(join(asked, "apps/gateway/src/main.ts"))) return { path: resolve(asked), remove: () => {} };
+  if (existsSync(join(asked, "bin/parley"))) return { path: resolve(asked), remove: () => {} };
   const path = mkdtempSync(join(tmpdir(), "parley-compare-"));
   const git = (...words: string[]): void =>
     void execFileSync("git", ["-C", here, ...words], { stdio: "inherit" });
