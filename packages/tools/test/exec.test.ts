@@ -556,6 +556,9 @@ describe("in the background", () => {
   });
 
   test("others' commands are not seen", async () => {
+    expect(await refusedWith(processTool(it.context), { action: "poll" })).toContain(
+      'there is no command "" of this session; there are: none',
+    );
     const id = idOf(await run({ command: ["cat"], background: true }));
     expect(await it.commands.get("agent:main:dm:stranger" as SessionKey, id)).toBe(null);
     expect(await it.commands.list("agent:main:dm:stranger" as SessionKey)).toEqual([]);
@@ -563,7 +566,7 @@ describe("in the background", () => {
       `there are: ${id}`,
     );
     expect(await refusedWith(processTool(it.context), { action: "poll" })).toContain(
-      'there is no command "" of this session; there are: none',
+      `there is no command "" of this session; there are: ${id}`,
     );
     expect(await refusedWith(processTool(it.context), { action: "remove", id })).toContain("still runs");
     expect(await refusedWith(processTool(it.context), { action: "write", id })).toContain("data or eof");
