@@ -28,7 +28,7 @@ function documentation(): DocumentationFacts | undefined {
   return { path: docsFolder, ...(existsSync(join(root, "packages/agent/src")) ? { source: root } : {}) };
 }
 
-function commandLine(folder: string = root): string | undefined {
+export function commandLine(folder: string = root): string | undefined {
   const path = join(folder, "bin/parley");
   return existsSync(path) ? path : undefined;
 }

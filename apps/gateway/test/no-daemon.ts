@@ -4,4 +4,5 @@ import type { DaemonForChats } from "../src/commands/chat-command.ts";
 export const noDaemon: DaemonForChats = {
   report: async () => ({ state: "ok" }),
   restart: async () => null,
+  update: async () => null,
 };

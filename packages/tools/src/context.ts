@@ -467,6 +467,8 @@ export interface Settings {
   write(value: JsonObject, basedOn: string): Promise<{ readonly restart: boolean }>;
   /** Restarts once this turn's answer is stored. */
   restart(scope: ToolScope, reason: string): Promise<void>;
+  /** Updates Parley; the session is told how it ended. `to`: a version, the newest when absent. */
+  update(scope: ToolScope, to: string | undefined): Promise<void>;
 }
 
 interface RecallRequest {

@@ -26,10 +26,12 @@ const config: JsonObject = {
 
 let written: JsonObject[];
 let restarts: string[];
+let updates: string[];
 let settings: Settings;
 beforeEach(() => {
   written = [];
   restarts = [];
+  updates = [];
   settings = {
     read: async () => ({
       value: config,
@@ -43,11 +45,18 @@ beforeEach(() => {
       return { restart: false };
     },
     restart: async (_scope, reason) => void restarts.push(reason),
+    update: async (_scope, to) => void updates.push(to ?? "newest"),
   };
 });
 const tool = () => gateway({ owner: true, settings } as ToolContext);
 
 describe("gateway", () => {
+  test("updates to the newest version, or to a named one, and to nothing that is none", async () => {
+    expect(await said(tool(), { action: "update.run" })).toContain("you are told how it ended");
+    await said(tool(), { action: "update.run", to: "1.2.3" });
+    expect(updates).toEqual(["newest", "1.2.3"]);
+  });
+
   test("shows the configuration without its secrets, and its schema", async () => {
     expect(await said(tool(), { action: "config.get" })).not.toContain("123:secret");
     expect(await said(tool(), { action: "config.get", path: "messages.queue.mode" })).toBe(
@@ -154,10 +163,10 @@ describe("gateway", () => {
     expect(written).toEqual([]);
   });
 
-  test("restarts after the answer; does not update; is for owners only", async () => {
+  test("restarts after the answer; takes no other action; is for owners only", async () => {
     await said(tool(), { action: "restart", reason: "new model" });
     expect(restarts).toEqual(["new model"]);
-    expect(await refusedWith(tool(), { action: "update.run" })).toContain("Invalid option");
+    expect(await refusedWith(tool(), { action: "update.all" })).toContain("Invalid option");
     expect(gateway({ owner: false, settings } as ToolContext)).toEqual({
       unavailable: expect.stringContaining("only owners"),
     });

@@ -143,6 +143,8 @@ export interface DaemonForChats {
   readonly report: () => Promise<{ readonly state: string }>;
   /** Returns the answer; null when this request was made before and is done. */
   readonly restart: (by: Pick<Inbound, "id" | "address">) => Promise<string | null>;
+  /** The same, for an update of Parley; `to`: a version, the newest when absent. */
+  readonly update: (by: Pick<Inbound, "id" | "address">, to: string | undefined) => Promise<string | null>;
 }
 
 /** What works for a session beside its turns. */

@@ -36,6 +36,7 @@ import { think } from "./think.ts";
 import { tools } from "./tools.ts";
 import { tts } from "./tts.ts";
 import { unfocus } from "./unfocus.ts";
+import { update } from "./update.ts";
 import { usage } from "./usage.ts";
 import { verbose } from "./verbose.ts";
 import { whoami } from "./whoami.ts";
@@ -72,6 +73,7 @@ export const chatCommands: readonly ChatCommand[] = [
   skill,
   status,
   restart,
+  update,
   why,
   helpOn(listedCommands),
   commandsOn(listedCommands),

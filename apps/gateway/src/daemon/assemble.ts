@@ -44,6 +44,7 @@ import type { OpenedStore } from "./open-store.ts";
 type MadeHere =
   | "memory"
   | "restarting"
+  | "selfUpdate"
   | "hub"
   | "wired"
   | "state"
@@ -215,6 +216,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     machinePorts: { ...machinePorts, remote: remoteTools(mcp) },
     mcp,
     chatRestart: machinePorts.chatRestart,
+    selfUpdate: machinePorts.selfUpdate,
     dial: machinePorts.dial,
     moved,
     handOvers,
@@ -243,6 +245,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const { path } = live;
   const control = await controlPlane({
     ...options,
+    selfUpdate: machinePorts.selfUpdate,
     ...restart,
     hub,
     wired,

@@ -29,6 +29,7 @@ import type { Reloader } from "../reload/reloader.ts";
 import type { MemoryEngine } from "@parley/memory";
 import { spanMs } from "@parley/schedules";
 import type { Restarting } from "@parley/runner";
+import type { SelfUpdate } from "../update/self-update.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import { worldOfConfig } from "../offline/world-of-config.ts";
 import { docsFolder, webRoot } from "../installation.ts";
@@ -41,6 +42,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly port?: number;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
+  readonly selfUpdate: SelfUpdate;
   readonly store: WiredStore;
   readonly hub: Hub;
   readonly wired: Wired;
@@ -152,6 +154,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
       clock.after(restartDelayMs, options.restarting.begin);
     },
     ids,
+    selfUpdate: options.selfUpdate,
     resume: options.resume,
     bootId,
     clock,

@@ -6,6 +6,7 @@ import type { Config, Places } from "@parley/config";
 import type { Models } from "@parley/models";
 import { isFault, type Fault, type Log } from "@parley/protocol";
 import type { ChatRestart } from "../commands/restart.ts";
+import type { SelfUpdate } from "../update/self-update.ts";
 import type { Hub } from "@parley/control";
 import { messagePath, type MessagePath } from "../message-path.ts";
 import type { HookProcesses } from "../hooks/hook-process.ts";
@@ -59,6 +60,7 @@ export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig>
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
+  readonly selfUpdate: Pick<SelfUpdate, "ask">;
   readonly hookProcesses: HookProcesses;
   readonly hookCounted: HookParts["counted"];
   /** Wraps the models to observe every call. */
@@ -80,6 +82,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     hub,
     state,
     chatRestart,
+    selfUpdate,
     hookProcesses,
     hookCounted,
     watched = (models) => models,
@@ -110,7 +113,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       hooks: bootstrapHooks(config, configPath, clock),
       toolHooks: toolHooks({ config, configPath, clock, log }),
       hookParts: { registry: hooks, processes: hookProcesses, counted: hookCounted, home: places.home },
-      daemon: { report: state.report, restart: chatRestart.ask },
+      daemon: { report: state.report, restart: chatRestart.ask, update: selfUpdate.ask },
       showProgress: pageProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken], learnt),
       skills,

@@ -16,6 +16,7 @@ import type { RecentLog } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
 import type { ReplayWorld } from "../replay/replay-turn.ts";
 import type { ConfigState, Reloader } from "../reload/reloader.ts";
+import type { SelfUpdate } from "../update/self-update.ts";
 import type { Wired } from "../wiring/wiring.ts";
 
 export interface ConfigPorts {
@@ -95,6 +96,8 @@ export interface DaemonPorts extends Pick<
    * Drains and starts again, once the answer had time to go out. Throws Fault when a new start would fail.
    */
   readonly restart: (reason: string) => Promise<void>;
+  readonly selfUpdate: Pick<SelfUpdate, "check" | "begin">;
+  readonly ids: Ids;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
   readonly devicePush: PushCalls;

@@ -35,6 +35,7 @@ import { skillMethods } from "./skills.ts";
 import { statusMethods } from "./status.ts";
 import { threadMethods } from "./threads.ts";
 import { toolMethods } from "./tools.ts";
+import { updateMethods } from "./updates.ts";
 import { usageMethods } from "./usage.ts";
 
 /** Returns the handlers of all methods. */
@@ -101,5 +102,6 @@ function daemonHandlers(ports: DaemonPorts & StorePorts): Pick<Handlers, Methods
     ...loginMethods(ports),
     ...pairedDeviceMethods(ports),
     ...mcpDaemonMethods(ports),
+    ...updateMethods(ports),
   };
 }

@@ -19,6 +19,7 @@ import { idleDrawing, wireDrawing } from "./drawing.ts";
 import { wirePictures } from "./pictures.ts";
 import { idleSpeech, wireSpeech } from "./speech.ts";
 import { idleWeb, wireWeb } from "./web.ts";
+import { selfUpdate, type SelfUpdate } from "../update/self-update.ts";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
 import {
@@ -62,6 +63,7 @@ export interface MachinePortsWiring {
 export interface WiredMachinePorts extends MachinePorts {
   readonly exec: NonNullable<MachinePorts["exec"]>;
   readonly chatRestart: ChatRestart;
+  readonly selfUpdate: SelfUpdate;
   readonly deviceCalls: DeviceCalls;
   readonly devicePush: PushCalls;
   /** The guarded way out, for the webhooks of jobs. */
@@ -94,7 +96,15 @@ export async function wireMachinePorts(
   const origins = fileOrigins({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
   // `openCommands` has ended those commands.
   await origins.endLeftovers([home]);
-  const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
+  const updates = selfUpdate({ ...wiring, cells, outbox, log: log.child({ part: "update" }) });
+  const settings = agentSettings({
+    ...wiring,
+    update: updates.begin,
+    cells,
+    inbox,
+    node,
+    log: log.child({ part: "settings" }),
+  });
   await settings.restarted();
   const outward = { ...wiring, log: log.child({ part: "web" }), refused: wiring.metrics.egressRefused };
   const web = wireWeb(outward);
@@ -130,6 +140,7 @@ export async function wireMachinePorts(
   const wayOut = wireWayOut(outward);
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
   await restartOfChat.restarted();
+  await updates.look((record) => settings.updated(record));
   return {
     ...basicPorts(wiring, commands, origins),
     settings,
@@ -142,6 +153,7 @@ export async function wireMachinePorts(
     speech: speech.port,
     drawing: wireDrawing({ ...wiring, log: log.child({ part: "images" }) }),
     chatRestart: restartOfChat,
+    selfUpdate: updates,
     devices: devicesPort(deviceCalls),
     deviceCalls,
     devicePush,
@@ -186,7 +198,7 @@ export function idleMachinePorts(
     ...idleBrowser(wiring.config, searchPath(wiring.env)),
     speech: idleSpeech(wiring.config, wiring.env),
     drawing: idleDrawing(wiring.config),
-    settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
+    settings: { read: refuse, schema: refuse, write: refuse, restart: refuse, update: refuse },
     devices: { some: () => false, list: refuse, invoke: refuse },
   };
 }

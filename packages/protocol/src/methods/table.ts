@@ -22,6 +22,7 @@ import { retentionMethods } from "./retention.ts";
 import { scheduleMethods } from "./schedule.ts";
 import { skillMethods } from "./skill.ts";
 import { toolMethods } from "./tool.ts";
+import { updateMethods } from "./update.ts";
 import { usageMethods } from "./usage.ts";
 import { deliverySchema, rowSchema, storySchema } from "../story.ts";
 
@@ -282,6 +283,7 @@ export const methods = {
   ...mcpMethods,
   ...canvasMethods,
   ...deviceMethodTable,
+  ...updateMethods,
 } as const satisfies { readonly [method: string]: MethodSpec };
 
 /**

@@ -30,6 +30,8 @@ export interface AgentSettingsOptions {
   readonly restartNeeded: () => readonly string[];
   /** Absent where the daemon can only be stopped. */
   readonly restarting?: Restarting | undefined;
+  /** Begins an update of Parley in a process of its own. */
+  readonly update: (askedBy: string, to: string | undefined) => void;
   readonly cells: Pick<Cells, "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "find" | "accept">;
   readonly placeOf: PlaceOf;
@@ -42,6 +44,18 @@ export interface AgentSettingsOptions {
 export interface AgentSettings extends Settings {
   /** Tells the sessions that asked for the restart; called at a start. */
   restarted(): Promise<void>;
+  /** Tells the session that asked for the update how it ended, once. */
+  updated(ended: EndedUpdate): Promise<void>;
+}
+
+/** How an update ended; `askedBy` is what `update` was given. */
+export interface EndedUpdate {
+  readonly id: string;
+  readonly askedBy: string | null;
+  readonly state: string;
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string | null;
 }
 
 interface Asked {
@@ -49,6 +63,8 @@ interface Asked {
   readonly reason: string;
 }
 
+/** Before the turn and call of whoever asked for an update. */
+const askedPrefix = "turn:";
 /** After a day nobody wants to hear of a restart. */
 const lifeMs = 86_400_000;
 const most = 1_000;
@@ -59,6 +75,7 @@ export function agentSettings({
   editor,
   restartNeeded,
   restarting,
+  update,
   cells,
   inbox,
   placeOf,
@@ -79,16 +96,20 @@ export function agentSettings({
   }
 
   async function tell({ turn, reason }: Asked, id: string): Promise<void> {
+    const text = `Parley restarted as you asked (${JSON.stringify(reason)}) and runs again, version ${version}. Tell the user in one line.`;
+    await follow(turn, `restart:${id}`, id, text);
+  }
+
+  async function follow(turn: string, rowId: string, id: string, text: string): Promise<void> {
     const [began] = await inbox.find({ turn, limit: 1 });
     if (began === undefined) {
       log.warn({ turn }, "the gateway was restarted for a session, and nobody is known any more to be told");
       return;
     }
-    const text = `Parley restarted as you asked (${JSON.stringify(reason)}) and runs again, version ${version}. Tell the user in one line.`;
     await inbox.accept([
       followingRow(
         began,
-        `restart:${id}`,
+        rowId,
         text,
         { kind: "restart", id, turn },
         {
@@ -135,6 +156,24 @@ export function agentSettings({
       });
       log.info({ turn, reason }, "an agent asked for a restart");
       clock.after(restartDelayMs, restarting.begin);
+    },
+    async update({ turn, callId }: ToolScope, to) {
+      const rows = await inbox.find({ turn, limit: most });
+      if (rows.some(({ payload }) => parseRowPayload(payload).internal?.kind === "restart"))
+        throw new Fault("denied", "it was restarted just now; an update needs a word of the user");
+      log.info({ turn, to }, "an agent asked for an update");
+      update(`${askedPrefix}${JSON.stringify([turn, callId])}`, to);
+    },
+    async updated({ id, askedBy, state, from, to, reason }) {
+      if (askedBy?.startsWith(askedPrefix) !== true) return;
+      const [turn = "", callId = ""] = JSON.parse(askedBy.slice(askedPrefix.length)) as readonly string[];
+      const ended =
+        state === "done"
+          ? `Parley is updated from ${from} to ${to} as you asked, and runs`
+          : state === "went-back"
+            ? `The update of Parley to ${to} did not do (${reason ?? ""}), and ${from} runs again`
+            : `Parley was not updated: ${reason ?? ""}`;
+      await follow(turn, `updated:${id}`, `${turn}:${callId}`, `${ended}. Tell the user in one line.`);
     },
     async restarted() {
       for (const { key, value } of await cells.list(prefix, most)) {

@@ -10,7 +10,14 @@ import type { ToolListing } from "../tool-listing.ts";
 
 const block = z.record(z.string(), z.json());
 const args = z.object({
-  action: z.enum(["restart", "config.schema.lookup", "config.get", "config.patch", "config.apply"]),
+  action: z.enum([
+    "restart",
+    "update.run",
+    "config.schema.lookup",
+    "config.get",
+    "config.patch",
+    "config.apply",
+  ]),
   path: z
     .string()
     .max(500)
@@ -24,6 +31,11 @@ const args = z.object({
     .describe(
       "config.patch and config.apply: the hash that config.get told; the change is refused if the file changed since.",
     ),
+  to: z
+    .string()
+    .regex(/^[\w.+-]{1,64}$/)
+    .optional()
+    .describe("update.run: a version."),
   reason: z.string().max(500).default("asked by the agent").describe("restart: why, for the log."),
 });
 
@@ -42,14 +54,17 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
   return defineTool({
     ...gatewayListing,
     description:
-      "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart. Only when the user asked. " +
+      "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart, update.run. Only when the user asked. " +
       "Only a few settings can be changed (model, thinking, time zone, queue mode, resets, how answers look); all others are the operator's.",
     args,
-    async run({ action, path, patch, config, baseHash, reason }, scope) {
+    async run({ action, path, patch, config, baseHash, reason, to }, scope) {
       switch (action) {
         case "restart":
           await settings.restart(scope, reason);
           return textResult("Parley restarts after this answer.");
+        case "update.run":
+          await settings.update(scope, to);
+          return textResult("The update begins; you are told how it ended.");
         case "config.schema.lookup":
           return looked(await settings.schema(needed(path, "path")), `there is no key "${path ?? ""}"`);
         case "config.get": {

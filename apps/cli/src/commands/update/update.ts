@@ -72,6 +72,19 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
     throw new CommandFailure("invalid", `--to takes a version, as 1.2.3, not "${flags.to}"`, exitCodes.usage);
   if (flags.check === true) return check(terminal, flags, installed);
 
+  /** Whoever asked from elsewhere reads in the record that there is no update. */
+  const refuse = (reason: string): void => {
+    if (flags.askedBy === undefined) return;
+    const nowMs = systemClock().now();
+    const to = flags.to ?? installed.version;
+    const refs = { from: installed.version, to, fromRef: installed.version, toRef: to };
+    writeRecord(home, {
+      ...freshRecord(installed, flags, refs, watchMs),
+      state: "failed",
+      reason,
+      endedAtMs: nowMs,
+    });
+  };
   const unlock = lock(home);
   try {
     const unfinished = readRecord(home);
@@ -80,8 +93,12 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
       if (flags.resume === true || !hasEnded(ended)) return told(terminal, ended);
       line(terminal.err, `An update to ${ended.to} was not finished: ${wordsOfEnd(ended)}`);
     } else if (flags.resume === true) return exitCodes.ok;
-    const planned = await plan(terminal, flags, installed);
+    const planned = await plan(terminal, flags, installed).catch((error: unknown) => {
+      refuse(error instanceof Error ? error.message : String(error));
+      throw error;
+    });
     if ("nothing" in planned) {
+      refuse(planned.nothing);
       if (terminal.json)
         document(terminal.out, {
           ok: true,
@@ -92,24 +109,7 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
       else line(terminal.out, planned.nothing);
       return exitCodes.ok;
     }
-    const record: UpdateRecord = {
-      id: systemIds().uuid(),
-      root: installed.root,
-      ...planned.refs,
-      state: "preparing",
-      reason: null,
-      backup: null,
-      restore: null,
-      replaced: null,
-      kept: null,
-      worked: null,
-      watchMs,
-      askedBy: flags.askedBy ?? null,
-      driver: process.pid,
-      before: null,
-      begunAtMs: systemClock().now(),
-      endedAtMs: null,
-    };
+    const record = freshRecord(installed, flags, planned.refs, watchMs);
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeRecord(home, record);
     const world = worldOf(terminal, installed, planned.inForce);
@@ -118,6 +118,32 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
   } finally {
     unlock();
   }
+}
+
+function freshRecord(
+  { root }: Installed,
+  { askedBy }: UpdateFlags,
+  refs: Pick<UpdateRecord, "from" | "to" | "fromRef" | "toRef">,
+  watchMs: number,
+): UpdateRecord {
+  return {
+    id: systemIds().uuid(),
+    root,
+    ...refs,
+    state: "preparing",
+    reason: null,
+    backup: null,
+    restore: null,
+    replaced: null,
+    kept: null,
+    worked: null,
+    watchMs,
+    askedBy: askedBy ?? null,
+    driver: process.pid,
+    before: null,
+    begunAtMs: systemClock().now(),
+    endedAtMs: null,
+  };
 }
 
 /** Looks at the source and at the installation; reads, and nothing else. */

@@ -105,6 +105,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       schema: async (): Promise<Json> => ({ type: "string" }),
       write: async () => ({ restart: false }),
       restart: async () => {},
+      update: async () => {},
     };
     const remote = {
       at: async () => ({ tools: ["notes__find", "notes__keep"].map(remoteTool), unavailable: [] }),

@@ -235,12 +235,6 @@ export const stableClaims: readonly Claim[] = [
         );
       },
     ],
-    [
-      "self_update.none",
-      /^It cannot update Parley: that is the operator's\.$/,
-      "the gateway tool has no action that updates",
-      (_, s) => !schemaOf(s, "gateway").includes("update"),
-    ],
   ]),
   ...claimsOf("Model Aliases", [
     [

@@ -398,7 +398,7 @@ export const advice: readonly RegExp[] = [
   /^Parley is run by its own commands; do not invent others\.$/,
   /^(?:Before replying: scan|- If multiple could apply|- If none clearly apply|Constraints: never read more)/,
   /^<\/?available_skills>$/,
-  /^Change or restart Parley ONLY when the user explicitly asks for it\./,
+  /^Change, restart or update Parley ONLY when the user explicitly asks for it\./,
   /^Prefer aliases when a model is to be changed;/,
   /^It is a folder of the sandbox's own|^For Parley behavior, commands, config, or architecture/,
   /^Need something from outside\? Ask first\.$/,

@@ -1,5 +1,4 @@
-// Config changes and restarts happen on explicit request only. Parley has no way to update itself, so none is
-// told.
+// Config changes, restarts and updates happen on explicit request only.
 import type { StableSection } from "../section.ts";
 
 export const selfUpdate: StableSection = {
@@ -12,9 +11,8 @@ export const selfUpdate: StableSection = {
   render: ({ tools }) =>
     tools.has("gateway")
       ? [
-          "Change or restart Parley ONLY when the user explicitly asks for it. Do not run config.patch, config.apply or restart unless that was requested; if it is not explicit, ask first.",
-          `With \`${tools.name("gateway")}\`: config.schema.lookup explains a key, config.get reads, config.patch changes some keys, config.apply replaces all, restart restarts. It changes only settings that protect nobody, and refuses all others.`,
-          "It cannot update Parley: that is the operator's.",
+          "Change, restart or update Parley ONLY when the user explicitly asks for it. Do not run config.patch, config.apply, restart or update.run unless that was requested; if it is not explicit, ask first.",
+          `With \`${tools.name("gateway")}\`: config.schema.lookup explains a key, config.get reads, config.patch changes some keys, config.apply replaces all, restart restarts, update.run updates Parley. It changes only settings that protect nobody, and refuses all others.`,
         ].join("\n")
       : null,
   why: ({ tools }) => (tools.has("gateway") ? "the gateway tool is available" : "no gateway tool"),

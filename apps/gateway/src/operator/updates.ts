@@ -1,0 +1,13 @@
+// Implements `update.check` and `update.run`: what a release source has, and its newest version in force.
+import type { MethodParams, MethodResult } from "@parley/protocol";
+import type { DaemonPorts } from "./ports.ts";
+
+export function updateMethods({ selfUpdate, ids }: Pick<DaemonPorts, "selfUpdate" | "ids">) {
+  return {
+    "update.check": (): Promise<MethodResult<"update.check">> => selfUpdate.check(),
+    async "update.run"({ to }: MethodParams<"update.run">): Promise<MethodResult<"update.run">> {
+      selfUpdate.begin(`control:${ids.uuid()}`, to);
+      return { asked: true };
+    },
+  };
+}

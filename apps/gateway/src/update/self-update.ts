@@ -1,0 +1,165 @@
+// Lets the daemon ask for an update of itself and look for one: the command line's program does both, in a
+// process of its own that outlives the daemon's restart. The daemon starts it again where it died, and tells
+// whoever asked how it ended, once.
+import { execFile, spawn } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Fault, type Address, type Clock, type Inbound, type Log, type MethodResult } from "@parley/protocol";
+import type { Cells, Outbox } from "@parley/store";
+import { textDelivery } from "@parley/delivery";
+import type { UpdateRecord } from "@parley/update";
+import { commandLine } from "../installation.ts";
+
+export interface SelfUpdateOptions {
+  readonly home: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly cells: Pick<Cells, "get" | "put">;
+  readonly outbox: Pick<Outbox, "post">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface SelfUpdate {
+  check(): Promise<MethodResult<"update.check">>;
+  /** Begins; whoever asked hears how it ended. `to`: a version; absent: the newest. */
+  begin(askedBy: string, to: string | undefined): void;
+  /** For a chat: the answer; null when this request was made before and is done. */
+  ask(by: Pick<Inbound, "id" | "address">, to: string | undefined): Promise<string | null>;
+  /** Goes on with what a dead process left, and tells of what ended. `told`: for who is no chat. */
+  look(told?: (record: UpdateRecord) => Promise<void>): Promise<void>;
+}
+
+interface Asked {
+  readonly address: Address;
+  readonly isOver: boolean;
+}
+
+/** Longer than a platform redelivers a message. */
+const lifeMs = 86_400_000;
+const lookEveryMs = 2_000;
+/** An update that cannot go on is the operator's. */
+const mostResumes = 2;
+const checkWithinMs = 60_000;
+
+export function selfUpdate({ home, env, cells, outbox, clock, log }: SelfUpdateOptions): SelfUpdate {
+  const cellOf = (id: string): string => `chat-update:${id}`;
+  const begins = "I look for the new version, back up, and restart into it. I say here how it ended.";
+  let resumes = 0;
+  let isLooking = false;
+  /** Asked for in this process, and not begun yet as far as the record says. */
+  let awaited: string | null = null;
+  let tell: (record: UpdateRecord) => Promise<void> = async () => undefined;
+
+  function run(args: readonly string[]): void {
+    const program = programHere();
+    mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
+    // The shell ends at once, so that the process belongs to nobody who could end it or leave it as a zombie.
+    const script = 'log=$1; shift; "$@" >>"$log" 2>&1 </dev/null &';
+    spawn("/bin/sh", ["-c", script, "update", join(home, "logs/update.log"), program, "update", ...args], {
+      env: { ...env, PARLEY_HOME: home },
+      detached: true,
+      stdio: "ignore",
+    }).unref();
+  }
+
+  async function answer(record: UpdateRecord): Promise<void> {
+    const { askedBy } = record;
+    if (askedBy === null) return;
+    const cell = await cells.get(cellOf(askedBy));
+    if (cell === null) return tell(record);
+    const { address, isOver } = JSON.parse(cell.value) as Asked;
+    if (isOver) return;
+    await outbox.post([textDelivery(`updated:${askedBy}`, address, wordsOfEnd(record, home), askedBy)]);
+    await cells.put(cellOf(askedBy), JSON.stringify({ address, isOver: true } satisfies Asked), {
+      ttlMs: lifeMs,
+    });
+  }
+
+  async function look(): Promise<void> {
+    const { readRecord, hasEnded, isRunning } = await import("@parley/update");
+    const record = readRecord(home);
+    if (record?.askedBy === awaited) awaited = null;
+    if (record !== null && hasEnded(record) && awaited === null) {
+      isLooking = false;
+      return answer(record);
+    }
+    if (record !== null && !hasEnded(record) && !isRunning(record.driver) && resumes < mostResumes) {
+      resumes += 1;
+      log.warn({ update: record.id, to: record.to }, "an update was not finished; it is gone on with");
+      run(["--resume"]);
+    }
+    clock.after(lookEveryMs, again);
+  }
+
+  const again = (): void =>
+    void look().catch((error: unknown) => log.error({ error }, "the end of an update could not be told"));
+
+  function follow(): void {
+    if (isLooking) return;
+    isLooking = true;
+    clock.after(lookEveryMs, again);
+  }
+
+  function begin(askedBy: string, to: string | undefined): void {
+    run(["--asked-by", askedBy, ...(to === undefined ? [] : ["--to", to])]);
+    awaited = askedBy;
+    log.info({ askedBy, to }, "an update was asked for");
+    follow();
+  }
+
+  return {
+    begin,
+    async check() {
+      const said = await new Promise<string>((resolve, reject) => {
+        execFile(
+          programHere(),
+          ["update", "--check", "--json"],
+          { env: { ...env, PARLEY_HOME: home }, timeout: checkWithinMs },
+          (error, out) => (out.trim() === "" && error !== null ? reject(error) : resolve(out)),
+        );
+      });
+      const found = JSON.parse(said) as Partial<MethodResult<"update.check">> & {
+        readonly error?: { readonly message: string };
+      };
+      return {
+        installed: found.installed ?? null,
+        newest: found.newest ?? null,
+        update: found.update ?? false,
+        available: found.available ?? [],
+        byHand: found.byHand ?? null,
+        problem: found.error?.message ?? null,
+        last: found.last ?? null,
+      };
+    },
+    async ask({ id, address }, to) {
+      const before = await cells.get(cellOf(id));
+      if (before !== null) return (JSON.parse(before.value) as Asked).isOver ? null : begins;
+      await cells.put(cellOf(id), JSON.stringify({ address, isOver: false } satisfies Asked), {
+        ttlMs: lifeMs,
+      });
+      begin(id, to);
+      return begins;
+    },
+    async look(told) {
+      if (told !== undefined) tell = told;
+      // Nothing is loaded where there never was an update.
+      if (!existsSync(join(home, "update.json"))) return;
+      isLooking = true;
+      await look();
+    },
+  };
+}
+
+/** In words for chats: no paths of this machine. */
+export function wordsOfEnd({ state, from, to, reason }: UpdateRecord, home: string): string {
+  const why = (reason ?? "").replaceAll(`${home}/`, "");
+  if (state === "done") return `I am updated: Parley ${to} runs, ${from} before it.`;
+  if (state === "went-back") return `The update to ${to} did not do (${why}). Parley ${from} runs again.`;
+  return `I did not update: ${why}`;
+}
+
+function programHere(): string {
+  const program = commandLine();
+  if (program === undefined) throw new Fault("unsupported", "there is no command line beside this program");
+  return program;
+}
