@@ -1,4 +1,4 @@
-// Makes a release from a clean checkout: the same commit gives the same bytes. What is in it: docs/releases.md.
+// Makes a release from a clean checkout: the same commit gives the same bytes. What is in it, and how it is installed: docs/releases.md.
 //   npm run release -- [--out DIR] [--version V] [--only npm,tarball,deb,image] [--platforms linux-x64,...] [--allow-dirty]
 // PARLEY_RELEASE_KEY names a file with an Ed25519 key (PEM) that signs release.json and SHA256SUMS.
 import { execFileSync, spawnSync } from "node:child_process";
