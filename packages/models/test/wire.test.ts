@@ -7,7 +7,7 @@ import { silentLog, systemClock } from "@parley/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { anthropicDriver } from "../src/providers/anthropic-messages.ts";
 import { completionsDriver } from "../src/providers/openai-completions.ts";
-import { sdkModel, type Driver } from "../src/sdk/sdk-model.ts";
+import { sdkModel, type Driver } from "../src/sdk-model.ts";
 import type { Model, ModelRequest } from "../src/index.ts";
 import type { ProviderOptions } from "../src/provider.ts";
 import { ask, asking, weatherTool, type Collected } from "./collect.ts";

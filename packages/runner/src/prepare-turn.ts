@@ -11,7 +11,7 @@ import type { Speakers, Place } from "@parley/access";
 import { askedModels } from "./models/asked-models.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./models/directives.ts";
-import { keepResult } from "./tools/result-files.ts";
+import { keepResult } from "./result-files.ts";
 import { modelCatalog, modelField } from "./models/model-catalog.ts";
 import { notesPlace } from "./memory/notes-place.ts";
 import { promptFor, type ModelPrompt, type PromptNeeds } from "./prompt/turn-prompt.ts";

@@ -32,7 +32,7 @@ import { ackReaction } from "./streaming/ack-reaction.ts";
 import { tellingCalls, verboseOf } from "./streaming/told-calls.ts";
 import { keepTyping } from "./streaming/typing.ts";
 import { loadedNow } from "./tools/loaded-tools.ts";
-import { resultName } from "./tools/result-files.ts";
+import { resultName } from "./result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { troubleNotes } from "./turn-notes.ts";
 import { isAddressed, wantedBy, wholeRows } from "./turn-rows.ts";

@@ -4,7 +4,7 @@ import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { noteFiles } from "../src/memory/note-files.ts";
 import { askingTurn } from "../src/sessions/asker.ts";
-import { resultName } from "../src/tools/result-files.ts";
+import { resultName } from "../src/result-files.ts";
 
 const row = (id: string, internal?: object): object => ({
   id,

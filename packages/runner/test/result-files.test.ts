@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { workspaceFiles, type WorkspaceFiles } from "@parley/tools";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isResultOf, keepResult, mostResults, resultName } from "../src/tools/result-files.ts";
+import { isResultOf, keepResult, mostResults, resultName } from "../src/result-files.ts";
 
 let workspace: string;
 let files: WorkspaceFiles;

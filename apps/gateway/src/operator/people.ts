@@ -3,6 +3,7 @@ import type { Config } from "@parley/config";
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import { exportPerson } from "../people/export-person.ts";
 import { peopleStored } from "../people/forget-person.ts";
+import { absolute } from "./backup.ts";
 import type { StorePorts } from "./ports.ts";
 
 export function peopleMethods(
@@ -19,6 +20,6 @@ export function peopleMethods(
       person,
       path,
     }: MethodParams<"people.export">): Promise<MethodResult<"people.export">> =>
-      exportPerson(await people.look(person), path, ports),
+      exportPerson(await people.look(person), absolute(path), ports),
   };
 }

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { basename, dirname, join } from "node:path";
 import { Fault, type Clock, type Entry, type MethodResult } from "@parley/protocol";
 import type { StoredRecord } from "@parley/store";
-import { absolute } from "../operator/backup.ts";
 import type { PersonLook } from "./forget-person.ts";
 import type { PersonMarks } from "./person.ts";
 import { cutSaidBy } from "./said-by.ts";
@@ -16,13 +15,12 @@ type Found = PersonLook & {
   readonly scrub: (judge: (record: StoredRecord) => "keep", write: false) => Promise<unknown>;
 };
 
-/** Throws Fault("conflict") where something stands at the path already. */
+/** `to`: an absolute path. Throws Fault("conflict") where something stands there already. */
 export async function exportPerson(
   found: Found,
-  path: string,
+  to: string,
   { home, clock }: { readonly home: string; readonly clock: Clock },
 ): Promise<Exported> {
-  const to = absolute(path);
   if (existsSync(to)) throw new Fault("conflict", `${to} is there already: name a new folder or file`);
   const { person, survey, marks, files, media } = found;
   const kinds: { [name: string]: unknown[] } = {

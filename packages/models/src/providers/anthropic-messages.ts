@@ -7,7 +7,7 @@ import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "../provider.ts";
 import { anthropicParts } from "../wire/anthropic-parts.ts";
 import { letterOfSdk } from "../wire/letter-of-sdk.ts";
-import { sdkModel, type Driver } from "../sdk/sdk-model.ts";
+import { sdkModel, type Driver } from "../sdk-model.ts";
 import type { MendEvents } from "../sdk/events.ts";
 import { isObject } from "../sdk/json.ts";
 import { budgetWithin, mendedFetch } from "../sdk/thought-budget.ts";

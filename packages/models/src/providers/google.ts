@@ -4,7 +4,7 @@ import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "../provider.ts";
-import { sdkModel } from "../sdk/sdk-model.ts";
+import { sdkModel } from "../sdk-model.ts";
 import { budgetWithin, mendedFetch } from "../sdk/thought-budget.ts";
 
 const provider = "google";

@@ -3,7 +3,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { Model, ModelRequest } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
-import { sdkModel } from "../sdk/sdk-model.ts";
+import { sdkModel } from "../sdk-model.ts";
 import { chatBody } from "./ollama-request.ts";
 import { chatParts } from "./ollama-stream.ts";
 import { completionsDriver } from "./openai-completions.ts";

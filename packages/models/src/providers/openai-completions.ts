@@ -3,7 +3,7 @@
 import type { Model } from "../model.ts";
 import { cacheKeyOf } from "../sdk/cache-key.ts";
 import { callOptions, promptOptions, signerOf } from "../sdk/call-options.ts";
-import { type Driver, sdkModel } from "../sdk/sdk-model.ts";
+import { type Driver, sdkModel } from "../sdk-model.ts";
 import { mendCompletions, reasoningDetails } from "./completions-events.ts";
 import { completionsPrompt } from "./completions-prompt.ts";
 import { dialectOf, modelName } from "./dialects.ts";

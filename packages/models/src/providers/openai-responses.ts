@@ -8,7 +8,7 @@ import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "../provider.ts";
 import type { MendEvents } from "../sdk/events.ts";
 import { isObject } from "../sdk/json.ts";
-import { sdkModel } from "../sdk/sdk-model.ts";
+import { sdkModel } from "../sdk-model.ts";
 
 const provider = "openai";
 

@@ -4,7 +4,7 @@
 import { hideSecrets } from "@parley/agent";
 import { Fault } from "@parley/protocol";
 import type { NoteFiles } from "@parley/tools";
-import { isResultOf } from "../tools/result-files.ts";
+import { isResultOf } from "../result-files.ts";
 import type { Services } from "../turn-scope.ts";
 import { noteHistory } from "./note-history.ts";
 import { stampLines } from "./provenance.ts";

@@ -1,11 +1,11 @@
 // Decides whether a conversation's replies are spoken: what /tts set for it, else the config; where something
 // can speak, and where people hear it. The prompt tells the agent the same (I12).
 import { isProgram } from "@parley/access";
+import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
 import { parseRowPayload, type Address } from "@parley/protocol";
 import type { Row, Session } from "@parley/store";
 import type { Speech } from "@parley/tools";
-import type { Surface } from "../prompt/channel-facts.ts";
 
 export const speechModes = ["off", "always", "inbound", "tagged"] as const;
 export type SpeechMode = (typeof speechModes)[number];
@@ -24,7 +24,7 @@ export interface SpokenPlace {
   readonly config: Pick<Config, "messages">;
   readonly session: Pick<Session, "fields">;
   readonly address: Address | null;
-  readonly surface: Pick<Surface, "capabilities"> | null;
+  readonly surface: Pick<Channel, "capabilities"> | null;
   readonly speech: Speech | undefined;
 }
 

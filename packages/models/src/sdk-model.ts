@@ -7,17 +7,17 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
-import { chargedBytes } from "./charged-bytes.ts";
-import { classify } from "./classify.ts";
-import { collectAnswer } from "./collect-answer.ts";
-import { timeouts } from "./timeouts.ts";
-import { defaultTimers, type ModelTimers, type ProviderOptions } from "../provider.ts";
-import { signerOf } from "./call-options.ts";
-import type { MendEvents } from "./events.ts";
-import { partsOfWhole, streamed } from "./whole-answer.ts";
-import { WholeAnswer, watchedFetch, watching, type WireWatch } from "./wire.ts";
-import { Elsewhere, wireReader, type PartReader, type Wire } from "../wire/wire-reader.ts";
+import type { Model, ModelError, ModelEvent, ModelRequest } from "./model.ts";
+import { chargedBytes } from "./sdk/charged-bytes.ts";
+import { classify } from "./sdk/classify.ts";
+import { collectAnswer } from "./sdk/collect-answer.ts";
+import { timeouts } from "./sdk/timeouts.ts";
+import { defaultTimers, type ModelTimers, type ProviderOptions } from "./provider.ts";
+import { signerOf } from "./sdk/call-options.ts";
+import type { MendEvents } from "./sdk/events.ts";
+import { partsOfWhole, streamed } from "./sdk/whole-answer.ts";
+import { WholeAnswer, watchedFetch, watching, type WireWatch } from "./sdk/wire.ts";
+import { Elsewhere, wireReader, type PartReader, type Wire } from "./wire/wire-reader.ts";
 
 /** A provider's own part: how to create its SDK, and how to write a request for it. */
 export interface Driver {
