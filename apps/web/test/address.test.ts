@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { addressOf, readAddress } from "../src/shell/address.ts";
+import { addressOf, readAddress } from "../src/parts/address.ts";
 
 test("whatever an object is called, its address reads back", () => {
   const part = fc.string({ unit: "binary", minLength: 1 }).filter((text) => text.isWellFormed());

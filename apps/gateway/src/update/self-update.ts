@@ -151,7 +151,7 @@ export function selfUpdate({ home, env, cells, outbox, clock, log }: SelfUpdateO
 }
 
 /** In words for chats: no paths of this machine. */
-export function wordsOfEnd({ state, from, to, reason }: UpdateRecord, home: string): string {
+function wordsOfEnd({ state, from, to, reason }: UpdateRecord, home: string): string {
   const why = (reason ?? "").replaceAll(`${home}/`, "");
   if (state === "done") return `I am updated: Parley ${to} runs, ${from} before it.`;
   if (state === "went-back") return `The update to ${to} did not do (${why}). Parley ${from} runs again.`;

@@ -9,7 +9,7 @@ import { Page } from "../parts/page.ts";
 import { storyView } from "../parts/story.ts";
 import { copyable, sessionWords, unhidden } from "../parts/text.ts";
 import { timeOf } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Session = MethodResult<"sessions.list">["sessions"][number];

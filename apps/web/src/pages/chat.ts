@@ -7,7 +7,7 @@ import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
 import { keepRead, readThrough } from "../session/storage.ts";
 import { shownMessages } from "../session/state.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 import { chatHead, type Children } from "../view/chat-head.ts";
 import { Composer, type Rewrite, type Written } from "../view/composer.ts";

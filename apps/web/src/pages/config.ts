@@ -9,7 +9,7 @@ import { Page } from "../parts/page.ts";
 import { schemaForm } from "../parts/schema-form.ts";
 import { withValue, type Schema } from "../parts/schema.ts";
 import { copyable } from "../parts/text.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 import { problemsView } from "../view/config-problems.ts";
 

@@ -8,7 +8,7 @@ import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
 import { copyable, unhidden } from "../parts/text.ts";
 import { timeOf } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 const words = t.dead;

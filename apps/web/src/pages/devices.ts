@@ -11,7 +11,7 @@ import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
 import { copyable, unhidden } from "../parts/text.ts";
 import { timeOf } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Device = MethodResult<"devices.list">["devices"][number];

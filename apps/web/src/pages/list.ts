@@ -1,5 +1,5 @@
 // Lists the console's pages, in the order of their tabs. Each is loaded when somebody goes there.
-import type { PageEntry } from "../shell/places.ts";
+import type { PageEntry } from "../parts/places.ts";
 import { t } from "../texts/texts.ts";
 
 export const pages: readonly PageEntry[] = [

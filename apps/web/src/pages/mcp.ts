@@ -10,7 +10,7 @@ import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
 import { copyable, unhidden } from "../parts/text.ts";
 import { timeOf } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Server = MethodResult<"mcp.list">["servers"][number];

@@ -9,7 +9,7 @@ import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
 import { copyable } from "../parts/text.ts";
 import { duration } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Model = MethodResult<"models.list">["models"][number];

@@ -6,7 +6,7 @@ import { Page } from "../parts/page.ts";
 import { plot } from "../parts/plot.ts";
 import { sessionWords } from "../parts/text.ts";
 import { duration, timeOf } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 const words = t.overview;

@@ -6,7 +6,7 @@ import { diffLines, diffView } from "../parts/diff.ts";
 import { empty } from "../parts/empty.ts";
 import { Page } from "../parts/page.ts";
 import { sessionWords, unhidden } from "../parts/text.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Explained = MethodResult<"prompt.explain">;

@@ -11,7 +11,7 @@ import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
 import { copyable, unhidden } from "../parts/text.ts";
 import { duration, timeOf } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Job = MethodResult<"cron.list">["jobs"][number];

@@ -6,7 +6,7 @@ import { empty } from "../parts/empty.ts";
 import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
 import { copyable, unhidden } from "../parts/text.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type View = MethodResult<"skills.list">;

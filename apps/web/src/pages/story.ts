@@ -7,7 +7,7 @@ import { form } from "../parts/form.ts";
 import { Page } from "../parts/page.ts";
 import { storyView } from "../parts/story.ts";
 import { copyable } from "../parts/text.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 const words = t.why;

@@ -5,7 +5,7 @@ import { empty } from "../parts/empty.ts";
 import { Page } from "../parts/page.ts";
 import { plot } from "../parts/plot.ts";
 import { sessionWords, unhidden } from "../parts/text.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type View = MethodResult<"usage">;

@@ -3,7 +3,7 @@
 // another.
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
-import { icon } from "../shell/icons.ts";
+import { icon } from "./icons.ts";
 import { t } from "../texts/texts.ts";
 
 export function drawer(parts: {

@@ -2,7 +2,7 @@
 // all; it is given the shell and its address, and says what it shows. Focus goes into a drawer that opens,
 // and back to its row.
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
-import type { Address } from "../shell/address.ts";
+import type { Address } from "./address.ts";
 import { t } from "../texts/texts.ts";
 import type { Command, Console } from "./console.ts";
 import { Reading } from "./reading.ts";

@@ -12,12 +12,12 @@ import { storedOutbox } from "../session/outbox.ts";
 import { emptyChat, type ChatState } from "../session/state.ts";
 import { t } from "../texts/texts.ts";
 import { loginView } from "./login.ts";
-import { addressOf, readAddress, type Address } from "./address.ts";
-import { icon } from "./icons.ts";
+import { addressOf, readAddress, type Address } from "../parts/address.ts";
+import { icon } from "../parts/icons.ts";
 import { keyHelp, keyListener } from "./keys.ts";
 import type { Choice, Palette } from "./palette.ts";
 import { oncePerFrame } from "./once-per-frame.ts";
-import { places, type PageEntry, type PlaceName } from "./places.ts";
+import { places, type PageEntry, type PlaceName } from "../parts/places.ts";
 import { railView, tabsView } from "./rail.ts";
 import { applyTheme, keepTheme, readTheme, themes } from "./theme.ts";
 

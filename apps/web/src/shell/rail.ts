@@ -2,9 +2,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { ConnectionState } from "../session/state.ts";
 import { t } from "../texts/texts.ts";
-import { addressOf } from "./address.ts";
-import { icon } from "./icons.ts";
-import { places, type PageEntry, type PlaceName } from "./places.ts";
+import { addressOf } from "../parts/address.ts";
+import { icon } from "../parts/icons.ts";
+import { places, type PageEntry, type PlaceName } from "../parts/places.ts";
 
 export function railView(parts: {
   /** Pages that the token may see. */

@@ -2,7 +2,7 @@
 import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { duration } from "../parts/time.ts";
-import { icon, type IconName } from "../shell/icons.ts";
+import { icon, type IconName } from "../parts/icons.ts";
 import { t } from "../texts/texts.ts";
 
 export type Children = MethodResult<"sessions.tree">["sessions"];

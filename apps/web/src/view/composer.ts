@@ -3,7 +3,7 @@
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { UnsentFile } from "../session/outbox.ts";
 import { draftOf, keepDraft } from "../session/storage.ts";
-import { icon } from "../shell/icons.ts";
+import { icon } from "../parts/icons.ts";
 import { t } from "../texts/texts.ts";
 import { controlStyles } from "./control-styles.ts";
 import { mostFileBytes, readFiles } from "./files.ts";

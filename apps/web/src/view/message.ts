@@ -4,7 +4,7 @@ import type { ChatMessage } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import type { Outgoing } from "../session/state.ts";
-import { addressOf } from "../shell/address.ts";
+import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 import { toolCards, type ToolCall } from "./tool-card.ts";
 

@@ -2,8 +2,8 @@
 import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { timeOf } from "../parts/time.ts";
-import { addressOf } from "../shell/address.ts";
-import { icon } from "../shell/icons.ts";
+import { addressOf } from "../parts/address.ts";
+import { icon } from "../parts/icons.ts";
 import { t } from "../texts/texts.ts";
 
 export type Thread = MethodResult<"chat.threads">["threads"][number];

@@ -7,7 +7,7 @@ import type { JsonObject } from "@parley/protocol";
 type Hand = (part: LanguageModelV4StreamPart) => void;
 
 /** One piece, as a server sent it. */
-export interface CallPiece {
+interface CallPiece {
   readonly index: number | undefined;
   readonly id: string | undefined;
   /** An empty one begins no call. */

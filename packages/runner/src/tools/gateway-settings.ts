@@ -49,7 +49,7 @@ export interface AgentSettings extends Settings {
 }
 
 /** How an update ended; `askedBy` is what `update` was given. */
-export interface EndedUpdate {
+interface EndedUpdate {
   readonly id: string;
   readonly askedBy: string | null;
   readonly state: string;

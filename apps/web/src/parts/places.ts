@@ -1,7 +1,7 @@
 // The nine places of the rail, each with its icon and the letter that `g` takes there. What stands in a place
 // is said by pages/list.ts; a place of which the token may see nothing is not shown.
 import type { Scope } from "@parley/protocol";
-import type { Page } from "../parts/page.ts";
+import type { Page } from "./page.ts";
 import type { t } from "../texts/texts.ts";
 import type { IconName } from "./icons.ts";
 
