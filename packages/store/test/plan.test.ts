@@ -7,7 +7,7 @@ import { openSqlite } from "./open-sqlite.ts";
 
 /** Statements that may read what they show: operators' lists, newest first, and tables that stay small. */
 const allowed: readonly RegExp[] = [
-  /^select \* from (rows|deliveries) .*order by seq desc limit \?$/s,
+  /^select \* from (rows|deliveries) .*order by seq desc limit \+\?$/s,
   /^select \* from sessions where substr/,
   /^select \* from lanes where .* order by at is null/s,
   / from boots /,
