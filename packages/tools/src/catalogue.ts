@@ -1,5 +1,6 @@
 // Lists every tool, in the order in which people read about them. A tool is a file of tools/ and a line here.
-import { isUnavailable, type ToolContext, type ToolFactory } from "./context.ts";
+import { isUnavailable } from "./ports/done.ts";
+import type { ToolContext, ToolFactory } from "./context.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolListing } from "./tool-listing.ts";
 import { agentsList, agentsListListing } from "./tools/agents-list.ts";

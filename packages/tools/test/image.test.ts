@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ImageContent } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { image } from "../src/tools/image.ts";
-import { isUnavailable } from "../src/context.ts";
+import { isUnavailable } from "../src/ports/done.ts";
 import type { ToolContext, ToolResult } from "../src/index.ts";
 import { call, stage, type Stage } from "./stage.ts";
 

@@ -1,7 +1,9 @@
 // Finds the picture that a call names: one of the conversation, a file of the workspace, or one at an
 // address. Each is checked and made fit on the way.
 import { Fault, label, type ImageContent } from "@parley/protocol";
-import { isUnavailable, type Pictures, type ToolContext } from "../context.ts";
+import { isUnavailable } from "../ports/done.ts";
+import type { Pictures } from "../ports/pictures.ts";
+import type { ToolContext } from "../context.ts";
 import type { ToolScope } from "../tool.ts";
 import { imageOf, pictureLine } from "./pictures.ts";
 import { readForPeople } from "./private-notes.ts";

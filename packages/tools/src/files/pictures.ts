@@ -1,6 +1,6 @@
 // Words and content for a picture that a tool shows to a model.
 import type { ImageContent } from "@parley/protocol";
-import type { KeptPicture } from "../context.ts";
+import type { KeptPicture } from "../ports/pictures.ts";
 
 export function imageOf({ path, mediaType }: KeptPicture): ImageContent {
   return { type: "image", mediaType, path };

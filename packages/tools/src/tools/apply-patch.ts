@@ -3,7 +3,8 @@
 import { normalize } from "node:path/posix";
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
-import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../context.ts";
+import { readOnlyWorkspace, type Unavailable } from "../ports/done.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { turnRules } from "../files/change-rules.ts";
 import { applyChanges, type Change } from "../files/change-set.ts";

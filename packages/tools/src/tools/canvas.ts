@@ -3,7 +3,8 @@
 // as a message.
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
-import { isUnavailable, type ToolContext, type Unavailable } from "../context.ts";
+import { isUnavailable, type Unavailable } from "../ports/done.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
 import { imageOf } from "../files/pictures.ts";
 import { readForPeople } from "../files/private-notes.ts";

@@ -2,7 +2,8 @@
 // transaction: after a crash there is one job or none.
 import { visibleText } from "@parley/protocol";
 import { z } from "zod";
-import { cronActions, type ToolContext } from "../context.ts";
+import { cronActions } from "../ports/schedules.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";

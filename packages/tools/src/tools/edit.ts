@@ -1,7 +1,8 @@
 // Changes passages of a file and leaves every other byte as it was: line endings, byte order mark, mode.
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
-import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../context.ts";
+import { readOnlyWorkspace, type Unavailable } from "../ports/done.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { turnRules } from "../files/change-rules.ts";
 import { editText, type TextEdit } from "../files/edit-text.ts";

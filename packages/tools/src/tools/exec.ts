@@ -3,7 +3,8 @@
 // byte on.
 import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
-import type { ExecPorts, ToolContext, Unavailable } from "../context.ts";
+import type { ExecPorts, ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Command } from "../exec/command.ts";
 import { commandEnv } from "../exec/environment.ts";

@@ -1,7 +1,9 @@
 // Lets an owner's agent look at the configuration, change what is not protected, and restart the daemon.
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import { z } from "zod";
-import type { Settings, ToolContext, Unavailable } from "../context.ts";
+import type { Settings } from "../ports/settings.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { freeSettings } from "../free-settings.ts";
 import { mergePatch, protectedChanges } from "../protected-settings.ts";

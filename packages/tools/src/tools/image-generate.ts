@@ -3,7 +3,9 @@
 import { basename } from "node:path";
 import { Fault, isFault, visibleText, type ImageContent, type MediaFile } from "@parley/protocol";
 import { z } from "zod";
-import { isUnavailable, type MessageRequest, type ToolContext, type Unavailable } from "../context.ts";
+import { isUnavailable, type Unavailable } from "../ports/done.ts";
+import type { MessageRequest } from "../ports/messages.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
 import { findPicture } from "../files/find-picture.ts";
 import type { CallEffects, Tool, ToolScope } from "../tool.ts";

@@ -4,7 +4,8 @@
 import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
 import { carriesOut } from "../carries-out.ts";
-import { isUnavailable, type ToolContext, type Unavailable } from "../context.ts";
+import { isUnavailable, type Unavailable } from "../ports/done.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
 import { findPicture, isAddress, type FoundPicture } from "../files/find-picture.ts";
 import type { Tool, ToolScope } from "../tool.ts";

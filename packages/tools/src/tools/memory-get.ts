@@ -1,6 +1,7 @@
 // Reads lines of one memory file, after a search has named them.
 import { z } from "zod";
-import type { ToolContext, Unavailable } from "../context.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { fencedMemory, notedAfter } from "../memory-fence.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";

@@ -1,7 +1,9 @@
 // Finds passages of the agent's notes by words and, where a model is set for it, by meaning. What it returns
 // was written by people and pages of the past: it is fenced as untrusted, and its markup is escaped.
 import { z } from "zod";
-import type { Recalled, ToolContext, Unavailable } from "../context.ts";
+import type { Recalled } from "../ports/memory.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { fencedMemory, notedAfter } from "../memory-fence.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";

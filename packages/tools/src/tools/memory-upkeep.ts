@@ -1,7 +1,8 @@
 // Lets an agent look after its own notes at night: it is shown lines that are alike, and proposes which are
 // to become one and which contradict each other. It writes no note; what it proposes, an owner accepts.
 import { z } from "zod";
-import type { ToolContext, Unavailable } from "../context.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { fencedMemory, notedAfter } from "../memory-fence.ts";
 import { resultRoom } from "../result-size.ts";

@@ -4,7 +4,8 @@
 import { basename } from "node:path";
 import { Fault, visibleText, type MediaFile } from "@parley/protocol";
 import { z } from "zod";
-import { messageActions, type ToolContext } from "../context.ts";
+import { messageActions } from "../ports/messages.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
 import { readForPeople } from "../files/private-notes.ts";
 import { readBytes } from "../files/rooted.ts";

@@ -2,7 +2,9 @@
 // The call waits without a slot until the device answers or its time is over; its answer is a stranger's.
 import { deviceCommandNames, deviceRequest, Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
-import type { PairedDevices, ToolContext, Unavailable } from "../context.ts";
+import type { PairedDevices } from "../ports/devices.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { deviceAction } from "../exec/exec-action.ts";
 import type { Tool, ToolResult } from "../tool.ts";

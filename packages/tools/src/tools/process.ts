@@ -1,7 +1,8 @@
 // Manages background commands of this session: reads their output, sends them input, and ends them.
 import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
-import type { ToolContext, Unavailable } from "../context.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { CommandRecord } from "../exec/command-record.ts";
 import type { Command } from "../exec/command.ts";

@@ -2,7 +2,8 @@
 // memory has one page of it.
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import type { ToolContext, Unavailable } from "../context.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { headBytes, looksBinary, pictureType } from "../files/text.ts";
 import { inWorkspace, readForPeople } from "../files/private-notes.ts";

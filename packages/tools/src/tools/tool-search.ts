@@ -1,7 +1,8 @@
 // Looks up tools whose schemas the model was not told, because all of them would fill its prompt. What it
 // finds is told from the next model call on, at the end of the list, for the rest of the conversation.
 import { z } from "zod";
-import type { ToolContext, Unavailable } from "../context.ts";
+import type { ToolContext } from "../context.ts";
+import type { Unavailable } from "../ports/done.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { findTools } from "../tool-index.ts";
 import type { Tool } from "../tool.ts";

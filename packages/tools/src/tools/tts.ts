@@ -2,7 +2,9 @@
 // outbox sends it, once, like every message (I5).
 import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
-import { isUnavailable, type Messages, type ToolContext, type Unavailable } from "../context.ts";
+import { isUnavailable, type Unavailable } from "../ports/done.ts";
+import type { Messages } from "../ports/messages.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolScope } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";

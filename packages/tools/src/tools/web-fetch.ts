@@ -2,7 +2,9 @@
 // the loop fences it. The address is judged where it is dialled, at every hop, by egress.
 import { Fault, isFault, label, visibleText } from "@parley/protocol";
 import { z } from "zod";
-import { isUnavailable, type ToolContext, type Unavailable, type WebPage } from "../context.ts";
+import { isUnavailable, type Unavailable } from "../ports/done.ts";
+import type { ToolContext } from "../context.ts";
+import type { WebPage } from "../ports/web.ts";
 import { defineTool } from "../define-tool.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
 import { carriesOut } from "../carries-out.ts";

@@ -2,7 +2,9 @@
 // answer has one shape here, and is text of strangers: the loop fences it.
 import { isFault } from "@parley/protocol";
 import { z } from "zod";
-import { isUnavailable, type ToolContext, type Unavailable, type WebFindings } from "../context.ts";
+import { isUnavailable, type Unavailable } from "../ports/done.ts";
+import type { ToolContext } from "../context.ts";
+import type { WebFindings } from "../ports/web.ts";
 import { defineTool } from "../define-tool.ts";
 import { firstBytes, resultRoom } from "../result-size.ts";
 import type { Tool } from "../tool.ts";

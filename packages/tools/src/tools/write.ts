@@ -1,6 +1,7 @@
 // Writes a whole file, new or in the place of what was there.
 import { z } from "zod";
-import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../context.ts";
+import { readOnlyWorkspace, type Unavailable } from "../ports/done.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { turnRules } from "../files/change-rules.ts";
 import type { Tool } from "../tool.ts";
