@@ -198,6 +198,11 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .action(async (id: string, flags: { grant?: string }) =>
       done(await (await import("./commands/devices.ts")).devicesRevoke(await terminal(), id, flags)),
     );
+  command(devices, "rotate <id>", "make its token anew: the old one is worthless, all else of it stays")
+    .option("--by-hand", "tell a paired device nothing over its connection: its token may be in other hands")
+    .action(async (id: string, flags: { byHand?: boolean }) =>
+      done(await (await import("./commands/devices.ts")).devicesRotate(await terminal(), id, flags)),
+    );
   command(devices, "unlock", "answer whoever showed wrong tokens before at full speed again").action(
     async () => done(await (await import("./commands/devices.ts")).devicesUnlock(await terminal())),
   );

@@ -122,14 +122,14 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
     handshake = shakeHands(frame.request);
   });
 
-  const revoked = (): void => outlet.close(policyClose, "this device was revoked");
+  const leave = (why = "this device was revoked"): void => outlet.close(policyClose, why);
 
-  /** Another node may have revoked the device. */
+  /** Another node may have revoked the device, or made its token anew. */
   function leaveIfRevoked(): void {
     const device = caller?.device ?? null;
     if (device === null) return;
-    options.devices.isKnown(device).then(
-      (isKnown) => (isKnown ? undefined : revoked()),
+    options.devices.isKnown(device, caller?.rotation).then(
+      (isKnown) => (isKnown ? undefined : leave()),
       (error: unknown) => log.debug({ error }, "a device could not be looked up"),
     );
   }
@@ -166,6 +166,8 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       atWork.delete(request.id);
       outlet.send(JSON.stringify(response));
       followNext();
+      // A device that had its own token made anew hears the new one before its connection ends.
+      if (request.method === "devices.rotate") leaveIfRevoked();
     });
     atWork.set(request.id, work);
   }
@@ -193,7 +195,7 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       };
       if (socket.readyState !== socket.OPEN) return;
       if (by.device !== null) {
-        signOff = options.clients.join(by.device, revoked);
+        signOff = options.clients.join(by.device, leave, { rotation: by.rotation ?? 0, tell: outlet.send });
         if (signOff === null) {
           options.refusals.note("revoked", remote.address, { address: remote.address, device: by.device });
           throw new Fault("denied", "this device was revoked");
@@ -201,7 +203,7 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       }
       deadline.cancel();
       options.onAuthenticated();
-      caller = { ...by, follow: showToo, turnTo };
+      caller = { ...by, follow: showToo, turnTo, leave };
       outlet.send(
         JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame),
       );

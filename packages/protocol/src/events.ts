@@ -21,6 +21,8 @@ export interface EventPayloads {
   };
   /** A call waits for this paired device; `device.calls` has it. */
   readonly "device.call": { readonly [key: string]: never };
+  /** This paired device gets a new token by this code; its old one is worthless. */
+  readonly "device.rotate": { readonly code: string };
   /** One log line, for clients that follow with `logs.tail`. */
   readonly "log.line": { readonly line: string };
   /** The client fell so far behind that events are lost; it should fetch the history again. */

@@ -1,5 +1,5 @@
-// `parley devices list|mint|pair|revoke|unlock|link`: browsers and programs with a token of their own, and
-// paired devices that agents may use.
+// `parley devices list|mint|pair|rotate|revoke|unlock|link`: browsers and programs with a token of their
+// own, and paired devices that agents may use.
 import { deviceGrants, scopes, type DeviceGrant } from "@parley/protocol";
 import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -50,22 +50,43 @@ export async function devicesPair(
 ): Promise<ExitCode> {
   const grants = grantsOf(grant);
   const made = await withGateway(terminal, (client) => client.request("devices.pair", { name, grants }));
-  if (!terminal.json) {
-    if (grants.some((each) => !ofComputers.has(each))) {
-      const { renderUnicodeCompact } = await import("uqr");
+  if (!terminal.json) await showCode(terminal, grants, made.link);
+  result(terminal, made, `parley node run --url ${made.url} --code ${made.code}`);
+  return exitCodes.ok;
+}
+
+async function showCode(terminal: Console, grants: readonly DeviceGrant[], link: string): Promise<void> {
+  if (grants.some((each) => !ofComputers.has(each))) {
+    const { renderUnicodeCompact } = await import("uqr");
+    line(terminal.err, `A browser: scan this, or open ${link}\n\n${renderUnicodeCompact(link)}\n`);
+    if (/^http:\/\/(?:127\.|localhost|\[::1\])/.test(link))
       line(
         terminal.err,
-        `A browser: scan this, or open ${made.link}\n\n${renderUnicodeCompact(made.link)}\n`,
+        "This link works on this machine alone: set gateway.publicUrl to the https address under which phones reach the gateway.\n",
       );
-      if (/^http:\/\/(?:127\.|localhost|\[::1\])/.test(made.link))
-        line(
-          terminal.err,
-          "This link works on this machine alone: set gateway.publicUrl to the https address under which phones reach the gateway.\n",
-        );
-    }
-    line(terminal.err, "A computer: run this there. The code works once, within ten minutes.");
   }
-  result(terminal, made, `parley node run --url ${made.url} --code ${made.code}`);
+  line(terminal.err, "A computer: run this there. The code works once, within ten minutes.");
+}
+
+export async function devicesRotate(
+  terminal: Console,
+  id: string,
+  { byHand }: { readonly byHand?: boolean },
+): Promise<ExitCode> {
+  const made = await withGateway(terminal, (client) =>
+    client.request("devices.rotate", { id, ...(byHand === true ? { byHand } : {}) }),
+  );
+  const { name, token, code, url = "", link = "", grants = [], handed } = made;
+  line(terminal.err, `The old token of ${name} is worthless; ${made.closed} connections were closed.`);
+  if (code === undefined) {
+    line(terminal.err, "This is the only time that the new one is shown.");
+    result(terminal, made, token ?? "");
+  } else if (handed === true) {
+    result(terminal, made, `${name} was told over its connection, and takes a new one by itself.`);
+  } else {
+    if (!terminal.json) await showCode(terminal, grants, link);
+    result(terminal, made, `parley node run --url ${url} --code ${code}`);
+  }
   return exitCodes.ok;
 }
 

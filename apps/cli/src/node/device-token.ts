@@ -7,6 +7,8 @@ import { systemIds } from "@parley/protocol";
 export interface PairedWith {
   readonly url: string;
   readonly token: string;
+  /** With which the token was chosen; the gateway may not have heard of it yet. A used one does no harm. */
+  readonly code?: string;
 }
 
 const fileIn = (folder: string): string => join(folder, "device.json");
@@ -25,8 +27,8 @@ export async function pairedWith(folder: string): Promise<PairedWith | null> {
 }
 
 /** Stored before the gateway hears of it, so that a pairing whose answer is lost is not lost. */
-export async function newPairing(folder: string, url: string): Promise<PairedWith> {
-  const made = { url, token: newToken(systemIds()) };
+export async function newPairing(folder: string, url: string, code: string): Promise<PairedWith> {
+  const made = { url, token: newToken(systemIds()), code };
   await replaceFile(fileIn(folder), `${JSON.stringify(made)}\n`, { isPrivate: true });
   return made;
 }

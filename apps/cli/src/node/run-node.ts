@@ -14,7 +14,7 @@ import { CommandFailure, exitCodes } from "../exit.ts";
 import { socketWire } from "../socket-wire.ts";
 import { callJournal, type CallJournal } from "./call-journal.ts";
 import { deviceCommands, type DeviceCommands, type Offers } from "./device-commands.ts";
-import { newPairing, pairedWith } from "./device-token.ts";
+import { newPairing, pairedWith, type PairedWith } from "./device-token.ts";
 
 export interface NodeOptions {
   /** Absent: the gateway that this device was paired with. */
@@ -55,7 +55,7 @@ export async function runNode(terminal: Console, options: NodeOptions): Promise<
   });
   const journal = await callJournal(join(folder, "calls"), clock.now());
   const credential = await credentials(options);
-  const work = calls({ commands, journal, signal, say });
+  const work = calls({ commands, journal, signal, say, renew: credential.renew });
   let pauseMs = firstPauseMs;
 
   try {
@@ -89,6 +89,8 @@ interface Credential {
   url(): Promise<string>;
   /** With what to log in now; null when there is nothing left to try. */
   next(refused: boolean): Promise<NonNullable<ConnectParams["auth"]> | null>;
+  /** Chooses a new token, which the gateway takes with this code. */
+  renew(code: string): void;
 }
 
 /** The stored token first, so that a command line with a used code goes on working. */
@@ -111,15 +113,25 @@ async function credentials({ folder, url: given, code }: NodeOptions): Promise<C
     paired = null;
   }
   let codeLeft = code;
+  let renewed: Promise<unknown> = Promise.resolve();
+  const choose = async (used: string): Promise<PairedWith> =>
+    (paired = await newPairing(folder, paired?.url ?? url ?? "", used));
+  const auth = ({ token, code: by }: PairedWith): NonNullable<ConnectParams["auth"]> =>
+    by === undefined ? { token } : { code: by, deviceToken: token };
   return {
     url: async () => paired?.url ?? url ?? "",
     async next(refused) {
-      if (paired !== null && !refused) return { token: paired.token };
+      await renewed;
+      if (paired !== null && !refused) return auth(paired);
       if (codeLeft === undefined) return null;
       const used = codeLeft;
       codeLeft = undefined;
-      paired = await newPairing(folder, paired?.url ?? url ?? "");
-      return { code: used, deviceToken: paired.token };
+      return auth(await choose(used));
+    },
+    renew(given) {
+      renewed = choose(given);
+      // The next login waits for it, and says what went wrong.
+      renewed.catch(() => undefined);
     },
   };
 }
@@ -149,9 +161,10 @@ interface CallsOptions {
   readonly journal: CallJournal;
   readonly signal: AbortSignal;
   readonly say: (event: object, words: string) => void;
+  readonly renew: Credential["renew"];
 }
 
-function calls({ commands, journal, signal, say }: CallsOptions) {
+function calls({ commands, journal, signal, say, renew }: CallsOptions) {
   const clock = systemClock();
   /** Goes on over a broken wire: its result is told to the next one. */
   const atWork = new Map<string, Promise<void>>();
@@ -189,6 +202,7 @@ function calls({ commands, journal, signal, say }: CallsOptions) {
     /** Throws CommandFailure when the connection is over. */
     async serve(client: ControlClient, isThere: () => void): Promise<never> {
       current = client;
+      client.on("device.rotate", ({ code }) => renew(code));
       const { about } = commands;
       const over = client.closed.then((failure) => {
         if (current === client) current = null;

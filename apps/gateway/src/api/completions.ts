@@ -120,7 +120,8 @@ export function completions(options: CompletionOptions) {
   /** Aborts when the answer has no reader: the client left, its token was revoked, or the gateway closes. */
   function ender(context: In, caller: Caller): { readonly signal: AbortSignal; leave(): void } {
     const revoked = new AbortController();
-    const signOff = caller.device === null ? () => {} : clients.join(caller.device, () => revoked.abort());
+    const { device, rotation = 0 } = caller;
+    const signOff = device === null ? () => {} : clients.join(device, () => revoked.abort(), { rotation });
     if (signOff === null) throw new Unauthorized("this device was revoked");
     return {
       signal: AbortSignal.any([context.req.raw.signal, revoked.signal, options.closing]),

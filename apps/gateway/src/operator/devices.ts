@@ -27,7 +27,7 @@ export function deviceMethods({
   return {
     async "devices.list"(_params: MethodParams<"devices.list">): Promise<MethodResult<"devices.list">> {
       const known = await devices.list();
-      const listed = known.map(async ({ grants, most, pairedBy: _pairedBy, ...device }) => {
+      const listed = known.map(async ({ grants, most, pairedBy: _by, rotation: _nth, ...device }) => {
         const lastSeenAtMs = grants === undefined ? null : await deviceCalls.lastSeenAtMs(device.id);
         return {
           ...device,

@@ -5,6 +5,7 @@ import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import { webAddress } from "@parley/access";
 import type { Caller } from "@parley/control";
 import { deviceStream } from "@parley/devices";
+import { held } from "./devices.ts";
 import type { DaemonPorts, StorePorts } from "./ports.ts";
 
 type PairingPorts = Pick<DaemonPorts, "controlUrl" | "configNow" | "devicePush" | "wired"> &
@@ -19,8 +20,10 @@ export function pairedDeviceMethods({
   configNow,
   wired,
 }: PairingPorts) {
-  async function here({ device }: Caller) {
+  async function here({ device, rotation = 0 }: Caller) {
     const known = device === null ? undefined : (await devices.list()).find(({ id }) => id === device);
+    if (known !== undefined && known.rotation !== rotation)
+      throw new Fault("denied", "this device's token was made anew");
     if (device === null || known?.grants === undefined) {
       if (device !== null) clients.close(device);
       throw new Fault("denied", "this is no paired device, or it was revoked");
@@ -29,7 +32,41 @@ export function pairedDeviceMethods({
     return { id: device, name, grants: [...grants], most: [...most], pairedBy };
   }
 
+  function placeOf(code: string, name: string, grants: readonly string[]) {
+    const url = configNow().gateway.publicUrl ?? controlUrl();
+    // What stands behind the # never reaches a server; the page shows it before it asks.
+    const told = new URLSearchParams({ pair: code, name, grants: grants.join(",") });
+    return { url, link: `${url.replace(/\/*$/, "/")}device.html#${told.toString()}` };
+  }
+
   return {
+    async "devices.rotate"(
+      { id, byHand = false }: MethodParams<"devices.rotate">,
+      caller: Caller,
+    ): Promise<MethodResult<"devices.rotate">> {
+      const known = (await devices.list()).find((device) => device.id === id);
+      // A new token has the device's rights, so nobody gets one by it who has them not.
+      if (known !== undefined) held(known.scopes, caller);
+      const made = known === undefined ? null : await devices.rotate(id);
+      if (made === null)
+        throw new Fault("missing", `there is no device "${id}"; "parley devices" shows those that there are`);
+      const { device, token, code } = made;
+      const frame =
+        code === undefined || byHand
+          ? undefined
+          : JSON.stringify({ type: "event", event: "device.rotate", payload: { code } });
+      const { closed, isTold } = clients.rotated(id, device.rotation, caller.leave, frame);
+      const { name, grants = [], most = grants } = device;
+      return {
+        id,
+        name,
+        closed,
+        ...(token === undefined ? {} : { token }),
+        ...(code === undefined
+          ? {}
+          : { code, ...placeOf(code, name, most), grants: [...grants], handed: isTold }),
+      };
+    },
     async "devices.pair"(
       { name, grants: asked }: MethodParams<"devices.pair">,
       { peer }: Caller,
@@ -45,10 +82,7 @@ export function pairedDeviceMethods({
       const grants = [...new Set(asked)];
       const code = await devices.mintCode([], { name, grants, by: peer });
       deviceCalls.pairing();
-      const url = configNow().gateway.publicUrl ?? controlUrl();
-      // What stands behind the # never reaches a server; the page shows it before it asks.
-      const told = new URLSearchParams({ pair: code, name, grants: grants.join(",") });
-      return { name, grants, code, url, link: `${url.replace(/\/*$/, "/")}device.html#${told.toString()}` };
+      return { name, grants, code, ...placeOf(code, name, grants) };
     },
     async "device.calls"(
       { about }: MethodParams<"device.calls">,

@@ -30,6 +30,7 @@ const validParams: { readonly [method: string]: unknown } = {
   "sessions.patch": { key: "agent:main:main" },
   "devices.mint": { name: "d", scopes: ["read"] },
   "devices.revoke": { id: "x" },
+  "devices.rotate": { id: "x" },
   "devices.pair": { name: "laptop", grants: ["notify"] },
   "device.result": { id: "x", ok: true, text: "" },
   "device.grants": { grants: [] },
@@ -87,7 +88,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "audit.list backups.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install update.check update.run",
+    none: "audit.list backups.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.rotate devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install update.check update.run",
     own: "",
     key: "",
     all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.decide memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",

@@ -158,6 +158,28 @@ test("a device is paired, used within its grants, killed, and put out; no call r
   laptop = node(device, ...words);
   expect(await later).toMatch(/exit 0[^]*awake/);
 
+  // Its token made anew: over its connection it takes a new one by itself; asleep, a code gives it one.
+  const known = await parley(home, "devices", "list");
+  const { id: own } = known.devices.find((each: { name: string }) => each.name === "laptop");
+  const tokenNow = async () =>
+    (JSON.parse(await readFile(join(device, "device/device.json"), "utf8")) as { token: string }).token;
+  const first = await tokenNow();
+  const times = () => laptop.events.filter(({ event }) => event === "connected").length;
+  expect(await parley(home, "devices", "rotate", own)).toMatchObject({ handed: true, closed: 1 });
+  await eventually(() => times() === 2, 20_000, "the new token");
+  const second = await tokenNow();
+  expect(second).not.toBe(first);
+  expect(await invoke({ command: "run", argv: ["echo", "renewed"] })).toMatch(/exit 0[^]*renewed/);
+  laptop.child.kill("SIGTERM");
+  await laptop.exited;
+  const given = await parley(home, "devices", "rotate", own);
+  expect(given).toMatchObject({ id: own, handed: false });
+  const refused = node(device, ...words);
+  expect(await refused.exited).not.toBe(0);
+  laptop = node(device, "--code", given.code as string, ...words);
+  await connected(laptop);
+  expect(laptop.events).toContainEqual({ event: "connected", name: "laptop", grants });
+
   // Put out: its connection ends at once, it cannot come back, and its open call is told.
   await writeFile(join(device, "ran"), "");
   const last = invoke({ command: "run", argv: ["sh", join(device, "slow.sh")], timeoutSeconds: 300 });

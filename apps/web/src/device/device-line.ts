@@ -77,8 +77,9 @@ export function deviceLine(options: DeviceLineOptions): DeviceLine {
       base,
       hello: { auth, follows: false },
       clock,
-      onEvent: ({ event }) => {
+      onEvent: ({ event, payload }) => {
         if (event === "device.call") look();
+        if (event === "device.rotate") void renew((payload as { readonly code: string }).code);
       },
       onClose() {
         if (link !== opened.link) return;
@@ -100,10 +101,20 @@ export function deviceLine(options: DeviceLineOptions): DeviceLine {
       commands: granted.flatMap((grant) => commandsOf[grant]),
     };
     const { name, grants, most, calls } = await on.request("device.calls", { about });
-    const now = { ...paired, name, grants, most };
-    await shelf.keepPaired(now);
+    // The token may have been made anew meanwhile.
+    const now = { ...(state.paired ?? paired), name, grants, most };
     change({ paired: now });
+    await shelf.keepPaired(now);
     for (const call of calls) begin(call);
+  }
+
+  /** Chooses a new token, which the gateway takes with this code at the next login. */
+  async function renew(code: string): Promise<void> {
+    if (state.paired === null) return;
+    const paired = { ...state.paired, token: ids.code(tokenAlphabet, tokenLength), code };
+    change({ paired });
+    await shelf.keepPaired(paired);
+    look();
   }
 
   function begin(call: WaitingCall): void {
@@ -152,7 +163,7 @@ export function deviceLine(options: DeviceLineOptions): DeviceLine {
         wake = new AbortController();
         let waitMs = lookEveryMs;
         try {
-          link ??= await connect({ token: state.paired.token });
+          link ??= await connect(authOf(state.paired));
           const on = link;
           await asked(on);
           if (!state.isOnline) {
@@ -248,6 +259,10 @@ export function deviceLine(options: DeviceLineOptions): DeviceLine {
     look,
     subscribe,
   };
+}
+
+function authOf({ token, code }: PairedAs): { token: string } | { code: string; deviceToken: string } {
+  return code === undefined ? { token } : { code, deviceToken: token };
 }
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {

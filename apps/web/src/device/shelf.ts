@@ -4,6 +4,8 @@ import type { DeviceGrant, DeviceResult } from "@parley/protocol";
 
 export interface PairedAs {
   readonly token: string;
+  /** With which the token was chosen; the gateway may not have heard of it yet. A used one does no harm. */
+  readonly code?: string;
   readonly name: string;
   readonly grants: readonly DeviceGrant[];
   readonly most: readonly DeviceGrant[];

@@ -14,6 +14,8 @@ export interface Caller {
   readonly client: { readonly name: string; readonly version: string };
   /** Id of the device; null for the holder of the gateway's token. */
   readonly device: string | null;
+  /** Of a device: how often its token was made anew before this one. */
+  readonly rotation?: number;
   /** Of a paired device: what an agent may do on it. */
   readonly grants?: readonly DeviceGrant[];
   /** The address that it calls from. */
@@ -25,6 +27,8 @@ export interface Caller {
    * another's.
    */
   readonly turnTo?: (stream: string, afterSeq: number) => void;
+  /** Ends this connection; absent where none stays open. */
+  readonly leave?: (why?: string) => void;
 }
 
 interface Authenticated {
@@ -50,11 +54,12 @@ export type Authenticate = (params: ConnectParams, from: Remote) => Promise<Auth
 export function authenticator({ tokens, devices, attempts, refusals }: AuthenticateOptions): Authenticate {
   return async ({ auth, client, peer }, from) => {
     const { address } = from;
-    const callerOf = ({ id, peer: own, scopes: granted, grants }: Device): Caller => ({
+    const callerOf = ({ id, peer: own, scopes: granted, grants, rotation }: Device): Caller => ({
       peer: own,
       scopes: granted,
       client,
       device: id,
+      rotation,
       address,
       ...(grants === undefined ? {} : { grants }),
     });

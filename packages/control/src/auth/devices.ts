@@ -23,6 +23,8 @@ export interface Device {
   /** The web peer whose conversations this device has. */
   readonly peer: string;
   readonly scopes: readonly Scope[];
+  /** How often its token was made anew; what is open by an older one ends. */
+  readonly rotation: number;
   /** What an agent may do on it, as approved when it was paired; absent: it is no paired device. */
   readonly grants?: readonly DeviceGrant[];
 }
@@ -43,6 +45,12 @@ interface Pairing {
   readonly by?: string;
 }
 
+export interface Rotated {
+  readonly device: KnownDevice;
+  readonly token?: string;
+  readonly code?: string;
+}
+
 export interface Devices {
   /** Returns a code for one login, valid for ten minutes; several may be open. */
   mintCode(scopes: readonly Scope[], paired?: Pairing): Promise<string>;
@@ -58,6 +66,12 @@ export interface Devices {
   ): Promise<(Device & { readonly token: string }) | null>;
   /** Adds a device with these scopes, all of which the caller must hold. */
   mintDevice(scopes: readonly Scope[], name: string): Promise<Device & { readonly token: string }>;
+  /**
+   * Makes the device's token worthless; whatever else it has stays. Returns the new token; of a paired
+   * device, which chooses its own, the code with which it does that, valid for ten minutes. Null for an
+   * unknown id.
+   */
+  rotate(id: string): Promise<Rotated | null>;
   /** Returns null for an unknown token. */
   find(token: string): Promise<Device | null>;
   /** Newest first. */
@@ -73,13 +87,15 @@ export interface Devices {
     asked: readonly DeviceGrant[] | null,
     never?: readonly DeviceGrant[],
   ): Promise<{ readonly grants: readonly DeviceGrant[]; readonly most: readonly DeviceGrant[] } | null>;
-  /** Returns false once the device was revoked, on whatever node. */
-  isKnown(id: string): Promise<boolean>;
+  /** Returns false once the device was revoked, or its token made anew since `rotation`, on whatever node. */
+  isKnown(id: string, rotation?: number): Promise<boolean>;
   /** Returns the web peer of the gateway token's holder; it is made once. */
   operatorPeer(): Promise<string>;
 }
 
 const deviceCells = "auth:device:";
+/** By the hash of a token that was made anew: the key of its device. */
+const tokenCells = "auth:token:";
 /** 12 of 64 characters carry 72 bits: no two devices share them. */
 const idLength = 12;
 const mostDevices = 1_000;
@@ -103,13 +119,19 @@ const deviceSchema = z.object({
   grants: z.array(z.enum(deviceGrants)).exactOptional(),
   most: z.array(z.enum(deviceGrants)).exactOptional(),
   pairedBy: z.string().exactOptional(),
+  /** The present token's hash, null while there is none; absent: the first one's, which stands in the key. */
+  token: z.string().nullable().exactOptional(),
+  rotation: z.number().exactOptional(),
 });
+type StoredDevice = z.infer<typeof deviceSchema>;
 const codeSchema = z.object({
   scopes: z.array(z.enum(scopes)),
   expiresAtMs: z.number(),
   paired: z
     .object({ name: z.string(), grants: z.array(z.enum(deviceGrants)), by: z.string().optional() })
     .optional(),
+  /** The device that gets a new token by it. */
+  anew: z.object({ id: z.string(), rotation: z.number() }).optional(),
 });
 
 export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
@@ -136,9 +158,68 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
   async function find(token: string): Promise<Device | null> {
     if (!tokenForm.test(token)) return null;
     const hash = digest(token);
-    const cell = await store.get(`${deviceCells}${hash}`);
+    const first = await store.get(`${deviceCells}${hash}`);
+    const later = first === null ? await store.get(`${tokenCells}${hash}`) : null;
+    const cell = later === null ? first : await store.get(later.value);
     if (cell === null) return null;
-    return { id: idOf(hash), ...deviceOf(deviceSchema.parse(JSON.parse(cell.value))) };
+    const device = deviceSchema.parse(JSON.parse(cell.value));
+    // The record alone decides: what leads to it may be left over from a token before.
+    const isFirst = later === null && device.token === undefined;
+    if (!isFirst && device.token !== hash) return null;
+    return { id: idOfKey(cell.key), ...deviceOf(device) };
+  }
+
+  /** Rewrites the record as it then is, also when somebody else does meanwhile; null: nothing to change. */
+  async function rewrite(
+    id: string,
+    change: (device: StoredDevice) => StoredDevice | null,
+  ): Promise<StoredDevice | null> {
+    for (;;) {
+      const cell = await withId(id);
+      if (cell === null) return null;
+      const after = change(deviceSchema.parse(JSON.parse(cell.value)));
+      if (after === null) return null;
+      if ((await store.put(cell.key, JSON.stringify(after), { expect: cell.version })) !== null) return after;
+    }
+  }
+
+  /** Removes what leads to this device from tokens that do not count any more. */
+  async function dropTokens(device: string, kept?: string | null): Promise<void> {
+    for (const { key, value } of await store.list(tokenCells, mostDevices))
+      if (value === device && key !== `${tokenCells}${kept}`) await store.remove(key);
+  }
+
+  /** Stores what leads from a token to its device; it counts only once the record names it. */
+  async function leadFrom(token: string, device: string): Promise<string> {
+    const hash = digest(token);
+    await store.put(`${tokenCells}${hash}`, device, {});
+    return hash;
+  }
+
+  async function makeCode(value: object): Promise<string> {
+    const code = ids.code(codeAlphabet, codeLength);
+    const stored = JSON.stringify({ ...value, expiresAtMs: clock.now() + codeLifeMs });
+    await store.put(`auth:code:${digest(code)}`, stored, { ttlMs: codeLifeMs });
+    return code;
+  }
+
+  /** Gives a device that has none its new token, once. */
+  async function renew(
+    { id, rotation }: { readonly id: string; readonly rotation: number },
+    token = newToken(ids),
+    wanted?: readonly string[],
+  ): Promise<(Device & { readonly token: string }) | null> {
+    const cell = await withId(id);
+    if (cell === null) return null;
+    const hash = await leadFrom(token, cell.key);
+    const done = await rewrite(id, (device) => {
+      if (device.token !== null || device.rotation !== rotation) return null;
+      const grants = (device.most ?? device.grants ?? []).filter((grant) => wanted?.includes(grant));
+      return { ...device, token: hash, ...(wanted === undefined ? {} : { grants }) };
+    });
+    if (done !== null) return { id, ...deviceOf(done), token };
+    await store.remove(`${tokenCells}${hash}`);
+    return null;
   }
 
   let operator: string | null = null;
@@ -152,11 +233,24 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
 
   return {
     mintDevice: (granted, name) => mintDevice(granted, name),
-    async mintCode(granted, paired) {
-      const code = ids.code(codeAlphabet, codeLength);
-      const value = JSON.stringify({ scopes: granted, expiresAtMs: clock.now() + codeLifeMs, paired });
-      await store.put(`auth:code:${digest(code)}`, value, { ttlMs: codeLifeMs });
-      return code;
+    mintCode: (granted, paired) => makeCode({ scopes: granted, paired }),
+    async rotate(id) {
+      const cell = await withId(id);
+      if (cell === null) return null;
+      const now = deviceSchema.parse(JSON.parse(cell.value));
+      const rotation = (now.rotation ?? 0) + 1;
+      const isPaired = now.grants !== undefined;
+      await dropTokens(cell.key, now.token);
+      // What is handed out is stored first: the old token is worthless only once there is a way to a new one.
+      const given = isPaired
+        ? { code: await makeCode({ scopes: [], anew: { id, rotation } }) }
+        : { token: newToken(ids) };
+      const token = given.token === undefined ? null : await leadFrom(given.token, cell.key);
+      const done = await rewrite(id, (device) =>
+        (device.rotation ?? 0) + 1 === rotation ? { ...device, token, rotation } : null,
+      );
+      if (done === null) throw new Fault("conflict", "its token was made anew at this moment; try again");
+      return { device: { id, ...knownOf(done) }, ...given };
     },
     async redeemCode(code, name, token, wanted) {
       const before = token === undefined ? null : await find(token);
@@ -167,6 +261,7 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       const cell = await store.get(key);
       const found = cell === null ? null : codeSchema.parse(JSON.parse(cell.value));
       if (cell === null || found === null || found.expiresAtMs <= clock.now()) return null;
+      if (found.anew !== undefined) return renew(found.anew, token, wanted);
       // Device first: a crash in between leaves a code that still works.
       const { paired } = found;
       const device = await mintDevice(
@@ -190,8 +285,8 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
     async list() {
       const cells = await store.list(deviceCells, mostDevices);
       const known = cells.map(({ key, value }) => ({
-        id: idOf(key.slice(deviceCells.length)),
-        ...deviceSchema.parse(JSON.parse(value)),
+        id: idOfKey(key),
+        ...knownOf(deviceSchema.parse(JSON.parse(value))),
       }));
       return known.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
     },
@@ -199,21 +294,26 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       const cell = await withId(id);
       if (cell === null) return null;
       const { name } = deviceSchema.parse(JSON.parse(cell.value));
+      await dropTokens(cell.key);
       return (await store.remove(cell.key)) ? name : null;
     },
     async setGrants(id, asked, never = []) {
-      for (;;) {
-        const cell = await withId(id);
-        const device = cell === null ? null : deviceSchema.parse(JSON.parse(cell.value));
-        if (cell === null || device?.grants === undefined) return null;
+      const done = await rewrite(id, (device) => {
+        if (device.grants === undefined) return null;
         const most = (device.most ?? device.grants).filter((grant) => !never.includes(grant));
         const grants = most.filter((grant) => (asked ?? device.grants ?? []).includes(grant));
-        const value = JSON.stringify({ ...device, grants, most });
-        // Somebody else switched meanwhile: both count.
-        if ((await store.put(cell.key, value, { expect: cell.version })) !== null) return { grants, most };
-      }
+        return { ...device, grants, most };
+      });
+      const { grants = [], most = [] } = done ?? {};
+      return done === null ? null : { grants, most };
     },
-    isKnown: async (id) => (await withId(id)) !== null,
+    async isKnown(id, rotation) {
+      const cell = await withId(id);
+      if (cell === null) return false;
+      return (
+        rotation === undefined || (deviceSchema.parse(JSON.parse(cell.value)).rotation ?? 0) === rotation
+      );
+    },
     async operatorPeer() {
       if (operator !== null) return operator;
       const key = "auth:operator-peer";
@@ -238,8 +338,18 @@ function deviceOf({
   peer,
   scopes: granted,
   grants,
-}: Pick<Device, "peer" | "scopes" | "grants">): Omit<Device, "id"> {
-  return { peer, scopes: granted, ...(grants === undefined ? {} : { grants }) };
+  rotation = 0,
+}: Pick<StoredDevice, "peer" | "scopes" | "grants" | "rotation">): Omit<Device, "id"> {
+  return { peer, scopes: granted, rotation, ...(grants === undefined ? {} : { grants }) };
+}
+
+/** Without the token's hash, which no list needs. */
+function knownOf({ token: _token, rotation = 0, ...device }: StoredDevice): Omit<KnownDevice, "id"> {
+  return { ...device, rotation };
+}
+
+function idOfKey(key: string): string {
+  return idOf(key.slice(deviceCells.length));
 }
 
 /** A command line reads a word that begins with a dash as an option. */

@@ -107,6 +107,34 @@ export const deviceMethodTable = {
       link: z.string(),
     }),
   },
+  /**
+   * Makes a device's token worthless at once and closes what it has open; its id, grants, scopes and waiting
+   * calls stay. Of a device with scopes the new token is returned this one time, to callers that have them
+   * all. A paired device chooses its own by a code, which it hears over its connection.
+   */
+  "devices.rotate": {
+    scope: "admin",
+    sessions: "none",
+    needs: "daemon",
+    params: z.object({
+      id,
+      /** Tells the code nobody over a connection by the old token, which may be in other hands. */
+      byHand: z.boolean().optional(),
+    }),
+    result: z.object({
+      id: z.string(),
+      name: z.string(),
+      closed: z.number().int(),
+      token: z.string().optional(),
+      /** Of a paired device. */
+      code: z.string().optional(),
+      url: z.string().optional(),
+      link: z.string().optional(),
+      grants: grants.optional(),
+      /** True when the device heard the code. */
+      handed: z.boolean().optional(),
+    }),
+  },
   /** The calls that wait for this device; from then on it hears the event `device.call` for each new one. */
   "device.calls": {
     scope: "device",
