@@ -5,6 +5,7 @@ import {
   type APIMessage,
   type APIUser,
   GatewayDispatchEvents as Event,
+  MessageFlags,
   MessageReferenceType,
   MessageType,
 } from "discord-api-types/v10";
@@ -40,6 +41,8 @@ export interface DiscordSayOptions extends DiscordPlace {
   readonly files?: readonly UploadedFile[];
   /** The file size that the platform states, where it differs. */
   readonly statedBytes?: number;
+  /** Makes the one file a voice message, as the app sends them: with its length and its waveform. */
+  readonly voice?: { readonly seconds: number; readonly waveform: Uint8Array };
   readonly stickers?: readonly string[];
   /** Any other fields of the API's message. */
   readonly fields?: Partial<APIMessage>;
@@ -120,7 +123,15 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
   const written = (channel: Channel, text: string, say: DiscordSayOptions): Partial<APIMessage> => {
     const replied = say.replyTo === undefined ? undefined : messageAt(channel, say.replyTo);
     const guild = channel.guild === undefined ? {} : { guild_id: channel.guild.id };
-    const size = say.statedBytes === undefined ? {} : { size: say.statedBytes };
+    const facts = {
+      ...(say.statedBytes === undefined ? {} : { size: say.statedBytes }),
+      ...(say.voice === undefined
+        ? {}
+        : {
+            duration_secs: say.voice.seconds,
+            waveform: Buffer.from(say.voice.waveform).toString("base64"),
+          }),
+    };
     return {
       content: text,
       ...mentionsIn(
@@ -130,7 +141,8 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
         undefined,
         say.pingsReplied === false ? undefined : replied?.author,
       ),
-      attachments: (say.files ?? []).map((file) => state.addFile(channel, file, size)),
+      attachments: (say.files ?? []).map((file) => state.addFile(channel, file, facts)),
+      ...(say.voice === undefined ? {} : { flags: MessageFlags.IsVoiceMessage }),
       ...(say.stickers === undefined
         ? {}
         : { sticker_items: say.stickers.map((name) => ({ id: state.nextId(), name, format_type: 1 })) }),
