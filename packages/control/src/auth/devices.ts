@@ -45,7 +45,7 @@ interface Pairing {
   readonly by?: string;
 }
 
-export interface Rotated {
+interface Rotated {
   readonly device: KnownDevice;
   readonly token?: string;
   readonly code?: string;
