@@ -94,7 +94,7 @@ export function planFiles({ from, to, templates, isKnown, isExpected = false }: 
 export async function copyFiles(copies: readonly FileCopy[]): Promise<void> {
   for (const { from, to } of copies) {
     await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-    // Under its name only once it is whole: a part left by a crash would pass for somebody's own file, and stay.
+    // Under its name only once it is whole: a part left by a crash would pass for somebody's own file.
     const draft = join(dirname(to), `.${basename(to)}.importing`);
     await rm(draft, { force: true });
     await copyFile(from, draft);

@@ -37,7 +37,7 @@ export interface OldSessions {
 }
 
 const pool = "import";
-/** The home lock keeps others out; a longer lease of an import that was killed would hide the conversation from the next. */
+/** The home lock keeps others out; a longer lease of a killed import would hide its lane from the next. */
 const leaseMs = 1;
 
 export function readSessions(source: Source): OldSessions {
