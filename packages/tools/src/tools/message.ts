@@ -11,6 +11,7 @@ import { readForPeople } from "../files/private-notes.ts";
 import { readBytes } from "../files/rooted.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
+import { knownMessage } from "../message-names.ts";
 
 /** What Telegram takes from bots; few surfaces take more, and a file is held in memory once. */
 const fileBytes = 50_000_000;
@@ -90,7 +91,7 @@ export const messageListing: ToolListing = {
 
 export function message(context: ToolContext): Tool {
   const { messages } = context;
-  return defineTool({
+  const tool = defineTool({
     ...messageListing,
     description:
       "Sends a message beside your answer, here or elsewhere, and edits, deletes, reacts, pins, polls and opens threads. " +
@@ -131,4 +132,5 @@ export function message(context: ToolContext): Tool {
       return { content: [{ type: "text", text }], ...(effects === undefined ? {} : { effects }) };
     },
   });
+  return { ...tool, parse: (sent) => tool.parse(knownMessage(sent)) };
 }
