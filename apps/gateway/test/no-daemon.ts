@@ -5,5 +5,4 @@ export const noDaemon: DaemonForChats = {
   report: async () => ({ state: "ok" }),
   restart: async () => null,
   update: async () => null,
-  updateCheck: async () => "",
 };

@@ -223,7 +223,7 @@ const statuses: { readonly [code in Fault["code"]]: Status } = {
 };
 
 function tokenIn(headers: IncomingHttpHeaders): string | null {
-  const own = headers["x-parley-token"] ?? headers["x-gitlab-token"];
+  const own = headers["x-parley-token"] ?? headers["x-openclaw-token"] ?? headers["x-gitlab-token"];
   return bearerToken(headers.authorization) ?? (typeof own === "string" ? own : null);
 }
 

@@ -151,9 +151,8 @@ test("other methods, types, sizes and credentials have their own answers; no tok
   expect((await post("wake", body, { authorization: `Bearer ${gatewayToken}` })).status).toBe(401);
   expect((await post("none", body)).status).toBe(404);
   expect(told).toEqual([]);
-  expect((await post("wake", body, { ...asked, authorization: "", "x-parley-token": token })).status).toBe(
-    202,
-  );
+  for (const header of ["x-parley-token", "x-openclaw-token"])
+    expect((await post("wake", body, { ...asked, authorization: "", [header]: token })).status).toBe(202);
 });
 
 test("without a token there is neither, and nothing at all where hooks are switched off", async () => {
