@@ -5,4 +5,5 @@ export const noDaemon: DaemonForChats = {
   report: async () => ({ state: "ok" }),
   restart: async () => null,
   update: async () => null,
+  updateCheck: async () => "",
 };

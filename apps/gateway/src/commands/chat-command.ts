@@ -145,6 +145,8 @@ export interface DaemonForChats {
   readonly restart: (by: Pick<Inbound, "id" | "address">) => Promise<string | null>;
   /** The same, for an update of Parley; `to`: a version, the newest when absent. */
   readonly update: (by: Pick<Inbound, "id" | "address">, to: string | undefined) => Promise<string | null>;
+  /** Which version is there, in words; nothing changes. */
+  readonly updateCheck: () => Promise<string>;
 }
 
 /** What works for a session beside its turns. */

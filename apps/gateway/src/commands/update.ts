@@ -9,8 +9,9 @@ export const update: PastLaneCommand = {
   ownersOnly: true,
   run: async ({ inbound, owner, args }, { daemon }) => {
     if (!owner) return null;
-    if (args !== "" && !/^[\w.+-]{1,64}$/.test(args))
-      return "Write /update, or /update and a version, as 1.2.3.";
+    if (/^(?:--)?check$/.test(args)) return daemon.updateCheck();
+    if (args !== "" && !/^\w[\w.+-]{0,63}$/.test(args))
+      return "Write /update, /update check, or /update and a version, as 1.2.3.";
     return daemon.update(inbound, args === "" ? undefined : args);
   },
 };

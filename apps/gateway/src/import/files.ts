@@ -2,7 +2,7 @@
 // there and says something else stays as it is, and links are not followed, so that a copy never brings in
 // what lies outside of the source.
 import { existsSync, lstatSync, readFileSync, readdirSync } from "node:fs";
-import { chmod, copyFile, mkdir } from "node:fs/promises";
+import { chmod, copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import type { Met } from "./report.ts";
 
@@ -94,8 +94,12 @@ export function planFiles({ from, to, templates, isKnown, isExpected = false }: 
 export async function copyFiles(copies: readonly FileCopy[]): Promise<void> {
   for (const { from, to } of copies) {
     await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-    await copyFile(from, to);
+    // Under its name only once it is whole: a part left by a crash would pass for somebody's own file.
+    const draft = join(dirname(to), `.${basename(to)}.importing`);
+    await rm(draft, { force: true });
+    await copyFile(from, draft);
     // A source that nobody may write must not make notes that the agent cannot add to.
-    await chmod(to, lstatSync(from).mode & 0o111 ? 0o700 : 0o600);
+    await chmod(draft, lstatSync(from).mode & 0o111 ? 0o700 : 0o600);
+    await rename(draft, to);
   }
 }

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import {
   conversationKey,
+  Fault,
   formatRowPayload,
   formatSessionKey,
   isFault,
@@ -36,7 +37,8 @@ export interface OldSessions {
 }
 
 const pool = "import";
-const leaseMs = 60_000;
+/** The home lock keeps others out; a longer lease of a killed import would hide its lane from the next. */
+const leaseMs = 1;
 
 export function readSessions(source: Source): OldSessions {
   const sessions: OldSession[] = [];
@@ -190,7 +192,7 @@ export async function writeSession(
   ]);
   for (;;) {
     const turn = await store.turns.take({ pool, holder, leaseMs, maxRows: 1 });
-    if ("idle" in turn) return false;
+    if ("idle" in turn) throw new Fault("conflict", `the conversation ${key} is being imported by another`);
     const isOurs = turn.lane === key;
     await store.turns.commit(turn, turn.id, {
       outcome: isOurs ? "commanded" : "stopped",

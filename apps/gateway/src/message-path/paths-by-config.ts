@@ -60,7 +60,7 @@ export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig>
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
-  readonly selfUpdate: Pick<SelfUpdate, "ask">;
+  readonly selfUpdate: Pick<SelfUpdate, "ask" | "checkInWords">;
   readonly hookProcesses: HookProcesses;
   readonly hookCounted: HookParts["counted"];
   /** Wraps the models to observe every call. */
@@ -113,7 +113,12 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       hooks: bootstrapHooks(config, configPath, clock),
       toolHooks: toolHooks({ config, configPath, clock, log }),
       hookParts: { registry: hooks, processes: hookProcesses, counted: hookCounted, home: places.home },
-      daemon: { report: state.report, restart: chatRestart.ask, update: selfUpdate.ask },
+      daemon: {
+        report: state.report,
+        restart: chatRestart.ask,
+        update: selfUpdate.ask,
+        updateCheck: selfUpdate.checkInWords,
+      },
       showProgress: pageProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken], learnt),
       skills,

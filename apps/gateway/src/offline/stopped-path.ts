@@ -61,7 +61,7 @@ export async function stoppedPath(options: StoppedPathOptions): Promise<MessageP
     mcp,
     hooks: bootstrapHooks(config, configPath, clock),
     toolHooks: toolHooks({ config, configPath, clock, log }),
-    daemon: { report: notRunning, restart: notRunning, update: notRunning },
+    daemon: { report: notRunning, restart: notRunning, update: notRunning, updateCheck: notRunning },
     showProgress: () => noProgress,
     readMedia: notRunning,
     mediaFolder: { keep: notRunning },

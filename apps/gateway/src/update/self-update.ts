@@ -17,10 +17,14 @@ export interface SelfUpdateOptions {
   readonly outbox: Pick<Outbox, "post">;
   readonly clock: Clock;
   readonly log: Log;
+  /** Starts `parley update` with these words; the command line's own program when absent. */
+  readonly start?: (args: readonly string[]) => void;
 }
 
 export interface SelfUpdate {
   check(): Promise<MethodResult<"update.check">>;
+  /** For a chat: which version is there. */
+  checkInWords(): Promise<string>;
   /** Begins; whoever asked hears how it ended. `to`: a version; absent: the newest. */
   begin(askedBy: string, to: string | undefined): void;
   /** For a chat: the answer; null when this request was made before and is done. */
@@ -40,17 +44,20 @@ const lookEveryMs = 2_000;
 /** An update that cannot go on is the operator's. */
 const mostResumes = 2;
 const checkWithinMs = 60_000;
+/** Longer than a release source may take to answer: a program that wrote no record until then has failed. */
+const beginsWithinMs = 300_000;
 
-export function selfUpdate({ home, env, cells, outbox, clock, log }: SelfUpdateOptions): SelfUpdate {
+export function selfUpdate({ home, env, cells, outbox, clock, log, start }: SelfUpdateOptions): SelfUpdate {
+  const run = start ?? ownProgram;
   const cellOf = (id: string): string => `chat-update:${id}`;
   const begins = "I look for the new version, back up, and restart into it. I say here how it ended.";
   let resumes = 0;
   let isLooking = false;
   /** Asked for in this process, and not begun yet as far as the record says. */
-  let awaited: string | null = null;
+  let awaited: { readonly by: string; readonly sinceMono: number } | null = null;
   let tell: (record: UpdateRecord) => Promise<void> = async () => undefined;
 
-  function run(args: readonly string[]): void {
+  function ownProgram(args: readonly string[]): void {
     const program = programHere();
     mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
     // The shell ends at once, so that the process belongs to nobody who could end it or leave it as a zombie.
@@ -65,20 +72,41 @@ export function selfUpdate({ home, env, cells, outbox, clock, log }: SelfUpdateO
   async function answer(record: UpdateRecord): Promise<void> {
     const { askedBy } = record;
     if (askedBy === null) return;
+    if (!(await answerChat(askedBy, wordsOfEnd(record, home)))) await tell(record);
+  }
+
+  /** False for who is no chat. */
+  async function answerChat(askedBy: string, words: string): Promise<boolean> {
     const cell = await cells.get(cellOf(askedBy));
-    if (cell === null) return tell(record);
+    if (cell === null) return false;
     const { address, isOver } = JSON.parse(cell.value) as Asked;
-    if (isOver) return;
-    await outbox.post([textDelivery(`updated:${askedBy}`, address, wordsOfEnd(record, home), askedBy)]);
+    if (isOver) return true;
+    await outbox.post([textDelivery(`updated:${askedBy}`, address, words, askedBy)]);
     await cells.put(cellOf(askedBy), JSON.stringify({ address, isOver: true } satisfies Asked), {
       ttlMs: lifeMs,
     });
+    return true;
   }
 
   async function look(): Promise<void> {
     const { readRecord, hasEnded, isRunning } = await import("@parley/update");
     const record = readRecord(home);
-    if (record?.askedBy === awaited) awaited = null;
+    if (awaited !== null && record?.askedBy === awaited.by) awaited = null;
+    if (awaited !== null && clock.mono() - awaited.sinceMono > beginsWithinMs) {
+      log.error(
+        { askedBy: awaited.by },
+        "an update did not begin: logs/update.log of the state folder says why",
+      );
+      await answerChat(
+        awaited.by,
+        "I did not update: it did not begin. My operator finds why in logs/update.log.",
+      );
+      awaited = null;
+    }
+    if (record === null && awaited === null) {
+      isLooking = false;
+      return;
+    }
     if (record !== null && hasEnded(record) && awaited === null) {
       isLooking = false;
       return answer(record);
@@ -101,14 +129,37 @@ export function selfUpdate({ home, env, cells, outbox, clock, log }: SelfUpdateO
   }
 
   function begin(askedBy: string, to: string | undefined): void {
-    run(["--asked-by", askedBy, ...(to === undefined ? [] : ["--to", to])]);
-    awaited = askedBy;
+    run(["--asked-by", askedBy, ...(to === undefined ? [] : [`--to=${to}`])]);
+    awaited = { by: askedBy, sinceMono: clock.mono() };
     log.info({ askedBy, to }, "an update was asked for");
     follow();
   }
 
-  return {
+  /** Of a process that runs, or that is about to. */
+  async function isUpdating(): Promise<boolean> {
+    if (awaited !== null) return true;
+    const { readRecord, hasEnded } = await import("@parley/update");
+    const record = readRecord(home);
+    return record !== null && !hasEnded(record);
+  }
+
+  /** A crash may have come between the request and its beginning. */
+  async function hasBegun(askedBy: string): Promise<boolean> {
+    if (awaited?.by === askedBy) return true;
+    const { readRecord } = await import("@parley/update");
+    return readRecord(home)?.askedBy === askedBy;
+  }
+
+  const updates: SelfUpdate = {
     begin,
+    async checkInWords() {
+      const { installed, newest, update, byHand, problem } = await updates.check();
+      if (problem !== null) return `I cannot look for a new version: ${problem.replaceAll(`${home}/`, "")}`;
+      if (!update || newest === null)
+        return `I am Parley ${installed?.version ?? ""}: there is nothing newer.`;
+      const here = `Parley ${newest} is there; I am ${installed?.version ?? ""}.`;
+      return `${here} ${byHand === null ? "/update brings it." : "My operator brings it by hand."}`;
+    },
     async check() {
       const said = await new Promise<string>((resolve, reject) => {
         execFile(
@@ -133,7 +184,12 @@ export function selfUpdate({ home, env, cells, outbox, clock, log }: SelfUpdateO
     },
     async ask({ id, address }, to) {
       const before = await cells.get(cellOf(id));
-      if (before !== null) return (JSON.parse(before.value) as Asked).isOver ? null : begins;
+      if (before !== null) {
+        if ((JSON.parse(before.value) as Asked).isOver) return null;
+        if (!(await hasBegun(id))) begin(id, to);
+        return begins;
+      }
+      if (await isUpdating()) return "An update runs already; whoever asked for it hears how it ended.";
       await cells.put(cellOf(id), JSON.stringify({ address, isOver: false } satisfies Asked), {
         ttlMs: lifeMs,
       });
@@ -148,6 +204,7 @@ export function selfUpdate({ home, env, cells, outbox, clock, log }: SelfUpdateO
       await look();
     },
   };
+  return updates;
 }
 
 /** In words for chats: no paths of this machine. */

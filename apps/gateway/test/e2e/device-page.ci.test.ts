@@ -206,9 +206,12 @@ describe.skipIf(lacks(browser))("a page as a device", () => {
     await again.goto(`${daemon.url}/device.html`);
     expect(await seen).toMatch(/52\.520000/);
 
-    // The operator takes one grant back, then the device.
+    // The operator makes its token anew, takes one grant back, then the device.
     const { devices } = await parley("devices", "list");
     const { id } = devices.find(({ name }: { name: string }) => name === "phone");
+    // The open page takes another by itself.
+    expect(await parley("devices", "rotate", id)).toMatchObject({ handed: true });
+    expect(await invoke({ command: "location" })).toMatch(/52\.520000/);
     expect((await parley("devices", "revoke", id, "--grant", "location")).grants).not.toContain("location");
     expect(await invoke({ command: "location" })).toMatch(/without the grant "location"/);
     await parley("devices", "revoke", id);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { claims, falseClaims } from "./claims/check.ts";
-import { draws, type Draw } from "./claims/draw.ts";
+import { draws, ownersOnHost, type Draw } from "./claims/draw.ts";
 import { inSituation } from "./claims/situation.ts";
 
 test("docs/prompt.md lists every claim with its check", () => {
@@ -84,7 +84,11 @@ describe("in fifty prompts that are always the same", () => {
   const met = new Set<string>();
   const noticed = new Set<string>();
   beforeAll(async () => {
-    for (const draw of fc.sample<Draw>(draws, { numRuns: 50, seed: 9 })) {
+    const fifty = [
+      ...fc.sample<Draw>(ownersOnHost, { numRuns: 1, seed: 7 }),
+      ...fc.sample<Draw>(draws, { numRuns: 49, seed: 7 }),
+    ];
+    for (const draw of fifty) {
       await inSituation(draw, async (s) => {
         expect(await falseClaims(s.prompt, s, (id) => met.add(id))).toEqual([]);
         for (const [says, plant] of planted) {

@@ -39,7 +39,7 @@ export const updateMethods = {
     params: z.object({
       to: z
         .string()
-        .regex(/^[\w.+-]{1,64}$/)
+        .regex(/^\w[\w.+-]{0,63}$/)
         .optional(),
     }),
     result: z.object({ asked: z.boolean() }),

@@ -35,7 +35,7 @@ const args = z.object({
     ),
   to: z
     .string()
-    .regex(/^[\w.+-]{1,64}$/)
+    .regex(/^\w[\w.+-]{0,63}$/)
     .optional()
     .describe("update.run: a version."),
   reason: z.string().max(500).default("asked by the agent").describe("restart: why, for the log."),

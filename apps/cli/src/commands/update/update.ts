@@ -68,8 +68,10 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
   const { home } = placesIn(terminal.env);
   if (flags.atStart !== undefined) return atStart(terminal, flags.atStart, installed);
   const watchMs = secondsOf("--watch", flags.watch ?? "60");
-  if (flags.to !== undefined && installed.kind !== "checkout" && !isVersion(flags.to))
-    throw new CommandFailure("invalid", `--to takes a version, as 1.2.3, not "${flags.to}"`, exitCodes.usage);
+  const isWrong = flags.to !== undefined && installed.kind !== "checkout" && !isVersion(flags.to);
+  const wrongVersion = `--to takes a version, as 1.2.3, not "${flags.to ?? ""}"`;
+  if (isWrong && flags.askedBy === undefined)
+    throw new CommandFailure("invalid", wrongVersion, exitCodes.usage);
   if (flags.check === true) return check(terminal, flags, installed);
 
   /** Whoever asked from elsewhere reads in the record that there is no update. */
@@ -93,6 +95,10 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
       if (flags.resume === true || !hasEnded(ended)) return told(terminal, ended);
       line(terminal.err, `An update to ${ended.to} was not finished: ${wordsOfEnd(ended)}`);
     } else if (flags.resume === true) return exitCodes.ok;
+    if (isWrong) {
+      refuse(wrongVersion.replace("--to takes", "it takes"));
+      throw new CommandFailure("invalid", wrongVersion, exitCodes.usage);
+    }
     const planned = await plan(terminal, flags, installed).catch((error: unknown) => {
       refuse(error instanceof Error ? error.message : String(error));
       throw error;

@@ -215,3 +215,20 @@ export const draws: fc.Arbitrary<Draw> = fc
     isAround: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
   })
   .map(({ spot, reasoning, ...rest }) => ({ ...rest, ...spot, fields: { reasoning } }));
+
+/** An owner in private whose agent runs on the host with every tool: random draws seldom have all of that at once. */
+export const ownersOnHost: fc.Arbitrary<Draw> = draws.map((draw) => {
+  const { agents, channels, commands, ...rest } = draw.config as Record<string, Record<string, JsonObject>>;
+  return {
+    ...draw,
+    ...at("telegram", "dm", "7", "agent:main:main"),
+    isOwner: true,
+    config: {
+      ...rest,
+      agents: { defaults: { ...agents?.["defaults"], sandbox: { mode: "off" } } },
+      channels: channels ?? {},
+      commands: { ...commands, ownerAllowFrom: ["telegram:7"] },
+      tools: { profile: "full", exec: { mode: "full", ask: "off" } },
+    } as JsonObject,
+  };
+});
