@@ -27,7 +27,7 @@ function envFile(path: string): Env {
 }
 
 export interface Places {
-  /** `PARLEY_HOME`, default `~/.parley`: state.db, workspace/, media/, logs/. */
+  /** `PARLEY_HOME`, when absent or empty `~/.parley`: state.db, workspace/, media/, logs/. */
   readonly home: string;
   /** `PARLEY_CONFIG`, default `<home>/parley.json5`. */
   readonly configPath: string;
@@ -43,12 +43,11 @@ export interface Places {
 
 /** `home` wins over the environment: for tests. */
 export function placesIn(env: Env, home?: string): Places {
-  const root = home ?? expandPath(env["PARLEY_HOME"] ?? join(homedir(), ".parley"), process.cwd());
-  const named = env["PARLEY_CONFIG"];
+  const root = home ?? expandPath(env["PARLEY_HOME"] || join(homedir(), ".parley"), process.cwd());
+  const named = env["PARLEY_CONFIG"] || join(root, "parley.json5");
   return {
     home: root,
-    configPath:
-      named === undefined || named === "" ? join(root, "parley.json5") : expandPath(named, process.cwd()),
+    configPath: expandPath(named, process.cwd()),
     tokenPath: join(root, "gateway-token"),
     portPath: join(root, "gateway-port"),
   };
