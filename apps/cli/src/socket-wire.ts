@@ -1,4 +1,6 @@
 // The wire to a running gateway: one WebSocket. No reconnecting: a command is short.
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { controlPath, sleep, systemClock } from "@parley/protocol";
 import { CommandFailure } from "./exit.ts";
 import { notRunning, type GatewayAddress } from "./gateway-address.ts";
@@ -6,6 +8,8 @@ import type { Wire } from "./wire.ts";
 
 /** Longer than a gateway is ever busy with one thing. */
 const answersWithinMs = 5_000;
+/** As many times as long, while more programs want a core than it has: the gateway waits for its turn too. */
+const patience = 4;
 const healthWithinMs = 2_000;
 
 /**
@@ -29,10 +33,7 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
     socket.addEventListener("error", () => resolve(false));
   });
   const waiting = new AbortController();
-  const answered = await Promise.race([
-    opened,
-    sleep(systemClock(), answersWithinMs, waiting.signal).then(() => null),
-  ]);
+  const answered = await Promise.race([opened, silence(waiting.signal).then(() => null)]);
   waiting.abort();
   if (answered !== true) {
     socket.close();
@@ -48,6 +49,24 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
     listen: (listener) => socket.addEventListener("message", ({ data }) => listener(String(data))),
     close: () => socket.close(),
   };
+}
+
+/** Resolves when a gateway that hangs would have been waited for long enough. */
+async function silence(signal: AbortSignal): Promise<void> {
+  for (let round = 0; round < patience; round += 1) {
+    await sleep(systemClock(), answersWithinMs, signal);
+    if (!isCrowded()) return;
+  }
+}
+
+/** Linux tells how many programs want a core at this moment; elsewhere no machine counts as crowded. */
+function isCrowded(): boolean {
+  try {
+    const [running = 0] = readFileSync("/proc/loadavg", "utf8").split(" ")[3]?.split("/").map(Number) ?? [];
+    return running > 2 * availableParallelism();
+  } catch {
+    return false; // No such file.
+  }
 }
 
 /** A refused WebSocket says nothing of its cause; who listens there is told by what anybody may ask. */
