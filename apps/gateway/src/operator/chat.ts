@@ -2,10 +2,8 @@
 // like any other; history is the conversation's own event log, so that it and live events share one order.
 import {
   conversationKey,
-  parseSessionKey,
   type Address,
   type ChatMessage,
-  type Inbound,
   type MethodParams,
   type MethodResult,
   type SessionKey,
@@ -13,10 +11,10 @@ import {
 import type { WebChannel } from "@parley/channels";
 import type { Store, StoredEvent } from "@parley/store";
 import { injectName } from "@parley/runner";
-import { rowOf } from "../receive/new-rows.ts";
 import { webAddress, webSender, type WebCaller } from "@parley/access";
 import type { DaemonPorts } from "./ports.ts";
 import { threadIndex } from "./thread-index.ts";
+import { webCommandRow } from "./web-command.ts";
 
 /**
  * A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes.
@@ -91,28 +89,18 @@ export function chatMethods({ wired: { web }, store, route, stop, clock }: ChatP
     ): Promise<MethodResult<"chat.inject">> {
       const to = address(caller, params.thread);
       const session = sessionOf(caller, to);
-      const { account } = web;
       const said = `${caller.peer}:inject:${params.idempotencyKey}`;
-      const inbound: Inbound = {
-        id: `web:${account}:${said}`,
-        channel: "web",
-        account,
-        address: to,
-        sender: webSender(caller),
-        messageId: said,
-        kind: "command",
-        text: "",
-        attachments: [],
-        mentions: [],
-        addressed: true,
+      const row = webCommandRow(caller, {
+        account: web.account,
+        said,
+        to,
+        session,
+        name: injectName,
+        args: params.text,
         atMs: clock.now(),
-      };
-      const owner = caller.scopes.includes("admin");
-      const route = { agent: parseSessionKey(session).agent, session };
-      const by = { inbound, route, owner, authority: owner ? "owner" : "member" };
-      const command = { name: injectName, args: params.text, place: "in-lane" as const };
-      const [accepted] = await inbox.accept([rowOf(by, { kind: "work", barrier: true }, command)]);
-      return { id: inbound.id, sessionKey: session, duplicate: accepted?.verdict === "duplicate" };
+      });
+      const [accepted] = await inbox.accept([row]);
+      return { id: row.id, sessionKey: session, duplicate: accepted?.verdict === "duplicate" };
     },
 
     async "chat.abort"(

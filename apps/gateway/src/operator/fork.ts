@@ -7,11 +7,9 @@ import {
   conversationKey,
   Fault,
   parseRowPayload,
-  parseSessionKey,
   type Address,
   type ChatMessage,
   type Entry,
-  type Inbound,
   type MethodParams,
   type MethodResult,
   type SessionKey,
@@ -25,10 +23,10 @@ import {
   type ModelCatalog,
 } from "@parley/runner";
 import type { Store, StoredEntry } from "@parley/store";
-import { rowOf } from "../receive/new-rows.ts";
 import { namedModel } from "./named-model.ts";
 import type { DaemonPorts } from "./ports.ts";
 import { threadIndex } from "./thread-index.ts";
+import { webCommandRow, webRowId } from "./web-command.ts";
 
 export interface ForkPorts extends Pick<DaemonPorts, "route" | "clock"> {
   readonly config: Pick<Config, "agents">;
@@ -157,7 +155,7 @@ export function forkMethods(ports: ForkPorts) {
           "these conversations share one session, so neither can begin with the other",
         );
       const said = `${caller.peer}:fork:${idempotencyKey}`;
-      const rowId = `web:${web.account}:${said}`;
+      const rowId = webRowId(web.account, said);
       const isRepeat = (await inbox.find({ id: rowId, limit: 1 })).length > 0;
       const stream = conversationKey(to);
       const seen = await seenThrough(conversationKey(from), id);
@@ -186,29 +184,17 @@ export function forkMethods(ports: ForkPorts) {
       for (const { seq, buttons: _buttons, ...shown } of copied)
         await web.announce(to, { ...shown, id: shown.id ?? `${mark}${seq}` } as Shown, `${mark}${seq}`);
       const fork: Fork = { from: source, ...cut, fields };
-      const inbound: Inbound = {
-        id: rowId,
-        channel: "web",
-        account: web.account,
-        address: to,
-        sender: webSender(caller),
-        messageId: said,
-        kind: "command",
-        text: "",
-        attachments: [],
-        mentions: [],
-        addressed: true,
-        atMs: clock.now(),
-      };
-      const owner = caller.scopes.includes("admin");
-      const by = {
-        inbound,
-        route: { agent: parseSessionKey(key).agent, session: key },
-        owner,
-        authority: owner ? "owner" : "member",
-      };
-      const command = { name: forkName, args: JSON.stringify(fork), place: "in-lane" as const };
-      await inbox.accept([rowOf(by, { kind: "work", barrier: true }, command)]);
+      await inbox.accept([
+        webCommandRow(caller, {
+          account: web.account,
+          said,
+          to,
+          session: key,
+          name: forkName,
+          args: JSON.stringify(fork),
+          atMs: clock.now(),
+        }),
+      ]);
       const name = await nameOf(caller, thread);
       await index.set(caller.peer, params.to, { listed: true, title: name ?? message.text.slice(0, 80) });
       if (again) await sayAgain(caller, to, message, seen, params);
