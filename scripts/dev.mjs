@@ -1,5 +1,6 @@
 // The door to every command of this repository: brings the pinned tools, then runs what was asked.
-//   node scripts/dev.mjs install [--update]    set up: pnpm, Node where the host's is too old, dependencies, the web app, the bundled programs
+//   node scripts/dev.mjs install [--all] [--update]  set up: pnpm, Node where the host's is too old, dependencies (without --all what was
+//                                              there before: those to run by, or all), the web app, the bundled programs
 //   node scripts/dev.mjs exec <cmd> [args...]  set up, then run a command with the pinned tools on its PATH
 //   node scripts/dev.mjs test [args...]        set up, then run every check and every test
 // Plain old syntax and no imports on purpose: a Node that is too old must still be able to read this far and say so.

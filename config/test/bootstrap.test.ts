@@ -4,6 +4,7 @@ import { once } from "node:events";
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -84,6 +85,61 @@ test("a checkout that this user may not write is not set up by him, and the word
   expect(stderr).toMatch(
     /^\[setup\] \S+ is not set up .* may not write there \(EACCES\)\. Run `npm run setup` there as its owner[^\n]*\n$/,
   );
+});
+
+describe("what the set-up installs", () => {
+  /** A checkout whose npm brings a pnpm that tells what it was asked for. */
+  function checkout(): (...words: string[]) => string[] {
+    cpSync(path.join(root, "scripts/dev.mjs"), path.join(folder, "scripts/dev.mjs"));
+    cpSync(path.join(root, "scripts/bootstrap"), path.join(folder, "scripts/bootstrap"), { recursive: true });
+    writeFileSync(path.join(folder, "package.json"), '{ "packageManager": "pnpm@1.0.0" }');
+    mkdirSync(path.join(folder, "path"));
+    const [log, pnpm] = [path.join(folder, "log"), ".toolchain/node_modules/.bin/pnpm"];
+    const asked = (name: string): string =>
+      `#!/bin/sh\ncase "$*" in *--prod*) only=" to run" ;; esac\necho "${name}$only" >>${log}\n`;
+    writeFileSync(
+      path.join(folder, "path/npm"),
+      `${asked("npm")}mkdir -p node_modules/.bin node_modules/pnpm && cp ${folder}/pnpm node_modules/.bin/\n`,
+      { mode: 0o755 },
+    );
+    writeFileSync(path.join(folder, "pnpm"), `${asked("pnpm")}mkdir -p node_modules\n`, { mode: 0o755 });
+    return (...words) => {
+      writeFileSync(log, "");
+      const env = { PATH: `${folder}/path:/usr/bin:/bin` };
+      const { status, stderr } = spawnSync(process.execPath, ["scripts/dev.mjs", ...words], {
+        cwd: folder,
+        encoding: "utf8",
+        env,
+      });
+      expect([status, stderr.replaceAll(/^\[setup\] (?:bringing|installing).*\n/gm, "")]).toEqual([0, ""]);
+      const there = existsSync(path.join(folder, pnpm)) ? ["pnpm is there"] : [];
+      return [...readFileSync(log, "utf8").split("\n").slice(0, -1), ...there];
+    };
+  }
+  const change = (): void =>
+    writeFileSync(path.join(folder, "package.json"), '{ "packageManager": "pnpm@1.0.0", "version": "2" }');
+
+  test("a start brings what runs, and the first command of a developer all the rest, which then stays", () => {
+    const dev = checkout();
+    expect(dev("install", "--to-start")).toEqual(["npm", "pnpm to run"]);
+    expect(dev("install", "--to-start")).toEqual([]);
+    expect(dev("exec", "true")).toEqual(["npm", "pnpm", "pnpm is there"]);
+    expect(dev("install", "--to-start")).toEqual(["pnpm is there"]);
+    change();
+    expect(dev("install", "--to-start")).toEqual(["pnpm", "pnpm is there"]);
+  });
+
+  test("an update of a checkout that only runs brings what runs, and `npm run setup` all", () => {
+    const dev = checkout();
+    dev("install", "--to-start");
+    change();
+    expect(dev("install")).toEqual(["npm", "pnpm to run"]);
+    expect(dev("install", "--all")).toEqual(["npm", "pnpm", "pnpm is there"]);
+  });
+
+  test("a set-up of a fresh checkout brings all", () => {
+    expect(checkout()("install")).toEqual(["npm", "pnpm", "pnpm is there"]);
+  });
 });
 
 describe("a command run through the set-up", () => {

@@ -53,7 +53,25 @@ function wantedTools() {
 }
 
 // More than is wanted will do: a host that got a newer Node wants less than before.
-const toolsReady = () => wantedTools().every((tool) => textOf(toolStamp).split("\n").includes(tool));
+const areThere = (tools) => tools.every((tool) => textOf(toolStamp).split("\n").includes(tool));
+const isPnpm = (tool) => tool.startsWith("pnpm@");
+const toolsReady = () => areThere(wantedTools());
+/** What only runs needs no pnpm, until a manifest changes. */
+const runnerReady = () => areThere(wantedTools().filter((tool) => !isPnpm(tool)));
+
+/** 68 MB that a checkout which only runs has no use for. */
+function dropPnpm() {
+  const folder = path.join(toolchain, "node_modules");
+  writeFileSync(
+    toolStamp,
+    wantedTools()
+      .filter((tool) => !isPnpm(tool))
+      .join("\n"),
+  );
+  // Without its own list npm looks at what is there, the next time.
+  for (const name of ["pnpm", "@pnpm", ".bin/pnpm", ".bin/pnpx", ".bin/pn", ".bin/pnx", ".package-lock.json"])
+    rmSync(path.join(folder, name), { recursive: true, force: true });
+}
 
 function bringTools() {
   const tools = wantedTools();
@@ -103,22 +121,41 @@ const manifestHash = () => hashOf(manifests(), `${process.platform}-${process.ar
 const productNode = () =>
   existsSync(path.join(toolchainBin, "node")) ? path.join(toolchainBin, "node") : process.execPath;
 
-function dependenciesReady(hash) {
-  const [node, known] = textOf(readyStamp).split("\n");
-  return known === hash && node === productNode();
+/**
+ * "run": what the daemon and the command line need, and what builds them; "all": also what they are developed and tested with. A
+ * checkout that has all keeps it, whatever is asked.
+ */
+function levelFor(asked) {
+  const [node, , had = "all"] = textOf(readyStamp).trimEnd().split("\n");
+  if (asked === "all") return "all";
+  if (node === "") return asked === "run" ? "run" : "all";
+  return had;
+}
+
+function dependenciesReady(hash, level) {
+  const [node, known, had = "all"] = textOf(readyStamp).trimEnd().split("\n");
+  return known === hash && node === productNode() && (level === "run" || had === "all");
 }
 
 /** `asOf` is a moment before the manifests were read: bin/parley trusts the stamp only while nothing changed after it. */
-function writeStamp(hash, asOf) {
-  writeFileSync(readyStamp, `${productNode()}\n${hash}\n`);
+function writeStamp(hash, level, asOf) {
+  writeFileSync(readyStamp, `${productNode()}\n${hash}\n${level}\n`);
   utimesSync(readyStamp, asOf, asOf);
 }
 
-function installDependencies(update) {
+/** The root's own dependencies are what builds the page and the programs. */
+const toRun = [".", "@parley/gateway...", "@parley/cli...", "@parley/web..."];
+
+function installDependencies({ update, level }) {
   say("installing dependencies");
   must(
     path.join(toolchainBin, "pnpm"),
-    ["install", update ? "--no-frozen-lockfile" : "--frozen-lockfile", "--config.confirmModulesPurge=false"],
+    [
+      "install",
+      update ? "--no-frozen-lockfile" : "--frozen-lockfile",
+      "--config.confirmModulesPurge=false",
+      ...(level === "run" ? ["--prod", ...toRun.map((members) => `--filter-prod=${members}`)] : []),
+    ],
     {
       cwd: root,
       help: "If pnpm says that the lockfile is not up to date, a package.json changed: run `npm run setup -- --update` and commit pnpm-lock.yaml. Else check the network and run this again.",
@@ -138,8 +175,8 @@ function buildWeb() {
   say("building the web app");
   const asOf = new Date(Date.now() - 50);
   const hash = webHash();
-  must(path.join(toolchainBin, "pnpm"), ["--dir", "apps/web", "run", "build"], {
-    cwd: root,
+  must(productNode(), [at("node_modules/vite/bin/vite.js"), "build"], {
+    cwd: at("apps/web"),
     help: "The web app in apps/web does not build; the lines above say why.",
   });
   mkdirSync(path.dirname(webStamp), { recursive: true });
@@ -190,14 +227,16 @@ function keepPrograms(want, asOf) {
 
 /**
  * Leaves everything in place that a command needs; a fraction of a second when there is nothing to do.
- * @param {{ web: boolean, update?: boolean, programs?: "none" | "any" | "fresh" }} wants `web`: the built web app too; `update`: let the
- * lockfile follow the manifests; `programs`: bundled ones, `any` even if sources changed since
+ * @param {{ web: boolean, update?: boolean, programs?: "none" | "any" | "fresh", dependencies?: "run" | "as before" | "all" }} wants `web`:
+ * the built web app too; `update`: let the lockfile follow the manifests; `programs`: bundled ones, `any` even if sources changed since;
+ * `dependencies`: `run` is enough to start, `as before` what the set-up before brought, all where there was none
  */
-export function setUp({ web, update = false, programs = "none" }) {
+export function setUp({ web, update = false, programs = "none", dependencies = "all" }) {
   // File times come from a coarse clock; a little earlier is safe, a little later is not.
   const asOf = new Date(Date.now() - 50);
-  const hash = manifestHash();
-  if (!update && toolsReady() && dependenciesReady(hash) && (!web || webReady())) {
+  const isThere = (level) =>
+    (level === "run" ? runnerReady : toolsReady)() && dependenciesReady(manifestHash(), level);
+  if (!update && isThere(levelFor(dependencies)) && (!web || webReady())) {
     // A manifest may have been touched without being changed: let bin/parley trust the stamp again.
     ownersOnly(() => {
       utimesSync(readyStamp, asOf, asOf);
@@ -208,12 +247,15 @@ export function setUp({ web, update = false, programs = "none" }) {
   }
   const denied = ownersOnly(() =>
     alone(path.join(toolchain, "lock"), () => {
-      if (!toolsReady()) bringTools();
-      if (update || !dependenciesReady(manifestHash())) {
+      // Only now: another one may have set up more meanwhile.
+      const level = levelFor(dependencies);
+      if (update || !isThere(level)) {
+        if (!toolsReady()) bringTools();
         const begun = new Date(Date.now() - 50);
-        installDependencies(update);
-        writeStamp(manifestHash(), begun);
+        installDependencies({ update, level });
+        writeStamp(manifestHash(), level, begun);
       }
+      if (level === "run") dropPnpm();
       if (web && !webReady()) buildWeb();
       keepPrograms(programs, asOf);
     }),

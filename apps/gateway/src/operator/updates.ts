@@ -4,8 +4,7 @@ import type { DaemonPorts } from "./ports.ts";
 
 export function updateMethods({ selfUpdate, ids }: Pick<DaemonPorts, "selfUpdate" | "ids">) {
   return {
-    "update.check": ({ look }: MethodParams<"update.check">): Promise<MethodResult<"update.check">> =>
-      selfUpdate.check(look),
+    "update.check": (): Promise<MethodResult<"update.check">> => selfUpdate.check(),
     async "update.run"({ to }: MethodParams<"update.run">): Promise<MethodResult<"update.run">> {
       selfUpdate.begin(`control:${ids.uuid()}`, to);
       return { asked: true };

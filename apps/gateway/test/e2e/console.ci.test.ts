@@ -38,7 +38,6 @@ const places = [
   "devices",
   "nodes",
   "backups",
-  "update",
   "audit",
   "why",
 ] as const;
