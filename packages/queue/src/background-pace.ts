@@ -1,7 +1,7 @@
 // Spaces the starts of background turns while people are served, so that these get most of the thread (I15).
 // A background turn costs tens of milliseconds of the process (bench/children.ts): ten a second take half of
 // the thread, so fewer begin the busier the process is. Work waits and is never dropped.
-import type { Clock } from "@parley/protocol";
+import { sleep, type Clock } from "@parley/protocol";
 
 /** Shared by all background pools, because they share the thread. */
 export interface Pace {
@@ -43,6 +43,22 @@ export function backgroundPace({ areServed, busy, gapMs = turnGapMs, clock }: Ba
       beganAtMono = clock.mono();
     },
   };
+}
+
+/**
+ * Waits for the next slot of a pace; those who wait are served in the order in which they came, one a gap.
+ * Resolves at once when the signal aborts.
+ */
+export async function inTurn(
+  pace: Pace,
+  clock: Parameters<typeof sleep>[0],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const leftMs = pace.leftMs();
+    if (leftMs === null || leftMs <= 0) return pace.began();
+    await sleep(clock, leftMs, signal);
+  }
 }
 
 /** Grows by the same factor for each further part of the thread that is busy. */

@@ -6,6 +6,13 @@ export { type Bus, redisBus, silentBus } from "./bus.ts";
 export { bullNotifier } from "./bull-notifier.ts";
 export * from "./lane-runner.ts";
 export { type HintSource, localNotifier, type WorkNotifier } from "./work-notifier.ts";
-export { startPools, turnPools, type Pools, type PoolsOptions } from "./pools.ts";
+export {
+  peoplesPool,
+  startPools,
+  turnPools,
+  type Pools,
+  type PoolsOptions,
+  type TurnLease,
+} from "./pools.ts";
 export { turnNames } from "./turn-names.ts";
 export { untilStored } from "./until-stored.ts";

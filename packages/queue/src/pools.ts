@@ -2,7 +2,7 @@
 // (I15), and one per account for deliveries. Shutdown drains turns first, because they queue the last
 // deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
-import { backgroundPace, type Pace } from "./background-pace.ts";
+import { backgroundPace, inTurn, type Pace } from "./background-pace.ts";
 import { runLanes, type LaneRunner, type WorkEnd } from "./lane-runner.ts";
 import type { LeaseHandle } from "./lease-handle.ts";
 import type { WorkNotifier } from "./work-notifier.ts";
@@ -16,7 +16,7 @@ export interface PoolsOptions {
   readonly holder: string;
   /** Most turns at once, by class. */
   readonly concurrency: { readonly [pool in TurnPool]: number };
-  readonly runTurn: (turn: Turn, lease: LeaseHandle) => Promise<WorkEnd>;
+  readonly runTurn: (turn: Turn, lease: TurnLease) => Promise<WorkEnd>;
   readonly buryTurn: (turn: Turn, error: unknown) => Promise<void>;
   /** False for a process that runs no turns; default true. */
   readonly runsTurns?: boolean;
@@ -32,10 +32,20 @@ export interface PoolsOptions {
   readonly log: Log;
 }
 
+/** The lease of a turn, which may let others go before it. */
+export interface TurnLease extends LeaseHandle {
+  /**
+   * Lets people go first: resolves at once while no turn of another person runs, else when it is this turn's
+   * time, a fraction of a second for each that waits before it, or when the signal aborts.
+   */
+  makeWay(signal: AbortSignal): Promise<void>;
+}
+
 export const turnPools = ["main", "cron", "subagent", "heartbeat"] as const;
 type TurnPool = (typeof turnPools)[number];
 
-const peoplesPool: TurnPool = "main";
+/** Of the turns that people wait for. */
+export const peoplesPool: TurnPool = "main";
 
 export interface Pools {
   turnsRunning(): number;
@@ -83,6 +93,22 @@ export function startPools(options: PoolsOptions): Pools {
     clock,
   };
   const pace = backgroundPace(making);
+  /** People's turns that make way now: they are not those for whom others do. */
+  let waitingOnes = 0;
+  const stepPace = backgroundPace({
+    ...making,
+    areServed: () => (ofPeople?.running() ?? 0) > waitingOnes,
+    gapMs: shortGapMs,
+  });
+  const makeWay = (pool: TurnPool) => async (signal: AbortSignal) => {
+    const own = pool === peoplesPool ? 1 : 0;
+    waitingOnes += own;
+    try {
+      await inTurn(stepPace, clock, signal);
+    } finally {
+      waitingOnes -= own;
+    }
+  };
   const turnRunners = (options.runsTurns === false ? [] : turnPools).map((pool) => {
     const runner = runLanes({
       ...base,
@@ -95,7 +121,7 @@ export function startPools(options: PoolsOptions): Pools {
       pace: pool === peoplesPool ? undefined : pace,
       maxRows: rowsPerTurn,
       about: turnNames,
-      work: options.runTurn,
+      work: (turn, handle) => options.runTurn(turn, { ...handle, makeWay: makeWay(pool) }),
       lost: store.turns.lived,
       bury: options.buryTurn,
     });

@@ -220,3 +220,48 @@ test("short background work keeps a smaller distance beside people, and none onc
   await clock.advance(10);
   expect(pace.leftMs()).toBe(15);
 });
+
+/** Starts turns of people that make way `steps` times each, `stepMs` apart; returns when each step of each went on. */
+async function stepsOf(
+  people: number,
+  { steps, busy, stop }: { steps: number; busy: () => number; stop?: AbortSignal },
+): Promise<readonly { readonly lane: string; readonly atMs: number }[]> {
+  const went: { readonly lane: string; readonly atMs: number }[] = [];
+  const { clock, start, rows, store } = await fixture({
+    concurrency: { main: 8, cron: 2, subagent: 8, heartbeat: 1 },
+    busy,
+    runTurn: async (turn, lease) => {
+      for (let step = 0; step < steps; step += 1) {
+        await lease.makeWay(stop ?? lease.signal);
+        went.push({ lane: turn.lane.slice(-1), atMs: clock.now() });
+        await sleep(clock, 1, lease.signal);
+      }
+      await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+      return { settled: true };
+    },
+  });
+  for (let peer = 0; peer < people; peer += 1) await rows(1, "main", peer);
+  const startedAtMs = clock.now();
+  start();
+  await clock.advance(60_000);
+  return went.map(({ lane, atMs }) => ({ lane, atMs: atMs - startedAtMs }));
+}
+
+test("a turn beside which nobody is served makes way for nobody", async () => {
+  const went = await stepsOf(1, { steps: 5, busy: () => 1 });
+  expect(went.map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("turns that make way go on one after the other, in the order in which they came, and all end", async () => {
+  const went = await stepsOf(3, { steps: 4, busy: () => 1 });
+  expect(went).toHaveLength(12);
+  const gaps = went.slice(1).map(({ atMs }, index) => atMs - (went[index]?.atMs ?? 0));
+  expect(Math.max(...gaps)).toBe(200);
+  const waits = went.filter(({ lane }) => lane === "2").map(({ atMs }) => atMs);
+  expect(waits.slice(1).map((at, index) => at - (waits[index] ?? 0))).toEqual([600, 600, 600]);
+});
+
+test("a stop ends the wait of a turn that makes way", async () => {
+  const went = await stepsOf(3, { steps: 4, busy: () => 1, stop: AbortSignal.abort() });
+  expect(Math.max(...went.map(({ atMs }) => atMs))).toBe(3);
+});

@@ -8,7 +8,7 @@ import {
   type SessionKey,
   parseRowPayload,
 } from "@parley/protocol";
-import { type LeaseHandle, untilStored, turnNames } from "@parley/queue";
+import { type TurnLease, untilStored, turnNames } from "@parley/queue";
 import type { CellWrite, Commit, Turn } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
 import type { Services, TurnWork } from "./turn-scope.ts";
@@ -24,7 +24,7 @@ export interface LaneCommandCall {
   readonly owner: boolean;
   readonly turn: Turn;
   /** Its signal ends long work, and a command that takes long must extend the lease through it. */
-  readonly lease: LeaseHandle;
+  readonly lease: TurnLease;
   readonly log: Log;
 }
 

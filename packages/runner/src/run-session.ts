@@ -2,7 +2,7 @@
 // calls the unit for it. All of them use one store and the same tools, so that one can close what another
 // began.
 import { Fault, isFault } from "@parley/protocol";
-import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
+import { turnNames, type TurnLease, type WorkEnd } from "@parley/queue";
 import type { CellWrite, Turn } from "@parley/store";
 import { closeStoppedTurn } from "./close-stopped-turn.ts";
 import { forkCommand } from "./fork.ts";
@@ -60,7 +60,7 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
   /** Runs the turn and reports when the process survived a minute with it. */
   async function outlived(
     turn: Turn,
-    lease: LeaseHandle,
+    lease: TurnLease,
     cleared: () => Promise<void> = async () => {},
   ): Promise<WorkEnd> {
     const timer = clock.after(clearedAfterMs, () => {
@@ -78,7 +78,7 @@ export function runSession(services: Services, commands: readonly LaneCommand[])
     }
   }
 
-  async function suspected(turn: Turn, lease: LeaseHandle): Promise<WorkEnd> {
+  async function suspected(turn: Turn, lease: TurnLease): Promise<WorkEnd> {
     const ruling = await quarantine.rule(turn);
     switch (ruling.kind) {
       case "free":

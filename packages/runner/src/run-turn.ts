@@ -34,6 +34,7 @@ import { keepTyping } from "./streaming/typing.ts";
 import { loadedNow } from "./tools/loaded-tools.ts";
 import { resultName } from "./result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
+import { steppingAside, tellsEnds } from "./step-aside.ts";
 import { troubleNotes } from "./turn-notes.ts";
 import { isAddressed, wantedBy, wholeRows } from "./turn-rows.ts";
 import {
@@ -59,6 +60,7 @@ export function runTurn(services: Services): TurnWork {
   const readers = { historyOf: historyReader(services.sessions), flood: overflow(services) };
   return async (turn, lease) => {
     const opened = await openTurn(services, turn, lease);
+    if (tellsEnds(opened)) await lease.makeWay(lease.signal);
     const ready = await prepare(services, readers, opened);
     return talk(services, readers, opened, ready);
   };
@@ -174,7 +176,12 @@ async function talk(
         tools: prepared.tools,
         loaded: () => loadedNow(services, session.key as SessionKey),
         scope: toolScope(turn, prepared),
-        journal: tellingCalls(makingWay(journal, turn, answer), turn, verbose, redaction),
+        journal: tellingCalls(
+          steppingAside(makingWay(journal, turn, answer), scope),
+          turn,
+          verbose,
+          redaction,
+        ),
         ledger: spending,
         context,
         // Asked for each result: a token may be given while the turn runs.

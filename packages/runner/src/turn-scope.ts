@@ -20,7 +20,7 @@ import {
   type SkillCall,
   type ThinkingLevel,
 } from "@parley/protocol";
-import { turnNames, type LeaseHandle, type WorkEnd } from "@parley/queue";
+import { turnNames, type TurnLease, type WorkEnd } from "@parley/queue";
 import type { Cells, Inbox, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
 import type { ExecPolicy, MemoryUpkeep, Speech, Tool, ToolScope } from "@parley/tools";
 import type { Approvals } from "./approvals/approvals.ts";
@@ -122,12 +122,12 @@ export interface Services {
 }
 
 /** Works on one leased turn and returns how its lease ends. */
-export type TurnWork = (turn: Turn, lease: LeaseHandle) => Promise<WorkEnd>;
+export type TurnWork = (turn: Turn, lease: TurnLease) => Promise<WorkEnd>;
 
 /** Facts from a turn's rows, lane and session, before anything is prepared for it. */
 export interface OpenTurn {
   readonly turn: Turn;
-  readonly lease: LeaseHandle;
+  readonly lease: TurnLease;
   readonly session: Session;
   readonly agent: string;
   readonly address: Address;
@@ -248,7 +248,7 @@ async function asAsked(
 export async function openTurn(
   services: Pick<Services, "sessions" | "log">,
   turn: Turn,
-  lease: LeaseHandle,
+  lease: TurnLease,
 ): Promise<OpenTurn> {
   const log = services.log.child(turnNames(turn));
   log.info({ attempt: turn.attempt }, "turn begins");
