@@ -110,6 +110,7 @@ export { keptEpochs } from "./schedules/kept-epochs.ts";
 export { emptyRun, missedRun, runLog, type JobRun } from "./schedules/run-log.ts";
 export { alertPlaces, scheduledStore } from "./schedules/scheduled-turns.ts";
 export { addressIn } from "./schedules/address-in.ts";
+export { problems } from "./schedules/asked-job.ts";
 export { jobLine, nextOf } from "./schedules/job-line.ts";
 export type { JobMaker } from "./schedules/job-maker.ts";
 export { isManual } from "./schedules/manual-run.ts";

@@ -8,6 +8,7 @@ import type { Model } from "@parley/models";
 import { Fault, type Log, type SessionKey } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Speakers, Place } from "@parley/access";
+import { allows } from "@parley/tools";
 import { askedModels } from "./models/asked-models.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./models/directives.ts";
@@ -137,12 +138,13 @@ export function turnPreparer(services: PreparerNeeds): TurnPreparer {
       });
       const ready = await situation.for(
         primary,
-        within?.map((name) => ({ name })),
+        within === undefined ? undefined : (tool) => allows(within, tool),
       );
       const { compiled, explanation, here, system } = ready;
       const { tools } = here;
+      const isThere = (tool: string): boolean => tools.some(({ name }) => name === tool);
       // The turn runs with the primary's tools, so a fallback may have fewer but never others.
-      const asked = askedModels(ready, fallbacks, (model) => situation.for(model, tools), {
+      const asked = askedModels(ready, fallbacks, (model) => situation.for(model, isThere), {
         clock,
         ids,
         log,

@@ -143,11 +143,18 @@ export function unknownPatterns(
   return [...(rules.allow ?? []), ...(rules.deny ?? [])].filter(
     (pattern) =>
       !known.some((tool) => names(pattern, tool)) &&
+      // The group is there also while no server is.
+      groupIn(pattern) !== remoteGroup &&
       // Which tools a server has is known when it was listed; that there is such a server is known here.
       !servers.some(
         (server) => names(pattern.split("__")[0] ?? "", server) || names(pattern, `${server}__x`),
       ),
   );
+}
+
+/** True where one of these names, groups and patterns means the tool. */
+export function allows(patterns: readonly string[], tool: string): boolean {
+  return against(tool, { allow: patterns }) === null;
 }
 
 /** Returns why the tool goes: the denying pattern, or that no pattern allows it; null when it stays. */
@@ -162,12 +169,22 @@ function against(tool: string, { allow, deny }: ToolRules): string | null {
 
 /** Matches a wildcard or a plain name; case does not count. */
 function names(pattern: string, tool: string): boolean {
-  const lower = pattern.trim().toLowerCase();
-  const wanted = Object.hasOwn(aliases, lower) ? (aliases[lower] ?? lower) : lower;
-  if (wanted.startsWith("group:")) return inGroup(wanted.slice("group:".length), tool);
+  const group = groupIn(pattern);
+  if (group !== null) return inGroup(group, tool);
+  const wanted = wordIn(pattern);
   if (!wanted.includes("*")) return sameName(wanted, tool);
   const parts = wanted.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`).test(tool.toLowerCase());
+}
+
+function groupIn(pattern: string): string | null {
+  const word = wordIn(pattern);
+  return word.startsWith("group:") ? word.slice("group:".length) : null;
+}
+
+function wordIn(pattern: string): string {
+  const lower = pattern.trim().toLowerCase();
+  return Object.hasOwn(aliases, lower) ? (aliases[lower] ?? lower) : lower;
 }
 
 /** True for a tool of another program, `<server>__<tool>`: no tool of ours has "__" in its name. */

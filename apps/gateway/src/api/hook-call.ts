@@ -40,18 +40,27 @@ export interface HookCall {
   readonly mode: Mode;
   /** Its session reads nothing of the call before. */
   readonly own: boolean;
+  /** The caller wants to hear how it ends. */
+  readonly wait: boolean;
 }
 
 const words = (max: number) => z.string().trim().min(1).max(max);
 const mode = z.enum(["now", "next-heartbeat"]);
 
-const wakeSchema = z.object({
+/** For callers that can set no header. */
+const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/, "must be 1 to 200 printable characters without spaces")
+  .optional();
+
+const wakeSchema = z.strictObject({
   text: words(100_000),
   mode: mode.default("now"),
   agentId: words(64).optional(),
+  idempotencyKey,
 });
 
-const agentSchema = z.object({
+const agentSchema = z.strictObject({
   message: words(100_000),
   name: words(200).optional(),
   agentId: words(64).optional(),
@@ -63,25 +72,28 @@ const agentSchema = z.object({
   model: words(200).optional(),
   thinking: words(40).optional(),
   timeoutSeconds: z.number().int().min(1).max(86_400).optional(),
+  sessionMode: z.enum(["isolated", "persistent"]).optional(),
+  waitForCompletion: z.boolean().default(false),
+  idempotencyKey,
 });
 
-type Asked = Omit<z.infer<typeof agentSchema>, "wakeMode">;
+type Asked = Omit<z.infer<typeof agentSchema>, "wakeMode" | "waitForCompletion" | "idempotencyKey">;
 
 /** Deeper JSON is no message of a program that means well, and costs a stack to write. */
 const mostDepth = 100;
 const inlineChars = 200;
 
-/** `id`: the row's, made from the webhook and the delivery. */
+/** `idOf`: the row's id, made from the webhook and the delivery, which the body may name. */
 export async function hookCall(
   world: HookWorld,
   door: "wake" | "agent" | HookMapping,
-  id: string,
+  idOf: (key?: string) => string,
   body: Buffer,
   nowMs: number,
 ): Promise<HookCall> {
   const text = body.toString("utf8");
   const json = jsonDepth(text) > mostDepth ? undefined : jsonOf(text);
-  if (typeof door === "object") return mapped(world, door, id, { json, text }, nowMs);
+  if (typeof door === "object") return mapped(world, door, idOf(), { json, text }, nowMs);
   if (json === undefined)
     throw new Fault(
       "invalid",
@@ -90,15 +102,26 @@ export async function hookCall(
         : "the body is not JSON: send an object with content-type: application/json",
     );
   if (door === "wake") {
-    const { text: said, mode: when, agentId } = read(wakeSchema, json);
+    const { text: said, mode: when, agentId, idempotencyKey: key } = read(wakeSchema, json);
+    const id = idOf(key);
     const agent = agentOf(world, agentId);
     const told = `The webhook "wake" tells of an event:\n${hookFence(id, 0, said)}`;
     return woken(world, { id, name: "wake", agent, told, mode: when }, nowMs);
   }
-  const { message, wakeMode, ...asked } = read(agentSchema, json);
+  const {
+    message,
+    wakeMode,
+    waitForCompletion: wait,
+    idempotencyKey: key,
+    ...asked
+  } = read(agentSchema, json);
+  if (wait && wakeMode !== "now")
+    throw new Fault("invalid", "waitForCompletion: nobody can wait for a heartbeat: leave wakeMode out");
+  const id = idOf(key);
   const agent = agentOf(world, asked.agentId);
   const told = `A webhook asks for work:\n${hookFence(id, 0, message)}`;
-  return working(world, { id, door: "agent", agent, told, mode: wakeMode, asked, fixed: false }, nowMs);
+  const call = { id, door: "agent", agent, told, mode: wakeMode, asked, fixed: false };
+  return { ...(await working(world, call, nowMs)), wait };
 }
 
 /** The operator's words stay the operator's; each value of the body stands in them as data. */
@@ -165,7 +188,7 @@ async function woken(
   const { id, name, agent, told, mode: when } = asked;
   const { session, place } = await world.homeOf(agent);
   const row = hookRow({ id, name, agent, lane: session, place, text: told, own: false }, nowMs);
-  return { row, agent, mode: when, own: false };
+  return { row, agent, mode: when, own: false, wait: false };
 }
 
 async function working(
@@ -183,7 +206,11 @@ async function working(
 ): Promise<HookCall> {
   const { id, agent, told, mode: when, asked } = call;
   const { timeoutSeconds, thinking: level } = asked;
-  const named = asked.sessionKey ?? world.hooks.defaultSessionKey;
+  const { sessionMode } = asked;
+  if (sessionMode === "isolated" && asked.sessionKey !== undefined)
+    throw new Fault("invalid", "sessionMode isolated and sessionKey exclude each other: leave one out");
+  const named = asked.sessionKey ?? (sessionMode === "isolated" ? undefined : world.hooks.defaultSessionKey);
+  const isOwn = named === undefined && sessionMode !== "persistent";
   const lane =
     named === undefined ? ownSession(call) : sessionOf(world, agent, named, named !== asked.sessionKey);
   const place = await placeOf(world, call);
@@ -204,14 +231,14 @@ async function working(
       lane,
       place,
       text: told,
-      own: named === undefined,
+      own: isOwn,
       model,
       thinking,
       timeoutSeconds,
     },
     nowMs,
   );
-  return { row, agent, mode: when, own: named === undefined };
+  return { row, agent, mode: when, own: isOwn, wait: false };
 }
 
 /** Calls of one name share a session, and none reads what the one before said. */
@@ -326,8 +353,13 @@ function agentOf({ hooks, agents }: Pick<HookWorld, "hooks" | "agents">, named: 
 function read<T>(schema: z.ZodType<T>, json: unknown): T {
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape).join(", ") : "";
   const lines = parsed.error.issues
     .slice(0, 5)
-    .map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
+    .map((issue) =>
+      issue.code === "unrecognized_keys"
+        ? `${issue.keys.slice(0, 5).join(", ")}: no such field here; there are ${known}`
+        : `${issue.path.join(".") || "the body"}: ${issue.message}`,
+    );
   throw new Fault("invalid", lines.join("; "));
 }

@@ -11,6 +11,7 @@ import { Fault, isFault, parseConversationKey, type Clock, type Ids, type Log } 
 import type { Context } from "hono";
 import { requestId, type ApiRequests } from "./api-requests.ts";
 import { jsonDepth, jsonOf, valueAt } from "./hook-body.ts";
+import { hookAnswers } from "./hook-answer.ts";
 import { hookCall, type HookMapping, type HooksConfig, type HookWorld } from "./hook-call.ts";
 import type { Refusals } from "@parley/access";
 import {
@@ -32,6 +33,8 @@ export interface WebhookOptions {
   /** Counts a call by the name of its webhook and what became of it. */
   readonly counted: (webhook: string, result: string) => void;
   readonly clock: Clock;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
   readonly attempts: Attempts;
   readonly remoteOf: RemoteOf;
   readonly refusals: Refusals;
@@ -51,7 +54,13 @@ interface Door {
     | { readonly of: "mapping"; readonly mapping: HookMapping };
 }
 
-const idHeaders = ["x-github-delivery", "webhook-id", "idempotency-key", "x-request-id"];
+const idHeaders = [
+  "x-github-delivery",
+  "webhook-id",
+  "idempotency-key",
+  "x-openclaw-idempotency-key",
+  "x-request-id",
+];
 const idForm = /^[\x21-\x7e]{1,200}$/;
 const saidChars = 100_000;
 /** What is nested deeper is no JSON for an agent to read. */
@@ -66,10 +75,12 @@ export function webhooks({
   attempts,
   remoteOf,
   refusals,
+  closing,
   clock,
   ids,
   log,
 }: WebhookOptions): (context: In) => Promise<Response> {
+  const answers = hookAnswers({ requests, closing, clock });
   async function take(context: In): Promise<{ readonly status: Status; readonly body: object }> {
     const { incoming } = context.env;
     const { headers } = incoming;
@@ -104,10 +115,10 @@ export function webhooks({
         typeof signature === "string" ? "wrong_signature" : given === null ? "no_credential" : "wrong_token";
       throw await refused(from, name, shown);
     }
+    const named = deliveryId(headers, hook);
     // A signed body that comes again without a delivery name is a repeat, or a replay by an eavesdropper.
-    const delivery =
-      deliveryId(headers, hook) ??
-      (signed ? createHash("sha256").update(body).digest("base64url") : ids.uuid());
+    const unnamed = (): string =>
+      signed ? createHash("sha256").update(body).digest("base64url") : ids.uuid();
     if (kind.of === "endpoint") {
       const { agentId, deliver } = kind.hook;
       const agent = agentId ?? agents().find((id) => id === "main") ?? agents()[0];
@@ -115,7 +126,7 @@ export function webhooks({
       const { id, duplicate } = await requests.call({
         name,
         agent,
-        delivery,
+        delivery: named ?? unnamed(),
         text: textOf(name, kind.hook, body),
         ...(deliver === undefined ? {} : { deliver: parseConversationKey(deliver) }),
       });
@@ -127,13 +138,16 @@ export function webhooks({
     const call = await hookCall(
       { ...world, hooks: config, agents: agents() },
       kind.of === "mapping" ? kind.mapping : kind.of,
-      requestId("hook", `${name}:${delivery}`),
+      (key) => requestId("hook", `${name}:${named ?? key ?? unnamed()}`),
       body,
       clock.now(),
     );
     const { id, duplicate } = await requests.tell(call);
     const { mode, row } = call;
-    return { status: duplicate ? 200 : 202, body: { ok: true, id, duplicate, session: row.lane, mode } };
+    const taken = { ok: true, id, duplicate, session: row.lane, mode };
+    if (!call.wait) return { status: duplicate ? 200 : 202, body: taken };
+    const answer = await answers.of(id, context.req.raw.signal);
+    return { status: answer.status === "pending" ? 202 : 200, body: { ...taken, ...answer } };
   }
 
   /** A request without a credential is no guess, so it does not count as a login attempt. */

@@ -18,6 +18,7 @@ import type { ConfiguredPath } from "../message-path/paths-by-config.ts";
 import { runningDatabase } from "../operator/backup.ts";
 import { logStream } from "../operator/logs.ts";
 import type { ConfigPorts } from "../operator/ports.ts";
+import { jobNamed } from "../operator/schedules.ts";
 import { handlers } from "../operator/table.ts";
 import { sessionOwnership, type Refusals } from "@parley/access";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
@@ -134,6 +135,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     editor: options.editor,
     restartNeeded: (changed) =>
       reloading.state().restartNeeded.filter((key) => changed.some((place) => overlap(key, place))),
+    jobNamed: (id) => jobNamed(live.path.schedules, id),
     reload: reloading.reload,
     configState: reloading.state,
     devices,

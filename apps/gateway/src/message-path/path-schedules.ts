@@ -6,6 +6,7 @@ import { Fault, formatSessionKey, sessionKeyOf, type Address } from "@parley/pro
 import { createSchedules, modelCatalog, modelNamed, type Schedules } from "@parley/runner";
 import { jobStore, spanMs } from "@parley/schedules";
 import type { Store } from "@parley/store";
+import { unknownPatterns } from "@parley/tools";
 import { fireJob, type FireJob } from "../schedules/fire-job.ts";
 import {
   heartbeatWork,
@@ -68,6 +69,10 @@ export function pathSchedules(
     async filesOf(id, path) {
       const agent = config.agents.list.find((each) => each.id === id);
       return agent === undefined ? "belongs to an agent that is gone" : watchedFiles(agent.workspace, path);
+    },
+    unknownTools(named) {
+      const others = parts.tools.map(({ name }) => name);
+      return unknownPatterns({ allow: named }, others, Object.keys(config.mcp.servers));
     },
     homeOf: async (agent) => (await homesOf(agent))[0],
     keeping: keepingForHeartbeat(config),

@@ -37,6 +37,8 @@ import { noRefusals } from "@parley/access";
 import { readNodeRegistry } from "@parley/cluster";
 import { auditLog } from "../audit/audit-log.ts";
 import { logger } from "../log/logger.ts";
+import type { MessagePath } from "../message-path.ts";
+import { jobNamed } from "../operator/schedules.ts";
 import { configHandlers, storeHandlers } from "../operator/table.ts";
 import { wireHooks, wireModels, wireSkills } from "../wiring/wiring.ts";
 import { worldOfConfig } from "./world-of-config.ts";
@@ -111,13 +113,14 @@ export async function runOnce({
     hookCounts: null,
     editor: configEditor({ env, home: places.home }),
     restartNeeded: () => [],
+    jobNamed: async (id) => jobNamed((await onStore()).schedules, id),
     memory,
     home: places.home,
     clock,
     ids,
   });
 
-  async function handlersOn(store: Store): Promise<StoreHandlers> {
+  async function worldOn(store: Store): Promise<StoreWorld> {
     const path = await stoppedPath({
       config,
       configPath,
@@ -131,7 +134,7 @@ export async function runOnce({
       ids,
       log,
     });
-    return storeHandlers({
+    const handlers = storeHandlers({
       ...path,
       configNow,
       memory,
@@ -147,19 +150,23 @@ export async function runOnce({
       clock,
       ids,
     });
+    return { on: store, handlers, schedules: path.schedules };
   }
 
   // `restore` closes the store; the next request opens another one, which needs new handlers.
-  let made: { readonly on: Store; readonly handlers: StoreHandlers } | null = null;
-  async function onStore(): Promise<StoreHandlers> {
+  let made: StoreWorld | null = null;
+  async function onStore(): Promise<StoreWorld> {
     const store = await home.store();
-    if (made?.on !== store) made = { on: store, handlers: await handlersOn(store) };
-    return made.handlers;
+    if (made?.on !== store) made = await worldOn(store);
+    return made;
   }
 
   const audit = auditLog(places.home, clock);
   const dispatch = dispatcher({
-    handlers: handlersWithoutDaemon({ ...onConfig, backup: home.backup, restore: home.restore }, onStore),
+    handlers: handlersWithoutDaemon(
+      { ...onConfig, backup: home.backup, restore: home.restore },
+      async () => (await onStore()).handlers,
+    ),
     ownsSession: () => false,
     once: (_request, run) => run(),
     audit: audit.write,
@@ -202,6 +209,10 @@ export async function runOnce({
 }
 
 type StoreHandlers = ReturnType<typeof storeHandlers>;
+interface StoreWorld extends Pick<MessagePath, "schedules"> {
+  readonly on: Store;
+  readonly handlers: StoreHandlers;
+}
 type ClosedStoreHandlers = ReturnType<typeof configHandlers> & Pick<Handlers, "backup" | "restore">;
 
 /** `onStore` opens the store when it is first needed. */

@@ -8,6 +8,7 @@ import type { MemoryEngine } from "@parley/memory";
 import type { Models } from "@parley/models";
 import type { Clock, Ids, Log, MethodsNeeding, Scope } from "@parley/protocol";
 import type { SkillRegistry } from "@parley/runner";
+import type { Job } from "@parley/schedules";
 import type { Store } from "@parley/store";
 import type { GatewayState } from "../gateway-state.ts";
 import type { HookRegistry } from "../hooks/hook-registry.ts";
@@ -33,6 +34,8 @@ export interface ConfigPorts {
   readonly editor: ConfigEditor;
   /** Returns those changed paths that need a restart. */
   readonly restartNeeded: (changed: readonly string[]) => readonly string[];
+  /** A job that is kept. Throws Fault where there is none of this name, or no database. */
+  readonly jobNamed: (id: string) => Promise<Job>;
   readonly clock: Clock;
   readonly ids: Ids;
 }

@@ -1,9 +1,9 @@
 // Serves schedules to the operator: jobs, their history, what a schedule means. An operator's job has an
 // owner's rights and no conversation of its own.
 import type { Config } from "@parley/config";
-import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import { nextOf, sessionOfRuns, type JobMaker } from "@parley/runner";
-import { previewOf, zoneOf, type Job } from "@parley/schedules";
+import { type MethodParams, type MethodResult } from "@parley/protocol";
+import { nextOf, sessionOfRuns, type JobMaker, type Schedules } from "@parley/runner";
+import { previewOf, type Job } from "@parley/schedules";
 import type { StorePorts } from "./ports.ts";
 
 export interface SchedulePorts extends Pick<StorePorts, "schedules" | "work" | "store" | "clock" | "ids"> {
@@ -14,10 +14,9 @@ const mostLanes = 1_000;
 
 type ShownJob = MethodResult<"cron.get">["job"];
 
-export function scheduleMethods({ config, schedules, work, store, clock, ids }: SchedulePorts) {
-  const agents = config.agents.list.map(({ id }) => id);
-  const agent = agents.find((id) => id === "main") ?? agents[0] ?? "main";
-  const operator: JobMaker = {
+/** The operator as the maker of jobs of this agent. */
+export function operatorOf(agent: string): JobMaker {
+  return {
     agent,
     kind: "operator",
     sender: null,
@@ -28,6 +27,17 @@ export function scheduleMethods({ config, schedules, work, store, clock, ids }: 
     authority: "owner",
     tools: null,
   };
+}
+
+/** By id or name. Throws Fault("missing"). */
+export async function jobNamed(schedules: Pick<Schedules, "get">, id: string): Promise<Job> {
+  return (await schedules.get(id, operatorOf("main"))).job;
+}
+
+export function scheduleMethods({ config, schedules, work, store, clock, ids }: SchedulePorts) {
+  const agents = config.agents.list.map(({ id }) => id);
+  const agent = agents.find((id) => id === "main") ?? agents[0] ?? "main";
+  const operator = operatorOf(agent);
 
   /** The operator where the agent's first owner is, so that a job speaks there unless it says otherwise. */
   async function atHome(asked: { readonly agent?: unknown; readonly agentId?: unknown }): Promise<JobMaker> {
@@ -107,41 +117,7 @@ export function scheduleMethods({ config, schedules, work, store, clock, ids }: 
         unreadable: [...unreadable],
       };
     },
-    async "cron.explain"({
-      id,
-      schedule: asked,
-      count = 10,
-      from,
-    }: MethodParams<"cron.explain">): Promise<MethodResult<"cron.explain">> {
-      const fromMs = from === undefined ? clock.now() : Date.parse(from);
-      if (Number.isNaN(fromMs))
-        throw new Fault("invalid", `from ${JSON.stringify(from)} is no date: write "2026-03-29T00:00:00Z"`);
-      const job =
-        id !== undefined
-          ? (await schedules.get(id, operator)).job
-          : await schedules.made(
-              { schedule: asked ?? {}, message: "explain", name: "explain" },
-              operator,
-              "explain",
-            );
-      const { schedule, staggerMs } = job;
-      const { words } = previewOf(schedule, fromMs, 1);
-      const { next } = previewOf(schedule, fromMs, count);
-      return {
-        words,
-        zone: zoneOf(schedule),
-        ...(await filesIn(job)),
-        staggerMs,
-        next: [...next],
-      };
-    },
   };
-
-  async function filesIn({ agent: of, schedule }: Job): Promise<{ readonly files?: number }> {
-    if (schedule.kind !== "watch") return {};
-    const found = await schedules.filesOf(of, schedule.path);
-    return typeof found === "string" ? {} : { files: found.files.length };
-  }
 
   /** A removed job's history is asked for by its id. */
   async function idOf(id: string): Promise<string> {

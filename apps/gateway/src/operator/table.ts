@@ -13,6 +13,7 @@ import { chatMethods } from "./chat.ts";
 import { compactMethods } from "./compact.ts";
 import { configMethods } from "./config.ts";
 import { deviceMethods } from "./devices.ts";
+import { explainMethods } from "./explain-schedule.ts";
 import { forkMethods } from "./fork.ts";
 import { hookMethods } from "./hooks.ts";
 import { lifecycleMethods } from "./lifecycle.ts";
@@ -62,6 +63,7 @@ export function configHandlers(ports: ConfigPorts): Pick<Handlers, MethodsNeedin
       ...modelMethods({ config: now, ...ports }),
       ...skillMethods({ config: now, ...ports }),
       ...memoryMethods({ config: now, ...ports }),
+      ...explainMethods({ config: now, ...ports }),
     })),
   };
 }

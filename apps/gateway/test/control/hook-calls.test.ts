@@ -1,15 +1,17 @@
 // What other programs get from /hooks/wake, /hooks/agent and mappings: who is let in, and what is refused with which words.
 import { secret } from "@parley/config";
+import { Fault, noUsage } from "@parley/protocol";
 import { expect, test } from "vitest";
 import type { ApiRoutesOptions } from "../../src/api/routes.ts";
 import { gatewayToken, hooksConfig, startControl } from "./control-fixture.ts";
 
+type Answer = ApiRoutesOptions["requests"]["answer"];
 type Told = Parameters<ApiRoutesOptions["requests"]["tell"]>[0];
 
 const token = "the-token-of-the-hooks";
 const asked = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 
-async function world(more: object = {}) {
+async function world(more: object = {}, answered?: Awaited<ReturnType<Answer>>) {
   const told: Told[] = [];
   const counts: string[] = [];
   const { server } = await startControl({
@@ -24,7 +26,10 @@ async function world(more: object = {}) {
       ask: () => Promise.reject(new Error("no chat is expected")),
       call: () => Promise.reject(new Error("no endpoint is expected")),
       tell: async (call) => (told.push(call), { id: call.row.id, duplicate: false }),
-      answer: () => Promise.reject(new Error("no chat is expected")),
+      answer: async () => {
+        if (answered === undefined) throw new Fault("aborted", "nobody waits any more");
+        return answered;
+      },
       watch: () => () => {},
     },
     counted: (webhook, result) => void counts.push(`${webhook} ${result}`),
@@ -126,6 +131,15 @@ test.each([
   [{ message: "a", deliver: true, channel: "telegram" }, "to is missing"],
   [{ message: "a", model: "huge" }, "none that this agent can call"],
   [{ message: "a", thinking: "hard as a rock" }, "thinking"],
+  [{ message: "a", sessionMode: "isolated", sessionKey: "hook:a" }, "exclude each other"],
+  [{ message: "a", sessionMode: "mine" }, "sessionMode"],
+  [{ message: "a", waitForCompletion: 1 }, "waitForCompletion"],
+  [{ message: "a", waitForCompletion: true, wakeMode: "next-heartbeat" }, "nobody can wait for a heartbeat"],
+  [{ message: "a", idempotencyKey: "two words" }, "idempotencyKey"],
+  [
+    { message: "a", accountId: "b", tools: [] },
+    "accountId, tools: no such field here; there are message, name,",
+  ],
   ["not json", "not JSON"],
   ["[".repeat(500), "nested deeper"],
 ])("%j is refused with the word %s", async (body, words) => {
@@ -134,6 +148,33 @@ test.each([
   expect([status, error]).toEqual([400, expect.stringContaining(words)]);
   expect(told).toEqual([]);
   expect(counts).toEqual(["agent refused"]);
+});
+
+test("whoever waits for the end hears what became of the turn, or that it goes on", async () => {
+  const body = { message: "Look", waitForCompletion: true, idempotencyKey: "k-1" };
+  const { post } = await world({}, { outcome: "answered", text: "Fine", reason: null, usage: noUsage });
+  const { status, json } = await post("agent", body);
+  expect({ status, json }).toMatchObject({
+    status: 200,
+    json: { ok: true, id: "hook:default:agent:k-1", status: "ok", outcome: "answered", text: "Fine" },
+  });
+  const dead = await world({}, { outcome: "dead", text: "", reason: "no model", usage: noUsage });
+  expect((await dead.post("agent", body)).json).toMatchObject({ status: "error", reason: "no model" });
+  const late = await (await world()).post("agent", body);
+  expect(late).toMatchObject({ status: 202, json: { status: "pending" } });
+});
+
+test("sessionMode says whether a call goes on where the one before ended", async () => {
+  const { post, row } = await world({ defaultSessionKey: "hook:all" });
+  const modeOf = async (body: object) => {
+    await post("agent", { message: "Look", name: "CI", ...body });
+    return [row().lane, row().internal.slot.own];
+  };
+  expect(await modeOf({})).toEqual(["agent:main:hook:all", false]);
+  expect(await modeOf({ sessionMode: "isolated" })).toEqual(["agent:main:hook:agent-ci", true]);
+  const { post: plain, row: last } = await world();
+  await plain("agent", { message: "Look", sessionMode: "persistent" });
+  expect(last()).toMatchObject({ lane: "agent:main:hook:agent", internal: { slot: { own: false } } });
 });
 
 test("other methods, types, sizes and credentials have their own answers; no token stands in the address", async () => {

@@ -358,6 +358,28 @@ describe("the tool", () => {
   });
 });
 
+test("a job is limited to tools by names, groups and patterns, and a name that means none is refused", async () => {
+  const olga = await begin();
+  await expect(
+    add({ name: "look", schedule: { kind: "at", at: "1m" }, message: "look", toolsAllow: ["read", "raed"] }),
+  ).rejects.toThrow(/^payload\.tools "raed" is no tool\. Fix: name tools \(read, write, /);
+  const tools = ["group:fs", "memory_*"];
+  const job = await add({
+    name: "look",
+    schedule: { kind: "every", every: "1h" },
+    message: "look",
+    toolsAllow: tools,
+  });
+  const before = s.model.asked.length;
+  await olga.gets("re: look");
+  const names = s.model.asked[before]?.request.tools.map(({ name }) => name) ?? [];
+  expect(names).toEqual(expect.arrayContaining(["read", "write", "memory_get"]));
+  expect(names).not.toContain("cron");
+  await expect(
+    s.core().schedules.edit(job.id, { payload: { message: "look", tools: ["nosuch"] } }, operator),
+  ).rejects.toThrow(/"nosuch" is no tool/);
+});
+
 describe("/cron", () => {
   test("lists the jobs of a conversation, and lets its owner pause, resume, run and remove them", async () => {
     const olga = await begin();

@@ -35,7 +35,7 @@ async function call(door: "wake" | "agent", body: object, key: string): Promise<
   const made = await hookCall(
     { ...world, hooks: hooksConfig(), agents: ["main"] },
     door,
-    `hook:default:${door}:${key}`,
+    () => `hook:default:${door}:${key}`,
     bytes,
     s.clock.now(),
   );

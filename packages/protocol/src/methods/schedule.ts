@@ -176,11 +176,11 @@ export const scheduleMethods = {
       unreadable: z.array(z.string()),
     }),
   },
-  /** What a schedule means, of a job or as written: words and its next instants. */
+  /** What a schedule means, of a job or as written: words and its next instants. A job needs the store. */
   "cron.explain": {
     scope: "read",
     sessions: "none",
-    needs: "config and store",
+    needs: "config",
     params: z.object({
       id: jobId.optional(),
       schedule: written.optional(),

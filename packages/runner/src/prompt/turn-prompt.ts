@@ -68,8 +68,8 @@ export interface Situation {
   readonly files: BootstrapSnapshot;
   readonly skills: SkillsHere;
   readonly reasoning: ReasoningLevel;
-  /** `within` limits the tools to these. */
-  for(model: Model, within?: readonly { readonly name: string }[]): Promise<ModelPrompt>;
+  /** `within`: the tools that it may have at most; absent: all. */
+  for(model: Model, within?: (tool: string) => boolean): Promise<ModelPrompt>;
 }
 
 export interface ModelPrompt extends OwnRequest {
@@ -131,7 +131,7 @@ export function promptFor(services: PromptNeeds): (asking: Asking) => Promise<Si
           by: speakers,
           model,
         });
-        const tools = all.tools.filter(({ name }) => within?.some((tool) => tool.name === name) ?? true);
+        const tools = all.tools.filter(({ name }) => within?.(name) ?? true);
         const here: ToolsHere = { ...all, tools };
         const thinking = thinkingOf({ config, agent, session, model }, wanted());
         const facts = turnFacts({

@@ -3,6 +3,7 @@
 import type { MayReach } from "@parley/access";
 import { conversationKey, Fault } from "@parley/protocol";
 import { asWritten, type Job, type Problem } from "@parley/schedules";
+import { catalogue } from "@parley/tools";
 import { addressIn } from "./address-in.ts";
 import type { JobMaker } from "./job-maker.ts";
 
@@ -54,6 +55,20 @@ export async function withModels(job: Job, named: ModelNamed, before: Job | null
       ...(fallbacks === undefined ? {} : { fallbacks: await Promise.all(fallbacks.map(refOf)) }),
     },
   };
+}
+
+/** Throws Fault for a name that means no tool. `before`: what an edit did not touch stays as it is. */
+export function checkTools(
+  { payload }: Job,
+  unknown: (named: readonly string[]) => readonly string[],
+  before: Job | null = null,
+): void {
+  if (payload.kind !== "agentTurn") return;
+  const kept = before?.payload.kind === "agentTurn" ? (before.payload.tools ?? []) : [];
+  const [wrong] = unknown((payload.tools ?? []).filter((name) => !kept.includes(name)));
+  if (wrong === undefined) return;
+  const fix = `name tools (${catalogue.map(({ id }) => id).join(", ")}), groups such as group:fs, or patterns such as web_*; without it the run has all that its maker may use`;
+  throw problems([{ path: "payload.tools", value: wrong, why: "is no tool", fix }]);
 }
 
 export function problems(found: readonly Problem[]): Fault {

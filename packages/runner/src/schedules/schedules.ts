@@ -20,7 +20,7 @@ import {
 } from "@parley/schedules";
 import type { Cells, CellWrite, Inbox, NewRow } from "@parley/store";
 import type { MayReach } from "@parley/access";
-import { askedJob, problems, withModels, type ModelNamed } from "./asked-job.ts";
+import { askedJob, checkTools, problems, withModels, type ModelNamed } from "./asked-job.ts";
 import { nextOf } from "./job-line.ts";
 import { checkAllowed, mayChange, mayName, type JobMaker } from "./job-maker.ts";
 import { manualId } from "./manual-run.ts";
@@ -104,6 +104,8 @@ export interface SchedulesOptions {
   readonly reach: MayReach;
   readonly modelNamed: ModelNamed;
   readonly filesOf: FilesOf;
+  /** Of names, groups and patterns of tools, those that mean none. */
+  readonly unknownTools: (named: readonly string[]) => readonly string[];
   readonly homeOf: (agent: string) => Promise<Home>;
   /** The cell that keeps a row for the agent's next heartbeat; null where none comes. */
   readonly keeping: (row: NewRow, agent: string) => CellWrite | null;
@@ -116,7 +118,8 @@ const mostOfOthers = 25;
 const mostShown = 1_000;
 
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { cells, inbox, agents, zone, owners, reach, modelNamed, filesOf, clock, ids } = options;
+  const { cells, inbox, agents, zone, owners, reach, modelNamed, filesOf, unknownTools, clock, ids } =
+    options;
   const jobs = jobStore(cells);
   const log = runLog(cells, options.runs);
 
@@ -134,6 +137,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     const decided = newJob(form, { nowMs: clock.now(), zone, id, agent, owner });
     if (!decided.ok) throw problems(decided.problems);
     checkAllowed(decided.job, by);
+    checkTools(decided.job, unknownTools);
     return withBaseline(await withModels(decided.job, modelNamed), null, filesOf);
   }
 
@@ -172,6 +176,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     const decided = editedJob(kept.job, form, { nowMs: clock.now(), zone });
     if (!decided.ok) throw problems(decided.problems);
     checkAllowed(decided.job, by);
+    checkTools(decided.job, unknownTools, kept.job);
     const job = await withModels(decided.job, modelNamed, kept.job);
     const next = await withBaseline(job, kept.job, filesOf);
     const { untrusted } = by;

@@ -15,6 +15,7 @@ import {
 import { hookAddress } from "@parley/access";
 import { localText, zoneOf, type Job } from "@parley/schedules";
 import type { NewRow, Row } from "@parley/store";
+import { allows } from "@parley/tools";
 import { internalOf } from "../internal-row.ts";
 
 /** What a row of the job's maker may do at the moment. */
@@ -181,7 +182,10 @@ export function ownRun(
   return { settings: internal.run };
 }
 
-/** What the rows of jobs and heartbeats ask of their turn; of their tools, those that all of them may use. */
+/**
+ * What the rows of jobs and heartbeats ask of their turn. `within`: names, groups and patterns of the tools
+ * that all of them may use.
+ */
 export function runLimits(rows: readonly Pick<Row, "payload">[]): {
   readonly within?: readonly string[];
   readonly light?: boolean | "heartbeat";
@@ -196,7 +200,7 @@ export function runLimits(rows: readonly Pick<Row, "payload">[]): {
   const isBeat = kind === "heartbeat";
   const within = all.reduce<readonly string[] | undefined>((so, row) => {
     const tools = row?.slot?.tools;
-    return tools === undefined ? so : (so?.filter((name) => tools.includes(name)) ?? tools);
+    return tools === undefined || so === undefined ? (so ?? tools) : inBoth(so, tools);
   }, undefined);
   return {
     ...(within === undefined ? {} : { within }),
@@ -258,7 +262,13 @@ function toolsOf({ owner, payload }: Job): { readonly tools?: readonly string[] 
   const wanted = payload.kind === "agentTurn" ? payload.tools : undefined;
   const { tools: then } = owner;
   if (then === null) return wanted === undefined ? {} : { tools: wanted };
-  return { tools: wanted === undefined ? then : wanted.filter((name) => then.includes(name)) };
+  return { tools: wanted === undefined ? then : then.filter((name) => allows(wanted, name)) };
+}
+
+/** Of two lists of names and patterns, what both of them allow. */
+function inBoth(one: readonly string[], other: readonly string[]): readonly string[] {
+  const both = [...one.filter((name) => allows(other, name)), ...other.filter((name) => allows(one, name))];
+  return [...new Set(both)];
 }
 
 function wordsOf(

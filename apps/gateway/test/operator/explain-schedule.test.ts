@@ -1,0 +1,34 @@
+// What a schedule means is told without a database: only a job that is named is looked for.
+import { expect, test } from "vitest";
+import { Fault, methods } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { explainMethods } from "../../src/operator/explain-schedule.ts";
+
+const { "cron.explain": explain } = explainMethods({
+  config: {
+    agents: { list: [], defaults: { userTimezone: "Europe/Berlin" } },
+    cron: {},
+  } as never,
+  jobNamed: () => Promise.reject(new Fault("missing", "there is no database")),
+  clock: virtualClock(),
+});
+
+test("an expression is explained where no database and no agent is", async () => {
+  const { words, zone, next } = await explain({
+    schedule: { expr: "30 2 * * *" },
+    count: 2,
+    from: "2026-03-27T12:00:00Z",
+  });
+  expect({ words, zone, next: next.map(({ iso }) => iso) }).toEqual({
+    words: "every day at 02:30 Europe/Berlin",
+    zone: "Europe/Berlin",
+    next: ["2026-03-28T01:30:00.000Z", "2026-03-29T01:00:00.000Z"],
+  });
+  await expect(explain({ schedule: { expr: "0 0 31 2 *" } })).rejects.toThrow(/never comes.*Fix: /);
+  // The command line opens the database for no method that says so.
+  expect(methods["cron.explain"].needs).toBe("config");
+});
+
+test("a job that is named is looked for", async () => {
+  await expect(explain({ id: "morning" })).rejects.toThrow("there is no database");
+});
