@@ -2,6 +2,7 @@
 import { describe, test } from "vitest";
 import { inboxCases } from "./cases/inbox.ts";
 import { outboxCases } from "./cases/outbox.ts";
+import { scrubCases } from "./cases/scrub.ts";
 import { stateCases } from "./cases/state.ts";
 import { turnEndCases } from "./cases/turn-ends.ts";
 import { turnCases } from "./cases/turns.ts";
@@ -21,6 +22,7 @@ export const storeCases: readonly StoreCase[] = [
   ...turnEndCases,
   ...outboxCases,
   ...stateCases,
+  ...scrubCases,
 ];
 
 export async function runCase(found: StoreCase, opened: OpenedStore): Promise<void> {

@@ -58,6 +58,7 @@ export function inTurns(handles: readonly Store[]): Store {
     troubled: () => next().troubled(),
     sweep: (limit) => next().sweep(limit),
     check: () => next().check(),
+    scrub: async (judge, write) => next().scrub?.(judge, write) ?? { removed: -1, rewritten: -1 },
     close: async () => {
       for (const handle of handles) await handle.close();
     },

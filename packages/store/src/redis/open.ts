@@ -12,6 +12,7 @@ import { redisInbox } from "./inbox.ts";
 import { lostTakes } from "./lost-takes.ts";
 import { redisOutbox } from "./outbox.ts";
 import { redactWith } from "./redact.ts";
+import { scrubWith } from "./scrub.ts";
 import { redisSessions } from "./sessions.ts";
 import { checkServer, serverDangers } from "./start-check.ts";
 import { redisTurns } from "./turns.ts";
@@ -125,6 +126,7 @@ function portsOn(
     events: redisEvents(connection, options.eventsKept ?? eventsKept),
     onReady: (wake) => connection.onReady(wake),
     redact: redactWith(connection),
+    scrub: scrubWith(connection),
     sweep: async (limit) => (await call(sweepScript, { limit })) === 1,
     async troubled() {
       const [rows, deliveries] = await call<readonly [number, number]>(troubledScript, {});

@@ -101,7 +101,8 @@ async function onePass(
       kind: "session",
       name,
     });
-    await write("session", fieldChanges(name, flat, change));
+    const next = change(fieldsOf(flat));
+    await write("session", next === null ? [] : fieldChanges(name, flat, next));
     for (let epoch = 1; epoch <= epochs; epoch += 1)
       await through(
         "entries",
@@ -113,19 +114,26 @@ async function onePass(
   return { done, missed };
 }
 
-/** Judged together, because the name of a field says what it holds. */
-function fieldChanges(id: string, flat: readonly string[], change: Change): readonly Written[] {
-  const fields: [string, string][] = [];
-  for (let n = 0; n < flat.length; n += 2) fields.push([flat[n] ?? "", flat[n + 1] ?? "null"]);
-  const next = change(
-    JSON.stringify(Object.fromEntries(fields.map(([field, json]) => [field, JSON.parse(json) as unknown]))),
-  );
-  if (next === null) return [];
+/** Judged together, because the name of a field says what it holds; a field that is not there any more goes. */
+export function fieldChanges(id: string, flat: readonly string[], next: string): readonly Written[] {
   const after = JSON.parse(next) as { readonly [field: string]: unknown };
-  return fields.flatMap(([field, old]) => {
+  return flat.flatMap((field, n): readonly Written[] => {
+    const old = flat[n + 1] ?? "null";
+    if (n % 2 === 1) return [];
     const json = JSON.stringify(after[field]);
     return json === JSON.stringify(JSON.parse(old)) ? [] : [{ id, field, old, text: json }];
   });
+}
+
+/** The fields of a session as one document. */
+export function fieldsOf(flat: readonly string[]): string {
+  return JSON.stringify(
+    Object.fromEntries(
+      flat.flatMap((field, n) =>
+        n % 2 === 0 ? [[field, JSON.parse(flat[n + 1] ?? "null") as unknown]] : [],
+      ),
+    ),
+  );
 }
 
 const text = (value: string | number | null | undefined): string => String(value ?? "");

@@ -20,6 +20,9 @@ const places: readonly Place[] = [
   { table: "cells", key: "key", columns: ["value"] },
 ];
 const sliceRecords = 200;
+/** Whoever remembers what a transcript said sees by it that it says something else now. */
+export const markRewritten = `update sessions set fields = json_set(fields, '$.rewritten', coalesce(json_extract(fields, '$.rewritten'), 0) + 1)
+  where key = (select lane from entries where rowid = ?)`;
 /** Larger files are cleaned in place alone: packing one would hold the daemon for long. */
 const packedPages = 65_536;
 
@@ -27,12 +30,7 @@ export function redactWith({ db, tx }: Scope) {
   return async (change: (stored: string) => string | null): Promise<number> => {
     db.exec("pragma secure_delete = on");
     let changed = 0;
-    const rewritten = query(
-      db,
-      // Whoever remembers what a transcript said sees by it that it says something else now.
-      `update sessions set fields = json_set(fields, '$.rewritten', coalesce(json_extract(fields, '$.rewritten'), 0) + 1)
-       where key = (select lane from entries where rowid = ?)`,
-    );
+    const rewritten = query(db, markRewritten);
     for (const { table, key, columns } of places) {
       for (const column of columns) {
         const records = query<{ readonly k: string | number; readonly v: string | null }>(

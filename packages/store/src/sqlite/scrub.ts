@@ -1,7 +1,7 @@
 // Shows every record of the file to a judge, some at a time, so that the daemon works on meanwhile; a judge
 // that may write removes or rewrites what belongs to somebody who is forgotten. Then no byte of it is left.
 import type { RecordKind, Scrubbed, StoredRecord, Verdict } from "../ports/records.ts";
-import { leaveNoTrace } from "./redact.ts";
+import { leaveNoTrace, markRewritten } from "./redact.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
@@ -118,6 +118,7 @@ export function scrubWith({ db, tx }: Scope) {
     if (write) db.exec("pragma secure_delete = on");
     let removed = 0;
     let rewritten = 0;
+    const changed = query(db, markRewritten);
     for (const place of places) {
       const { kind, table, key, texts } = place;
       const own = key.replace(/^p\./, "");
@@ -148,6 +149,7 @@ export function scrubWith({ db, tx }: Scope) {
             if (verdict === "remove") removed += 1;
             else rewritten += 1;
             if (!write) continue;
+            if (kind === "entry") changed.run(at);
             if (verdict === "remove") remove.run(at);
             else
               texts.forEach((name, nth) => {

@@ -85,7 +85,7 @@ export const writeTextsScript = script(
   String.raw`
 local function field(hash, name, each)
   if call('HGET', hash, name) ~= each.old then return false end
-  call('HSET', hash, name, each.text)
+  if each.text then call('HSET', hash, name, each.text) else call('HDEL', hash, name) end
   return true
 end
 -- Of a record in a hash: one of its fields.

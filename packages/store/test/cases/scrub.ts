@@ -1,0 +1,168 @@
+// Contract of showing everything that is stored to a judge: what it sees, and what is left of what it removes or rewrites.
+import { expect } from "vitest";
+import type { Store, StoredRecord, Verdict } from "../../src/index.ts";
+import { chat, delivery, lane, row, type StoreCase, takeDeliveryBatch, takeTurn } from "../subject.ts";
+
+const theirs = "zanzibar4711";
+
+/** Two people who were answered, in private and in a group, with everything that is kept of it. */
+async function lived(store: Store): Promise<void> {
+  const group = { lane: lane("group"), conversation: chat("group") };
+  await store.inbox.accept([
+    row("zed", { lane: lane(theirs), conversation: chat(theirs), payload: `{"text":"${theirs} speaks"}` }),
+  ]);
+  const turn = await takeTurn(store);
+  await store.turns.checkpoint(turn, 0, { steps: [{ kind: "model", body: `{"said":"${theirs}"}` }] });
+  await store.turns.commit(turn, turn.id, {
+    outcome: "answered",
+    entries: [`{"said":"${theirs}"}`, `{"said":"hello"}`],
+    deliveries: [
+      delivery("to-zed", { lane: chat(theirs), cause: turn.id, parts: [{ content: `to ${theirs}` }] }),
+    ],
+  });
+  const batch = await takeDeliveryBatch(store);
+  await store.outbox.record(batch, [
+    { delivery: "to-zed", part: 0, to: "sending", attempt: 1 },
+    { delivery: "to-zed", part: 0, to: "failed", reason: `nobody takes ${theirs}` },
+  ]);
+  await store.outbox.release(batch, { afterMs: 0, reason: "failed" });
+  await store.inbox.accept([
+    row("olga", { ...group, payload: `{"text":"${theirs} said tea"}` }),
+    row("heard", { ...group, as: { kind: "context", keep: 5 }, payload: `{"text":"context of ${theirs}"}` }),
+  ]);
+  const other = await takeTurn(store);
+  await store.turns.commit(other, other.id, {
+    outcome: "answered",
+    entries: [`{"said":"tea for ${theirs}"}`, `{"said":"tea"}`, `{"said":"words of ${theirs}"}`],
+    deliveries: [delivery("to-all", { lane: chat("group"), cause: other.id, parts: [{ content: "tea" }] })],
+  });
+  await store.sessions.patch(lane("group"), { note: theirs, model: "m", list: [] });
+  await store.sessions.patch(lane(theirs), { note: "theirs" });
+  await store.cells.put(`paired:${theirs}`, "x", {});
+  await store.cells.put(`grant:${theirs}`, "x", { ttlMs: 1e9 });
+  await store.cells.put("list", `a ${theirs} b`, {});
+  await store.cells.put("plain", "p", {});
+  await store.events.append(`web:${theirs}`, `event-${theirs}`, "{}");
+  await store.events.append("web:olga", "event-olga", `{"text":"of ${theirs}"}`);
+}
+
+/** Theirs goes; of the others' their name goes. */
+function judge(record: StoredRecord): Verdict {
+  const { kind, id, lane: at, conversation, turn, texts } = record;
+  if ([id, at, conversation, turn].some((each) => each.includes(theirs) || each.endsWith(":zed")))
+    return "remove";
+  if (kind === "row" && id.endsWith(":heard")) return "remove";
+  if (texts["body"]?.includes("words of") === true) return "remove";
+  if (kind === "session" && texts["fields"]?.includes(theirs) === true) {
+    const { note: _, ...rest } = JSON.parse(texts["fields"]) as { readonly [name: string]: unknown };
+    return { fields: JSON.stringify(rest) };
+  }
+  const after = Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, text.replaceAll(theirs, "[removed]")]),
+  );
+  return Object.entries(after).some(([name, text]) => text !== texts[name]) ? after : "keep";
+}
+
+async function all(store: Store): Promise<readonly StoredRecord[]> {
+  const seen: StoredRecord[] = [];
+  await store.scrub?.((record) => {
+    seen.push(record);
+    return "keep";
+  }, false);
+  return seen;
+}
+
+const shown = ({ kind, id, lane: at, open, texts }: StoredRecord): string =>
+  [
+    kind,
+    kind === "lane" ? at : id.replace(/#\d+$/, "#"),
+    open ? "open" : "",
+    ...Object.keys(texts).toSorted(),
+  ].join(" ");
+
+export const scrubCases: readonly StoreCase[] = [
+  {
+    title: "a judge sees each record once with its texts, and looking changes nothing",
+    async run({ store }) {
+      await lived(store);
+      const seen = await all(store);
+      expect(seen.map(shown).toSorted()).toEqual(
+        [
+          `cell grant:${theirs}  value`,
+          "cell list  value",
+          `cell paired:${theirs}  value`,
+          "cell plain  value",
+          "delivery to-all open",
+          "delivery to-zed ",
+          `entry ${lane("group")}#  body`,
+          `entry ${lane("group")}#  body`,
+          `entry ${lane("group")}#  body`,
+          `entry ${lane(theirs)}#  body`,
+          `entry ${lane(theirs)}#  body`,
+          `event event-${theirs}  body`,
+          "event event-olga  body",
+          `lane ${chat("group")} `,
+          `lane ${chat(theirs)} `,
+          `lane ${lane("group")} `,
+          `lane ${lane(theirs)} `,
+          "part to-all open content",
+          "part to-zed  content reason",
+          "row telegram:default:heard open payload",
+          "row telegram:default:olga  payload",
+          "row telegram:default:zed  payload",
+          `session ${lane("group")}  fields`,
+          `session ${lane(theirs)}  fields`,
+          `turn ${lane("group")}# `,
+          `turn ${lane(theirs)}# `,
+        ].toSorted(),
+      );
+      const counted = await store.scrub?.(judge, false);
+      expect(await all(store)).toEqual(seen);
+      expect(counted).toEqual({ removed: 14, rewritten: 5 });
+    },
+  },
+  {
+    title: "what a judge removes and rewrites is gone from every place, and the others go on",
+    async run({ store }) {
+      await lived(store);
+      expect(await store.scrub?.(judge, true)).toEqual({ removed: 14, rewritten: 5 });
+      expect(JSON.stringify(await all(store))).not.toContain(theirs);
+      expect(await store.scrub?.(judge, true)).toEqual({ removed: 0, rewritten: 0 });
+
+      // Whoever remembers the transcript sees that it was changed.
+      expect((await store.sessions.open(lane("group"))).fields).toEqual({
+        model: "m",
+        list: [],
+        rewritten: 2,
+      });
+      const said = await store.sessions.transcript(lane("group"), { limit: 9 });
+      expect(said.map(({ seq, body }) => [seq, body])).toEqual([
+        [1, '{"said":"tea for [removed]"}'],
+        [2, '{"said":"tea"}'],
+      ]);
+      expect((await store.cells.get("list"))?.value).toBe("a [removed] b");
+      expect(await store.cells.list("", 9)).toHaveLength(2);
+      expect((await store.events.after("web:olga", 0, 9)).events).toMatchObject([
+        { body: '{"text":"of [removed]"}' },
+      ]);
+      expect(await store.troubled()).toEqual({ rows: 0, deliveries: 0 });
+
+      const batch = await takeDeliveryBatch(store);
+      await store.outbox.record(batch, [
+        { delivery: "to-all", part: 0, to: "sending", attempt: 1 },
+        { delivery: "to-all", part: 0, to: "sent", receipt: "r" },
+      ]);
+      // Who comes again is a stranger, under the same keys.
+      await store.inbox.accept([row("zed", { lane: lane(theirs), conversation: chat(theirs) })]);
+      const turn = await takeTurn(store);
+      expect(turn.rows.map(({ id }) => id)).toEqual(["telegram:default:zed"]);
+      expect(
+        await store.turns.commit(turn, turn.id, { outcome: "answered", entries: ['"new"'] }),
+      ).toBeDefined();
+      expect(await store.sessions.transcript(lane(theirs), { limit: 9 })).toMatchObject([
+        { seq: 1, body: '"new"' },
+      ]);
+      while (await store.sweep(100));
+    },
+  },
+];
