@@ -29,6 +29,7 @@ const closeWithinMs = 2_000;
 
 interface WakeJob {
   readonly pool: string;
+  /** A hash: a lane names people, and nobody would find these keys when somebody is to be forgotten. */
   readonly lane: string;
   readonly hops: number;
 }
@@ -65,9 +66,7 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
   /** Sends a hint at `atMs`; 0 means now. */
   const carry = (job: WakeJob, atMs: number): void => {
     // At most one job waits per lane and time. While one is delivered, only the last of the others is kept.
-    const id = createHash("sha1")
-      .update(JSON.stringify([job.pool, job.lane, atMs]))
-      .digest("hex");
+    const id = hashOf(JSON.stringify([job.pool, job.lane, atMs]));
     const deduplication = { id, keepLastIfActive: true };
     const delay = Math.max(0, Math.round(atMs - clock.now()));
     const how = { delay, attempts: 1, removeOnComplete: true, removeOnFail: true, deduplication };
@@ -101,7 +100,7 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
     const later = atMs > clock.now();
     const heard = tellAll(listeners, pool);
     // A lane that is due later needs a hint then, from any process that lives at that time.
-    if (!closed && (later || !heard)) carry({ pool, lane, hops: 0 }, later ? atMs : 0);
+    if (!closed && (later || !heard)) carry({ pool, lane: hashOf(lane), hops: 0 }, later ? atMs : 0);
   });
 
   return {
@@ -130,3 +129,5 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
     },
   };
 }
+
+const hashOf = (text: string): string => createHash("sha1").update(text).digest("hex");

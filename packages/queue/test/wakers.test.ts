@@ -1,4 +1,6 @@
 // Wakers: hints within a process, and between processes through BullMQ on a real server.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { silentLog, systemClock, type SessionKey } from "@parley/protocol";
 import { redisStore, type RedisStore, type Turn } from "@parley/store";
@@ -116,6 +118,22 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     expect(await server.command("HGET", `{${keyPrefix}}:bull:main:meta`, "opts.maxLenEvents")).toBe(
       "$3\r\n100\r\n",
     );
+    await close();
+  });
+
+  test("no hint names the lane, and so no person, in what the server writes down", async () => {
+    const { first, one, two, close } = await pair();
+    one.onReady(() => false);
+    two.onReady(() => false);
+    first.give("main", "agent:main:telegram:dm:777000123", Date.now() + 60_000);
+    first.give("main", "agent:main:telegram:dm:777000123", 0);
+    const dir = (await server.command("CONFIG", "GET", "dir")).split("\r\n").at(-2) ?? "";
+    const written = (): string =>
+      readdirSync(join(dir, "appendonlydir"))
+        .map((name) => readFileSync(join(dir, "appendonlydir", name), "latin1"))
+        .join("");
+    await vi.waitFor(() => expect(written()).toContain("delayed"), { timeout: 10_000 });
+    expect(written()).not.toContain("777000123");
     await close();
   });
 

@@ -71,10 +71,7 @@ export function peopleStored({ config, store, memory, home, clock, log }: Person
   async function look(text: string): Promise<PersonLook & { readonly scrub: NonNullable<typeof scrub> }> {
     const person = personIn(text, config.session.identityLinks);
     if (scrub === undefined)
-      throw new Fault(
-        "unsupported",
-        "this store cannot be looked through for a person: stop Parley, bring it into SQLite by `parley migrate --to sqlite`, and try again there",
-      );
+      throw new Fault("unsupported", "this store cannot be looked through for a person");
     const marks = marksOf(person);
     const sight = surveyor(marks);
     await scrub((record) => sight.see(record), false);

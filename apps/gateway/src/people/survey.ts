@@ -50,6 +50,8 @@ export function surveyor(marks: PersonMarks) {
   const words = new Set<string>();
   const attachments: { account: string; ref: string }[] = [];
   const busy = new Set<string>();
+  /** Answers that are still to go out, by the turn that gave them. */
+  const leaving = new Map<string, string>();
   /** Who used a session that several may share in private. */
   const users = new Map<string, { theirs: number; others: number }>();
   const unknown = new Map<string, { turn: string }[]>();
@@ -149,8 +151,10 @@ export function surveyor(marks: PersonMarks) {
           ownTurns.add(record.id);
           if (record.open) busy.add(record.lane);
         }
-      } else if (record.kind === "delivery" && record.open && marks.ownsPlace(record.lane))
-        busy.add(record.lane);
+      } else if (record.kind === "delivery" && record.open) {
+        if (marks.ownsPlace(record.lane)) busy.add(record.lane);
+        else leaving.set(record.turn, record.lane);
+      }
       return "keep";
     },
     end(): Survey {
@@ -167,6 +171,10 @@ export function surveyor(marks: PersonMarks) {
       };
       for (const key of [...keys, ...parents.keys()]) if (isOwn(key)) sessions.add(key);
       const answered = [...turns].filter(([, { theirs, others }]) => theirs > 0 && others === 0);
+      for (const [turn] of answered) {
+        const lane = leaving.get(turn);
+        if (lane !== undefined) busy.add(lane);
+      }
       let unknownEntries = 0;
       for (const [lane, found] of unknown) {
         if (sessions.has(lane) || (users.get(lane)?.theirs ?? 0) === 0) continue;

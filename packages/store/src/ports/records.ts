@@ -23,7 +23,7 @@ export interface StoredRecord {
   readonly conversation: string;
   /** The turn of a row, step or entry, the cause of a delivery or part; else empty. */
   readonly turn: string;
-  /** Work on it has not ended. */
+  /** Work on it has not ended; what is only kept as context for others is none. */
   readonly open: boolean;
   /** The stored texts by their names. */
   readonly texts: { readonly [name: string]: string };

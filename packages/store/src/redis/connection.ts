@@ -181,6 +181,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       const ask = async (name: string): Promise<string> =>
         ((await redis.config("GET", name)) as readonly string[])[1] ?? "";
       try {
+        // It shows the arguments of commands that took long.
+        await redis.call("SLOWLOG", "RESET");
         if ((await ask("appendonly")) === "yes") await redis.call("BGREWRITEAOF");
         if ((await ask("save")) !== "") await redis.call("BGSAVE", "SCHEDULE");
       } catch (error) {

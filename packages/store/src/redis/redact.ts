@@ -114,7 +114,7 @@ async function onePass(
   return { done, missed };
 }
 
-/** Judged together, because the name of a field says what it holds; a field that is not there any more goes. */
+/** Judged together, because the name of a field says what it holds; a field that is left out goes. */
 export function fieldChanges(id: string, flat: readonly string[], next: string): readonly Written[] {
   const after = JSON.parse(next) as { readonly [field: string]: unknown };
   return flat.flatMap((field, n): readonly Written[] => {

@@ -225,7 +225,7 @@ async function onePass(
         lane: words(lane),
         conversation: words(conversation),
         turn: words(of),
-        open: state !== "ended",
+        open: state === "waiting" || state === "claimed",
         texts,
       },
       { id: words(id) },

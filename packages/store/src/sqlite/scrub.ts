@@ -108,7 +108,7 @@ const places: readonly Place[] = [
     lane: "lane",
     conversation: "conversation",
     turn: "coalesce(turn, '')",
-    open: "state <> 'ended'",
+    open: "state in ('waiting', 'claimed')",
     texts: ["payload", "reason"],
   },
 ];

@@ -107,7 +107,7 @@ export const scrubCases: readonly StoreCase[] = [
           `lane ${lane(theirs)} `,
           "part to-all open content",
           "part to-zed  content reason",
-          "row telegram:default:heard open payload",
+          "row telegram:default:heard  payload",
           "row telegram:default:olga  payload",
           "row telegram:default:zed  payload",
           `session ${lane("group")}  fields`,
