@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { at, root } from "./bootstrap/places.mjs";
+import { setUp } from "./bootstrap/set-up.mjs";
 
 const known = readdirSync(at("bench"))
   .filter((file) => file.endsWith(".ts"))
@@ -17,6 +18,8 @@ if (unknown.length > 0) {
   console.error(`no bench named ${unknown.join(", ")}; there are: ${known.join(", ")}`);
   process.exit(1);
 }
+// What is measured is what an operator's restart runs, not sources that changed since the last bundling.
+setUp({ web: true, programs: "fresh" });
 for (const name of asked.length > 0 ? asked : known) {
   console.log(`\n== ${name}`);
   const { status } = spawnSync(process.execPath, [`bench/${name}.ts`, ...passed], {

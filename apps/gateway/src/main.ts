@@ -4,6 +4,7 @@
 import { text } from "node:stream/consumers";
 import { fileFault, hostEnv, loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
+import { bundleAgain } from "./daemon/bundle-again.ts";
 import type { Daemon } from "./daemon/daemon.ts";
 import { startWords } from "./daemon/start-words.ts";
 import { onHangUp } from "./daemon/hang-up.ts";
@@ -77,6 +78,7 @@ async function run(words: readonly string[]): Promise<void> {
   });
   stopOnSignal(starting);
   const daemon = await starting;
+  bundleAgain({ program: process.argv[1] ?? "", launcher: env["PARLEY_LAUNCHER"], clock: systemClock() });
   process.stdout.write(
     `\nParley is ready. Open this page to talk to it (the link works once, for ten minutes):\n\n  ${daemon.loginUrl}\n\n`,
   );

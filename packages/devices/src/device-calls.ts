@@ -3,21 +3,19 @@
 import {
   deviceCommands,
   Fault,
-  type Clock,
   type DeviceAbout,
   type DeviceGrant,
   type DeviceRequest,
   type DeviceResult,
-  deviceAbout,
 } from "@parley/protocol";
-import type { Devices, KnownDevice } from "@parley/control";
 import type { Cell, Cells, CellWrite } from "@parley/store";
+import { told, type Invoked } from "./call-words.ts";
 import { callId, callPrefix, openPrefix, parseCall, pushCell, type DeviceCall } from "./call.ts";
+import { pairedDevices, type PairedDevices, type PairedDevicesOptions } from "./paired-devices.ts";
 import { written } from "./words.ts";
 
-export interface DeviceCallsOptions {
+export interface DeviceCallsOptions extends PairedDevicesOptions {
   readonly cells: Pick<Cells, "get" | "put" | "remove" | "list">;
-  readonly devices: Pick<Devices, "list">;
   /** Tells whoever waits for the call that it has ended. Repeating it changes nothing. */
   readonly ended: (call: DeviceCall, text: string) => Promise<void>;
   /** True while the turn that made the call has not ended. */
@@ -30,9 +28,6 @@ export interface DeviceCallsOptions {
   readonly keepSound: (
     bytes: Uint8Array,
   ) => Promise<{ readonly path: string; readonly words: string | null } | { readonly refused: string }>;
-  /** True while the device is connected to whatever process. */
-  readonly isConnected: (device: string) => boolean;
-  readonly clock: Clock;
 }
 
 interface Asking {
@@ -41,34 +36,10 @@ interface Asking {
   readonly callId: string;
 }
 
-interface Invoked {
-  readonly text: string;
-  readonly isError?: boolean;
-  readonly picture?: { readonly path: string; readonly mediaType: string };
-  /** Whose words they are. */
-  readonly source?: string;
-  readonly cells?: readonly CellWrite[];
-  readonly waitsFor?: { readonly ticket: string; readonly untilMs: number };
-}
-
-interface PairedDevice extends Pick<KnownDevice, "id" | "name"> {
-  readonly grants: NonNullable<KnownDevice["grants"]>;
-  readonly connected: boolean;
-  /** When it last asked for calls; null: never. */
-  readonly lastSeenAtMs: number | null;
-  /** What it says of itself. */
-  readonly about: DeviceAbout | null;
-}
-
-export interface DeviceCalls {
-  /** True when some device is paired, as far as this process has heard. */
-  readonly some: () => boolean;
-  /** Reads whether there is one. */
-  look(): Promise<void>;
-  /** A code for a new device was made. */
-  pairing(): void;
-  /** Newest first. */
-  list(): Promise<readonly PairedDevice[]>;
+export interface DeviceCalls extends Pick<
+  PairedDevices,
+  "some" | "look" | "pairing" | "list" | "connected" | "lastSeenAtMs"
+> {
   /**
    * The call as it is now; a new one stands in the writes. Throws Fault for what the device may not do, or
    * where there is no such device.
@@ -94,25 +65,21 @@ export interface DeviceCalls {
     device: string,
     id: string,
   ): Promise<{ readonly request: DeviceRequest; readonly forMs: number } | null>;
-  /** When it last asked for calls. */
-  lastSeenAtMs(device: string): Promise<number | null>;
   /** Results of this process: ok, failed, late, revoked. */
   readonly counts: ReadonlyMap<string, number>;
-  readonly connected: () => Promise<number>;
 }
 
 /** Commands whose results have a picture. */
 const showing: ReadonlySet<DeviceRequest["command"]> = new Set(["screenshot", "camera"]);
 const mostOpen = 100;
-const lookAgainMs = 60_000;
 /** How long after its deadline a call can be looked up: as long as its turn may sleep. */
 const keptMs = 7 * 86_400_000;
-const seenKeptMs = 90 * 86_400_000;
 /** How long after its deadline a device still finds its call, so that what a death left untold is told. */
 const openMs = 86_400_000;
 
 export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
   const { cells, clock } = options;
+  const paired = pairedDevices(options);
   const counts = new Map<string, number>();
   const count = (result: string): void => void counts.set(result, (counts.get(result) ?? 0) + 1);
 
@@ -131,41 +98,6 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
   });
   const openKey = ({ device, id }: Pick<DeviceCall, "device" | "id">): string =>
     `${openPrefix}${device}:${id}`;
-
-  async function seen(device: string): Promise<{ atMs: number; about: DeviceAbout | null } | null> {
-    const cell = await cells.get(`device-seen:${device}`);
-    if (cell === null) return null;
-    const { atMs, about } = JSON.parse(cell.value) as { atMs: number; about: unknown };
-    return { atMs, about: deviceAbout.safeParse(about).data ?? null };
-  }
-
-  async function paired(): Promise<readonly (KnownDevice & Required<Pick<KnownDevice, "grants">>)[]> {
-    const known = await options.devices.list();
-    return known.flatMap((device) =>
-      device.grants === undefined ? [] : [{ ...device, grants: device.grants }],
-    );
-  }
-
-  async function named(node: string) {
-    const all = await paired();
-    const found = all.filter(
-      ({ id, name }) => id === node || name.toLowerCase() === node.trim().toLowerCase(),
-    );
-    const [device] = found;
-    if (device !== undefined && found.length === 1) return device;
-    if (found.length > 1)
-      throw new Fault(
-        "invalid",
-        `several devices are named ${JSON.stringify(node)}: name one by its id, ${found.map(({ id }) => id).join(" or ")}`,
-      );
-    const names = all.map(({ name }) => name).join(", ");
-    throw new Fault(
-      "missing",
-      all.length === 0
-        ? "no device is paired: an operator pairs one by `parley devices pair`"
-        : `there is no device ${JSON.stringify(node)}; there are ${names}`,
-    );
-  }
 
   /** Ends an open call; null when somebody else was first. */
   async function end(
@@ -188,82 +120,19 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
     await cells.remove(openKey(call));
   }
 
-  function told({ name, request, state, result, untilMs }: DeviceCall): Omit<Invoked, "cells"> {
-    const what = `${request.command} on ${name}`;
-    if (state === "revoked")
-      return {
-        text: `${what}: the device, or its grant for this, was put out before it answered. It may have begun.`,
-        isError: true,
-      };
-    if (state === "withdrawn") return { text: `${what} was withdrawn.`, isError: true };
-    if (state === "open" || result === undefined)
-      return {
-        text: `${what}: no answer until ${new Date(untilMs).toISOString()}. If the device was connected it may have begun; one that was asleep does not do it any more.`,
-        isError: true,
-      };
-    const { ok, text, picture, sound } = result;
-    const refused = picture !== undefined && "refused" in picture ? `\n[not shown: ${picture.refused}]` : "";
-    return {
-      text: `${text}${refused}${sound === undefined ? "" : heard(sound)}`,
-      ...(ok ? {} : { isError: true }),
-      ...(picture === undefined || "refused" in picture ? {} : { picture }),
-      source: `device ${name}`,
-    };
-  }
-
-  function heard(sound: NonNullable<NonNullable<DeviceCall["result"]>["sound"]>): string {
-    if ("refused" in sound) return `\n[not kept: ${sound.refused}]`;
-    const words =
-      sound.words === null
-        ? ""
-        : sound.words === ""
-          ? "\nNothing was said in it."
-          : `\nIt says: ${sound.words}`;
-    return `\nKept as ${sound.path}.${words}`;
-  }
-
   async function openOf(device: string): Promise<readonly string[]> {
     const prefix = `${openPrefix}${device}:`;
     return (await cells.list(prefix, mostOpen)).map(({ key }) => key.slice(prefix.length));
   }
 
-  /** Without any, no prompt tells of devices. Other processes pair them too, so it is read now and then. */
-  let known = { some: false, mono: -Infinity };
-  const note = (some: boolean): void => void (known = { some, mono: clock.mono() });
-  function some(): boolean {
-    if (clock.mono() - known.mono > lookAgainMs) {
-      note(known.some);
-      // A store that is away says so to others; until it is back the last word holds.
-      paired()
-        .then(({ length }) => note(length > 0))
-        .catch(() => undefined);
-    }
-    return known.some;
-  }
-
   return {
     counts,
-    some,
-    look: async () => note((await paired()).length > 0),
-    pairing: () => note(true),
-    async connected() {
-      return (await paired()).filter(({ id }) => options.isConnected(id)).length;
-    },
-    async list() {
-      return Promise.all(
-        (await paired()).map(async ({ id, name, grants }) => {
-          const last = await seen(id);
-          return {
-            id,
-            name,
-            grants,
-            connected: options.isConnected(id),
-            lastSeenAtMs: last?.atMs ?? null,
-            about: last?.about ?? null,
-          };
-        }),
-      );
-    },
+    some: paired.some,
+    look: paired.look,
+    pairing: paired.pairing,
+    list: paired.list,
+    connected: paired.connected,
+    lastSeenAtMs: paired.lastSeenAtMs,
     async invoke({ session, turn, callId: call }, { node, timeoutSeconds, ...request }) {
       const id = callId(turn, call);
       const kept = await get(id);
@@ -279,7 +148,7 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
           waitsFor: { ticket: id, untilMs },
         };
       }
-      const device = await named(node);
+      const device = await paired.named(node);
       const grant = deviceCommands[request.command];
       if (!device.grants.includes(grant))
         throw new Fault(
@@ -308,9 +177,8 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
       };
     },
     async waiting(device, about) {
-      const told = JSON.stringify({ atMs: clock.now(), about: about ?? (await seen(device))?.about });
-      await cells.put(`device-seen:${device}`, told, { ttlMs: seenKeptMs });
-      const found = (await paired()).find(({ id }) => id === device);
+      await paired.saw(device, about);
+      const found = await paired.withId(device);
       const calls = [];
       for (const id of await openOf(device)) {
         const kept = await get(id);
@@ -382,6 +250,5 @@ export function deviceCalls(options: DeviceCallsOptions): DeviceCalls {
         if (kept?.call.state === "open" && (await end(kept, { state: "revoked" })) !== null) count("revoked");
       }
     },
-    lastSeenAtMs: async (device) => (await seen(device))?.atMs ?? null,
   };
 }

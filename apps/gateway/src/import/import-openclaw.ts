@@ -4,26 +4,27 @@
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { parseEnv } from "node:util";
-import { listenTrouble, parseDocument, placesIn, replaceFile, type Env } from "@parley/config";
+import { listenTrouble, placesIn, replaceFile, type Env } from "@parley/config";
 import { pairingStore } from "@parley/access";
-import { Fault, sessionKeyOf, type Clock, type Ids, type Json } from "@parley/protocol";
+import { Fault, sessionKeyOf, type Clock, type Ids } from "@parley/protocol";
 import { jobStore } from "@parley/schedules";
 import { lockHome } from "@parley/store";
 import { templatesFolder } from "../installation.ts";
 import { logger } from "../log/logger.ts";
 import { wireStore } from "../wiring/store.ts";
 import { copyFiles, planFiles } from "./files.ts";
-import { fitted, type Fitted } from "./fit.ts";
+import { fitted } from "./fit.ts";
 import { placeOf, readJobs } from "./jobs.ts";
 import { withKeys } from "./keys.ts";
+import { restOf, todoOf } from "./left-behind.ts";
 import { importLedger } from "./ledger.ts";
 import { readPeople } from "./people.ts";
 import type { ImportReport, Met } from "./report.ts";
+import { secretsToWrite, variablesToWrite } from "./secrets.ts";
 import { readSessions, writeSession } from "./sessions.ts";
-import { namesIn, readSource, type Source } from "./source.ts";
+import { readSource, type Source } from "./source.ts";
 import { translate, type Translated } from "./translate.ts";
-import { at, isBlock, leaves, withValue } from "./tree.ts";
+import { at, withValue } from "./tree.ts";
 
 export interface ImportOptions {
   /** Absolute. */
@@ -238,114 +239,4 @@ function portOf(source: Source): number {
 
 async function runs(source: Source): Promise<boolean> {
   return source.isHome && (await listenTrouble("127.0.0.1", portOf(source))) === "EADDRINUSE";
-}
-
-interface Secrets {
-  readonly fresh: ReadonlyMap<string, string>;
-  /** Files that say something else, which stays. */
-  readonly other: readonly string[];
-}
-
-/** Only those that the config will name. */
-function secretsToWrite({ text }: Fitted, before: string, { secrets }: Translated, home: string): Secrets {
-  const { value } = parseDocument(text ?? before);
-  const named = new Set(
-    leaves(value as Json).flatMap((leaf) => (leaf.path.at(-1) === "file" ? [leaf.value] : [])),
-  );
-  const wanted = [...secrets].filter(([name]) => named.has(name));
-  const missing = wanted.filter(([name]) => !existsSync(join(home, name)));
-  const other = wanted.filter(
-    ([name, secret]) =>
-      existsSync(join(home, name)) && readFileSync(join(home, name), "utf8").trim() !== secret.trim(),
-  );
-  return { fresh: new Map(missing), other: other.map(([name]) => name) };
-}
-
-/** The new text of `env`; null when it lacks nothing. What stands in it stays. */
-function variablesToWrite(home: string, { variables }: Translated): string | null {
-  const path = join(home, "env");
-  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
-  const present = parseEnv(text);
-  const missing = [...variables].filter(([name]) => !Object.hasOwn(present, name));
-  if (missing.length === 0) return null;
-  const lines = missing.map(([name, value]) => `${name}=${quoted(value)}\n`);
-  return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${lines.join("")}`;
-}
-
-function quoted(value: string): string {
-  if (/^[\w.:/+@=-]*$/.test(value)) return value;
-  const quote = ["'", '"', "`"].find((each) => !value.includes(each)) ?? "'";
-  return `${quote}${value}${quote}`;
-}
-
-const carriedNames = new Set(["agents", "credentials", "cron", "skills", "workspace", ".env"]);
-const reasons: { readonly [name: string]: string } = {
-  browser: "each agent has a browser profile of its own here",
-  devices: "devices are paired anew: parley devices",
-  extensions: "plugins of OpenClaw do not run here",
-  hooks: "hooks.internal.handlers runs code of your own here",
-  logs: "logs stay where they are",
-  media: "files of old messages stay where they are",
-  memory: "it is an index: Parley makes its own from the notes",
-  plugins: "plugins of OpenClaw do not run here",
-};
-
-/** What else lies in the home. */
-function restOf(source: Source): readonly Met[] {
-  if (!source.isHome) return [];
-  const { folder } = source;
-  const workspaces = new Set(source.agents.map(({ workspace }) => workspace));
-  const rest = namesIn(folder)
-    .filter((name) => !carriedNames.has(name) && !/^(?:openclaw|clawdbot|moltbot)\.json/.test(name))
-    .filter((name) => !workspaces.has(join(folder, name)) && name !== "state")
-    .map((name) => ({ name: join(folder, name), why: reasons[name] ?? "Parley has no use for it" }));
-  const databases = [
-    join(folder, "state", "openclaw.sqlite"),
-    ...namesIn(join(folder, "agents")).map((agent) =>
-      join(folder, "agents", agent, "agent", "openclaw-agent.sqlite"),
-    ),
-  ].filter((path) => existsSync(path));
-  return [
-    ...rest.map(({ name, why }): Met => ({ what: "other", name, fate: "refused", why })),
-    ...databases.map((name): Met => ({ what: "other", name, fate: "refused", why: databaseWhy })),
-  ];
-}
-
-const databaseWhy =
-  "its form is OpenClaw's own: conversations, people and schedules that stand only in it are not carried";
-
-function todoOf({
-  source,
-  fit,
-  translated,
-  secrets,
-  isRunning,
-  hasOwner,
-}: {
-  readonly source: Source;
-  readonly fit: Fitted;
-  readonly translated: Translated;
-  readonly secrets: readonly string[];
-  readonly isRunning: boolean;
-  readonly hasOwner: boolean;
-}): readonly string[] {
-  const wanted = at(translated.file, ["session", "dmScope"]);
-  const speaks = isBlock(at(translated.file, ["channels"]));
-  return [
-    ...(isRunning
-      ? ["Stop OpenClaw's gateway: one bot cannot be served by two (openclaw gateway stop)."]
-      : []),
-    ...fit.unset.map(
-      (name) => `Set ${name}, for example as ${name}=value in the file env of the state folder.`,
-    ),
-    ...secrets.map((name) => `Look at ${name}: it holds another secret than the source.`),
-    ...(source.isHome && wanted !== fit.config.session.dmScope
-      ? [
-          `session.dmScope is ${fit.config.session.dmScope} here and ${JSON.stringify(wanted)} there: private chats begin anew unless it is set so.`,
-        ]
-      : []),
-    ...(speaks && !hasOwner
-      ? ["Name the owners in commands.ownerAllowFrom, for example telegram:123456789."]
-      : []),
-  ];
 }

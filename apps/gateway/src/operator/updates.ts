@@ -4,7 +4,8 @@ import type { DaemonPorts } from "./ports.ts";
 
 export function updateMethods({ selfUpdate, ids }: Pick<DaemonPorts, "selfUpdate" | "ids">) {
   return {
-    "update.check": (): Promise<MethodResult<"update.check">> => selfUpdate.check(),
+    "update.check": ({ look }: MethodParams<"update.check">): Promise<MethodResult<"update.check">> =>
+      selfUpdate.check(look),
     async "update.run"({ to }: MethodParams<"update.run">): Promise<MethodResult<"update.run">> {
       selfUpdate.begin(`control:${ids.uuid()}`, to);
       return { asked: true };

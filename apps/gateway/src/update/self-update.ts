@@ -3,8 +3,16 @@
 // whoever asked how it ended, once.
 import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { Fault, type Address, type Clock, type Inbound, type Log, type MethodResult } from "@parley/protocol";
+import { dirname, join } from "node:path";
+import {
+  Fault,
+  version,
+  type Address,
+  type Clock,
+  type Inbound,
+  type Log,
+  type MethodResult,
+} from "@parley/protocol";
 import type { Cells, Outbox } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
 import type { UpdateRecord } from "@parley/update";
@@ -22,7 +30,8 @@ export interface SelfUpdateOptions {
 }
 
 export interface SelfUpdate {
-  check(): Promise<MethodResult<"update.check">>;
+  /** With `look` false no source is asked. */
+  check(look?: boolean): Promise<MethodResult<"update.check">>;
   /** For a chat: which version is there. */
   checkInWords(): Promise<string>;
   /** Begins; whoever asked hears how it ended. `to`: a version; absent: the newest. */
@@ -150,6 +159,21 @@ export function selfUpdate({ home, env, cells, outbox, clock, log, start }: Self
     return readRecord(home)?.askedBy === askedBy;
   }
 
+  /** What the command line finds at the release source. */
+  async function askSource(): Promise<
+    Partial<MethodResult<"update.check">> & { readonly error?: { readonly message: string } }
+  > {
+    const said = await new Promise<string>((resolve, reject) => {
+      execFile(
+        programHere(),
+        ["update", "--check", "--json"],
+        { env: { ...env, PARLEY_HOME: home }, timeout: checkWithinMs },
+        (error, out) => (out.trim() === "" && error !== null ? reject(error) : resolve(out)),
+      );
+    });
+    return JSON.parse(said);
+  }
+
   const updates: SelfUpdate = {
     begin,
     async checkInWords() {
@@ -160,26 +184,26 @@ export function selfUpdate({ home, env, cells, outbox, clock, log, start }: Self
       const here = `Parley ${newest} is there; I am ${installed?.version ?? ""}.`;
       return `${here} ${byHand === null ? "/update brings it." : "My operator brings it by hand."}`;
     },
-    async check() {
-      const said = await new Promise<string>((resolve, reject) => {
-        execFile(
-          programHere(),
-          ["update", "--check", "--json"],
-          { env: { ...env, PARLEY_HOME: home }, timeout: checkWithinMs },
-          (error, out) => (out.trim() === "" && error !== null ? reject(error) : resolve(out)),
-        );
-      });
-      const found = JSON.parse(said) as Partial<MethodResult<"update.check">> & {
-        readonly error?: { readonly message: string };
+    async check(look = true) {
+      const { installedAt, readRecord } = await import("@parley/update");
+      const { kind, root } = installedAt(dirname(dirname(programHere())), version);
+      const record = readRecord(home);
+      const here = {
+        installed: { kind, version, root },
+        last:
+          record === null
+            ? null
+            : { from: record.from, to: record.to, state: record.state, reason: record.reason },
       };
+      const found = look ? await askSource() : {};
       return {
-        installed: found.installed ?? null,
+        installed: found.installed ?? here.installed,
         newest: found.newest ?? null,
         update: found.update ?? false,
         available: found.available ?? [],
         byHand: found.byHand ?? null,
         problem: found.error?.message ?? null,
-        last: found.last ?? null,
+        last: found.last ?? here.last,
       };
     },
     async ask({ id, address }, to) {

@@ -38,6 +38,7 @@ const places = [
   "devices",
   "nodes",
   "backups",
+  "update",
   "audit",
   "why",
 ] as const;

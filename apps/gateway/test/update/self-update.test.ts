@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog } from "@parley/protocol";
+import { silentLog, version } from "@parley/protocol";
 import type { Cell } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { writeRecord, type UpdateRecord } from "@parley/update";
@@ -85,6 +85,17 @@ test("a request whose program never ran is begun again after a crash, and told w
   ]);
   await clock.advance(400_000);
   expect(told).toEqual([expect.stringContaining("it did not begin")]);
+});
+
+test("how it is installed and how the last update went is told without asking any release source", async () => {
+  record("a", { state: "went-back", reason: "it did not answer" });
+  expect(await boot().check(false)).toMatchObject({
+    installed: { version, root: expect.stringMatching(/\S/) },
+    newest: null,
+    update: false,
+    problem: null,
+    last: { from: "1.0.0", to: "2.0.0", state: "went-back", reason: "it did not answer" },
+  });
 });
 
 test("/update check looks and changes nothing, and an option of the command line is no version", async () => {

@@ -5,15 +5,11 @@ import { html, LitElement, nothing, type TemplateResult } from "lit";
 import { RequestFailure } from "../session/link.ts";
 import { asked, lacks, pageGrants, type PageGrant } from "./abilities.ts";
 import { deviceLine, type DeviceLine, type DeviceState, type WaitingCall } from "./device-line.ts";
+import { offerIn, type Offer } from "./offer.ts";
+import { registered } from "./register-worker.ts";
 import { openShelf } from "./shelf.ts";
 import type { Ready } from "./take-call.ts";
 import { words } from "./words.ts";
-
-interface Offer {
-  readonly code: string;
-  readonly name: string;
-  readonly grants: readonly PageGrant[];
-}
 
 interface Card {
   readonly call: WaitingCall;
@@ -267,45 +263,4 @@ export class DevicePage extends LitElement {
 function isSeen({ command }: WaitingCall): boolean {
   const isClipboard = command === "clipboard_read" || command === "clipboard_write";
   return document.visibilityState === "visible" && (!isClipboard || document.hasFocus());
-}
-
-/** What stands behind the # of a pairing link; null where there is no code. */
-function offerIn(hash: string): Offer | null {
-  const told = new URLSearchParams(hash.slice(1));
-  const code = told.get("pair") ?? "";
-  if (!/^[A-Za-z0-9]{16,64}$/.test(code)) return null;
-  const asks = told.get("grants")?.split(",") ?? pageGrants;
-  return {
-    code,
-    name: (told.get("name") ?? "").slice(0, 40),
-    grants: pageGrants.filter((grant) => asks.includes(grant)),
-  };
-}
-
-async function registered(): Promise<ServiceWorkerRegistration | null> {
-  if (!("serviceWorker" in navigator)) return null;
-  try {
-    const { default: workerUrl } = await import("./device-worker.ts?worker&url");
-    // The page's policy lets no other address through, and no other name for it.
-    const policy = trusted()?.createPolicy("parley-worker", { createScriptURL: () => workerUrl });
-    const url = policy?.createScriptURL("") ?? workerUrl;
-    await navigator.serviceWorker.register(url as string, {
-      scope: new URL("./device", location.href).pathname,
-    });
-    return await navigator.serviceWorker.ready;
-  } catch {
-    // Without it the page works while it is open.
-    return null;
-  }
-}
-
-interface TrustedTypes {
-  createPolicy(
-    name: string,
-    rules: { readonly createScriptURL: (url: string) => string },
-  ): { createScriptURL(url: string): unknown };
-}
-
-function trusted(): TrustedTypes | undefined {
-  return (globalThis as { readonly trustedTypes?: TrustedTypes }).trustedTypes;
 }

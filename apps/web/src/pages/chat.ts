@@ -1,31 +1,29 @@
 // A person's conversations with the agent: the list of them, the one that is open with what the agent shows
 // beside it, and where one writes. Each has an address, `#/chat/<thread>`; the first one is `#/chat`.
-import type { MethodParams, MethodResult } from "@parley/protocol";
+import type { MethodParams } from "@parley/protocol";
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import type { Command } from "../parts/console.ts";
 import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
 import { keepRead, readThrough } from "../session/storage.ts";
-import { shownMessages } from "../session/state.ts";
+import { askedBefore, shownMessages } from "../session/state.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
+import { canvasBeside, canvasPathOf } from "../view/canvas-beside.ts";
 import { chatHead, type Children } from "../view/chat-head.ts";
 import { Composer, type Rewrite, type Written } from "../view/composer.ts";
+import { ChatReadings } from "../view/chat-readings.ts";
 import { exportMarkdown } from "../view/export.ts";
+import type { Retry } from "../view/message.ts";
 import { Messages } from "../view/messages.ts";
 import { threadList, titleOf, type Thread } from "../view/thread-list.ts";
+import type { ToolCall } from "../view/tool-card.ts";
 
 customElements.define("parley-composer", Composer);
 customElements.define("parley-messages", Messages);
 
-type Steps = MethodResult<"chat.steps">;
-
 const words = t.chat;
 const threadAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
-/** Events say when something changed; this finds what they missed. */
-const lookAgainMs = 5_000;
-const modelsEveryMs = 60_000;
-const canvasEveryMs = 10_000;
 
 export class Chat extends Page {
   static override properties = {
@@ -45,21 +43,8 @@ export class Chat extends Page {
   /** Where the canvas beside the conversation is; null: it is not open. */
   declare canvasPath: string | null;
   declare trouble: string | null;
-  readonly #threads = this.reading(async () => {
-    const { threads } = await this.console.call("chat.threads", {});
-    // A gateway of another version, kept open over an update, may answer less; the conversation stays usable.
-    return { threads: threads ?? [] };
-  }, lookAgainMs);
-  readonly #steps = this.reading(() => this.#readSteps(), lookAgainMs);
-  readonly #models = this.reading(async () => {
-    const { models } = await this.console.call("models.list", {});
-    return (models ?? []).filter(({ trouble }) => trouble === null).map(({ id }) => id);
-  }, modelsEveryMs);
-  readonly #canvases = this.reading(async () => {
-    const { canvases } = await this.console.call("canvas.list", {});
-    return new Set((canvases ?? []).filter(({ shown }) => shown).map(({ session }) => session));
-  }, canvasEveryMs);
-  #quits: (() => void)[] = [];
+  readonly #reads = new ChatReadings(this);
+  #quit: () => void = () => {};
 
   constructor() {
     super();
@@ -79,45 +64,14 @@ export class Chat extends Page {
     return this.#thread === null ? {} : { thread: this.#thread };
   }
 
-  async #readSteps(): Promise<{
-    readonly thread: string | null;
-    readonly steps: Pick<Steps, "calls" | "waiting">;
-    readonly children: Children;
-  }> {
-    const thread = this.#thread;
-    const { call } = this.console;
-    const steps: Partial<Steps> = await call("chat.steps", this.#place);
-    const key = this.#threads.value?.threads.find((each) => each.thread === thread)?.sessionKey;
-    // A session that nobody has written to yet is none.
-    const tree = key === undefined ? null : await call("sessions.tree", { key }).catch(() => null);
-    const { calls = [], waiting = [] } = steps;
-    return {
-      thread,
-      steps: { calls, waiting },
-      children: tree?.sessions?.filter(({ depth }) => depth > 0) ?? [],
-    };
-  }
-
   override connectedCallback(): void {
     super.connectedCallback();
-    const again = (): void => void this.#steps.again();
-    this.#quits = [
-      this.console.onChange(() => this.requestUpdate()),
-      this.console.on("chat.tool", again),
-      this.console.on("chat.typing", () => {
-        again();
-        void this.#canvases.again();
-      }),
-      this.console.on("chat.message", () => {
-        again();
-        void this.#threads.again();
-      }),
-    ];
+    this.#quit = this.console.onChange(() => this.requestUpdate());
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    for (const quit of this.#quits) quit();
+    this.#quit();
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
@@ -127,7 +81,7 @@ export class Chat extends Page {
     this.isListOpen = false;
     this.canvasPath = null;
     if (this.console.chat.thread !== this.#thread) this.console.session.open(this.#thread);
-    if (changed.get("address") !== undefined) void this.#steps.again();
+    if (changed.get("address") !== undefined) void this.#reads.steps.again();
   }
 
   override updated(changed: PropertyValues<this>): void {
@@ -158,10 +112,10 @@ export class Chat extends Page {
 
   override render(): TemplateResult {
     const { chat, session } = this.console;
-    const threads = this.#threads.value?.threads ?? [];
-    const read = this.#steps.value?.thread === this.#thread ? this.#steps.value : null;
-    const isAlone = this.#thread === null && (this.#threads.value === null || threads.length < 2);
-    const waiting = new Set(read?.steps.waiting);
+    const threads = this.#reads.threads.value?.threads ?? [];
+    const read = this.#reads.steps.value?.thread === this.#thread ? this.#reads.steps.value : null;
+    const isAlone = this.#thread === null && (this.#reads.threads.value === null || threads.length < 2);
+    const waiting = new Set(read?.waiting);
     return html`<div
       class="chat-page ${isAlone ? "alone" : ""} ${this.isListOpen ? "list-open" : ""} ${this.canvasPath === null ? "" : "beside"}"
     >
@@ -181,9 +135,9 @@ export class Chat extends Page {
         ${this.#head(read?.children ?? [], isAlone)}
         <parley-messages
           .chat=${chat}
-          .calls=${read?.steps.calls ?? noCalls}
+          .calls=${read?.calls ?? noCalls}
           .queued=${waiting}
-          .models=${this.#models.value ?? noModels}
+          .models=${this.#reads.models.value ?? noModels}
           .mayWrite=${this.console.may("write")}
           @discard=${({ detail }: CustomEvent<string>) => session.discard(detail)}
           @press=${({ detail }: CustomEvent<string>) => session.send(detail)}
@@ -208,23 +162,17 @@ export class Chat extends Page {
             : nothing
         }
       </section>
-      ${
-        this.canvasPath === null
-          ? nothing
-          : html`<aside class="canvas-beside" aria-label=${words.canvas}>
-              <iframe src=${this.canvasPath} title=${words.canvas}></iframe>
-            </aside>`
-      }
+      ${canvasBeside(this.canvasPath)}
     </div>`;
   }
 
   get #current(): Thread | undefined {
-    return this.#threads.value?.threads.find(({ thread }) => thread === this.#thread);
+    return this.#reads.threads.value?.threads.find(({ thread }) => thread === this.#thread);
   }
 
   #head(children: Children, isAlone: boolean): TemplateResult {
     const current = this.#current;
-    const hasCanvas = current !== undefined && this.#canvases.value?.has(current.sessionKey) === true;
+    const hasCanvas = current !== undefined && this.#reads.canvases.value?.has(current.sessionKey) === true;
     const isOpen = this.canvasPath !== null;
     return chatHead({
       named: current === undefined ? words.unnamed : titleOf(current),
@@ -249,9 +197,7 @@ export class Chat extends Page {
       return;
     }
     await this.#try(async () => {
-      const { path } = await this.console.call("canvas.link", { key });
-      // A proxy may serve the page under any path.
-      this.canvasPath = `./${path.replace(/^\/+/, "")}`;
+      this.canvasPath = await canvasPathOf(this.console, key);
     });
   }
 
@@ -291,9 +237,7 @@ export class Chat extends Page {
 
   /** What was asked before this answer, asked again in a conversation of its own: this one stays. */
   #retry({ id, model }: Retry): void {
-    const messages = shownMessages(this.console.chat.messages);
-    const at = messages.findIndex((message) => message.id === id);
-    const asked = messages.slice(0, at).findLast(({ role }) => role === "user")?.id;
+    const asked = askedBefore(this.console.chat.messages, id);
     if (asked === undefined) this.trouble = words.nothingAsked;
     else void this.#fork({ id: asked, again: true, ...(model === undefined ? {} : { model }) });
   }
@@ -305,31 +249,31 @@ export class Chat extends Page {
       await this.console.call("chat.fork", { ...this.#place, ...how, to, idempotencyKey });
       this.rewrite = null;
       this.console.go(addressOf("chat", [to]));
-      await this.#threads.again();
+      await this.#reads.threads.again();
     });
   }
 
   #rewriteLast(): void {
     const last = shownMessages(this.console.chat.messages).findLast(({ role }) => role === "user");
     if (last === undefined) return;
-    const isQueued = this.#steps.value?.steps.waiting.includes(last.id ?? "") === true;
+    const isQueued = this.#reads.steps.value?.waiting.includes(last.id ?? "") === true;
     this.rewrite = { id: isQueued ? (last.id ?? null) : null, text: last.text };
   }
 
   async #cancel(id: string): Promise<void> {
     await this.console.call("chat.cancel", { ...this.#place, id });
-    await this.#steps.again();
+    await this.#reads.steps.again();
   }
 
   async #set(patch: { readonly name?: string; readonly pinned?: boolean }): Promise<void> {
     await this.#try(() => this.console.call("chat.thread", { ...this.#place, ...patch }));
-    await this.#threads.again();
+    await this.#reads.threads.again();
   }
 
   async #remove(): Promise<void> {
     await this.#try(() => this.console.call("chat.thread", { ...this.#place, listed: false }));
     this.console.go(addressOf("chat"));
-    await this.#threads.again();
+    await this.#reads.threads.again();
   }
 
   #export(): void {
@@ -347,13 +291,6 @@ export class Chat extends Page {
   }
 }
 
-interface Retry {
-  /** Of the answer. */
-  readonly id: string;
-  /** Absent: the conversation's own. */
-  readonly model?: string;
-}
-
 /** The same each time, so that nothing is drawn again for it. */
-const noCalls: Steps["calls"] = [];
+const noCalls: readonly ToolCall[] = [];
 const noModels: readonly string[] = [];

@@ -109,6 +109,13 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import("./backups.ts")).Backups,
   },
   {
+    path: "update",
+    place: "system",
+    title: t.update.title,
+    scope: "admin",
+    load: async () => (await import("./update.ts")).Update,
+  },
+  {
     path: "prompt",
     place: "agents",
     title: t.prompt.title,

@@ -1,4 +1,5 @@
-// Searches the notes that agents keep, tells who had a line written, takes changes back, and forgets.
+// Searches the notes that agents keep, tells who had a line written, decides what the nightly upkeep
+// proposes, takes changes back, and forgets.
 import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";
@@ -8,13 +9,14 @@ import { form } from "../parts/form.ts";
 import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
 import { copyable, unhidden } from "../parts/text.ts";
-import { timeOf } from "../parts/time.ts";
+import { ago, timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Found = MethodResult<"memory.search">;
 type Forgetting = MethodResult<"memory.forget">;
 type Change = MethodResult<"memory.history">["changes"][number];
+type Proposal = MethodResult<"memory.proposals">["proposals"][number];
 
 const words = t.memory;
 
@@ -23,12 +25,13 @@ export class Memory extends Page {
     async () => {
       const agent = this.#agent;
       const query = this.#query;
-      const [{ agents }, { changes }, found] = await Promise.all([
+      const [{ agents }, { proposals }, { changes }, found] = await Promise.all([
         this.console.call("agents.list", {}),
+        this.console.call("memory.proposals", agent),
         this.console.call("memory.history", { ...agent, limit: 50 }),
         query === null ? null : this.console.call("memory.search", { ...agent, query, maxResults: 30 }),
       ]);
-      return { agents, changes, found };
+      return { agents, proposals, changes, found };
     },
     30_000,
     () => this.address.query.toString(),
@@ -43,6 +46,8 @@ export class Memory extends Page {
   );
   #forgetting: { readonly query: string; readonly seen: Forgetting } | null = null;
   #wrong: string | null = null;
+  /** Changes of proposals that somebody does not want: `<proposal> <number>`. */
+  readonly #left = new Set<string>();
 
   get #agent(): { readonly agent?: string } {
     const agent = this.address.query.get("agent");
@@ -69,7 +74,7 @@ export class Memory extends Page {
   }
 
   #body(): TemplateResult {
-    const { agents = [], changes = [], found = null } = this.#memory.value ?? {};
+    const { agents = [], proposals = [], changes = [], found = null } = this.#memory.value ?? {};
     const chosen = this.address.query.get("agent");
     return html`<div class="narrow">
       ${form({
@@ -91,7 +96,7 @@ export class Memory extends Page {
         onSubmit: ({ q = "", agent = "" }) =>
           this.console.go(this.#to([], agent === "" ? { q } : { q, agent })),
       })}
-      ${found === null ? nothing : this.#found(found)} ${this.#history(changes)}
+      ${found === null ? nothing : this.#found(found)} ${this.#proposals(proposals)} ${this.#history(changes)}
       ${this.console.may("admin") ? this.#forget() : nothing}
     </div>`;
   }
@@ -120,6 +125,119 @@ export class Memory extends Page {
         )}
       </ul>
     </section>`;
+  }
+
+  #proposals(proposals: readonly Proposal[]): unknown {
+    const open = proposals.filter(({ state }) => state === "open" || state === "accepting");
+    const decided = proposals.filter((each) => !open.includes(each));
+    if (proposals.length === 0) return nothing;
+    const now = this.console.clock.now();
+    return html`<section class="card">
+      <h2>${words.proposals}</h2>
+      <p class="quiet-text small">${words.proposalsHelp}</p>
+      ${open.map((each) => this.#proposal(each))}
+      ${
+        decided.length === 0
+          ? nothing
+          : html`<details class="fold">
+              <summary>${words.decided} <span class="quiet-text number">${decided.length}</span></summary>
+              <ul class="plain-list">
+                ${decided.map(
+                  ({ state, said, createdAtMs, by }) =>
+                    html`<li>
+                      <span class="badge ${state === "accepted" ? "ok" : "off"}"
+                        >${words.proposalStates[state]}</span
+                      >
+                      <span><bdi>${unhidden(said)}</bdi></span>
+                      <span class="quiet-text end">
+                        ${by === undefined ? nothing : html`<bdi>${unhidden(by)}</bdi> · `}
+                        ${timeOf(createdAtMs, now)}
+                      </span>
+                    </li>`,
+                )}
+              </ul>
+            </details>`
+      }
+    </section>`;
+  }
+
+  #proposal({ id, agent, turn, state, createdAtMs, expiresAtMs, changes }: Proposal): TemplateResult {
+    const now = this.console.clock.now();
+    const isMine = state === "open" && this.console.may("admin");
+    const taken = changes.map((_, at) => at + 1).filter((number) => !this.#left.has(`${id} ${number}`));
+    const decide = async (decision: "accept" | "refuse"): Promise<string> => {
+      const some = decision === "accept" && taken.length < changes.length ? { changes: taken } : {};
+      const { said } = await this.console.call("memory.decide", { id, decision, ...some });
+      await this.#memory.again();
+      return said;
+    };
+    return html`<div class="proposal" data-key=${id}>
+      <p class="quiet-text small">
+        <bdi>${agent}</bdi> · ${timeOf(createdAtMs, now)} ·
+        <a href=${addressOf("why", [turn])}>${words.story}</a> · ${words.until(ago(expiresAtMs, now))}
+        ${state === "open" ? nothing : html`· ${words.proposalStates[state]}`}
+      </p>
+      ${changes.map((change, at) => this.#proposed(change, id, at + 1, isMine && changes.length > 1))}
+      ${
+        isMine
+          ? html`<div class="act-row after">
+              ${
+                taken.length === 0
+                  ? nothing
+                  : act({
+                      label: words.accept(taken.length, changes.length),
+                      confirm: words.acceptMeans,
+                      run: () => decide("accept"),
+                    })
+              }
+              ${act({ label: words.refuse, look: "quiet", confirm: words.refuseMeans, run: () => decide("refuse") })}
+            </div>`
+          : nothing
+      }
+    </div>`;
+  }
+
+  #proposed(
+    { kind, lines, text, why, untrusted }: Proposal["changes"][number],
+    id: string,
+    number: number,
+    mayLeave: boolean,
+  ): TemplateResult {
+    const name = `${id} ${number}`;
+    return html`<div class="after">
+      <p class="small">
+        ${
+          mayLeave
+            ? html`<input
+                type="checkbox"
+                aria-label=${words.takeThis(number)}
+                .checked=${!this.#left.has(name)}
+                @change=${({ target }: Event) => {
+                  if ((target as HTMLInputElement).checked) this.#left.delete(name);
+                  else this.#left.add(name);
+                  this.requestUpdate();
+                }}
+              />`
+            : nothing
+        }
+        <b>${words.kinds[kind]}</b> <bdi>${unhidden(why)}</bdi>
+        ${
+          untrusted === undefined
+            ? nothing
+            : html`<span class="badge warn">${words.untrusted}</span>
+                <bdi class="lines">${unhidden(untrusted)}</bdi>`
+        }
+      </p>
+      <div class="diff">
+        ${lines.map(({ path, line, text: was }, at) =>
+          text === null && at === 0
+            ? diffLine({ kind: "same", text: `${path}:${line} ${was}` })
+            : signed(`${path}:${line} ${was}`, "removed"),
+        )}
+        ${text === null ? nothing : signed(text, "added")}
+      </div>
+      ${text === null ? html`<p class="quiet-text small">${words.superseded}</p>` : nothing}
+    </div>`;
   }
 
   #history(changes: readonly Change[]): TemplateResult {

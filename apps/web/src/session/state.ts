@@ -94,6 +94,13 @@ export function shownMessages(messages: readonly ChatMessage[]): readonly ChatMe
     .filter(({ cancelled }) => cancelled !== true);
 }
 
+/** The id of the message that the answer with this id was given to. */
+export function askedBefore(messages: readonly ChatMessage[], answerId: string): string | undefined {
+  const shown = shownMessages(messages);
+  const at = shown.findIndex(({ id }) => id === answerId);
+  return shown.slice(0, at).findLast(({ role }) => role === "user")?.id;
+}
+
 /**
  * Which of a message's buttons was answered with; null while none was, "" when something else took the
  * message's place. What is on its way counts: nobody presses twice by impatience.

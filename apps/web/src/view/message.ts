@@ -28,6 +28,14 @@ export interface MessagePlace {
   readonly tell: (name: string, detail: unknown) => void;
 }
 
+/** An answer that somebody wants anew. */
+export interface Retry {
+  /** Of the answer. */
+  readonly id: string;
+  /** Absent: the conversation's own. */
+  readonly model?: string;
+}
+
 const words = t.chat;
 
 export function messageView(message: ChatMessage, place: MessagePlace): TemplateResult {

@@ -2,12 +2,15 @@
 import { z } from "zod";
 
 export const updateMethods = {
-  /** Looks at the release source that the config names, and only then: nothing else asks it. */
+  /**
+   * Looks at the release source that the config names, and only then: nothing else asks it. `look: false`
+   * asks nobody, and tells what is installed and how the last update went.
+   */
   "update.check": {
     scope: "admin",
     sessions: "none",
     needs: "daemon",
-    params: z.object({}),
+    params: z.object({ look: z.boolean().default(true) }),
     result: z.object({
       installed: z
         .object({

@@ -1,7 +1,7 @@
 // `parley update`, as the command line knows it.
 import { Option, type Command } from "commander";
 import type { Operations } from "../../operations.ts";
-import type { UpdateFlags } from "./update.ts";
+import type { UpdateFlags } from "./update-flags.ts";
 
 export function addUpdate(program: Command, { command, terminal, done }: Operations): void {
   command(
