@@ -1,20 +1,29 @@
 // Writes Opus packets as an Ogg stream, which the platforms show as a voice note, and reads them from one.
 // Source: RFC 3533 (Ogg), RFC 7845 (Ogg Opus).
 
-const samplesPerPacket = 960;
-/** Of at most 255 segments; a packet of speech has one or two. */
+import { opusSamples } from "./webm-opus.ts";
+
 const packetsPerPage = 50;
+const segmentsPerPage = 255;
 const begins = 2;
 const ends = 4;
 
+export interface OpusFacts {
+  /** Samples at 48 kHz that a decoder drops at the beginning. */
+  readonly preSkip: number;
+  readonly channels?: number;
+  /** Behind `preSkip`; absent: all that the packets have. */
+  readonly samples?: number;
+}
+
 export function oggOpusFile(
   packets: readonly Uint8Array[],
-  { preSkip, samples }: { readonly preSkip: number; readonly samples: number },
+  { preSkip, channels = 1, samples }: OpusFacts,
 ): Buffer {
   const head = Buffer.alloc(19);
   head.write("OpusHead");
   head[8] = 1;
-  head[9] = 1;
+  head[9] = channels;
   head.writeUInt16LE(preSkip, 10);
   head.writeUInt32LE(48_000, 12);
   const vendor = Buffer.from("parley");
@@ -23,13 +32,22 @@ export function oggOpusFile(
   tags.writeUInt32LE(vendor.length, 8);
   vendor.copy(tags, 12);
   const pages = [pageOf([head], 0n, 0, begins), pageOf([tags], 0n, 1, 0)];
-  for (let at = 0; at < packets.length; at += packetsPerPage) {
-    const some = packets.slice(at, at + packetsPerPage);
-    const isLast = at + packetsPerPage >= packets.length;
+  let [page, segments, granule]: [Uint8Array[], number, number] = [[], 0, 0];
+  const close = (isLast: boolean): void => {
     // The last page says where the sound ends, since its last packet is filled up with silence.
-    const granule = isLast ? samples + preSkip : (at + some.length) * samplesPerPacket;
-    pages.push(pageOf(some, BigInt(granule), pages.length, isLast ? ends : 0));
+    const end = isLast && samples !== undefined ? samples + preSkip : granule;
+    pages.push(pageOf(page, BigInt(end), pages.length, isLast ? ends : 0));
+    [page, segments] = [[], 0];
+  };
+  for (const packet of packets) {
+    const own = Math.floor(packet.length / 255) + 1;
+    if (own > segmentsPerPage) continue;
+    if (page.length === packetsPerPage || segments + own > segmentsPerPage) close(false);
+    page.push(packet);
+    segments += own;
+    granule += opusSamples(packet);
   }
+  close(true);
   return Buffer.concat(pages);
 }
 

@@ -1,10 +1,11 @@
 // The process that turns a recording into a voice note, and a voice note into what programs hear: an hour of
 // sound takes seconds of one core, which belong to nobody's conversation.
 import { oggOpusFile, opusPacketsIn } from "./ogg-pages.ts";
-import { samplesOf, wavOf } from "./wav.ts";
+import { opusRate, samplesOf, wavOf } from "./wav.ts";
+import { webmOpus } from "./webm-opus.ts";
 
-/** `wav`: to be made a voice note. `ogg`: a voice note to be made a WAV. */
-export type SoundTask = { readonly wav: Uint8Array } | { readonly ogg: Uint8Array };
+/** `wav`: to be made a voice note. `heard`: a recording to be made what programs hear. */
+export type SoundTask = { readonly wav: Uint8Array } | { readonly heard: Uint8Array };
 
 export type SoundReply = { readonly bytes: Uint8Array } | { readonly refused: string };
 
@@ -17,9 +18,11 @@ const heardRate = 16_000;
 /** Telegram's voice notes have no limit but their size; this bounds the memory that one takes. */
 const mostSeconds = 7_200;
 
-async function decode(ogg: Uint8Array): Promise<SoundReply> {
-  const packets = opusPacketsIn(ogg);
-  if (packets === null) return { refused: "it is no Ogg Opus" };
+async function decode(recording: Uint8Array): Promise<SoundReply> {
+  const samples = samplesOf(recording);
+  if (samples !== null) return { bytes: wavOf(slower(samples), heardRate) };
+  const packets = opusPacketsIn(recording) ?? webmOpus(recording)?.packets ?? null;
+  if (packets === null) return { refused: "it is neither Opus nor WAV" };
   const { Decoder } = await import("@evan/opus");
   const decoder = new Decoder({ channels: 1, sample_rate: heardRate });
   const chunks: Buffer[] = [];
@@ -31,6 +34,17 @@ async function decode(ogg: Uint8Array): Promise<SoundReply> {
     chunks.push(chunk);
   }
   return { bytes: wavOf(Buffer.concat(chunks), heardRate) };
+}
+
+/** 48 kHz to 16 kHz: each three samples as their mean. */
+function slower(samples: Int16Array): Buffer {
+  const each = opusRate / heardRate;
+  const fewer = Int16Array.from({ length: Math.floor(samples.length / each) }, (_, at) => {
+    let sum = 0;
+    for (let nth = 0; nth < each; nth += 1) sum += samples[at * each + nth] ?? 0;
+    return Math.round(sum / each);
+  });
+  return Buffer.from(fewer.buffer);
 }
 
 async function encode(wav: Uint8Array): Promise<SoundReply> {
@@ -56,7 +70,7 @@ process.on("message", async (task: SoundTask) => {
   const reply = (message: SoundReply | { readonly ready: true }): void => void process.send?.(message);
   reply({ ready: true });
   try {
-    reply(await ("wav" in task ? encode(task.wav) : decode(task.ogg)));
+    reply(await ("wav" in task ? encode(task.wav) : decode(task.heard)));
   } catch {
     reply({ refused: "it is broken" });
   }

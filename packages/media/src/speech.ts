@@ -3,6 +3,7 @@
 import { Fault, type Clock, type FaultCode } from "@parley/protocol";
 import { runProgram } from "./run-program.ts";
 import { atSentences } from "./sentences.ts";
+import { knownSound, type KnownSound } from "./sound-kind.ts";
 import { soundProcess } from "./sound-process.ts";
 
 export type SpeechEngine =
@@ -51,6 +52,12 @@ const timeoutMs = 60_000;
 /** Ten minutes of the largest WAV that a speech program writes. */
 const recordingBytes = 60_000_000;
 
+/** What platforms take as it is; a WAV is encoded first. */
+function isVoiceNote({ mediaType, bytes }: KnownSound): boolean {
+  if (mediaType === "audio/ogg") return Buffer.from(bytes.subarray(0, 64)).includes("OpusHead");
+  return mediaType === "audio/mpeg" || mediaType === "audio/mp4";
+}
+
 export function speaker({ env, clock }: SpeakerOptions): Speaker {
   const worker = soundProcess(clock);
 
@@ -61,8 +68,8 @@ export function speaker({ env, clock }: SpeakerOptions): Speaker {
   }
 
   async function recordingOf(bytes: Uint8Array, signal: AbortSignal): Promise<Recording> {
-    const known = recordingKind(bytes);
-    if (known !== null) return { bytes, ...known };
+    const known = knownSound(bytes);
+    if (known !== null && isVoiceNote(known)) return known;
     const reply = await worker.run({ wav: bytes }, signal);
     if ("refused" in reply) throw new Fault("unsupported", `the recording cannot be used: ${reply.refused}`);
     return { bytes: reply.bytes, mediaType: "audio/ogg", extension: "ogg" };
@@ -78,17 +85,6 @@ export function speaker({ env, clock }: SpeakerOptions): Speaker {
     },
     close: worker.close,
   };
-}
-
-/** What platforms take as it is; a WAV is encoded first. */
-function recordingKind(bytes: Uint8Array): Pick<Recording, "mediaType" | "extension"> | null {
-  const head = Buffer.from(bytes.subarray(0, 64)).toString("latin1");
-  if (head.startsWith("OggS") && head.includes("OpusHead"))
-    return { mediaType: "audio/ogg", extension: "ogg" };
-  if (head.startsWith("ID3") || /^\xff[\xe2-\xfb]/.test(head))
-    return { mediaType: "audio/mpeg", extension: "mp3" };
-  if (head.slice(4, 8) === "ftyp") return { mediaType: "audio/mp4", extension: "m4a" };
-  return null;
 }
 
 interface SpeechRequest {

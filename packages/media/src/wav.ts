@@ -1,7 +1,7 @@
 // Reads a WAV recording as one channel of samples at 48 kHz, which is what Opus takes, and writes one.
 // Programs write 16 bits at 16 to 48 kHz; some stream it and leave the lengths in the header empty.
 
-const opusRate = 48_000;
+export const opusRate = 48_000;
 
 interface Format {
   readonly code: number;

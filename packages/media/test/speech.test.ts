@@ -123,7 +123,7 @@ describe("a program", () => {
     const script = 'head -c 4 "$0"; echo " of $(($(wc -c < "$0") / 32000))s"';
     const ear = listener({ command: "sh", args: ["-c", script, "{{WavPath}}"], env, clock });
     expect(await ear.hear(note?.bytes ?? new Uint8Array(), signal)).toBe("RIFF of 0s");
-    await expect(ear.hear(Buffer.from("no sound"), signal)).rejects.toThrow("it is no Ogg Opus");
+    await expect(ear.hear(Buffer.from("no sound"), signal)).rejects.toThrow("it is neither Opus nor WAV");
     await ear.close();
     const stop = new AbortController();
     const slow = listener({ command: "sh", args: ["-c", "sleep 60 & wait"], env, clock });

@@ -48,16 +48,16 @@ export function wireDevices(
     keepPicture: async (bytes) =>
       (await pictures?.keep(bytes, new AbortController().signal)) ?? { refused: "no picture is kept here" },
     async keepSound(bytes) {
-      const type = soundType(bytes);
-      if (sounds === undefined || type === null)
-        return { refused: type === null ? "it is no recording" : "no recording is kept here" };
+      const { knownSound } = await import("@parley/media");
+      const sound = knownSound(bytes);
+      if (sounds === undefined || sound === null)
+        return { refused: sound === null ? "it is no recording" : "no recording is kept here" };
       const { folder, transcribe } = sounds();
-      const path = `media/${await folder.keep(bytes, type.extension)}`;
+      const path = `media/${await folder.keep(sound.bytes, sound.extension)}`;
       if (transcribe === undefined) return { path, words: null };
-      const { mediaType } = type;
       const inTime = deadline(clock, transcribeMs, "transcribing a recording");
       try {
-        const words = await transcribe({ bytes, mediaType }, inTime.signal);
+        const words = await transcribe(sound, inTime.signal);
         return { path, words: words.trim() };
       } catch (error) {
         log.warn({ error }, "a recording of a device could not be transcribed");
@@ -72,14 +72,6 @@ export function wireDevices(
 }
 
 const transcribeMs = 60_000;
-
-/** By its first bytes: what browsers record. Null for anything else. */
-function soundType(bytes: Uint8Array): { readonly mediaType: string; readonly extension: string } | null {
-  const head = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
-  if (head.startsWith("\x1aE\xdf\xa3")) return { mediaType: "audio/webm", extension: "webm" };
-  if (head.startsWith("OggS")) return { mediaType: "audio/ogg", extension: "ogg" };
-  return head.slice(4, 8) === "ftyp" ? { mediaType: "audio/mp4", extension: "m4a" } : null;
-}
 
 interface PushWiring extends Pick<DevicesWiring, "hub" | "clock" | "ids" | "log"> {
   readonly calls: DeviceCalls;

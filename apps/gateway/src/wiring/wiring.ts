@@ -275,7 +275,20 @@ export function wireMedia(
     ...(model === undefined ? [] : [transcriber({ model, providers: providersOf(config), clock })]),
     ...(cli === undefined ? [] : [transcribeByProgram(cli, env, clock)]),
   ];
-  return { folder: mediaFolder(folder), pictures, transcribe: inTurn(ways) };
+  const heard = inTurn(ways);
+  return {
+    folder: mediaFolder(folder),
+    pictures,
+    transcribe: heard === undefined ? undefined : asEverybodyTakesIt(heard),
+  };
+}
+
+/** A browser's recording goes to services and programs as the Ogg Opus that they know from platforms. */
+function asEverybodyTakesIt(transcribe: Transcribe): Transcribe {
+  return async (speech, signal) => {
+    const { knownSound } = await import("@parley/media");
+    return transcribe(knownSound(speech.bytes) ?? speech, signal);
+  };
 }
 
 /** The next way is tried when one fails; undefined where there is none. */

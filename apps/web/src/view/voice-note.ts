@@ -8,10 +8,11 @@ export interface Recording {
 
 /** Speech stays clear at this rate, and one message carries seven minutes. */
 const bitsPerSecond = 24_000;
+/** The gateway makes the first of the second; some browsers put Opus into the third, which few can read. */
 const endings: readonly (readonly [type: string, ending: string])[] = [
   ["audio/ogg", "ogg"],
-  ["audio/mp4", "m4a"],
   ["audio/webm", "webm"],
+  ["audio/mp4", "m4a"],
 ];
 
 /** Rejects when the person or the browser forbids it, or when there is no microphone. */
