@@ -13,7 +13,7 @@ export interface PairedDevicesOptions {
 
 type Known = KnownDevice & Required<Pick<KnownDevice, "grants">>;
 
-export interface PairedDevice extends Pick<KnownDevice, "id" | "name"> {
+interface PairedDevice extends Pick<KnownDevice, "id" | "name"> {
   readonly grants: NonNullable<KnownDevice["grants"]>;
   readonly connected: boolean;
   /** When it last asked for calls; null: never. */

@@ -7,7 +7,8 @@ import { createServer as tcpServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cleanUp, eventually, freshHome, processEnv, programOf, type Daemon } from "./daemon.ts";
+import { controlClient } from "./control-client.ts";
+import { cleanUp, eventually, freshHome, processEnv, programOf, testToken, type Daemon } from "./daemon.ts";
 import { world, type World } from "./world.ts";
 
 const owner = 4242;
@@ -37,6 +38,25 @@ async function parley(home: string, ...words: string[]) {
     env: { ...processEnv(home) },
   });
   return JSON.parse(stdout);
+}
+
+/** As `parley devices` does, without a process. */
+async function asked(daemon: Daemon, method: string, params: object = {}) {
+  const client = await controlClient(daemon);
+  try {
+    return (await client.call(method, params)) as {
+      readonly devices: readonly Listed[];
+      readonly code: string;
+    };
+  } finally {
+    client.close();
+  }
+}
+
+interface Listed {
+  readonly id: string;
+  readonly name: string;
+  readonly connections: number;
 }
 
 interface Node {
@@ -76,7 +96,7 @@ const connected = (device: Node) =>
 test("a device is paired, used within its grants, killed, and put out; no call runs twice", async () => {
   const port = await freePort();
   const config = {
-    gateway: { port },
+    gateway: { port, auth: { token: testToken } },
     commands: { ownerAllowFrom: [`telegram:${owner}`] },
     // Who is asked about commands is another test's; here the device's own list decides.
     tools: { exec: { mode: "full" } },
@@ -150,17 +170,14 @@ test("a device is paired, used within its grants, killed, and put out; no call r
   await laptop.exited;
   const later = invoke({ command: "run", argv: ["echo", "awake"], timeoutSeconds: 300 });
   await eventually(
-    async () =>
-      !(await parley(home, "devices", "list")).devices.some(
-        (each: { connections: number }) => each.connections > 0,
-      ),
+    async () => !(await asked(daemon, "devices.list")).devices.some(({ connections }) => connections > 0),
   );
   laptop = node(device, ...words);
   expect(await later).toMatch(/exit 0[^]*awake/);
 
   // Its token made anew: over its connection it takes a new one by itself; asleep, a code gives it one.
-  const known = await parley(home, "devices", "list");
-  const { id: own } = known.devices.find((each: { name: string }) => each.name === "laptop");
+  const known = await asked(daemon, "devices.list");
+  const own = known.devices.find(({ name }) => name === "laptop")?.id ?? "";
   const tokenNow = async () =>
     (JSON.parse(await readFile(join(device, "device/device.json"), "utf8")) as { token: string }).token;
   const first = await tokenNow();
@@ -172,11 +189,11 @@ test("a device is paired, used within its grants, killed, and put out; no call r
   expect(await invoke({ command: "run", argv: ["echo", "renewed"] })).toMatch(/exit 0[^]*renewed/);
   laptop.child.kill("SIGTERM");
   await laptop.exited;
-  const given = await parley(home, "devices", "rotate", own);
+  const given = await asked(daemon, "devices.rotate", { id: own });
   expect(given).toMatchObject({ id: own, handed: false });
   const refused = node(device, ...words);
   expect(await refused.exited).not.toBe(0);
-  laptop = node(device, "--code", given.code as string, ...words);
+  laptop = node(device, "--code", given.code, ...words);
   await connected(laptop);
   expect(laptop.events).toContainEqual({ event: "connected", name: "laptop", grants });
 
@@ -184,10 +201,7 @@ test("a device is paired, used within its grants, killed, and put out; no call r
   await writeFile(join(device, "ran"), "");
   const last = invoke({ command: "run", argv: ["sh", join(device, "slow.sh")], timeoutSeconds: 300 });
   await eventually(async () => (await readFile(join(device, "ran"), "utf8")) !== "", 20_000, "the command");
-  const [{ id }] = (await parley(home, "devices", "list")).devices.filter(
-    (each: { name: string }) => each.name === "laptop",
-  );
-  await parley(home, "devices", "revoke", id);
+  await asked(daemon, "devices.revoke", { id: own });
   expect(await last).toMatch(/was put out before it answered/);
   expect(await laptop.exited).not.toBe(0);
   const again = node(device, ...paired);

@@ -15,6 +15,12 @@ import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 type Device = MethodResult<"devices.list">["devices"][number];
+type Modules = readonly (readonly boolean[])[];
+type Code = Pick<MethodResult<"devices.pair">, "name" | "code" | "link" | "url"> & {
+  readonly modules: Modules;
+};
+/** `modules`: where its code is to be scanned. */
+type Renewed = MethodResult<"devices.rotate"> & { readonly modules?: Modules };
 
 const words = t.devices;
 /** Those of a browser first. */
@@ -26,8 +32,9 @@ export class Devices extends Page {
   #minted: { readonly name: string; readonly token: string } | null = null;
   #link: string | null = null;
   #wrong: string | null = null;
-  #pairing: (MethodResult<"devices.pair"> & { readonly modules: readonly (readonly boolean[])[] }) | null =
-    null;
+  #pairing: Code | null = null;
+  /** What one token gave way to, beside its device. */
+  #renewed: Renewed | null = null;
   #pairWrong: string | null = null;
 
   override disconnectedCallback(): void {
@@ -36,6 +43,7 @@ export class Devices extends Page {
     this.#minted = null;
     this.#link = null;
     this.#pairing = null;
+    this.#renewed = null;
   }
 
   override render(): TemplateResult {
@@ -87,15 +95,15 @@ export class Devices extends Page {
       key: id,
       title: unhidden(name),
       back,
-      body: facts([
+      body: html`${this.#renewed?.id === id ? renewedAs(this.#renewed) : nothing}${facts([
         [words.id, copyable(id)],
         [device.grants === undefined ? words.may : words.granted, rightsOf(device)],
         [words.connections, words.connected(connections)],
         ...(lastSeenAtMs === undefined ? [] : [[words.seen, timeOf(lastSeenAtMs, now)] as const]),
         [words.peer, copyable(peer, 40)],
         [words.made, timeOf(createdAtMs, now)],
-      ]),
-      foot: html`${(device.most ?? []).map((grant) =>
+      ])}`,
+      foot: html`${this.#rotating(device)}${(device.most ?? []).map((grant) =>
         act({
           label: words.take(grant),
           look: "quiet",
@@ -117,6 +125,28 @@ export class Devices extends Page {
         },
       })}`,
     });
+  }
+
+  /** One that is away hears nothing; one that is there may be in other hands. */
+  #rotating({ id, name, grants: granted, connections }: Device): unknown {
+    const button = (label: string, means: string, byHand: boolean): TemplateResult =>
+      act({ label, look: "quiet", confirm: means, run: () => this.#rotate(id, byHand) });
+    const shown = unhidden(name);
+    if (granted === undefined) return button(words.rotate, words.rotateShows(shown), false);
+    const isThere = connections > 0;
+    // Whoever hears nothing gets a code, too.
+    return html`${button(words.rotate, isThere ? words.rotateTells(shown) : words.rotateByCode(shown), false)}${
+      isThere ? button(words.rotateByHand, words.rotateByCode(shown), true) : nothing
+    }`;
+  }
+
+  async #rotate(id: string, byHand: boolean): Promise<string | undefined> {
+    const made = await this.console.call("devices.rotate", { id, ...(byHand ? { byHand } : {}) });
+    const { link, handed } = made;
+    this.#renewed =
+      handed === true || link === undefined ? made : { ...made, modules: await qrModules(link) };
+    await this.#devices.again();
+    return handed === true ? words.rotatedTold : words.rotated(made.closed);
   }
 
   #newDrawer(): TemplateResult {
@@ -172,11 +202,7 @@ export class Devices extends Page {
 
   #pairForm(): TemplateResult {
     const made = this.#pairing;
-    if (made !== null)
-      return html`<p>${words.scan(made.name)}</p>
-        ${qrOf(made.modules)}${copyable(made.link, 300)}
-        <p class="quiet-text">${words.computer}</p>
-        ${copyable(`parley node run --url ${made.url} --code ${made.code}`, 300)}`;
+    if (made !== null) return codeOf(made);
     return form({
       fields: [
         { name: "device", label: words.pairName, help: words.pairHelp, required: true },
@@ -200,8 +226,7 @@ export class Devices extends Page {
   async #pair(name: string, asked: readonly DeviceGrant[]): Promise<void> {
     try {
       const made = await this.console.call("devices.pair", { name, grants: [...asked] });
-      const { encode } = await import("uqr");
-      this.#pairing = { ...made, modules: encode(made.link, { border: 2 }).data };
+      this.#pairing = { ...made, modules: await qrModules(made.link) };
       this.#pairWrong = null;
     } catch (error) {
       this.#pairWrong = wordsOf(error);
@@ -221,8 +246,29 @@ export class Devices extends Page {
   }
 }
 
+async function qrModules(link: string): Promise<Modules> {
+  const { encode } = await import("uqr");
+  return encode(link, { border: 2 }).data;
+}
+
+function renewedAs({ name, token, code, link, url, modules }: Renewed): unknown {
+  if (token !== undefined)
+    return html`<p><b>${words.once(name)}</b></p>
+      ${copyable(token, 120)}`;
+  if (code === undefined || link === undefined || url === undefined || modules === undefined) return nothing;
+  return codeOf({ name, code, link, url, modules });
+}
+
+/** How a device comes in by a code: by the phone's camera, or by a command on a computer. */
+function codeOf({ name, code, link, url, modules }: Code): TemplateResult {
+  return html`<p>${words.scan(name)}</p>
+    ${qrOf(modules)}${copyable(link, 300)}
+    <p class="quiet-text">${words.computer}</p>
+    ${copyable(`parley node run --url ${url} --code ${code}`, 300)}`;
+}
+
 /** Dark on light in every theme, or phones do not read it. */
-function qrOf(modules: readonly (readonly boolean[])[]): TemplateResult {
+function qrOf(modules: Modules): TemplateResult {
   const dark = modules.flatMap((row, y) =>
     row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])),
   );

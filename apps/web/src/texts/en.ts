@@ -601,6 +601,16 @@ export const en = {
     revokeMeans: (name: string, connections: number) =>
       `The token of “${name}” is void at once${connections === 0 ? "" : `, and ${plural(connections, "connection is", "connections are")} cut`}. It cannot be taken back.`,
     revoked: (closed: number) => `Revoked. ${plural(closed, "connection", "connections")} cut.`,
+    rotate: "New token",
+    rotateByHand: "New token by a code",
+    rotateShows: (name: string) =>
+      `The token of “${name}” is void at once; the new one is shown this one time.`,
+    rotateTells: (name: string) =>
+      `The token of “${name}” is void at once; it hears so and takes a new one by itself. What it may do stays.`,
+    rotateByCode: (name: string) =>
+      `The token of “${name}” is void at once; a code that is shown here, and told nobody, gives it a new one.`,
+    rotatedTold: "It was told, and takes a new token by itself.",
+    rotated: (closed: number) => `The old token is void. ${plural(closed, "connection", "connections")} cut.`,
     new: "New device",
     make: "Make a token",
     once: (name: string) => `The token of “${name}”. It is shown this one time: copy it now.`,
