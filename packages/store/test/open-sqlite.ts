@@ -22,8 +22,10 @@ export async function openSqlite(handles: number): Promise<OpenedStore> {
   const dir = tempDir();
   const clock = testClock();
   const opened: SqliteStore[] = [];
+  // A handle alone remembers what it read, as the daemon's does; handles beside each other cannot.
+  const exclusive = handles === 1;
   for (let i = 0; i < handles; i += 1)
-    opened.push(await sqliteStore(options(join(dir, "state.db"), { clock, bootId: `boot-${i}` })));
+    opened.push(await sqliteStore(options(join(dir, "state.db"), { clock, exclusive, bootId: `boot-${i}` })));
   return {
     handles: opened,
     clock,

@@ -13,6 +13,8 @@ const allowed: readonly RegExp[] = [
   / from boots /,
   // Once a start: the newest rows, past refused ones, of which an account keeps few.
   /^select accepted from rows where .* order by seq desc limit \d+$/,
+  // Once a start, before anybody is served.
+  /^update lanes set holder = null, at = min\(at, \?\) where holder is not null$/,
   // These walk an index that holds nothing but what they count.
   /^select count\(\*\) as n from \(select 1 from (rows where outcome = 'dead'|deliveries where troubled = 1)/,
 ];

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sqliteStore, type SqliteStore } from "../src/index.ts";
+import { storeMemory } from "../src/sqlite/memory.ts";
 import { migrate } from "../src/sqlite/migrate.ts";
 import { refusedKept } from "../src/limits.ts";
 import { retention } from "../src/sqlite/retention.ts";
@@ -67,7 +68,8 @@ test("a flood of refused rows is bounded per account, in slices, and keeps the n
   for (let n = 0; n < refusedKept + 700; n += 1) insert.run(`t${n}`, "telegram:default", clock.now());
   for (let n = 0; n < 50; n += 1) insert.run(`d${n}`, "discord:default", clock.now());
   db.exec("commit");
-  const sweep = retention({ db, clock, tx: transactions(db, { clock, onFatal: () => {} }) });
+  const tx = transactions(db, { clock, onFatal: () => {} });
+  const sweep = retention({ db, clock, tx, memory: storeMemory(true) });
   expect(sweep(500)).toBe(true);
   expect(sweep(500)).toBe(false);
   const left = db

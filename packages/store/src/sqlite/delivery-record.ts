@@ -39,7 +39,8 @@ export interface DeliveryTable {
   undone(lane: string, limit: number): readonly DeliveryRecord[];
   parts(seq: number): readonly PartRecord[];
   addParts(seq: number, parts: readonly DeliveryPart[]): void;
-  dropParts(seq: number): void;
+  /** Removes the parts from this one on. */
+  dropParts(seq: number, from: number): void;
   view(delivery: DeliveryRecord): DeliveryView;
   /** Fails the parts that have not begun. */
   failQueued(seq: number, reason: string): void;
@@ -75,12 +76,17 @@ export function deliveryTable({ db, clock }: Scope): DeliveryTable {
   );
   const parts = query<PartRecord>(db, "select * from parts where delivery = ? order by n");
   const insertPart = query(db, "insert into parts (delivery, n, content, into_part) values (?, ?, ?, ?)");
-  const dropParts = query(db, "delete from parts where delivery = ?");
+  const dropParts = query(db, "delete from parts where delivery = ? and n >= ?");
   const failQueued = query(
     db,
     "update parts set state = 'failed', reason = ? where delivery = ? and state = 'queued'",
   );
   const finish = query(db, "update deliveries set done = ?, troubled = ? where seq = ?");
+  const activeHead = query<{ readonly active: number }>(
+    db,
+    `select exists (select 1 from parts where delivery = deliveries.seq and state in ('queued', 'sending')) as active
+     from deliveries where lane = ? and done is null order by place, seq limit 1`,
+  );
   const receipt = query<{ readonly receipt: string | null }>(
     db,
     `select p.receipt from parts p join deliveries d on d.seq = p.delivery where d.id = ? and p.n = ? and p.state = 'sent'`,
@@ -113,7 +119,7 @@ export function deliveryTable({ db, clock }: Scope): DeliveryTable {
     addParts(seq, list) {
       list.forEach((part, n) => insertPart.run(seq, n, part.content, part.into ?? null));
     },
-    dropParts: (seq) => void dropParts.run(seq),
+    dropParts: (seq, from) => void dropParts.run(seq, from),
     view: (delivery) => ({
       id: delivery.id,
       pool: delivery.pool,
@@ -131,9 +137,6 @@ export function deliveryTable({ db, clock }: Scope): DeliveryTable {
       const troubled = delivery.dropped === 0 && list.some((part) => part.state !== "sent");
       finish.run(clock.now(), troubled ? 1 : 0, delivery.seq);
     },
-    hasWork(lane) {
-      const [head] = undone.all(lane, 1);
-      return head !== undefined && partsOf(head.seq).some(isActive);
-    },
+    hasWork: (lane) => activeHead.get(lane)?.active === 1,
   };
 }

@@ -12,8 +12,8 @@ const lookedAt = 20;
 export interface DueRule {
   /** A row was added to a free lane without a turn. */
   added(lane: LaneRecord, pool: string, afterMs: number): void;
-  /** The lane became free without a turn, so it is due when its waiting rows are. */
-  settle(lane: string): void;
+  /** Ends the turn and the lease of a lane: it is due when its waiting rows are. */
+  settle(lane: Pick<LaneRecord, "lane" | "pool">): void;
   /** Waiting rows of a free lane ended; the remaining ones keep the lane's time. */
   thinned(lane: LaneRecord): void;
 }
@@ -34,14 +34,13 @@ export function dueRule({ db, clock }: Scope, lanes: LaneTable): DueRule {
       const latest = (head?.accepted ?? now) + longestDebounceMs;
       lanes.schedule(lane.lane, lane.pool, Math.max(lane.at, Math.min(now + afterMs, latest)));
     },
-    settle(lane) {
+    settle({ lane, pool }) {
       const now = clock.now();
       const rows = first.all(lane, lookedAt);
       const [head] = rows;
-      const known = lanes.get(lane);
-      if (head === undefined) return lanes.schedule(lane, known?.pool ?? "", null);
+      if (head === undefined) return lanes.settle(lane, pool, null);
       const due = Math.max(...rows.map((row) => row.due));
-      lanes.schedule(lane, head.pool, Math.max(now, Math.min(due, head.accepted + longestDebounceMs)));
+      lanes.settle(lane, head.pool, Math.max(now, Math.min(due, head.accepted + longestDebounceMs)));
     },
     thinned({ lane, pool, at }) {
       const [head] = first.all(lane, 1);

@@ -4,7 +4,7 @@ import { Fault } from "@parley/protocol";
 import { countedUpTo } from "../limits.ts";
 import type { Idle, Lanes, LaneView, Lease, Want } from "../store.ts";
 import type { Scope } from "./scope.ts";
-import { query } from "./statements.ts";
+import { query, type Query } from "./statements.ts";
 
 /** `i`: session lanes of the inbox; `o`: conversation lanes of the outbox. */
 export type LaneKind = "i" | "o";
@@ -33,7 +33,10 @@ export interface LaneTable {
   lease(want: Want): Leased | null;
   /** Takes the lane from its holder. */
   revoke(lane: string): void;
-  free(lane: string): void;
+  /** Takes a lane from its holder and schedules it; its turn stays open. */
+  giveBack(lane: string, pool: string, at: number | null): void;
+  /** The same for a lane whose turn has ended. */
+  settle(lane: string, pool: string, at: number | null): void;
   setTurn(lane: string, turn: string | null): void;
   /** Throws Fault("conflict") unless the lease is the current one. */
   fenced(lease: Lease): LaneRecord;
@@ -45,7 +48,7 @@ export interface LaneTable {
   list: Lanes<Lease>["list"];
 }
 
-export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
+export function laneTable({ db, clock, tx, memory }: Scope, kind: LaneKind): LaneTable {
   const k = `kind = '${kind}'`;
   const select = query<LaneRecord>(db, `select * from lanes where ${k} and lane = ?`);
   const insert = query(
@@ -65,7 +68,11 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
     db,
     `update lanes set token = max(token + 1, ?), holder = null where ${k} and lane = ?`,
   );
-  const free = query(db, `update lanes set holder = null where ${k} and lane = ?`);
+  const giveBack = query(db, `update lanes set at = ?, pool = ?, holder = null where ${k} and lane = ?`);
+  const settle = query(
+    db,
+    `update lanes set at = ?, pool = ?, holder = null, turn = null where ${k} and lane = ?`,
+  );
   const setTurn = query(db, `update lanes set turn = ? where ${k} and lane = ?`);
   const renew = query(db, `update lanes set at = ? where ${k} and lane = ?`);
   const next = query<{ readonly at: number }>(
@@ -83,7 +90,17 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
   );
 
   const get: LaneTable["get"] = (lane) => select.get(lane);
-  const nextAt: LaneTable["nextAt"] = (pool) => next.get(pool)?.at ?? null;
+  /** By pool. Whatever changes a lane's time forgets all. */
+  const due = memory.of<{ readonly at: number | null }>();
+  const nextAt: LaneTable["nextAt"] = (pool) =>
+    (due.get(pool) ?? due.keep(pool, { at: next.get(pool)?.at ?? null }))?.at ?? null;
+  const scheduling =
+    (set: Query<never>): LaneTable["schedule"] =>
+    (lane, pool, at) => {
+      due.clear();
+      set.run(at, pool, lane);
+      if (at !== null) tx.ready(pool);
+    };
   const waiting: LaneTable["waiting"] = (lane) => count.get(lane, countedUpTo)?.n ?? 0;
 
   return {
@@ -95,12 +112,12 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
       insert.run(lane, pool);
       return { lane, pool, at: null, token: 0, holder: null, turn: null };
     },
-    schedule(lane, pool, at) {
-      setAt.run(at, pool, lane);
-      if (at !== null) tx.ready(pool);
-    },
+    schedule: scheduling(setAt),
+    giveBack: scheduling(giveBack),
+    settle: scheduling(settle),
     lease({ pool, holder, leaseMs }) {
       const found = longest.get(clock.now(), pool);
+      due.clear();
       const taken = found === undefined ? undefined : take.get(clock.now(), holder, leaseMs, found.lane);
       if (found === undefined || taken === undefined) return null;
       return {
@@ -109,7 +126,6 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
       };
     },
     revoke: (lane) => void revoke.run(clock.now(), lane),
-    free: (lane) => void free.run(lane),
     setTurn: (lane, turn) => void setTurn.run(turn, lane),
     fenced(lease) {
       const found = get(lease.lane);
@@ -121,7 +137,10 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
       }
       return found;
     },
-    renew: (lease, leaseMs) => void renew.run(clock.now() + leaseMs, lease.lane),
+    renew(lease, leaseMs) {
+      due.clear();
+      renew.run(clock.now() + leaseMs, lease.lane);
+    },
     nextAt,
     idle(pool) {
       const nextAtMs = nextAt(pool);

@@ -17,6 +17,7 @@ import { identityIn, databaseIdentity, refuseOther } from "./identity.ts";
 import { damagedFault, openFault } from "./failure.ts";
 import { sqliteInbox } from "./inbox.ts";
 import { laneTable } from "./lanes.ts";
+import { storeMemory } from "./memory.ts";
 import { checkedVersion, migrate } from "./migrate.ts";
 import { sqliteOutbox } from "./outbox.ts";
 import { postDeliveries } from "./post.ts";
@@ -132,15 +133,18 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
       return db.isTransaction;
     },
   };
+  // Nobody else can open a database that is no file.
+  const memory = storeMemory(options.exclusive === true || path === ":memory:");
   const tx = transactions(connection, {
     onFatal(error) {
       log.error({ path, error }, "the database failed under a transaction");
       options.onFatal(error);
     },
     gone: path === ":memory:" ? () => null : filesInPlace(path),
+    onUndone: () => memory.clear(),
     clock,
   });
-  const scope: Scope = { db, clock, tx };
+  const scope: Scope = { db, clock, tx, memory };
   const boots = bootHistory(scope);
   const unclean = options.exclusive === true && enter(db, options, boots);
 
@@ -185,7 +189,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     bootHistory: () => tx.read(() => boots.list()),
     inbox: sqliteInbox(scope, lanes, accept),
     turns: sqliteTurns(scope, { lanes, turns, sessions, cells, post, accept, commit }),
-    outbox: sqliteOutbox(scope, conversations, deliveries, post),
+    outbox: sqliteOutbox(scope, conversations, deliveries, post, cells),
     sessions: sqliteSessions(scope, sessions),
     cells: sqliteCells(scope, cells),
     events: sqliteEvents(scope, options.eventsKept ?? eventsKept),

@@ -2,6 +2,7 @@
 // leader where there is one.
 import { Fault } from "@parley/protocol";
 import type { DeliveryFilter, Outbox, DeliveryBatch, Release, Want } from "../store.ts";
+import type { CellTable } from "./cells.ts";
 import { type DeliveryRecord, type DeliveryTable, isActive } from "./delivery-record.ts";
 import type { LaneRecord, LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
@@ -14,22 +15,19 @@ export function sqliteOutbox(
   lanes: LaneTable,
   deliveries: DeliveryTable,
   post: PostDeliveries,
+  cells: CellTable,
 ): Outbox {
   const { db, clock, tx } = scope;
   const record = recordChanges(scope, deliveries);
-  // An expired cell counts too: until a new leader writes it, only the last leader's term is valid.
-  const leader = query<{ readonly version: number }>(
-    db,
-    "select version from cells where key = 'leader:' || ?",
-  );
   const drop = query(
     db,
     "update deliveries set dropped = 1, closed = 1, troubled = 0 where seq = ? and dropped = 0 and (done is null or troubled = 1)",
   );
   const shapes = queryShapes<DeliveryRecord>(db);
 
+  /** An expired cell counts too: until a new leader writes it, only the last leader's term is valid. */
   const checkTerm = (pool: string, term: number | undefined): void => {
-    const current = leader.get(pool)?.version;
+    const current = cells.version(`leader:${pool}`);
     if (current === undefined || current === term) return;
     throw new Fault(
       "conflict",
@@ -47,14 +45,12 @@ export function sqliteOutbox(
       // The head decides: behind a preview that stays open nothing can be sent.
       if (undone[0]?.parts.some(isActive) === true)
         return { lane: name, token, holder: want.holder, term: want.term, deliveries: undone };
-      lanes.free(lane.lane);
-      lanes.schedule(lane.lane, lane.pool, null);
+      lanes.giveBack(lane.lane, lane.pool, null);
     }
   };
 
   const release = ({ lane, pool }: LaneRecord, { afterMs }: Release): void => {
-    lanes.free(lane);
-    lanes.schedule(lane, pool, deliveries.hasWork(lane) ? clock.now() + afterMs : null);
+    lanes.giveBack(lane, pool, deliveries.hasWork(lane) ? clock.now() + afterMs : null);
   };
 
   const dropOne = (id: string, reason: string): number => {

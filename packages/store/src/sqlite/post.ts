@@ -15,10 +15,11 @@ export function postDeliveries(
   lanes: LaneTable,
   deliveries: DeliveryTable,
 ): PostDeliveries {
-  const insert = query<{ readonly seq: number }>(
+  const insert = query<{ readonly seq: number; readonly place: number }>(
     db,
-    `insert into deliveries (id, lane, pool, cause, preview, created, place) values (?, ?, ?, ?, ?, ?, 0)
-     on conflict do nothing returning seq`,
+    // Its own number, which SQLite gives in order: the usual place.
+    `insert into deliveries (id, lane, pool, cause, preview, created, place) values (?, ?, ?, ?, ?, ?,
+       coalesce((select max(seq) from deliveries), 0) + 1) on conflict do nothing returning seq, place`,
   );
   const setPlace = query(db, "update deliveries set place = ? where seq = ?");
   // Answers of commands, which pass replies, get places between the whole numbers.
@@ -49,8 +50,9 @@ export function postDeliveries(
   const one = (delivery: NewDelivery): void => {
     const { id, lane, pool, parts, cause, closes } = delivery;
     if (parts.length === 0) throw new Fault("invalid", `the delivery ${id} has no parts`);
-    const seq = insert.get(id, lane, pool, cause, delivery.open === true ? 1 : 0, clock.now())?.seq;
-    if (seq === undefined) return;
+    const inserted = insert.get(id, lane, pool, cause, delivery.open === true ? 1 : 0, clock.now());
+    if (inserted === undefined) return;
+    const { seq } = inserted;
     deliveries.addParts(seq, parts);
     const preview = closes === undefined ? undefined : deliveries.get(closes);
     const replaces =
@@ -60,7 +62,8 @@ export function postDeliveries(
       preview.closed === 0 &&
       preview.done === null;
     const ownPlace = delivery.passes === true ? behindHeadReply(lane, seq) : seq;
-    setPlace.run(replaces ? replace(preview) : ownPlace, seq);
+    const place = replaces ? replace(preview) : ownPlace;
+    if (place !== inserted.place) setPlace.run(place, seq);
     const known = lanes.open(lane, pool);
     if (known.holder === null && deliveries.hasWork(lane))
       lanes.schedule(lane, pool, known.at ?? clock.now());

@@ -15,6 +15,8 @@ import { query } from "./statements.ts";
 /** A delivery with the changes so far. */
 interface Draft {
   readonly delivery: DeliveryRecord;
+  /** As they stand in the table. */
+  readonly stored: readonly PartRecord[];
   readonly parts: readonly PartRecord[];
   readonly split: boolean;
   readonly changed: boolean;
@@ -30,34 +32,25 @@ export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): 
     `update parts set state = ?, token = ?, started = ?, attempts = ?, resends = ?, flagged = ?, receipt = ?, reason = ?
      where delivery = ? and n = ?`,
   );
+  const put = query(
+    db,
+    `insert or replace into parts (delivery, n, content, into_part, state, token, started, attempts, resends, flagged, receipt, reason)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
 
   const draftOf = (delivery: DeliveryRecord): Draft => {
-    return { delivery, parts: deliveries.parts(delivery.seq), split: delivery.split === 1, changed: false };
+    const parts = deliveries.parts(delivery.seq);
+    return { delivery, stored: parts, parts, split: delivery.split === 1, changed: false };
   };
 
-  const store = ({ delivery, parts, split, changed }: Draft): void => {
+  const store = ({ delivery, stored, parts, split, changed }: Draft): void => {
     if (!changed) return;
     if (split && delivery.split === 0) {
       markSplit.run(delivery.seq);
-      deliveries.dropParts(delivery.seq);
-      deliveries.addParts(
-        delivery.seq,
-        parts.map(({ content, into_part: into }) => ({ content, ...(into === null ? {} : { into }) })),
-      );
-    }
-    for (const p of parts) {
-      write.run(
-        p.state,
-        p.token,
-        p.started,
-        p.attempts,
-        p.resends,
-        p.flagged,
-        p.receipt,
-        p.reason,
-        delivery.seq,
-        p.n,
-      );
+      if (stored.length > parts.length) deliveries.dropParts(delivery.seq, parts.length);
+      for (const p of parts) put.run(delivery.seq, p.n, p.content, p.into_part, ...stateOf(p));
+    } else {
+      for (const p of parts) if (p !== stored[p.n]) write.run(...stateOf(p), delivery.seq, p.n);
     }
     deliveries.settle(delivery, parts);
   };
@@ -83,6 +76,11 @@ export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): 
       throw refused(change, `it is not in the lane ${lease.lane}`);
     return read(found);
   }
+}
+
+/** In the order of both statements. */
+function stateOf(p: PartRecord): readonly (string | number | null)[] {
+  return [p.state, p.token, p.started, p.attempts, p.resends, p.flagged, p.receipt, p.reason];
 }
 
 function blocks({ delivery, parts }: Draft): boolean {

@@ -26,7 +26,7 @@ export const markRewritten = `update sessions set fields = json_set(fields, '$.r
 /** Larger files are cleaned in place alone: packing one would hold the daemon for long. */
 const packedPages = 65_536;
 
-export function redactWith({ db, tx }: Scope) {
+export function redactWith({ db, tx, memory }: Scope) {
   return async (change: (stored: string) => string | null): Promise<number> => {
     db.exec("pragma secure_delete = on");
     let changed = 0;
@@ -41,6 +41,7 @@ export function redactWith({ db, tx }: Scope) {
         for (let from: string | number | null = key === "key" ? "" : -1; from !== null;) {
           const after: string | number = from;
           from = await tx.run(() => {
+            memory.clear();
             const found = records.all(after);
             for (const { k, v } of found) {
               const next = v === null ? null : change(v);

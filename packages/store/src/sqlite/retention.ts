@@ -5,7 +5,7 @@ import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
 /** Deletes about `limit` records of each sort at most. Returns true when some sort had more. */
-export function retention({ db, clock }: Scope): (limit: number) => boolean {
+export function retention({ db, clock, memory }: Scope): (limit: number) => boolean {
   const slices = [
     query(db, "delete from rows where seq in (select seq from rows where ended < ? order by ended limit ?)"),
     query(db, "delete from turns where id in (select id from turns where ended < ? order by ended limit ?)"),
@@ -49,6 +49,7 @@ export function retention({ db, clock }: Scope): (limit: number) => boolean {
 
   return (limit) => {
     const now = clock.now();
+    memory.clear();
     const old = slices.map((slice) => slice.run(now - keptAfterEndMs, limit));
     const gone = [...old, cells.run(now, limit), lanes.run(now - idleLaneMs, limit)];
     return floods(limit) || gone.some((count) => count >= limit);

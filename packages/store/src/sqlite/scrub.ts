@@ -113,7 +113,7 @@ const places: readonly Place[] = [
   },
 ];
 
-export function scrubWith({ db, tx }: Scope) {
+export function scrubWith({ db, tx, memory }: Scope) {
   return async (judge: (record: StoredRecord) => Verdict, write: boolean): Promise<Scrubbed> => {
     if (write) db.exec("pragma secure_delete = on");
     let removed = 0;
@@ -141,6 +141,7 @@ export function scrubWith({ db, tx }: Scope) {
       for (let from: string | number | null = begin; from !== null;) {
         const after: string | number = from;
         from = await tx.run(() => {
+          memory.clear();
           const records = next.all(after);
           for (const read of records) {
             const at = read["k"] ?? "";

@@ -24,13 +24,23 @@ const firstEpoch = 1;
 
 type Patch = { readonly [field: string]: Json };
 
+/** What a turn leaves in its session. */
+interface Appended {
+  readonly epoch: number;
+  readonly turn: string;
+  readonly bodies: readonly string[];
+  readonly patch?: Patch | undefined;
+}
+
 /** Session access for other verbs inside their own transaction. */
 export interface SessionTable {
   known(key: SessionKey): Session | null;
   open(key: SessionKey): Session;
   patch(key: SessionKey, patch: Patch): Session;
-  /** Appends entries and returns the session's last seq. */
-  append(key: SessionKey, epoch: number, turn: string, bodies: readonly string[]): number;
+  /** Appends entries, changes fields, and returns the session's last seq. */
+  append(key: SessionKey, what: Appended): number;
+  /** What was remembered of it is read anew. */
+  forget(key: SessionKey): void;
   /**
    * The entries that a turn added, oldest first. A commit adds them all at once, so they are contiguous and
    * end at `seq`.
@@ -38,30 +48,45 @@ export interface SessionTable {
   added(key: SessionKey, epoch: number, turn: string, seq: number, limit: number): readonly StoredEntry[];
 }
 
-export function sessionTable({ db, clock }: Scope): SessionTable {
+export function sessionTable({ db, clock, memory }: Scope): SessionTable {
   const insert = query(
     db,
     `insert into sessions values (?, ${firstEpoch}, 0, '{}', ?, ?) on conflict do nothing`,
   );
   const select = query<SessionRecord>(db, "select * from sessions where key = ?");
-  const setFields = query(db, "update sessions set fields = ?, updated = ? where key = ?");
-  const setLast = query(db, "update sessions set last = ?, updated = ? where key = ?");
+  const update = query(db, "update sessions set last = ?, fields = ?, updated = ? where key = ?");
   const before = query<EntryRecord>(
     db,
     "select * from entries where lane = ? and epoch = ? and seq <= ? order by seq desc limit ?",
   );
   const insertEntry = query(db, "insert into entries (lane, epoch, seq, turn, body) values (?, ?, ?, ?, ?)");
 
+  const remembered = memory.of<Session>();
+
   const known: SessionTable["known"] = (key) => {
+    const seen = remembered.get(key);
+    if (seen !== undefined) return seen;
     const found = select.get(key);
-    return found === undefined ? null : sessionOf(found);
+    return remembered.keep(key, found === undefined ? null : sessionOf(found));
   };
   const open = (key: SessionKey): Session => {
     const found = known(key);
     if (found !== null) return found;
     const now = clock.now();
     insert.run(key, now, now);
+    remembered.forget(key);
     return { key, epoch: firstEpoch, lastSeq: 0, fields: {}, createdAtMs: now, updatedAtMs: now };
+  };
+
+  const change = (session: Session, lastSeq: number, patch: Patch): Session => {
+    const { key } = session;
+    const merged = Object.entries({ ...session.fields, ...patch }).filter(([, value]) => value !== null);
+    const fields: Patch = Object.fromEntries(merged);
+    const updatedAtMs = clock.now();
+    update.run(lastSeq, JSON.stringify(fields), updatedAtMs, key);
+    const changed = { ...session, lastSeq, fields, updatedAtMs };
+    remembered.keep(key, changed);
+    return changed;
   };
 
   return {
@@ -69,19 +94,16 @@ export function sessionTable({ db, clock }: Scope): SessionTable {
     open,
     patch(key, patch) {
       const session = open(key);
-      const merged = Object.entries({ ...session.fields, ...patch }).filter(([, value]) => value !== null);
-      const fields: Patch = Object.fromEntries(merged);
-      const updatedAtMs = clock.now();
-      setFields.run(JSON.stringify(fields), updatedAtMs, key);
-      return { ...session, fields, updatedAtMs };
+      return change(session, session.lastSeq, patch);
     },
-    append(key, epoch, turn, bodies) {
-      let seq = open(key).lastSeq;
-      if (bodies.length === 0) return seq;
+    append(key, { epoch, turn, bodies, patch = {} }) {
+      const session = open(key);
+      let seq = session.lastSeq;
       for (const body of bodies) insertEntry.run(key, epoch, (seq += 1), turn, body);
-      setLast.run(seq, clock.now(), key);
+      if (bodies.length > 0 || Object.keys(patch).length > 0) change(session, seq, patch);
       return seq;
     },
+    forget: (key) => remembered.forget(key),
     added(key, epoch, turn, seq, limit) {
       const found = before.all(key, epoch, seq, limit);
       const first = found.findIndex((entry) => entry.turn !== turn);
@@ -125,6 +147,7 @@ export function sqliteSessions(scope: Scope, table: SessionTable): Sessions {
       tx.run(() => {
         table.open(key);
         raiseEpoch.run(clock.now(), key);
+        table.forget(key);
         return table.open(key);
       }),
     forget: (key, record) =>
@@ -133,6 +156,7 @@ export function sqliteSessions(scope: Scope, table: SessionTable): Sessions {
         const entries = removeEntries.run(key);
         const atMs = clock.now();
         raiseEpoch.run(atMs, key);
+        table.forget(key);
         return { session: table.patch(key, { [record]: { atMs, entries } }), entries };
       }),
     trim: (key, beforeEpoch) => tx.run(() => trimEntries.run(key, beforeEpoch)),

@@ -58,6 +58,8 @@ export interface TransactionsOptions {
    * otherwise the problem.
    */
   readonly gone?: () => string | null;
+  /** Called when writes were undone, of one call or of all. */
+  readonly onUndone?: () => void;
   readonly clock: Pick<Clock, "mono" | "after">;
 }
 
@@ -71,7 +73,7 @@ const lockPatienceMs = 5_000;
 
 export function transactions(
   db: Connection,
-  { onFatal, gone = () => null, clock }: TransactionsOptions,
+  { onFatal, gone = () => null, onUndone = () => {}, clock }: TransactionsOptions,
 ): Transactions {
   const listeners = new Set<(pool: string) => void>();
   const woken = new Set<string>();
@@ -121,6 +123,7 @@ export function transactions(
     } catch (error) {
       if (isFatal(error) || !db.isTransaction) throw error;
       db.exec("rollback");
+      onUndone();
       db.exec("begin immediate");
       return () => call.reject(verbFault(error));
     }
@@ -139,6 +142,7 @@ export function transactions(
     } catch (error) {
       if (isFatal(error) || !db.isTransaction) throw error;
       db.exec("rollback to call; release call");
+      onUndone();
       return () => call.reject(verbFault(error));
     }
   };
@@ -202,6 +206,7 @@ export function transactions(
   };
 
   const rollBack = (): void => {
+    onUndone();
     try {
       if (db.isTransaction) db.exec("rollback");
     } catch {

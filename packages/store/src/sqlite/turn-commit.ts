@@ -53,17 +53,15 @@ export function commitTurn(
 
     const now = clock.now();
     const key = lane.lane as SessionKey;
-    const seq = sessions.append(key, turn.epoch, id, what.entries);
+    const { entries: bodies, patch } = what;
+    const seq = sessions.append(key, { epoch: turn.epoch, turn: id, bodies, patch });
     endRows.run(what.outcome, what.reason ?? null, now, id);
     if (what.contextThrough !== undefined) endContext.run(id, now, lane.lane, what.contextThrough);
-    if (what.patch !== undefined) sessions.patch(key, what.patch);
     cells.write(what.cells ?? []);
     post(what.deliveries ?? []);
     dropSteps.run(id);
     finish.run(lease.token, seq, now, id);
-    lanes.setTurn(lane.lane, null);
-    lanes.free(lane.lane);
-    due.settle(lane.lane);
+    due.settle(lane);
     accept(what.rows ?? []);
     return { seq };
   };

@@ -25,6 +25,9 @@ export interface TurnRecord {
   readonly struck: number | null;
 }
 
+/** What a turn's record holds when it has just been opened. */
+type OpenedTurn = Pick<TurnRecord, "id" | "conversation" | "authority" | "epoch" | "attempt" | "opened">;
+
 export interface TurnTable {
   get(id: string): TurnRecord | undefined;
   rows(id: string): readonly Row[];
@@ -36,6 +39,8 @@ export interface TurnTable {
   log(id: string): readonly Step[];
   /** The turn as its holder gets it. */
   read(lane: LaneRecord, id: string): Turn;
+  /** The same for a turn that was opened in this transaction: all but its context is known. */
+  opened(lane: LaneRecord, turn: OpenedTurn, rows: readonly Row[]): Turn;
 }
 
 export function turnTable({ db }: Scope): TurnTable {
@@ -58,6 +63,30 @@ export function turnTable({ db }: Scope): TurnTable {
   const get: TurnTable["get"] = (id) => select.get(id);
   const log: TurnTable["log"] = (id) => steps.all(id).map(({ kind, body }) => ({ kind, body }));
   const rowsOf = (id: string): readonly Row[] => rows.all(id).map(rowOf);
+
+  const turnOf = (
+    lane: LaneRecord,
+    turn: OpenedTurn & Pick<TurnRecord, "pool" | "tickets" | "stop">,
+    claimed: readonly Row[],
+    steps: readonly Step[],
+  ): Turn => ({
+    lane: lane.lane,
+    token: lane.token,
+    holder: lane.holder ?? "",
+    id: turn.id,
+    attempt: turn.attempt,
+    epoch: turn.epoch,
+    pool: turn.pool,
+    conversation: turn.conversation as ConversationKey,
+    authority: turn.authority,
+    openedAtMs: turn.opened,
+    rows: claimed,
+    context: context.all(lane.lane, Math.max(0, ...claimed.map((row) => row.seq))).map(rowOf),
+    log: steps,
+    tickets: JSON.parse(turn.tickets) as readonly string[],
+    stop: turn.stop,
+  });
+
   return {
     get,
     rows: rowsOf,
@@ -73,25 +102,9 @@ export function turnTable({ db }: Scope): TurnTable {
       const turn = get(id);
       if (turn === undefined)
         throw new Error(`the lane ${lane.lane} names the turn ${id}, which has no record`);
-      const rows = rowsOf(id);
-      const last = Math.max(0, ...rows.map((row) => row.seq));
-      return {
-        lane: lane.lane,
-        token: lane.token,
-        holder: lane.holder ?? "",
-        id,
-        attempt: turn.attempt,
-        epoch: turn.epoch,
-        pool: turn.pool,
-        conversation: turn.conversation as ConversationKey,
-        authority: turn.authority,
-        openedAtMs: turn.opened,
-        rows,
-        context: context.all(lane.lane, last).map(rowOf),
-        log: log(id),
-        tickets: JSON.parse(turn.tickets) as readonly string[],
-        stop: turn.stop,
-      };
+      return turnOf(lane, turn, rowsOf(id), log(id));
     },
+    opened: (lane, turn, claimed) =>
+      turnOf(lane, { ...turn, pool: lane.pool, tickets: "[]", stop: null }, claimed, []),
   };
 }

@@ -4,7 +4,7 @@
 import { Fault } from "@parley/protocol";
 import type { SessionKey } from "@parley/protocol";
 import { mostEntriesShown } from "../limits.ts";
-import type { Lease, Row, Turns, TurnView, Want } from "../store.ts";
+import type { Lease, Row, Turn, Turns, TurnView, Want } from "../store.ts";
 import type { AcceptRows } from "./accept.ts";
 import type { CellTable } from "./cells.ts";
 import { absorbedStep, isAlone, rowClaims } from "./claim.ts";
@@ -44,6 +44,13 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
   );
   const single = query(db, "update turns set alone = 1 where id = ?");
   const setAttempt = query(db, "update turns set attempt = ? where id = ?");
+  /** Finds a lane that this lease holds with a log of this length, and in which nothing waits. */
+  const quiet = query(
+    db,
+    `select 1 from lanes where kind = 'i' and lane = ?1 and token = ?2 and holder = ?3 and turn is not null
+       and (select coalesce(max(n) + 1, 0) from steps where steps.turn = lanes.turn) = ?4
+       and not exists (select 1 from rows where lane = ?1 and state = 'waiting')`,
+  );
   const park = query(
     db,
     "update turns set state = 'parked', attempt = 0, tickets = ?, wake = ? where id = ?",
@@ -57,26 +64,20 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
     return { lane, turn };
   };
 
-  const open = (lane: LaneRecord, maxRows: number): string | null => {
+  const open = (lane: LaneRecord, maxRows: number): Turn | null => {
     const rows = claims.opening(lane.lane, maxRows);
     const [head] = rows;
     if (head === undefined) return null;
     const id = `${lane.lane}#${lane.token}`;
     const { epoch } = sessions.open(lane.lane as SessionKey);
-    insert.run(
-      id,
-      lane.lane,
-      lane.pool,
-      head.conversation,
-      head.authority,
-      epoch,
-      head.strikes + 1,
-      isAlone(head) ? 1 : 0,
-      clock.now(),
-    );
-    claims.claim(id, rows);
+    const { conversation, authority } = head;
+    const attempt = head.strikes + 1;
+    const alone = isAlone(head) ? 1 : 0;
+    const opened = clock.now();
+    insert.run(id, lane.lane, lane.pool, conversation, authority, epoch, attempt, alone, opened);
+    const claimed = claims.claim(id, rows);
     lanes.setTurn(lane.lane, id);
-    return id;
+    return turns.opened(lane, { id, conversation, authority, epoch, attempt, opened }, claimed);
   };
 
   /** A parked turn takes the answers to its tickets along, including those from another conversation. */
@@ -90,15 +91,17 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
     if (answers.length > 0) turns.addStep(id, turns.logLength(id), absorbedStep(claims.claim(id, answers)));
   };
 
-  const take = (want: Want): ReturnType<typeof turns.read> | null => {
+  const take = (want: Want): Turn | null => {
     for (;;) {
       const lane = lanes.lease(want);
       if (lane === null) return null;
-      if (lane.turn !== null) reopen(lane, lane.turn);
-      const turn = lane.turn ?? open(lane, want.maxRows);
-      if (turn !== null) return turns.read(lane, turn);
-      lanes.free(lane.lane);
-      lanes.schedule(lane.lane, lane.pool, null);
+      if (lane.turn !== null) {
+        reopen(lane, lane.turn);
+        return turns.read(lane, lane.turn);
+      }
+      const turn = open(lane, want.maxRows);
+      if (turn !== null) return turn;
+      lanes.giveBack(lane.lane, lane.pool, null);
     }
   };
 
@@ -145,8 +148,7 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
       tx.run(() => {
         const { lane, turn } = heldTurn(lease);
         if (refund === true) setAttempt.run(Math.max(0, turn.attempt - 1), turn.id);
-        lanes.free(lane.lane);
-        lanes.schedule(lane.lane, lane.pool, clock.now() + afterMs);
+        lanes.giveBack(lane.lane, lane.pool, clock.now() + afterMs);
       }),
     list: lanes.list,
     async absorb(lease, at, maxRows, { evenAlone = false } = {}) {
@@ -159,6 +161,7 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         return rows.length === 0 ? [] : { turn: turn.id, rows };
       };
       // Mostly nobody wrote meanwhile, and then there is nothing to store.
+      if (tx.look(() => quiet.get(lease.lane, lease.token, lease.holder, at))?.value !== undefined) return [];
       const seen = tx.look(joining)?.value;
       if (seen !== undefined && !("turn" in seen)) return seen;
       return tx.run(() => {
@@ -217,8 +220,7 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         park.run(JSON.stringify(tickets), wake, turn.id);
         const awake =
           claims.answers(lane.lane, tickets).length > 0 || (wake === "any" && claims.hasKin(lane.lane, turn));
-        lanes.free(lane.lane);
-        lanes.schedule(lane.lane, lane.pool, awake ? clock.now() : untilMs);
+        lanes.giveBack(lane.lane, lane.pool, awake ? clock.now() : untilMs);
       }),
     commit: (lease, turn, what) => tx.run(() => commit(lease, turn, what)),
   };
