@@ -20,6 +20,7 @@ import {
   killAll,
   keepUpkeepJobs,
   killChild,
+  leaveIdleThreads,
   modelCatalog,
   promptHistory,
   quarantine,
@@ -250,6 +251,7 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const work: LaneWork = {
     concurrency: turnsAtOnce(config),
     ...due,
+    leaveIdleThreads: () => leaveIdleThreads(ending, config.session.threadBindings),
     jobsOn: config.cron.enabled,
     runTurn: lane.run,
     buryTurn: lane.bury,

@@ -29,10 +29,17 @@ export interface ConversationBindings {
   worker(address: Address): SessionKey | null;
   /** The threads that this session works in. */
   threadsOf(session: string): readonly Address[];
+  /** All threads in which sub-agents work. */
+  threads(): readonly BoundThread[];
   /** Durable once resolved: what is written in the thread belongs to the session from now on. */
   bind(session: SessionKey, thread: Address): Promise<void>;
   /** Gives the session's threads back to their own conversations, and returns them. */
   unbind(session: string): Promise<readonly Address[]>;
+}
+
+export interface BoundThread {
+  readonly session: SessionKey;
+  readonly thread: Address;
 }
 
 /** `from`: the person where they asked; `to`: the conversation that the session goes on in. */
@@ -104,6 +111,8 @@ export function conversationBindings(cells: Pick<Cells, "list" | "put" | "remove
     },
     worker: (address) => workers.get(conversationKey(address)) ?? null,
     threadsOf,
+    threads: () =>
+      [...workers].map(([thread, session]) => ({ session, thread: parseConversationKey(thread) })),
     async bind(session, thread) {
       const key = conversationKey(thread);
       await cells.put(`${threadPrefix}${key}`, session, {});

@@ -35,6 +35,7 @@ describe("without a file", () => {
       reset: { mode: "none", atHour: 4 },
       resetByType: {},
       resetByChannel: {},
+      threadBindings: { enabled: true, idleHours: 24, maxAgeHours: 0 },
     });
     expect(config.bindings).toEqual([]);
     expect(config.messages.groupChat).toEqual({ historyLimit: 50 });

@@ -94,6 +94,7 @@ export { nameField, nameOf } from "./sessions/session-name.ts";
 export { createSideQuestions, type SideQuestions } from "./side-questions.ts";
 export { childLine } from "./sessions/children.ts";
 export { threadOpeningOutbox, waitingTask } from "./sessions/child-threads.ts";
+export { leaveIdleThreads } from "./sessions/idle-threads.ts";
 export {
   endWithoutTurn,
   healChildren,

@@ -65,7 +65,7 @@ export interface Services {
   /** Sub-agents: who spawned them, and how they ended. */
   readonly children: ChildRegistry;
   /** Threads in which sub-agents work. */
-  readonly threads: Pick<ConversationBindings, "worker" | "threadsOf" | "bind" | "unbind">;
+  readonly threads: Pick<ConversationBindings, "worker" | "threads" | "threadsOf" | "bind" | "unbind">;
   /** Jobs that are due at their times. */
   readonly schedules: Schedules;
   /** Returns where what a session began in `from` goes on; null where its rows say. */

@@ -2,6 +2,7 @@
 // on every lease, so a reload takes effect on the next turn or batch, and work that began ends with the
 // config it began with.
 import type { Config } from "@parley/config";
+import type { Clock } from "@parley/protocol";
 import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
 import { programSinks } from "@parley/access";
 import { type FireJob } from "../schedules/fire-job.ts";
@@ -17,6 +18,8 @@ export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "d
   readonly lookAtJob: FireJob;
   readonly heartbeats: HeartbeatWork;
   readonly slotsNow: () => SlotNumbers;
+  /** Has sub-agents leave threads that nobody uses. */
+  readonly leaveIdleThreads: () => Promise<void>;
   /** False: no job fires. */
   readonly jobsOn: boolean;
 }
@@ -71,15 +74,39 @@ export function startWork(options: StartWorkOptions, now: () => LaneWork, share:
   const forget = jobChanges.onChange(timer.changed);
   const forgetCalls = jobChanges.onCall(() => webhooks?.look());
   const stopBeating = sendHeartbeats(() => now().heartbeats, clock, log);
+  const stopLeaving = everyMinute(
+    () => now().leaveIdleThreads(),
+    clock,
+    (error) => log.warn({ error }, "threads that nobody uses could not be left now, trying again"),
+  );
   return {
     ...pools,
     async drain(budgets) {
+      stopLeaving();
       forget();
       forgetCalls();
       stopBeating();
       await Promise.all([timer.stop(), webhooks?.stop()]);
       await pools.drain(budgets);
     },
+  };
+}
+
+/** Returns how to stop it. */
+function everyMinute(work: () => Promise<void>, clock: Clock, failed: (error: unknown) => void): () => void {
+  let stopped = false;
+  const again = (): { cancel(): void } =>
+    clock.after(60_000, () => {
+      work()
+        .catch(failed)
+        .finally(() => {
+          if (!stopped) timer = again();
+        });
+    });
+  let timer = again();
+  return () => {
+    stopped = true;
+    timer.cancel();
   };
 }
 

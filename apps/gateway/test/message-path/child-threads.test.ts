@@ -46,8 +46,8 @@ interface Room {
   in(thread: string | undefined): readonly string[];
 }
 
-async function room(answers: (asked: Asked) => Answer): Promise<Room> {
-  s = await stage({ catalogue: true, second: "discord", config: channelConfig });
+async function room(answers: (asked: Asked) => Answer, session: JsonObject = {}): Promise<Room> {
+  s = await stage({ catalogue: true, second: "discord", config: { ...channelConfig, session } });
   s.model.answers(answers);
   const people = new Map<string, Person>();
   const person = (name: string): Person => {
@@ -122,6 +122,52 @@ test("/unfocus gives the thread back, for owners and those whose rights it has",
   await until(() => at.in("thread-1").includes("the agent heard: who is there?"), "the agent's answer");
   at.says("olga", "/unfocus", "thread-1", { kind: "command" });
   await until(() => at.in("thread-1").some((text) => text.startsWith("No sub-agent works")), "no more");
+});
+
+describe("a thread that nobody uses", () => {
+  const left = /has left this thread: nobody wrote here for 6 minutes\./;
+  const minute = 60_000;
+
+  test("is given back after a while, over restarts, and it is said there once", async () => {
+    const at = await room(script(), { threadBindings: { idleHours: 0.1 } });
+    at.says("olga", "spawn");
+    await until(() => at.in("thread-1").includes("dug 42"), "the result");
+    await s.pass(4 * minute);
+    at.says("olga", "deeper?", "thread-1");
+    await until(() => at.in("thread-1").includes("the child heard: deeper?"), "the child's answer");
+    await s.kill();
+    await s.start();
+    await s.pass(4 * minute);
+    expect(at.in("thread-1").some((text) => left.test(text))).toBe(false);
+    await s.kill();
+    await s.start();
+    await s.pass(4 * minute);
+    await s.kill();
+    await s.start();
+    await s.pass(2 * minute);
+    expect(at.in("thread-1").filter((text) => left.test(text))).toHaveLength(1);
+    at.says("olga", "who is there?", "thread-1", { addressed: true });
+    await until(() => at.in("thread-1").includes("the agent heard: who is there?"), "the agent's answer");
+  });
+
+  test("stays while its sub-agent works, whatever the limits say", async () => {
+    const slow = (): Answer => ({ afterMs: 8 * minute, says: ["dug 42"] });
+    const at = await room(script({}, slow), { threadBindings: { idleHours: 0.05, maxAgeHours: 0.05 } });
+    at.says("olga", "spawn");
+    await until(() => at.in("thread-1").includes("dug 42"), "the result");
+    await s.pass(2 * minute);
+    const [, result, farewell, ...more] = at.in("thread-1");
+    expect([result, more]).toEqual(["dug 42", []]);
+    expect(farewell).toContain("it was open for 3 minutes, which is the longest");
+  });
+
+  test("is not opened at all where threads are off", async () => {
+    const at = await room(script(), { threadBindings: { enabled: false } });
+    at.says("olga", "spawn");
+    await until(() => at.in(undefined).length > 0, "the refusal");
+    expect(at.in(undefined)[0]).toContain("session.threadBindings.enabled");
+    expect(s.loopback.threads()).toEqual([]);
+  });
 });
 
 describe("an end that takes it out of its thread is said there", () => {

@@ -32,6 +32,8 @@ export const dmScope = z
     'Who shares a conversation in private: "main" (everybody one), "per-peer", "per-channel-peer", "per-account-channel-peer".',
   );
 
+const hours = z.number().min(0).max(8_760);
+
 export const sessionSchema = z
   .strictObject({
     dmScope: dmScope.default("per-channel-peer"),
@@ -56,6 +58,18 @@ export const sessionSchema = z
       .record(z.string(), resetPolicy)
       .default({})
       .describe('In place of both, by channel: { telegram: { mode: "idle", idleMinutes: 60 } }.'),
+    threadBindings: z
+      .strictObject({
+        enabled: z.boolean().default(true).describe("False: no sub-agent gets a thread of its own."),
+        idleHours: hours
+          .default(24)
+          .describe(
+            "Without a word of people or the sub-agent, in hours; 0: it stays until it is sent away.",
+          ),
+        maxAgeHours: hours.default(0).describe("Since the thread was opened, in hours; 0: no limit."),
+      })
+      .prefault({})
+      .describe("When a sub-agent leaves the thread that it works in; never in the middle of its work."),
   })
   .prefault({})
   .describe("How messages are grouped into sessions.");

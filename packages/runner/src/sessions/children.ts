@@ -124,7 +124,14 @@ export function childrenPort(services: ChildServices): Children {
       await checkRoom(scope.session, id);
       const { began, asker: askerFor } = await askingTurn(services, scope);
       const asker = askerFor("push");
-      if (inThread) checkThread(services, scope, asker.unseen !== true);
+      if (inThread) {
+        if (!config.session.threadBindings.enabled)
+          throw new Fault(
+            "denied",
+            "sub-agents get no threads of their own here (session.threadBindings.enabled): spawn it without thread",
+          );
+        checkThread(services, scope, asker.unseen !== true);
+      }
       const label = request.label ?? firstWords(request.task);
       const text = `Task from session ${scope.session}: ${request.task}${await contextFor(scope, request, agentId)}`;
       const timeoutSeconds = request.timeoutSeconds ?? (limits.runTimeoutSeconds || undefined);
