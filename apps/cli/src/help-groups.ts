@@ -5,7 +5,7 @@ const atShell = "At the shell:";
 
 const groups: { readonly [heading: string]: readonly string[] } = {
   "Set up and run:": ["setup", "start", "stop", "restart", "reload", "service", "update", "config"],
-  "See how it is:": ["status", "doctor", "logs", "nodes", "usage", "audit", "resume"],
+  "See how it is:": ["status", "channels", "doctor", "logs", "nodes", "usage", "audit", "resume"],
   "Talk, and let people in:": [
     "chat",
     "send",

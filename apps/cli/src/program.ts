@@ -97,6 +97,9 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .action(async (filter: { troubled?: boolean; lane?: string }) => {
       exitCode = await (await import("./commands/outbox.ts")).outboxList(await terminal(), filter);
     });
+  command(outbox, "show <id>", "show one, whatever became of it").action(async (id: string) => {
+    exitCode = await (await import("./commands/outbox.ts")).outboxShow(await terminal(), id);
+  });
   command(outbox, "retry <id>", "send again what did not arrive").action(async (id: string) => {
     exitCode = await (await import("./commands/outbox.ts")).outboxAct(await terminal(), "retry", id);
   });

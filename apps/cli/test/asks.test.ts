@@ -62,6 +62,18 @@ test.for([
   ],
   [["devices", "unlock"], "devices.unlock", {}],
   [["outbox", "list", "--lane", "c"], "outbox.list", { lane: "c" }],
+  [["outbox", "show", "x"], "outbox.show", { id: "x" }],
+  [
+    ["channels", "test", "telegram:-5:topic:7", "is it", "you?", "--account", "telegram:work"],
+    "channels.test",
+    {
+      to: "telegram:-5:topic:7",
+      channel: "telegram",
+      account: "work",
+      text: "is it you?",
+      idempotencyKey: any,
+    },
+  ],
   [["send", "--no-wait", " hi  you "], "chat.send", { text: "hi  you", idempotencyKey: any }],
   [
     ["send", "--no-wait", "--thread", "t", "hi"],

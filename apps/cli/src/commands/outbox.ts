@@ -1,4 +1,4 @@
-// `parley outbox list|retry|drop`: answers on their way, and those that did not arrive.
+// `parley outbox list|show|retry|drop`: answers on their way, and those that did not arrive.
 import type { DeliveryStory } from "@parley/protocol";
 import { document, line, result, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
@@ -15,6 +15,13 @@ export async function outboxList(terminal: Console, { troubled, lane }: OutboxFi
   if (terminal.json) document(terminal.out, found);
   else if (found.deliveries.length === 0) line(terminal.out, "Nothing waits and nothing is in trouble.");
   else for (const text of found.deliveries.flatMap(deliveryLines)) line(terminal.out, text);
+  return exitCodes.ok;
+}
+
+export async function outboxShow(terminal: Console, id: string): Promise<ExitCode> {
+  const found = await withState(terminal, (client) => client.request("outbox.show", { id }));
+  if (terminal.json) document(terminal.out, found);
+  else for (const text of deliveryLines(found)) line(terminal.out, text);
   return exitCodes.ok;
 }
 

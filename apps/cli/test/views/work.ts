@@ -164,6 +164,50 @@ export const work: readonly View[] = [
       ],
     },
   }),
+  view("outbox show a", { "outbox.show": { ...delivery, id: "a" } }),
+  view("channels list", {
+    "channels.list": {
+      channels: [
+        { channel: "telegram", account: "default", state: "ok", lastInboundAtMs: at(3) },
+        { channel: "discord", account: "work", state: "down", reason: "401: no such token" },
+      ],
+    },
+  }),
+  view("channels places --account telegram", {
+    "channels.places": {
+      places: [
+        {
+          conversation: "telegram:default:group:-5",
+          channel: "telegram",
+          account: "default",
+          kind: "group",
+          names: ["Eve", "Bob"],
+          title: "Beans",
+          lastAtMs: at(3),
+        },
+      ],
+    },
+  }),
+  view("channels test telegram:7", {
+    "channels.test": { id: "test:1", conversation: "telegram:default:dm:7" },
+    "outbox.show": {
+      ...delivery,
+      id: "test:1",
+      conversation: "telegram:default:dm:7",
+      state: "sent",
+      parts: [part],
+    },
+  }),
+  view("channels test telegram:8", {
+    "channels.test": { id: "test:1", conversation: "telegram:default:dm:8" },
+    "outbox.show": {
+      ...delivery,
+      id: "test:1",
+      conversation: "telegram:default:dm:8",
+      state: "failed",
+      parts: [{ ...part, state: "failed", messageId: null, reason: "403: bot was blocked by the user" }],
+    },
+  }),
   view("outbox retry x", { "outbox.retry": { id: "x~2" } }),
   view("outbox drop x", { "outbox.drop": { id: "x" } }),
   view("dead list", {

@@ -46,6 +46,7 @@ export function operateMethods({ store, closed, dropDeliveries, listNodes, clock
   return {
     why,
     "outbox.list": deliveries.list,
+    "outbox.show": deliveries.show,
     "outbox.retry": deliveries.retry,
     "outbox.drop": deliveries.drop,
     "dead.list": dead.list,

@@ -30,6 +30,10 @@ export function outboxMethods(
       return { deliveries: newest.slice(0, limit).map(shownDelivery) };
     },
 
+    async show({ id }: MethodParams<"outbox.show">): Promise<MethodResult<"outbox.show">> {
+      return shownDelivery(await named(id));
+    },
+
     /** Idempotent, because the copy's id derives from the first one's. */
     async retry({ id }: MethodParams<"outbox.retry">): Promise<MethodResult<"outbox.retry">> {
       const found = await named(id);

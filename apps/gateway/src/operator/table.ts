@@ -6,6 +6,7 @@ import type { Handlers } from "@parley/control";
 import type { MethodsNeeding } from "@parley/protocol";
 import { perConfig } from "../message-path/live.ts";
 import { agentMethods } from "./agents.ts";
+import { channelMethods } from "./channels.ts";
 import { backupMethods } from "./backups.ts";
 import { canvasMethods } from "./canvases.ts";
 import { auditMethods } from "./audit.ts";
@@ -98,7 +99,10 @@ function daemonHandlers(ports: DaemonPorts & StorePorts): Pick<Handlers, Methods
     ...chatMethods(ports),
     ...threadMethods(ports),
     ...compactMethods(ports),
-    ...perConfig(ports.configNow, (config) => forkMethods({ config, ...ports })),
+    ...perConfig(ports.configNow, (config) => ({
+      ...forkMethods({ config, ...ports }),
+      ...channelMethods({ config, ...ports }),
+    })),
     ...lifecycleMethods(ports, status.status),
     ...logMethods(ports),
     ...loginMethods(ports),

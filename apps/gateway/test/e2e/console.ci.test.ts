@@ -277,6 +277,21 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
       for (const name of ["Let in", "Yes: Let in"])
         await page.getByRole("button", { name, exact: true }).click();
       await page.getByText("Nobody asks.").waitFor({ timeout: withinMs });
+      // A message tries the account: its receipt is told, and so is why the platform refuses another one.
+      await go(page, "#/channels/telegram:default");
+      const test = async (to: string): Promise<void> => {
+        await page.getByLabel("To", { exact: true }).fill(to);
+        await page.getByRole("button", { name: "Send a test message" }).click();
+      };
+      await test("4242");
+      await page.getByText("It arrived at the platform.").waitFor({ timeout: withinMs });
+      expect(telegram.visible(4242).at(-1)?.text).toContain("This is a test message of Parley");
+      await test("777");
+      await page.getByText("It was not sent.").waitFor({ timeout: withinMs });
+      await page
+        .locator(".drawer")
+        .getByText(/chat not found/)
+        .waitFor();
       stranger.says("hello");
       await eventually(
         () => telegram.visible(4242).some(({ byBot, text }) => byBot && text.includes("(rehearsal)")),

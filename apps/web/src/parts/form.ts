@@ -9,6 +9,8 @@ export interface Field {
   readonly kind?: "text" | "password" | "number" | "long" | "choice" | "switch";
   readonly value?: string;
   readonly choices?: readonly string[];
+  /** What may be meant, offered while somebody types. */
+  readonly suggestions?: readonly { readonly value: string; readonly label: string }[];
   readonly required?: boolean;
   readonly autocomplete?: string;
   /** What is wrong with it, as somebody found. */
@@ -79,14 +81,22 @@ function inputOf(field: Field, described: string): TemplateResult {
       ?checked=${value === "on"}
       aria-describedby=${by}
     />`;
+  const { suggestions = [] } = field;
   return html`<input
-    type=${kind}
-    id=${name}
-    name=${name}
-    ?required=${required}
-    autocomplete=${autocomplete}
-    aria-describedby=${by}
-    aria-invalid=${invalid}
-    .defaultValue=${value}
-  />`;
+      type=${kind}
+      id=${name}
+      name=${name}
+      ?required=${required}
+      autocomplete=${autocomplete}
+      aria-describedby=${by}
+      aria-invalid=${invalid}
+      list=${suggestions.length === 0 ? nothing : `${name}-suggestions`}
+      .defaultValue=${value}
+    />${
+      suggestions.length === 0
+        ? nothing
+        : html`<datalist id="${name}-suggestions">
+            ${suggestions.map((each) => html`<option value=${each.value} label=${each.label}></option>`)}
+          </datalist>`
+    }`;
 }

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { canvasMethods } from "./canvas.ts";
 import { auditMethods } from "./audit.ts";
+import { channelMethods } from "./channel.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
 import { deviceMethodTable } from "./device.ts";
@@ -135,6 +136,7 @@ export const methods = {
     params: z.object({}),
     result: z.object({ channels: z.array(channelStatus) }),
   },
+  ...channelMethods,
   ...chatMethods,
   ...pairingMethods,
   ...peopleMethods,
@@ -162,6 +164,14 @@ export const methods = {
      */
     params: z.object({ troubled: z.boolean().optional(), lane: z.string().optional(), limit }),
     result: z.object({ deliveries: z.array(deliverySchema) }),
+  },
+  /** One delivery, whatever became of it. */
+  "outbox.show": {
+    scope: "read",
+    sessions: "all",
+    needs: "store",
+    params: z.object({ id }),
+    result: deliverySchema,
   },
   /** Sends a troubled delivery again under a new id, once; the old one leaves the list. */
   "outbox.retry": {

@@ -5,10 +5,15 @@ import type { JobMaker } from "./job-maker.ts";
 /**
  * A place as people and models write it: a conversation key, `telegram:123`, `discord:channel:5`, or fields.
  */
-export function addressIn(to: unknown, { conversation }: Pick<JobMaker, "conversation">): Address {
+export function addressIn(
+  to: unknown,
+  { conversation }: Pick<JobMaker, "conversation">,
+  /** Where it is written, for the refusal. */
+  place = "delivery.to",
+): Address {
   const wrong = new Fault(
     "invalid",
-    `delivery.to ${JSON.stringify(to)} is no conversation. Fix: write it as "telegram:default:dm:123", "telegram:123", "discord:channel:456" or "discord:user:789"`,
+    `${place} ${JSON.stringify(to)} is no conversation. Fix: write it as "telegram:default:dm:123", "telegram:123", "discord:channel:456" or "discord:user:789"`,
   );
   if (typeof to === "object" && to !== null) {
     const {
@@ -22,7 +27,7 @@ export function addressIn(to: unknown, { conversation }: Pick<JobMaker, "convers
     if (typeof channel !== "string" || typeof id !== "string" || typeof account !== "string") throw wrong;
     if (kind === "dm" || kind === "group" || kind === "channel")
       return { channel, account, kind, peer: id, ...(typeof thread === "string" ? { thread } : {}) };
-    const at = addressIn(id.startsWith(`${channel}:`) ? id : `${channel}:${id}`, { conversation });
+    const at = addressIn(id.startsWith(`${channel}:`) ? id : `${channel}:${id}`, { conversation }, place);
     const named = at.account === "default" ? account : at.account;
     return { ...at, account: named, ...(typeof thread === "string" ? { thread } : {}) };
   }
