@@ -7,9 +7,12 @@ import {
   isFault,
   parseContent,
   parseConversationKey,
+  parseRowPayload,
   type OutboxAction,
 } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Turn } from "@parley/store";
+import { internalOf } from "./internal-row.ts";
+import { isUnasked } from "./schedules/slot-row.ts";
 import { openPreview } from "./turn-journal.ts";
 import { messageIdOf } from "./turn-rows.ts";
 import type { OpenTurn, Services } from "./turn-scope.ts";
@@ -88,6 +91,15 @@ export function buriedNotice(turn: Turn): NewDelivery {
 }
 
 function wordsFor({ rows }: Turn): string {
+  // Nobody wrote, so nobody can say it in other words; what a program sent is not repeated to people.
+  if (isUnasked(rows)) {
+    const told = rows.flatMap((row) => {
+      const internal = internalOf(row);
+      if (internal?.kind === "hook") return [`a call of the webhook ${JSON.stringify(internal.id)}`];
+      return internal?.kind === "heartbeat" ? [] : [parseRowPayload(row.payload).inbound.text];
+    });
+    return `⚠️ I failed on this for good and put it aside; the operator can see why:\n\n${told.join("\n\n")}`;
+  }
   const them = rows.length === 1 ? "your message" : `your last ${rows.length} messages`;
   const itself = rows.length === 1 ? "it" : "them";
   return `Sorry, I failed on ${them} for good and put ${itself} aside. The operator can see why. Please try in other words.`;
@@ -96,7 +108,7 @@ function wordsFor({ rows }: Turn): string {
 /** Quotes a single message, so that its sender need not guess which of several it was. */
 function quoted({ rows }: Turn): { readonly replyTo?: string } {
   const [row] = rows;
-  if (row === undefined || rows.length > 1) return {};
+  if (row === undefined || rows.length > 1 || isUnasked(rows)) return {};
   try {
     const messageId = messageIdOf(row);
     return messageId === null ? {} : { replyTo: messageId };

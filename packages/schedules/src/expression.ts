@@ -83,7 +83,7 @@ export function expressionMistake(expression: string): { readonly why: string; r
   if (text.startsWith("@"))
     return nicknames.includes(text.toLowerCase())
       ? null
-      : { why: "it is no name of a schedule", fix: `use one of ${nicknames.join(", ")}` };
+      : { why: "it is no name of a schedule", fix: nicknameFix(text.toLowerCase()) };
   // croner would take a date for a one-shot and a seventh field for years.
   if (fields !== 5 && fields !== 6)
     return {
@@ -94,12 +94,28 @@ export function expressionMistake(expression: string): { readonly why: string; r
     read(text, "UTC");
     return null;
   } catch (error) {
-    const why = error instanceof Error ? error.message.replace(/^\w+: /, "") : String(error);
+    const why = error instanceof Error ? asPeopleCount(error.message.replace(/^\w+: /, "")) : String(error);
     return {
       why,
       fix: 'minute 0-59, hour 0-23, day 1-31 or L, month 1-12 or JAN-DEC, weekday 0-7 or SUN-SAT; ranges go upwards, for example "22,23,0-2"',
     };
   }
+}
+
+function nicknameFix(name: string): string {
+  const fix = `use one of ${nicknames.join(", ")}`;
+  if (name.startsWith("@every")) return `use the kind every, for example every: "5m"; or ${fix}`;
+  return name === "@reboot"
+    ? `${fix}; what is to happen when the gateway starts is for the hook boot-md`
+    : fix;
+}
+
+/** croner counts days and months from 0 where it says which value is wrong. */
+function asPeopleCount(message: string): string {
+  return message.replace(
+    /^(Invalid value for (?:day|month): )(-?\d+)$/,
+    (_all, head: string, value: string) => `${head}${Number(value) + 1}`,
+  );
 }
 
 function read(expression: string, zone: string): Cron {

@@ -5,7 +5,7 @@ export { instantsOfSchedule, nextInstants, staggerOf } from "./instants.ts";
 export type { Job, JobOwner } from "./job.ts";
 export { afterLook, afterRun, type AfterRun } from "./job-state.ts";
 export { jobPrefix, type JobStore, jobStore, type KeptJob, wakeOf } from "./job-store.ts";
-export { asWritten } from "./known-names.ts";
+export { asEdited, asWritten } from "./known-names.ts";
 export { mayRun } from "./may-run.ts";
 export { previewOf, zoneOf } from "./words.ts";
 export { editedJob, newJob } from "./written-job.ts";

@@ -53,6 +53,49 @@ export function asWritten(asked: unknown, isNew: boolean): unknown {
   return isNew && written["name"] === undefined ? { ...written, name: firstWords(payload) } : written;
 }
 
+/**
+ * An edit together with what it leaves as it is: payload, delivery and schedule are joined field by field
+ * where their kind stays. Null takes a field of the payload away.
+ */
+export function asEdited(asked: unknown, { schedule, payload, delivery }: Kept): unknown {
+  if (!isFields(asked)) return asked;
+  const { message, text, toolsAllow, ...rest } = asked;
+  const flat = present({ message, text, toolsAllow });
+  const said = rest["payload"] ?? (Object.keys(flat).length > 0 ? flat : undefined);
+  return present({
+    ...rest,
+    schedule: isFields(rest["schedule"]) ? joinedSchedule(rest["schedule"], schedule) : rest["schedule"],
+    payload: isFields(said) ? joinedPayload(said, payload) : said,
+    delivery: isFields(rest["delivery"]) ? joinedDelivery(rest["delivery"], delivery) : rest["delivery"],
+  });
+}
+
+type Kept = { readonly [part in "schedule" | "payload" | "delivery"]: Fields };
+
+/** One that names a time is a whole one, so that no zone of the old one is left in it. */
+function joinedSchedule(asked: Fields, kept: Fields): Fields {
+  const { zone = asked["tz"] ?? asked["timezone"], debounce = asked["debounceMs"], ...rest } = asked;
+  const { tz: _tz, timezone: _timezone, debounceMs: _debounceMs, kind, ...others } = rest;
+  if (Object.keys(others).length > 0 || (kind !== undefined && kind !== kept["kind"])) return asked;
+  const { debounceMs, ...stays } = kept;
+  return present({ ...stays, zone: zone ?? stays["zone"], debounce: debounce ?? debounceMs });
+}
+
+function joinedPayload(asked: Fields, kept: Fields): Fields {
+  const { kind = kept["kind"], text, message = text, toolsAllow, tools = toolsAllow, ...rest } = asked;
+  if (kind !== kept["kind"]) return asked;
+  const words = kind === "systemEvent" ? { text: message } : { message };
+  const whole = { ...kept, ...present({ kind, ...words, tools, ...rest }) };
+  return Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== null));
+}
+
+function joinedDelivery(asked: Fields, kept: Fields): Fields {
+  const { mode, kind = mode ?? kept["kind"], ...rest } = asked;
+  if (kind !== kept["kind"]) return asked;
+  const { url, ...stays } = kept;
+  return present({ ...stays, ...rest, kind, url: rest["url"] ?? rest["to"] ?? url });
+}
+
 function present(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -77,7 +77,10 @@ function spanWords(spanMs: number): string {
 
 function expressionWords(written: string): string | null {
   const text = written.trim();
-  const fields = (meanings[text.toLowerCase()] ?? text).split(/\s+/);
+  // "09" is 9.
+  const fields = (meanings[text.toLowerCase()] ?? text)
+    .split(/\s+/)
+    .map((field) => field.replace(/\b0+(?=\d)/g, ""));
   const [second = "0", minute = "", hour = "", day = "", month = "", weekday = ""] =
     fields.length === 5 ? ["0", ...fields] : fields;
   if (second !== "0") return null;

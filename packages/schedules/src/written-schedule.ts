@@ -57,7 +57,8 @@ type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; 
 
 const dateForm =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3})\d*)?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/i;
-const spanForm = /^(?:in\s+)?((?:\d+\s*(?:ms|[smhdw])\s*)+)$/i;
+const unitWords =
+  /(\d+)\s*(ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?|w(?:eeks?)?)(?![a-z])\s*/gi;
 const unitMs: { readonly [unit: string]: number } = {
   ms: 1,
   s: 1_000,
@@ -137,6 +138,13 @@ function readEvery(
   { nowMs }: WritingContext,
 ): Read<Schedule> {
   const everyMs = typeof every === "number" ? every : spanMs(every);
+  if (anchorMs !== undefined && (anchorMs < 0 || anchorMs > nowMs + furthestMs))
+    return refused(
+      "schedule.anchorMs",
+      anchorMs,
+      "is no instant within 100 years",
+      "leave it out, or write milliseconds since 1970",
+    );
   const schedule = { kind: "every", everyMs, anchorMs: anchorMs ?? nowMs + (everyMs ?? 0) };
   const parsed = scheduleSchema.safeParse(schedule);
   return parsed.success
@@ -180,11 +188,20 @@ function instantIn(text: string, zone: string, nowMs: number): Read<number> {
   const backTime = [again.getUTCHours(), again.getUTCMinutes(), again.getUTCSeconds()];
   if ([...back, ...backTime].some((number, index) => number !== numbers[index]))
     return refused(path, text, "is a date or time that does not exist", form);
-  if (offset !== undefined) return valid(local - offsetMs(offset));
+  if (offset !== undefined)
+    return isOffset(offset)
+      ? valid(local - offsetMs(offset))
+      : refused(path, text, `has an offset that no zone has: ${offset}`, form);
   const [first] = instantsOf(local, zone);
   if (first !== undefined) return valid(first);
   const next = localText(firstInstantFrom(local, zone), zone);
   return refused(path, text, `does not exist in ${zone}: the clocks skip it`, `the next time is "${next}"`);
+}
+
+/** Clocks of the world are between 12 hours behind and 14 before UTC. */
+function isOffset(text: string): boolean {
+  const hours = offsetMs(text) / 3_600_000;
+  return hours >= -12 && hours <= 14 && !(Number(text.slice(-2)) >= 60);
 }
 
 function offsetMs(text: string): number {
@@ -193,14 +210,14 @@ function offsetMs(text: string): number {
   return (text.startsWith("-") ? -1 : 1) * ((hours ?? 0) * 60 + (minutes ?? 0)) * 60_000;
 }
 
-/** Milliseconds of "30m", "1h30m" or "2d"; null for what is no span. */
+/** Milliseconds of "30m", "1h30m", "2d" or "in 20 minutes"; null for what is no span. */
 export function spanMs(text: string): number | null {
-  const [, parts] = spanForm.exec(text.trim()) ?? [];
-  if (parts === undefined) return null;
-  return [...parts.matchAll(/(\d+)\s*(ms|[smhdw])/gi)].reduce(
-    (sum, [, number, unit = ""]) => sum + Number(number) * (unitMs[unit.toLowerCase()] ?? 0),
-    0,
-  );
+  const parts = text.trim().replace(/^in\s+/i, "");
+  if (parts === "" || parts.replaceAll(unitWords, "") !== "") return null;
+  return [...parts.matchAll(unitWords)].reduce((sum, [, number, word = ""]) => {
+    const unit = word.toLowerCase();
+    return sum + Number(number) * (unitMs[unit === "ms" ? unit : unit.slice(0, 1)] ?? 0);
+  }, 0);
 }
 
 function valid<T>(value: T): Read<T> {

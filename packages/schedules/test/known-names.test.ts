@@ -2,7 +2,7 @@
 // `vitest run --project @parley/schedules known-names -u`.
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { asWritten } from "../src/known-names.ts";
+import { asEdited, asWritten } from "../src/known-names.ts";
 
 const schedules = [
   { at: "20m" },
@@ -53,4 +53,24 @@ test("jobs as others write them", async () => {
   const jobs: readonly unknown[] = [...schedules, ...payloads, ...others, {}, null, "job", [1]];
   const table = [true, false].map((isNew) => answerTable(jobs, (job) => asWritten(job, isNew)));
   await expect(table.join("\n")).toMatchFileSnapshot("tables/names.txt");
+});
+
+test("an edit keeps the fields of the payload, the schedule and the delivery that it does not name", () => {
+  const schedule = { kind: "cron", expression: "0 9 * * *", zone: "UTC" };
+  const payload = { kind: "agentTurn", message: "a", model: "m", tools: ["read"] };
+  const delivery = { kind: "announce", to: "here", bestEffort: false };
+  const edit = (asked: object) => asEdited(asked, { schedule, payload, delivery });
+  expect(edit({ message: "b" })).toEqual({ payload: { ...payload, message: "b" } });
+  expect(edit({ payload: { model: null, toolsAllow: ["write"] } })).toEqual({
+    payload: { kind: "agentTurn", message: "a", tools: ["write"] },
+  });
+  expect(edit({ payload: { kind: "systemEvent", text: "b" } })).toEqual({
+    payload: { kind: "systemEvent", text: "b" },
+  });
+  expect(edit({ schedule: { tz: "Europe/Berlin" } })).toEqual({
+    schedule: { ...schedule, zone: "Europe/Berlin" },
+  });
+  expect(edit({ schedule: { at: "20m" } })).toEqual({ schedule: { at: "20m" } });
+  expect(edit({ delivery: { bestEffort: true } })).toEqual({ delivery: { ...delivery, bestEffort: true } });
+  expect(edit({ delivery: { mode: "none" }, name: "c" })).toEqual({ delivery: { mode: "none" }, name: "c" });
 });

@@ -81,7 +81,8 @@ export function drawnExpressions(seed: number, count: number): readonly Drawn[] 
         const step = 2 + below(Math.min(30, most - least - 1));
         return {
           text: `*/${step}`,
-          systemd: `${least}/${step}`,
+          // Its own steps leave out the first of a day where the day before had none left.
+          systemd: range(least, most, step).join(","),
           values: range(least, most, step),
           byClock: true,
         };

@@ -30,6 +30,9 @@ describe("a schedule that can never be kept", () => {
     ["5-1 * * * *", "ranges go upwards"],
     ["*/0 * * * *", "stepping"],
     ["60 * * * *", "minute"],
+    ["0 0 32 * *", "day: 32"],
+    ["0 0 * 13 *", "month: 13"],
+    ["@every 5m", "kind every"],
     ["* * * *", "4 fields"],
     ["0 0 0 1 1 * 2030", "7 fields"],
     ["2026-12-24T09:00:00", "1 fields"],
@@ -54,6 +57,8 @@ describe("a schedule that can never be kept", () => {
     ["2027-01-01T24:30", "does not exist"],
     ["2026-12-24", 'add one: "2026-12-24T09:00"'],
     ["tomorrow", '"20m"'],
+    ["2027-02-03T09:00+25:00", "offset that no zone has"],
+    ["2027-02-03T09:00+01:75", "offset that no zone has"],
     ["2027-03-28T02:30", 'the next time is "2027-03-28 03:00"'],
   ])("the instant %s", ([text = "", words]) => {
     const [[path, value, told] = []] = problemsOf(at(text));
@@ -75,11 +80,19 @@ test.for([
   ["2026-12-24T09:00Z", "2026-12-24T09:00:00.000Z"],
   ["2026-12-24T09:00-05:30", "2026-12-24T14:30:00.000Z"],
   ["in 1h 30m", "2026-11-23T09:30:00.000Z"],
+  ["in 20 minutes", "2026-11-23T08:20:00.000Z"],
+  ["1 hour 5 mins", "2026-11-23T09:05:00.000Z"],
+  ["2026-12-24T09:00+14:00", "2026-12-23T19:00:00.000Z"],
   // The clocks show 02:30 twice in that night: the first time counts.
   ["2027-10-31T02:30", "2027-10-31T00:30:00.000Z"],
 ])("%s in Berlin is %s", ([text = "", expected]) => {
   const { schedule } = jobOf(at(text));
   expect(schedule.kind === "at" ? new Date(schedule.atMs).toISOString() : null).toBe(expected);
+});
+
+test.for([-1, 9e15])("the anchor %s is refused before a job has it", (anchorMs) => {
+  const schedule = { kind: "every", every: "1h", anchorMs };
+  expect(problemsOf({ schedule }).map(([path]) => path)).toEqual(["schedule.anchorMs"]);
 });
 
 describe("fields that contradict one another", () => {

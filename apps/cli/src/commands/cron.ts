@@ -326,7 +326,9 @@ function deliveryOf({
   if (webhook !== undefined) return { kind: "webhook", url: webhook, ...how };
   if (deliver === false) return { kind: "none" };
   if (to !== undefined) return { kind: "announce", to, ...how };
-  return announce === true || bestEffort === true ? { kind: "announce", ...how } : undefined;
+  if (announce === true) return { kind: "announce", ...how };
+  // Of an edit: where it speaks stays as it is.
+  return bestEffort === true ? how : undefined;
 }
 
 function kept(fields: { readonly [field: string]: unknown }): { readonly [field: string]: unknown } {

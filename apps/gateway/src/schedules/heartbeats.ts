@@ -3,7 +3,7 @@
 // told, or while the session has work. The row's id is made from agent and instant, so that of several nodes
 // one asks; events that were kept for it are read in the same turn.
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { MayReach } from "@parley/access";
 import { saysNothing } from "@parley/agent";
@@ -55,12 +55,13 @@ export interface HeartbeatOptions {
 /** Rows of one lane that are looked through for a person's newest. */
 const mostRows = 50;
 const longestSeconds = 600;
+/** What is larger says something, so it is not read to find out. */
+const mostFileBytes = 262_144;
 
 /** The cell that keeps a row for the agent's next heartbeat; null where none comes. */
 export function keepingForHeartbeat({ agents }: Pick<Config, "agents">) {
   return (row: NewRow, agent: string): CellWrite | null => {
-    const every = agents.list.find(({ id }) => id === agent)?.heartbeat.every;
-    return every === undefined || everyOf(every) === 0 ? null : keptEvent(row, agent);
+    return beatsEveryMs(agents.list.find(({ id }) => id === agent)) === 0 ? null : keptEvent(row, agent);
   };
 }
 
@@ -154,7 +155,7 @@ export function heartbeatWork(options: HeartbeatOptions): HeartbeatWork {
 
   return {
     agents: list.map(({ id }) => id),
-    everyMs: (agent) => everyOf(agentNamed(agent)?.heartbeat.every ?? "0m"),
+    everyMs: (agent) => beatsEveryMs(agentNamed(agent)),
     release,
     counts,
     count: (result) => void counts.set(result, (counts.get(result) ?? 0) + 1),
@@ -176,9 +177,7 @@ export function heartbeatWork(options: HeartbeatOptions): HeartbeatWork {
       if (busy.flat().length > 0) return "requests-in-flight";
       const events = await keptEvents(cells, id);
       const told = await stillWanted(events);
-      // Missing is not empty: then the prompt alone says what is to be done.
-      const file = await readFile(join(agent.workspace, "HEARTBEAT.md"), "utf8").catch(() => null);
-      if (told.length === 0 && file !== null && saysNothing(file)) {
+      if (told.length === 0 && (await isEmptyFile(join(agent.workspace, "HEARTBEAT.md")))) {
         await accept([], events);
         return "empty-heartbeat-file";
       }
@@ -240,6 +239,21 @@ export function sendHeartbeats(now: () => HeartbeatWork, clock: Clock, log: Log)
     stopped = true;
     timer?.cancel();
   };
+}
+
+/** 0 where no heartbeat comes: it is off, or its active hours are none. */
+function beatsEveryMs(agent: Pick<AgentConfig, "heartbeat"> | undefined): number {
+  if (agent === undefined) return 0;
+  const { every, activeHours } = agent.heartbeat;
+  return activeHours !== undefined && activeHours.start === activeHours.end ? 0 : everyOf(every);
+}
+
+/** Missing is not empty: then the prompt alone says what to do. Nor is what is no small plain file. */
+async function isEmptyFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || !found.isFile() || found.size > mostFileBytes) return false;
+  const text = await readFile(path, "utf8").catch(() => null);
+  return text !== null && saysNothing(text);
 }
 
 function everyOf(every: string): number {

@@ -75,6 +75,12 @@ test("with something to say it says that once, and one that fails says nothing",
   expect(olga.sees()).toEqual(["The oven is on."]);
 });
 
+test("is not sent while its file says nothing, with line ends of another system too", async () => {
+  await begin("\uFEFF# Heartbeat\r\n\r\n- [ ]\r\n");
+  await s.pass(30 * minuteMs);
+  expect(s.model.asked).toEqual([]);
+});
+
 test("is not sent while its file says nothing", async () => {
   const olga = await begin("# Heartbeat\n\n<!-- nothing yet -->\n");
   s.model.answers(() => "hello");
@@ -157,6 +163,25 @@ test("events for the next heartbeat are read in its turn, once, also when its fi
   expect(s.model.asked).toHaveLength(1);
   expect(olga.sees()).toEqual(["Three things."]);
   expect(await s.core().schedules.jobs.get(job.id)).toBeNull();
+});
+
+test("an event whose turn fails for good is told as what it is, and not as a message of the person", async () => {
+  const olga = await begin("- look at the oven\n");
+  s.model.answers(() => {
+    throw new Error("the model is broken");
+  });
+  await wake("the build is red");
+  await s.pass(12 * minuteMs);
+  expect(olga.sees()).toEqual([
+    "⚠️ I failed on this for good and put it aside; the operator can see why:\n\nEvent for this session:\nthe build is red",
+  ]);
+});
+
+test("where active hours are none, an event for the next heartbeat is told now", async () => {
+  const olga = await begin(null, { activeHours: { start: "08:00", end: "08:00", timezone: "UTC" } });
+  s.model.answers(() => "heard");
+  await wake("the build is red");
+  await olga.gets("heard");
 });
 
 test("without heartbeats an event for the next one is told now", async () => {

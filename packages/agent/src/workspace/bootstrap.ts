@@ -182,7 +182,7 @@ function stampedTexts(): (path: string) => string | null {
 
 /** Headings, comments and empty items alone. */
 export function saysNothing(text: string | null | undefined): boolean {
-  const lines = (text ?? "").replaceAll(/<!--[\s\S]*?(?:-->|$)/g, "").split("\n");
+  const lines = (text ?? "").replaceAll(/<!--[\s\S]*?(?:-->|$)/g, "").split(/[\r\n]/);
   return (
     typeof text === "string" && lines.every((line) => /^\s*(?:#.*|[-*+](?:\s*\[[ xX]?\])?\s*)?$/.test(line))
   );

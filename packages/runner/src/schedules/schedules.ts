@@ -10,6 +10,7 @@ import {
   type SessionKey,
 } from "@parley/protocol";
 import {
+  asEdited,
   editedJob,
   jobPrefix,
   jobStore,
@@ -172,7 +173,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
         `agentId: a job stays with its agent, here ${JSON.stringify(kept.job.agent)}. Fix: make another job for ${JSON.stringify(agent)} and remove this one`,
       );
     // What an edit says is done with the rights of whoever edits, where those are narrower.
-    const form = await askedJob(asked, by, { isNew: false, reach });
+    const form = await askedJob(asEdited(asked, kept.job), by, { isNew: false, reach });
     const decided = editedJob(kept.job, form, { nowMs: clock.now(), zone });
     if (!decided.ok) throw problems(decided.problems);
     checkAllowed(decided.job, by);
