@@ -14,6 +14,7 @@ import { commitTurn } from "./commit-turn.ts";
 import { turnContext } from "./context.ts";
 import { historyReader, type ReadHistory } from "./history.ts";
 import { turnMedia } from "./media/attachments.ts";
+import { wholeAlbum } from "./media/whole-album.ts";
 import { startupFor } from "./memory/startup-memory.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
 import { overflow, type Overflow } from "./overflow.ts";
@@ -59,7 +60,7 @@ interface Readers {
 export function runTurn(services: Services): TurnWork {
   const readers = { historyOf: historyReader(services.sessions), flood: overflow(services) };
   return async (turn, lease) => {
-    const opened = await openTurn(services, turn, lease);
+    const opened = await openTurn(services, await wholeAlbum(services, turn, lease), lease);
     if (tellsEnds(opened)) await lease.makeWay(lease.signal);
     const ready = await prepare(services, readers, opened);
     return talk(services, readers, opened, ready);

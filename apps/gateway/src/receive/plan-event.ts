@@ -10,7 +10,7 @@ import {
   type Unreadable,
 } from "@parley/protocol";
 import type { Config } from "@parley/config";
-import type { NewDelivery, NewRow, Sessions } from "@parley/store";
+import type { Inbox, NewDelivery, NewRow, Sessions } from "@parley/store";
 import {
   isProgram,
   overLimitWords,
@@ -40,13 +40,16 @@ import {
   withModel,
   type Command,
 } from "../commands/parse-command.ts";
+import { albumParts } from "./album-parts.ts";
 import { quietMs } from "./grouping-delay.ts";
 import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { ReadReaction } from "./reactions.ts";
+import { routed } from "./routed.ts";
 import type { SpokenIn } from "./reset-policy.ts";
 
 export interface PlanEventOptions {
   readonly sessions: Pick<Sessions, "open">;
+  readonly inbox: Pick<Inbox, "find">;
   readonly admit: Admit;
   readonly route: RouteInbound;
   /** Finds the skill that a message calls by command. */
@@ -91,6 +94,7 @@ const notUnderstood =
 
 export function eventPlanner(options: PlanEventOptions): EventPlanner {
   const { log } = options;
+  const albums = albumParts(options.inbox);
 
   async function work(by: Admitted, command: Command | null, skill: SkillCall | null): Promise<PlannedRow[]> {
     const { inbound, route } = by;
@@ -112,9 +116,10 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
           backlog ? backlogQuietMs : 0,
         );
     const wait = afterMs > 0 ? { afterMs } : {};
-    // In followup mode every message is a turn of its own, except in a backlog. A command that runs a tool
-    // always is.
-    const isAlone = isWhole || skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
+    // In followup mode every message is a turn of its own, except in a backlog and as a part of several. A
+    // command that runs a tool always is.
+    const isPart = backlog || inbound.groupId !== undefined;
+    const isAlone = isWhole || skill?.tool !== undefined || (settings.mode === "followup" && !isPart);
     const alone = isAlone ? { barrier: true } : {};
     if (command === null)
       return [
@@ -194,8 +199,9 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     event: Inbound,
   ): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }> {
     const meant = await understand(event);
-    const { inbound, commands } = "unwanted" in meant ? { inbound: event, commands: false } : meant;
-    const route = routed(options.route, inbound);
+    const { inbound: said, commands } = "unwanted" in meant ? { inbound: event, commands: false } : meant;
+    const route = routed(options.route, said);
+    const inbound = route.agent === null ? said : await albums.joined(said, route.session);
     const refuse = (reason: string, say?: string): readonly PlannedRow[] => [
       {
         row: refusedRow(inbound, route.session, reason),
@@ -243,6 +249,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
       case "turn": {
         const { owner, authority } = admission;
         const by: Admitted = { inbound, route, owner, authority };
+        albums.called(inbound);
         if (command !== null && isForOwners(command.name) && !owner) {
           note("for_owners");
           return refuse(`/${command.name} is for owners`, forOwners(command.name, inbound));
@@ -281,17 +288,4 @@ function forOwners(name: string, { address, channel, sender }: Inbound): string 
 function commandOf({ channel, text, attachments }: Inbound): Command | null {
   if (channel === "hook") return null;
   return attachments.length > 0 && directiveCommand(text) !== null ? null : parseCommand(text);
-}
-
-/** Refuses a message that no agent answers; a throw would hold up every message behind it. */
-function routed(
-  route: RouteInbound,
-  inbound: Inbound,
-): Route | { readonly agent: null; readonly session: null; readonly reason: string } {
-  try {
-    return route(inbound);
-  } catch (error) {
-    if (isFault(error, "invalid")) return { agent: null, session: null, reason: error.message };
-    throw error;
-  }
 }
