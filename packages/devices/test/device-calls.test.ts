@@ -120,6 +120,15 @@ test("after the deadline a device gets the call no more, and its answer is not t
   expect(await again()).toMatchObject({ isError: true, text: expect.stringMatching(/no answer until/) });
 });
 
+test("a hundred calls that nobody answered hold no later one up; a hundred that wait do", async () => {
+  const id = await pair("phone", "notify");
+  for (let nth = 0; nth < 100; nth += 1) await ask("phone");
+  await expect(ask("phone")).rejects.toThrow(/100 calls wait for phone already/);
+  await clock.advance(60_000);
+  const { ticket } = await ask("phone");
+  expect((await calls.waiting(id, undefined)).map((call) => call.id)).toEqual([ticket]);
+});
+
 test("a call whose turn was stopped is withdrawn; one that a turn left for later is not", async () => {
   const id = await pair("laptop", "notify");
   const stopped = await ask("laptop");
