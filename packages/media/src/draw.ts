@@ -23,6 +23,7 @@ export interface DrawRequest {
 }
 
 export interface Drawn {
+  /** As many as were asked for at most; none: the service took the money, and answered without one. */
   readonly pictures: readonly (PictureKind & { readonly bytes: Uint8Array })[];
   /** As the service counts; null where it does not. */
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | null;
@@ -43,9 +44,11 @@ export async function draw(
   if (engine.kind === "openai") {
     const body = openAiBody(engine, request);
     const { images = [] } = request;
-    return images.length === 0
-      ? openAi(await asked(engine, "/images/generations", body, clock, signal))
-      : openAi(await asked(engine, "/images/edits", formOf(body, images), clock, signal));
+    const { pictures, usage } =
+      images.length === 0
+        ? openAi(await asked(engine, "/images/generations", body, clock, signal))
+        : openAi(await asked(engine, "/images/edits", formOf(body, images), clock, signal));
+    return { pictures: pictures.slice(0, request.count), usage };
   }
   const path = `/models/${encodeURIComponent(engine.model)}:generateContent`;
   const drawn: Drawn[] = [];
@@ -61,7 +64,7 @@ export async function draw(
   }
   const usages = drawn.flatMap(({ usage }) => usage ?? []);
   return {
-    pictures: drawn.flatMap(({ pictures }) => pictures),
+    pictures: drawn.flatMap(({ pictures }) => pictures).slice(0, request.count),
     usage:
       usages.length === 0
         ? null
@@ -139,13 +142,11 @@ function google({ candidates, usageMetadata }: Answer): Drawn {
 }
 
 function picturesOf(coded: readonly string[]): Drawn["pictures"] {
-  const pictures = coded.flatMap((text) => {
+  return coded.flatMap((text) => {
     const bytes = Buffer.from(text, "base64");
     const kind = readablePicture(bytes);
     return kind === null ? [] : [{ ...kind, bytes }];
   });
-  if (pictures.length === 0) throw new Fault("unsupported", "the service answered without a picture");
-  return pictures;
 }
 
 function usageOf(usage: unknown, input: string, output: string): Drawn["usage"] {

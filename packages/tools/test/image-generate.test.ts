@@ -37,7 +37,12 @@ async function context(more: Partial<ToolContext> = {}): Promise<ToolContext> {
         model: () => ({ model: "brush/1" }),
         async draw({ images = [] }) {
           drawn.push(images);
-          return { pictures: [], model: "brush/1", usage: { inputTokens: 0, outputTokens: 0 } as never };
+          const picture = { bytes: Buffer.from("picture"), mediaType: "image/png", extension: "png" };
+          return {
+            pictures: [picture],
+            model: "brush/1",
+            usage: { inputTokens: 0, outputTokens: 0 } as never,
+          };
         },
       },
       spending: { around: (_scope, use) => use(async () => undefined) },
@@ -64,4 +69,20 @@ test.each([
   const made = imageGenerate(await context());
   await expect(call(made, { prompt: "x", images, send: false })).rejects.toThrow(reason);
   expect(drawn).toEqual([]);
+});
+
+test("a service that answers without a picture is counted all the same, and the model is told", async () => {
+  const paid: unknown[] = [];
+  const usage = { inputTokens: 9, outputTokens: 7 } as never;
+  const made = imageGenerate(
+    await context({
+      drawing: {
+        model: () => ({ model: "brush/1" }),
+        draw: async () => ({ pictures: [], model: "brush/1", usage }),
+      },
+      spending: { around: (_scope, use) => use(async (used) => void paid.push(used)) },
+    }),
+  );
+  await expect(call(made, { prompt: "x" })).rejects.toThrow(/brush\/1 answered without a picture/);
+  expect(paid).toEqual([usage]);
 });

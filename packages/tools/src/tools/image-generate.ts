@@ -76,6 +76,11 @@ export function imageGenerate(context: ToolContext): Tool | Unavailable {
         await used(drawn.usage, drawn.model);
         return drawn;
       });
+      if (pictures.length === 0)
+        throw new Fault(
+          "unsupported",
+          `${model} answered without a picture; the call may have been paid for`,
+        );
       const mark = scope.callId.replaceAll(/[^\w-]/g, "_").slice(-24);
       const lines: string[] = [`Made by ${model}.`];
       const files: MediaFile[] = [];
