@@ -8,10 +8,11 @@ import {
   type Address,
   type SessionKey,
 } from "@parley/protocol";
-import type { NewRow, SqliteStore } from "@parley/store";
+import type { DeliveryView, NewRow, SqliteStore } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { knownPlaces } from "../src/messages/known-places.ts";
+import { openedPlaces } from "../src/messages/opened-threads.ts";
 import { targetOf } from "../src/messages/targets.ts";
 import { memoryStore } from "./store.ts";
 
@@ -126,7 +127,12 @@ const reach = (
       conversation: conversationKey(from),
       by: { owner, senders: [] },
     },
-    { crossContext, known: () => knownPlaces(store, "main"), reach: async (place) => refusing(place) },
+    {
+      crossContext,
+      known: () => knownPlaces(store, "main"),
+      opened: async () => [],
+      reach: async (place) => refusing(place),
+    },
   ).then(
     ({ conversation, here, address }) => {
       expect(here).toBe(conversation === conversationKey(from));
@@ -274,4 +280,31 @@ describe("with crossContext all", () => {
     expect(await reach("discord:user:12", places.olga, true, "all")).toBe("discord:default:dm:12");
     expect(await reach("telegram:1", places.stranger, false, "all", () => "no")).toMatch(/^refused: .*: no$/);
   });
+});
+
+test("a thread that the agent opened is found by its id before anybody wrote in it, with the rules of its channel", async () => {
+  const at = {
+    address: places.general,
+    conversation: conversationKey(places.general),
+    session: sessionOf(places.general),
+    names: [],
+    title: "general",
+    lastAtMs: 0,
+    guild: "9",
+  };
+  const lane = conversationKey(at.address);
+  const receipt = JSON.stringify({ messageId: "1", extra: { thread: "777" } });
+  const sent = (cause: string) =>
+    ({
+      id: `${cause}/c/message`,
+      cause,
+      lane,
+      parts: [{ state: "sent", receipt }],
+    }) as unknown as DeliveryView;
+  const opened = (cause: string) =>
+    openedPlaces({ find: async () => [sent(cause)] }, { id: "777", agent: "main" }, [at]);
+  expect(await opened("agent:main:discord:channel:5#1")).toEqual([
+    { address: { ...places.general, thread: "777" }, parent: "500", guild: "9" },
+  ]);
+  expect(await opened("agent:other:discord:channel:5#1")).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // The message tool on the message path: what it sends goes out once, in order, where it may, and is not said again.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Button, JsonObject } from "@parley/protocol";
+import { Fault, type Button, type JsonObject } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Answer, Asked } from "./scripted-model.ts";
 import { stage, type Person, type Stage, type StageOptions } from "./stage.ts";
@@ -323,6 +323,37 @@ test("a thread that a call opened is written in by its handle, before anybody kn
   const [inside, outside] = s.telegram.sent("olga");
   expect(s.telegram.threads()).toEqual(["Plans"]);
   expect([inside?.to.thread, outside?.to.thread]).toEqual(["thread-1", undefined]);
+});
+
+test("a thread's id is the result of the call that opened it", async () => {
+  const olga = await begin(
+    once({ action: "thread", title: "Plans" }, (asked) => results(asked).at(-1) ?? ""),
+  );
+  await olga
+    .says("go")
+    .gets(/^thread: opened, id thread-1\. To write in it, give .*topic:thread-1 as .*Handle: /s);
+});
+
+test("a thread that is not open in time is told as on its way, and one that is refused as that", async () => {
+  const olga = await begin(
+    script(
+      (_asked, nth) => (nth === 0 ? { action: "thread", title: "Plans" } : null),
+      (asked) => results(asked).at(-1) ?? "",
+    ),
+  );
+  s.telegram.harmActions(() => ({ refuse: new Fault("unavailable", "away") }));
+  olga.says("go");
+  await s.pass(20_000);
+  s.telegram.harmActions(() => null);
+  await s.until(() => s.telegram.threads().length === 1, "the thread, later");
+  s.telegram.harmActions(() => ({ refuse: new Fault("denied", "not enough rights") }));
+  await olga
+    .says("once more")
+    .gets(
+      /still on its way and opens by itself\. Do not repeat it\.\nHandle: /,
+      /could not be opened: .*not enough rights/,
+    );
+  expect(s.telegram.threads()).toEqual(["Plans"]);
 });
 
 describe("a vote in its poll", () => {

@@ -19,7 +19,8 @@ import { isUnseen } from "../sessions/asked-rows.ts";
 import { messageIdOf } from "../turn-rows.ts";
 import type { Services } from "../turn-scope.ts";
 import { fileType } from "./file-type.ts";
-import { knownPlaces, spellingOf } from "./known-places.ts";
+import { knownPlaces, spellingOf, type KnownPlace } from "./known-places.ts";
+import { nextLookAtMs, openedPlaces, openedThread } from "./opened-threads.ts";
 import { editOf, partsOf } from "./parts.ts";
 import { messageId } from "./said-here.ts";
 import { checkMayChange, deliveryNamed, namedTarget, threadNamed } from "./sent-messages.ts";
@@ -28,14 +29,14 @@ import { mayCross, targetOf, type Target } from "./targets.ts";
 
 type MessageServices = Pick<
   Services,
-  "config" | "sessions" | "inbox" | "outbox" | "channel" | "reach" | "redaction" | "mediaFolder"
+  "config" | "sessions" | "inbox" | "outbox" | "channel" | "reach" | "redaction" | "mediaFolder" | "clock"
 >;
 
 /** The rows of one turn. */
 const mostRows = 200;
 
 export function messagesPort(services: MessageServices): Messages {
-  const { config, inbox, outbox, redaction } = services;
+  const { config, inbox, outbox, redaction, clock } = services;
   return {
     async keep(bytes, name) {
       const { mediaType, extension } = fileType(bytes, name);
@@ -52,6 +53,8 @@ export function messagesPort(services: MessageServices): Messages {
       const needs = {
         crossContext,
         known: () => knownPlaces(services, scope.agent),
+        opened: (id: string, known: readonly KnownPlace[]) =>
+          openedPlaces(outbox, { id, agent: scope.agent }, known),
         reach: services.reach,
       };
       const opening = await threadNamed(outbox, request, scope, mayCross(scope, crossContext) === null);
@@ -62,10 +65,14 @@ export function messagesPort(services: MessageServices): Messages {
       const surface = surfaceOf(target);
       checkAction(request.action, surface);
       const id = messageId(scope, target.here && opening === null);
+      const [posted] = request.action === "thread" ? await outbox.find({ id, limit: 1 }) : [];
+      if (posted !== undefined) return openedThread(posted, clock.now());
       const asked = withPollOf(request, surface);
       const { content, cells, notes } = await contentOf(scope, asked, target, surface, id);
       const inside = opening === null ? {} : { inThreadOf: opening.id };
-      return done(scope, request, target, { id, content: { ...content, ...inside }, cells, notes });
+      const queued = done(scope, request, target, { id, content: { ...content, ...inside }, cells, notes });
+      const untilMs = request.action === "thread" ? nextLookAtMs(clock.now(), clock.now()) : null;
+      return untilMs === null ? queued : { ...queued, waitsFor: { ticket: `thread:${id}`, untilMs } };
     },
   };
 

@@ -26,6 +26,8 @@ export interface Target {
 interface TargetNeeds {
   readonly crossContext: Config["tools"]["message"]["crossContext"];
   readonly known: () => Promise<readonly KnownPlace[]>;
+  /** Threads of this id that the agent opened, for one that nobody wrote in yet. */
+  readonly opened: (id: string, known: readonly KnownPlace[]) => Promise<readonly Place[]>;
   readonly reach: MayReach;
 }
 
@@ -141,6 +143,9 @@ async function found(meant: Meant, here: Target, needs: TargetNeeds): Promise<Pl
       const { channel, id, isPerson, topic } = meant;
       const account = here.address.channel === channel ? here.address.account : "default";
       const kind = isPerson ? "dm" : channel === "discord" ? "channel" : "group";
+      const at = known.filter(({ address }) => isPlace(meant, address));
+      const [opened] = at.length > 0 || isPerson ? [] : await needs.opened(topic ?? id, known);
+      if (opened !== undefined && isPlace(meant, opened.address)) return opened;
       return inDirectory(known, (address) => isPlace(meant, address), {
         said: id,
         needs,

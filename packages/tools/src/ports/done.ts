@@ -17,4 +17,6 @@ export function isUnavailable<Made extends object>(made: Made | Unavailable): ma
 export interface Done {
   readonly text: string;
   readonly effects?: CallEffects;
+  /** Not settled yet: the call runs again then, or as soon as the ticket is answered. */
+  readonly waitsFor?: { readonly ticket: string; readonly untilMs: number };
 }

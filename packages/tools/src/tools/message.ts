@@ -96,7 +96,7 @@ export function message(context: ToolContext): Tool {
     description:
       "Sends a message beside your answer, here or elsewhere, and edits, deletes, reacts, pins, polls and opens threads. " +
       "send and poll need content; reply quotes messageId or handle (absent: the message you answer); edit, delete, react, pin and unpin need messageId or handle; thread needs title. " +
-      "Returns a handle of the message at once; it goes out in order, by itself. " +
+      "Returns a handle of the message at once; it goes out in order, by itself. thread returns the new thread's id. " +
       "What you sent here is part of the conversation: do not say it again in your answer.",
     args,
     keyed: true,
@@ -128,8 +128,8 @@ export function message(context: ToolContext): Tool {
         });
         kept.push(await messages.keep(bytes, basename(path)));
       }
-      const { text, effects } = await messages.act(scope, { ...request, files: kept });
-      return { content: [{ type: "text", text }], ...(effects === undefined ? {} : { effects }) };
+      const { text, ...more } = await messages.act(scope, { ...request, files: kept });
+      return { content: [{ type: "text", text }], ...more };
     },
   });
   return { ...tool, parse: (sent) => tool.parse(knownMessage(sent)) };
