@@ -43,7 +43,7 @@ test("a block in which nothing changed is the same object; one whose message was
   expect(next[1]).toBe(first[1]);
   const edited = all
     .slice(0, 130)
-    .map((message) => (message.seq === 30 ? { ...message, text: "x" } : message));
+    .map((message) => (message.seq === blockMessages + 2 ? { ...message, text: "x" } : message));
   const after = blocksOf(edited, next);
   expect(after[0]).toBe(next[0]);
   expect(after[1]).not.toBe(next[1]);

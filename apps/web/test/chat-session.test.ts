@@ -335,3 +335,27 @@ test("more than a history's worth, missed while the line was down, is all replay
   await page.until((chat) => isOnline(chat) && chat.messages.length === 300);
   expect(page.chat().messages).toEqual(gateway.log);
 });
+
+test("a very long conversation keeps its newest part for one who reads there, and what went is read again", async () => {
+  const gateway = await fakeGateway();
+  for (let at = 1; at <= 2_300; at += 1) gateway.say("assistant", `m${at}`);
+  const page = openPage(gateway, loggedIn());
+  await page.until(isOnline);
+  const readAll = async (): Promise<void> => {
+    while (page.chat().hasEarlier) {
+      const { length } = page.chat().messages;
+      page.session.earlier();
+      await page.until(({ messages }) => messages.length > length);
+    }
+  };
+  await readAll();
+  expect(page.chat().messages).toHaveLength(2_300);
+  page.session.forgetEarlier();
+  expect(page.chat().messages[0]?.text).toBe("m1301");
+  page.session.forgetEarlier();
+  expect(page.chat().messages).toHaveLength(1_000);
+  gateway.say("assistant", "the newest");
+  await page.until(({ messages }) => messages.at(-1)?.text === "the newest");
+  await readAll();
+  expect(page.shown()).toEqual([...Array.from({ length: 2_300 }, (_, at) => `m${at + 1}`), "the newest"]);
+});

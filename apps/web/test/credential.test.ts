@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { codeIn } from "../src/session/credential.ts";
+import { codeIn, storedToken } from "../src/session/credential.ts";
 import { storedOutbox } from "../src/session/outbox.ts";
 import { memoryStorage } from "./fake-gateway.ts";
 
@@ -13,6 +13,18 @@ test.for([
 ] as const)("%s has the code %s and leaves %s", ([url, code, rest]) => {
   const found = codeIn(new URL(url));
   expect([found?.code ?? null, found?.rest.href ?? null]).toEqual([code, rest]);
+});
+
+test("what a token allows is known while it is kept, and no longer", () => {
+  const storage = memoryStorage();
+  const shelf = storedToken(storage);
+  shelf.keepScopes(["read", "write"]);
+  expect(shelf.scopes()).toEqual([]);
+  shelf.keep("token");
+  expect(shelf.scopes()).toEqual(["read", "write"]);
+  shelf.forget();
+  shelf.keep("another");
+  expect(shelf.scopes()).toEqual([]);
 });
 
 test("the outbox leaves alone what is not its own", () => {

@@ -146,6 +146,7 @@ export class Chat extends Page {
           @branch=${({ detail }: CustomEvent<string>) => void this.#fork({ id: detail })}
           @retry=${({ detail }: CustomEvent<Retry>) => this.#retry(detail)}
           @earlier=${() => session.earlier()}
+          @forget-earlier=${() => session.forgetEarlier()}
         ></parley-messages>
         ${this.trouble === null ? nothing : html`<p class="trouble" role="alert">${this.trouble}</p>`}
         ${

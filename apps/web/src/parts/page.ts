@@ -51,7 +51,7 @@ export abstract class Page extends LitElement {
           ${acts === undefined ? nothing : html`<div class="acts">${acts}</div>`}
         </header>
         ${
-          reading.trouble === null || this.console.chat.connection.kind === "offline"
+          reading.trouble === null || this.console.chat.connection.kind !== "online"
             ? nothing
             : html`<p class="trouble" role="alert">${t.reading.failed(reading.trouble)}</p>`
         }

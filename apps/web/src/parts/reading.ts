@@ -44,7 +44,7 @@ export class Reading<T> implements ReactiveController {
     });
     this.#wasOnline = this.#host.console.chat.connection.kind === "online";
     this.#isOther();
-    void this.again();
+    if (this.#wasOnline) void this.again();
   }
 
   hostUpdate(): void {

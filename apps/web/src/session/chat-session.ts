@@ -12,6 +12,7 @@ import {
 } from "@parley/protocol";
 import { connection, type Connection } from "./connection.ts";
 import type { TokenShelf } from "./credential.ts";
+import { leftConversations, newestOf } from "./left-conversations.ts";
 import { RequestFailure, type Link } from "./link.ts";
 import type { Outbox, Unsent, UnsentFile } from "./outbox.ts";
 import { emptyChat, withEcho, withMessages, type ChatState } from "./state.ts";
@@ -41,6 +42,8 @@ export interface ChatSession {
   stop(): void;
   /** Reads further back. */
   earlier(): void;
+  /** For somebody who reads at the end: of a very long conversation only the newest part is kept. */
+  forgetEarlier(): void;
   /**
    * Connects now instead of at the end of the wait, or looks whether the line still lives: the network
    * changed, the page became visible.
@@ -51,10 +54,10 @@ export interface ChatSession {
 
 /** Read in one go. */
 const pageMessages = 200;
+/** Kept of a conversation whose reader stays at its end; more than twice as many are cut to these. */
+const keptMessages = 1_000;
 /** A turn that ended has its answer within this time, or has none: until then its draft stands. */
 const draftEndsMs = 1_000;
-/** Conversations that are kept as they were left; others are read again. */
-const mostLeft = 10;
 /** These may go away by themselves; any other refusal is final. */
 const passing: ReadonlySet<string> = new Set([
   "closed",
@@ -75,8 +78,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
   /** The conversation that the line tells of. */
   let followed: string | null = null;
   let turning = false;
-  /** Conversations that were open before, as they were left. */
-  const left = new Map<string | null, Pick<ChatState, "messages" | "hasEarlier"> & { lastSeq?: number }>();
+  const left = leftConversations();
 
   const line = connection({
     base,
@@ -146,14 +148,6 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     }
   }
 
-  function leave(): void {
-    const { messages, hasEarlier, thread } = state;
-    left.delete(thread);
-    const [oldest] = left.keys();
-    if (oldest !== undefined && left.size >= mostLeft) left.delete(oldest);
-    left.set(thread, { messages, hasEarlier, ...(lastSeq === undefined ? {} : { lastSeq }) });
-  }
-
   /** Asks a line to tell of the open conversation, one after the other: the last one asked for stays. */
   async function follow(over: Pick<Link, "request">): Promise<void> {
     while (followed !== state.thread) {
@@ -169,8 +163,8 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
   }
 
   async function turnTo(thread: string | null): Promise<void> {
-    leave();
-    const before = left.get(thread);
+    left.leave(state, lastSeq);
+    const before = left.of(thread);
     lastSeq = before?.lastSeq;
     fading?.cancel();
     const { messages = [], hasEarlier = false } = before ?? {};
@@ -291,6 +285,9 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     },
     earlier() {
       void readBack();
+    },
+    forgetEarlier() {
+      if (state.messages.length > 2 * keptMessages) change(newestOf(state, keptMessages));
     },
     hurry: () => line.hurry(),
     end() {

@@ -33,7 +33,7 @@ export interface ConnectionOptions {
 
 export interface Connection {
   readonly state: ConnectionState;
-  /** What the token allows; empty until the gateway said so. */
+  /** What the token allows, or allowed when it was last used; empty while nobody knows. */
   readonly scopes: readonly Scope[];
   /** Rejects with RequestFailure, with the code `closed` where there is no line. */
   request<M extends MethodName>(method: M, params: MethodParams<M>): Promise<MethodResult<M>>;
@@ -60,7 +60,7 @@ const longestWaitMs = 5_000;
 export function connection(options: ConnectionOptions): Connection {
   const { token, clock, ids } = options;
   let state: ConnectionState = { kind: "connecting" };
-  let scopes: readonly Scope[] = [];
+  let scopes = token.scopes();
   let link: Link | null = null;
   let auth: ConnectParams["auth"] | null = null;
   /** Used when the kept token turns out to be revoked. */
@@ -91,7 +91,8 @@ export function connection(options: ConnectionOptions): Connection {
         token.keep(welcome.deviceToken);
         auth = { token: welcome.deviceToken };
       }
-      scopes = welcome.scopes;
+      ({ scopes } = welcome);
+      token.keepScopes(scopes);
       await options.onOpen(made, welcome);
       failures = 0;
       change({ kind: "online" });
@@ -107,13 +108,18 @@ export function connection(options: ConnectionOptions): Connection {
     link = null;
     const failure = error instanceof RequestFailure ? error : null;
     if (failure?.code === "unauthorized") {
-      token.forget();
+      forget();
       auth = spareCode === null ? null : withCode(spareCode);
       spareCode = null;
       if (auth !== null) return waitAndRetry();
       return change({ kind: "logged-out", reason: failure.message });
     }
     return waitAndRetry(failure?.retryAfterMs);
+  }
+
+  function forget(): void {
+    token.forget();
+    scopes = [];
   }
 
   /** With a token of its own choice it may ask again when the answer is lost: the code itself counts once. */
@@ -158,7 +164,7 @@ export function connection(options: ConnectionOptions): Connection {
     },
     login: (typed) => logIn({ token: typed.trim(), remember: true }),
     logout() {
-      token.forget();
+      forget();
       auth = null;
       retry?.cancel();
       retry = null;

@@ -62,6 +62,9 @@ export class Shell extends LitElement {
     if (login !== null) history.replaceState(null, "", login.rest);
     this.address = readAddress(location.hash);
     this.#console.session.start(login?.code ?? null);
+    // Its code comes while the gateway is asked what the token allows.
+    const named = pages.find(({ path }) => path === this.address.page) ?? pages[0];
+    named?.load().catch(() => {});
   }
 
   #makeConsole(): Console {

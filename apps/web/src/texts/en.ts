@@ -145,6 +145,7 @@ export const en = {
     drop: "Remove",
     earlier: "Show earlier messages",
     newest: "To the newest message",
+    newCount: (count: number) => `${count} new`,
     isWorking: "Parley is working",
     canvas: "What the agent shows",
     record: "Record a voice note",

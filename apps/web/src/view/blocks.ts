@@ -10,7 +10,8 @@ export interface Block {
   readonly after: ChatMessage | undefined;
 }
 
-export const blockMessages = 20;
+/** Few, so that one more block is drawn within a frame. */
+export const blockMessages = 5;
 
 /** A block whose messages are the same is the same object as in `before`. */
 export function blocksOf(messages: readonly ChatMessage[], before: readonly Block[]): readonly Block[] {

@@ -37,17 +37,17 @@ export interface Retry {
 }
 
 const words = t.chat;
+/** Made once: making one takes longer than drawing a message. */
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 
 export function messageView(message: ChatMessage, place: MessagePlace): TemplateResult {
   const { role, text, atMs, buttons = [] } = message;
   const { before, calls, said, tell } = place;
   const at = new Date(atMs);
   const isNewDay = before === undefined || new Date(before.atMs).toDateString() !== at.toDateString();
-  const day = isNewDay
-    ? html`<p class="day">
-        ${at.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" })}
-      </p>`
-    : nothing;
+  const day = isNewDay ? html`<p class="day">${dayFormat.format(at)}</p>` : nothing;
   return html`${day}${calls.length === 0 ? nothing : toolCards(calls)}
     <article class=${role}>
       <span class="sr-only">${words.speakers[role]}:</span>
@@ -69,9 +69,7 @@ function foot(message: ChatMessage, at: Date, place: MessagePlace): TemplateResu
             <button class="foot" @click=${() => tell("cancel", id)}>${words.cancel}</button>`
         : nothing
     }
-    <time datetime=${at.toISOString()} title=${at.toLocaleString()}
-      >${at.toLocaleTimeString(undefined, { timeStyle: "short" })}</time
-    >
+    <time datetime=${at.toISOString()} title=${exactFormat.format(at)}>${timeFormat.format(at)}</time>
     <details
       class="menu"
       ?open=${place.isOpen}

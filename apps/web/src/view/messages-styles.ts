@@ -141,14 +141,19 @@ export const messageStyles = css`
     padding: 0.35rem 0.9rem;
     font-size: 0.9rem;
   }
+  .block {
+    /* Margins count for its height. */
+    display: flow-root;
+  }
   .newest {
     position: absolute;
     bottom: 0.8rem;
-    left: calc(50% - 1.2rem);
-    width: 2.4rem;
+    left: 50%;
+    min-width: 2.4rem;
     height: 2.4rem;
-    padding: 0;
-    border-radius: 50%;
+    padding: 0 0.7rem;
+    border-radius: 1.2rem;
+    translate: -50%;
     background: var(--raised);
     box-shadow: 0 0.15rem 0.6rem rgb(0 0 0 / 20%);
   }

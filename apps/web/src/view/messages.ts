@@ -11,6 +11,7 @@ import { blocksOf, type Block } from "./blocks.ts";
 import { controlStyles } from "./control-styles.ts";
 import { contentOf, messageView, outgoingView } from "./message.ts";
 import { messageStyles } from "./messages-styles.ts";
+import { nearBlocks, piecesOf } from "./near-blocks.ts";
 import { dressRichText, pressInRichText } from "./rich-text.ts";
 import { richTextStyles } from "./rich-text-styles.ts";
 import { toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
@@ -19,10 +20,6 @@ import { toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
 const followWithinPx = 80;
 /** Closer to the beginning than this, more is read. */
 const earlierWithinPx = 800;
-/** Blocks this far from what is seen are drawn. */
-const drawnWithinPx = 1_500;
-/** A message that was not drawn yet. */
-const guessedPx = 90;
 const noCalls: readonly ToolCall[] = [];
 
 export class Messages extends LitElement {
@@ -47,7 +44,7 @@ export class Messages extends LitElement {
   declare mayWrite: boolean;
   /** Whether the view stays at the end. */
   declare following: boolean;
-  /** Keys of the blocks that are drawn, beside the last two. */
+  /** Keys of the blocks that are drawn. */
   declare near: ReadonlySet<number>;
   /** The seq of the message whose menu is open. */
   declare menuOf: number | null;
@@ -56,8 +53,9 @@ export class Messages extends LitElement {
   #before: ReadonlyMap<number, readonly ToolCall[]> = new Map();
   #last: readonly ToolCall[] = noCalls;
   readonly #heights = new Map<number, number>();
-  #watch: IntersectionObserver | null = null;
-  readonly #watched = new Set<Element>();
+  #topPx = 0;
+  /** The newest message when the reader left the end. */
+  #leftAtSeq = 0;
   #anchor: { readonly element: Element; readonly top: number } | null = null;
 
   constructor() {
@@ -88,11 +86,14 @@ export class Messages extends LitElement {
       >
         ${empty ? html`<p class="empty">${t.chat.sayHello}</p>` : nothing}
         ${hasEarlier ? html`<button class="quiet earlier" @click=${this.#earlier}>${t.chat.earlier}</button>` : nothing}
-        <div role="log" aria-live="polite" aria-relevant="additions">
+        <div role="log" aria-live=${this.following ? "polite" : "off"} aria-relevant="additions">
           ${repeat(
-            this.#blocks,
+            piecesOf(this.#blocks, this.near, this.#heights),
             ({ key }) => key,
-            (block, at) => this.#block(block, at >= this.#blocks.length - 2 || this.near.has(block.key)),
+            (piece) =>
+              "gapPx" in piece
+                ? html`<div class="gap" data-height=${piece.gapPx}></div>`
+                : html`<div class="block" data-key=${piece.key}>${this.#drawn(piece)}</div>`,
           )}
         </div>
         ${this.#last.length === 0 ? nothing : toolCards(this.#last)}
@@ -107,24 +108,11 @@ export class Messages extends LitElement {
         )}
         ${working && draft === null ? html`<p class="working"><span class="sr-only">${t.chat.isWorking}</span><i></i><i></i><i></i></p>` : nothing}
       </div>
-      ${
-        this.following
-          ? nothing
-          : html`<button class="quiet newest" aria-label=${t.chat.newest} @click=${this.#toNewest}>
-              <span aria-hidden="true">↓</span>
-            </button>`
-      }
+      ${this.following ? nothing : this.#newest()}
     `;
   }
 
-  #block({ key, messages, after }: Block, isDrawn: boolean): TemplateResult {
-    const height = this.#heights.get(key) ?? messages.length * guessedPx;
-    return html`<div class="block" data-key=${key} data-height=${isDrawn ? nothing : height}>
-      ${isDrawn ? this.#drawn(messages, after) : nothing}
-    </div>`;
-  }
-
-  #drawn(messages: readonly ChatMessage[], after: ChatMessage | undefined): unknown {
+  #drawn({ messages, after }: Block): unknown {
     return repeat(
       messages,
       ({ seq }) => seq,
@@ -148,6 +136,16 @@ export class Messages extends LitElement {
     );
   }
 
+  /** What came meanwhile is counted, since nothing moves for it. */
+  #newest(): TemplateResult {
+    const isNew = ({ seq, role }: ChatMessage): boolean => seq > this.#leftAtSeq && role !== "user";
+    const count = this.chat.messages.filter(isNew).length;
+    return html`<button class="quiet newest" aria-label=${t.chat.newest} @click=${this.#toNewest}>
+        <span aria-hidden="true">↓ ${count === 0 ? nothing : t.chat.newCount(count)}</span>
+      </button>
+      <span class="sr-only" role="status">${count === 0 ? nothing : t.chat.newCount(count)}</span>`;
+  }
+
   readonly #tell = (name: string, detail: unknown): void => {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   };
@@ -158,8 +156,16 @@ export class Messages extends LitElement {
 
   #scrolled({ target }: Event): void {
     const { scrollHeight, scrollTop, clientHeight } = target as HTMLElement;
-    this.following = scrollHeight - scrollTop - clientHeight < followWithinPx;
-    if (scrollTop < earlierWithinPx && !this.following && this.chat.hasEarlier) this.#earlier();
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < followWithinPx;
+    if (this.following && !isAtEnd) this.#leftAtSeq = this.chat.messages.at(-1)?.seq ?? 0;
+    this.following = isAtEnd;
+    this.#topPx = scrollTop;
+    this.near = this.#nearTo(scrollTop, clientHeight);
+    if (scrollTop < earlierWithinPx && !isAtEnd && this.chat.hasEarlier) this.#earlier();
+  }
+
+  #nearTo(topPx: number, heightPx: number): ReadonlySet<number> {
+    return nearBlocks(this.#blocks, this.near, this.#heights, { topPx, heightPx });
   }
 
   #toNewest(): void {
@@ -173,11 +179,18 @@ export class Messages extends LitElement {
     if (isOther) this.following = true;
     // One's own message is always worth seeing.
     if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.following = true;
-    if (changed.has("calls") || before?.messages !== this.chat.messages) {
+    if (changed.has("calls") || (changed.has("chat") && before?.messages !== this.chat.messages)) {
       const messages = shownMessages(this.chat.messages);
       this.#blocks = blocksOf(messages, isOther ? [] : this.#blocks);
+      const keys = new Set(this.#blocks.map(({ key }) => key));
+      for (const key of this.#heights.keys()) if (!keys.has(key)) this.#heights.delete(key);
       [this.#before, this.#last] = placed(this.calls, messages);
     }
+    // Those that go now may have grown since.
+    if (changed.has("near") || before?.messages !== this.chat.messages) this.#measure();
+    // Nothing is known of a height before the first time.
+    const heightPx = this.#scroll?.clientHeight ?? innerHeight;
+    if (this.following) this.near = this.#nearTo(Infinity, heightPx);
     this.#anchor = this.following ? null : this.#seenFirst();
   }
 
@@ -185,7 +198,9 @@ export class Messages extends LitElement {
     const scroll = this.#scroll;
     if (scroll === null) return;
     dressRichText(scroll);
-    this.#watchBlocks(scroll);
+    for (const gap of scroll.querySelectorAll<HTMLElement>(".gap"))
+      // Set by script, because the page's policy forbids styles in markup.
+      gap.style.height = `${gap.dataset["height"] ?? 0}px`;
     // What comes in above must not push away what is being read.
     const { element, top } = this.#anchor ?? {};
     if (element?.isConnected === true && top !== undefined) {
@@ -193,57 +208,44 @@ export class Messages extends LitElement {
       if (by !== 0) scroll.scrollTop += by;
     }
     this.#follow();
+    if (this.following) this.dispatchEvent(new CustomEvent("forget-earlier"));
+    this.#measure(({ dataset }) => !this.#heights.has(Number(dataset["key"])));
   }
 
   /** The first message that is seen, and where. */
   #seenFirst(): { readonly element: Element; readonly top: number } | null {
     const scroll = this.#scroll;
     if (scroll === null) return null;
-    const { top: edge } = scroll.getBoundingClientRect();
-    for (const block of scroll.querySelectorAll(".block")) {
-      if (block.getBoundingClientRect().bottom <= edge) continue;
-      for (const element of [...block.querySelectorAll("article"), block]) {
-        const { top, bottom } = element.getBoundingClientRect();
-        if (bottom > edge) return { element, top };
-      }
-    }
-    return null;
+    const { top: edge, bottom: end } = scroll.getBoundingClientRect();
+    const isSeen = (element: Element): boolean => element.getBoundingClientRect().bottom > edge;
+    const block = firstOf([...scroll.querySelectorAll(".block")], isSeen);
+    if (block === undefined) return null;
+    const element = firstOf([...block.querySelectorAll("article")], isSeen) ?? block;
+    const { top } = element.getBoundingClientRect();
+    return top < end ? { element, top } : null;
   }
 
-  #watchBlocks(scroll: HTMLElement): void {
-    this.#watch ??= new IntersectionObserver((seen) => this.#moved(seen), {
-      root: scroll,
-      rootMargin: `${drawnWithinPx}px 0px`,
-    });
-    for (const block of scroll.querySelectorAll<HTMLElement>(".block")) {
-      // Set by script, because the page's policy forbids styles in markup.
-      const height = block.dataset["height"];
-      block.style.height = height === undefined ? "" : `${height}px`;
-      if (this.#watched.has(block)) continue;
-      this.#watched.add(block);
-      this.#watch.observe(block);
-    }
-    for (const block of this.#watched) {
-      if (block.isConnected) continue;
-      this.#watched.delete(block);
-      this.#watch.unobserve(block);
-    }
-  }
-
-  #moved(seen: readonly IntersectionObserverEntry[]): void {
-    const near = new Set(this.near);
-    for (const { target, isIntersecting, boundingClientRect } of seen) {
-      const key = Number((target as HTMLElement).dataset["key"]);
-      if (isIntersecting) near.add(key);
-      else if (near.delete(key)) this.#heights.set(key, boundingClientRect.height);
-    }
-    const isOther = near.size !== this.near.size || [...near].some((key) => !this.near.has(key));
-    if (isOther) this.near = near;
+  #measure(which: (block: HTMLElement) => boolean = () => true): void {
+    for (const block of this.renderRoot.querySelectorAll<HTMLElement>(".block"))
+      if (which(block)) this.#heights.set(Number(block.dataset["key"]), block.getBoundingClientRect().height);
   }
 
   override firstUpdated(): void {
-    // A phone's keyboard takes half of the height.
-    new ResizeObserver(() => this.#follow()).observe(this);
+    let width = 0;
+    new ResizeObserver(() => {
+      // Lines break elsewhere, so what is known of heights holds no longer.
+      if (this.clientWidth !== width) this.#heights.clear();
+      width = this.clientWidth;
+      // A phone's keyboard takes half of the height.
+      this.#follow();
+    }).observe(this);
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    // What leaves the document forgets how far it was scrolled.
+    const scroll = this.hasUpdated ? this.#scroll : null;
+    if (scroll !== null) scroll.scrollTop = this.#topPx;
   }
 
   get #scroll(): HTMLElement | null {
@@ -254,6 +256,18 @@ export class Messages extends LitElement {
     const scroll = this.#scroll;
     if (this.following) scroll?.scrollTo({ top: scroll.scrollHeight });
   }
+}
+
+/** The first of those for which it holds, where it holds for all after one for which it does. */
+function firstOf<T>(all: readonly T[], holds: (one: T) => boolean): T | undefined {
+  let [from, to] = [0, all.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const one = all[middle];
+    if (one !== undefined && holds(one)) to = middle;
+    else from = middle + 1;
+  }
+  return all[from];
 }
 
 /** Each turn's calls before the first message that came after them; those of now at the end. */
