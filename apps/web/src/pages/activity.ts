@@ -74,12 +74,12 @@ export class Activity extends Page {
       {
         label: words.where,
         cell: ({ session }) => html`<bdi>${session.name ?? sessionWords(session.key)}</bdi>`,
+        isWide: true,
       },
       { label: words.answer, cell: ({ answer }) => html`<bdi>${unhidden(answer)}</bdi>`, isWide: true },
       {
         label: words.state,
         cell: ({ state }) => html`<span class="badge ${looks[state]}">${words.states[state]}</span>`,
-        isWide: true,
       },
       { label: words.when, cell: ({ atMs }) => timeOf(atMs, now), isWide: true },
     ];

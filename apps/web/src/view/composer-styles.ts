@@ -14,6 +14,19 @@ export const composerStyles = css`
     resize: none;
     field-sizing: content;
   }
+  @media (max-width: 480px) {
+    /* Beside four buttons nobody reads what they write. */
+    form {
+      flex-wrap: wrap;
+    }
+    textarea {
+      order: -1;
+      flex: 1 0 100%;
+    }
+    textarea + button {
+      margin-inline-start: auto;
+    }
+  }
   .files {
     display: flex;
     flex-wrap: wrap;

@@ -1,5 +1,5 @@
-// Says which blocks of a long conversation are drawn: those near the reader, and the newest. What lies between
-// is left out, as high as it was or as it is guessed to be, so that nothing moves when it is drawn.
+// Says which blocks of a long conversation are drawn: those near the reader, and the newest. What lies
+// between is left out, as high as it was or as it is guessed to be, so that nothing moves when it is drawn.
 import type { Block } from "./blocks.ts";
 
 /** Blocks this far from what is seen are drawn. */
