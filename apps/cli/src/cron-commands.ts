@@ -1,7 +1,7 @@
-// The commands of `parley cron`, as the command line knows them; what they do is in commands/cron.ts.
+// The commands of `parley cron`, as the command line knows them; what they do is in commands/cron/cron.ts.
 import type { Command } from "commander";
 import type { Operations } from "./operations.ts";
-import type { JobFlags } from "./commands/cron.ts";
+import type { JobFlags } from "./commands/cron/job-flags.ts";
 
 export function addCron(program: Command, { command, terminal, done }: Operations): void {
   const cron = program.command("cron").description("reminders and scheduled jobs");
@@ -9,17 +9,17 @@ export function addCron(program: Command, { command, terminal, done }: Operation
     .option("--all", "also what is switched off (they are shown anyway; for scripts)")
     .option("--agent <id>", "only the jobs of this agent")
     .action(async (flags: { agent?: string }) =>
-      done(await (await import("./commands/cron.ts")).cronList(await terminal(), flags.agent)),
+      done(await (await import("./commands/cron/cron.ts")).cronList(await terminal(), flags.agent)),
     );
   command(cron, "get <id>", "show one job, by its id or name").action(async (id: string) =>
-    done(await (await import("./commands/cron.ts")).cronGet(await terminal(), id)),
+    done(await (await import("./commands/cron/cron.ts")).cronGet(await terminal(), id)),
   );
   withJobFlags(command(cron, "add [name]", "make a job: say when, and what is done"))
     .option("--name <name>", "its name, in place of the first word")
     .action(async (name: string | undefined, flags: JobFlags) =>
       done(
         await (
-          await import("./commands/cron.ts")
+          await import("./commands/cron/cron.ts")
         ).cronAdd(await terminal(), name === undefined ? flags : { ...flags, name }),
       ),
     );
@@ -27,27 +27,27 @@ export function addCron(program: Command, { command, terminal, done }: Operation
     .option("--name <name>", "another name")
     .option("--if-version <n>", "only if nobody changed it since that version")
     .action(async (id: string, flags: JobFlags & { ifVersion?: string }) =>
-      done(await (await import("./commands/cron.ts")).cronEdit(await terminal(), id, flags)),
+      done(await (await import("./commands/cron/cron.ts")).cronEdit(await terminal(), id, flags)),
     );
   command(cron, "rm <id>", "remove a job and its history").action(async (id: string) =>
-    done(await (await import("./commands/cron.ts")).cronRemove(await terminal(), id)),
+    done(await (await import("./commands/cron/cron.ts")).cronRemove(await terminal(), id)),
   );
   command(cron, "run <id>", "run it now, beside its schedule").action(async (id: string) =>
-    done(await (await import("./commands/cron.ts")).cronRun(await terminal(), id)),
+    done(await (await import("./commands/cron/cron.ts")).cronRun(await terminal(), id)),
   );
   command(cron, "runs <id>", "show what became of its instants, the newest first")
     .option("--limit <n>", "how many", "20")
     .action(async (id: string, flags: { limit: string }) =>
-      done(await (await import("./commands/cron.ts")).cronRuns(await terminal(), id, flags.limit)),
+      done(await (await import("./commands/cron/cron.ts")).cronRuns(await terminal(), id, flags.limit)),
     );
   command(cron, "status", "show how many jobs there are, what fails, and what comes next").action(async () =>
-    done(await (await import("./commands/cron.ts")).cronStatus(await terminal())),
+    done(await (await import("./commands/cron/cron.ts")).cronStatus(await terminal())),
   );
   command(cron, "enable <id>", "let a job run, also one that was paused").action(async (id: string) =>
-    done(await (await import("./commands/cron.ts")).cronSwitch(await terminal(), id, true)),
+    done(await (await import("./commands/cron/cron.ts")).cronSwitch(await terminal(), id, true)),
   );
   command(cron, "disable <id>", "stop a job without removing it").action(async (id: string) =>
-    done(await (await import("./commands/cron.ts")).cronSwitch(await terminal(), id, false)),
+    done(await (await import("./commands/cron/cron.ts")).cronSwitch(await terminal(), id, false)),
   );
   command(cron, "explain [schedule]", "say what a schedule or a job means: words and its next instants")
     .option("--cron <expression>", "five fields, six with seconds, or @daily")
@@ -58,14 +58,16 @@ export function addCron(program: Command, { command, terminal, done }: Operation
     .option("--count <n>", "how many instants", "10")
     .option("--from <time>", "from this instant on, ISO; default: now")
     .action(async (schedule: string | undefined, flags: { [name: string]: string }) =>
-      done(await (await import("./commands/cron.ts")).cronExplain(await terminal(), schedule, flags)),
+      done(await (await import("./commands/cron/cron.ts")).cronExplain(await terminal(), schedule, flags)),
     );
   command(cron, "wake <text...>", "tell the agent something, now or with its next heartbeat")
     .option("--mode <mode>", "now or next-heartbeat", "now")
     .option("--agent <id>", "this agent")
     .option("--session <key>", "in this session; default: where the first owner talks to it")
     .action(async (words: string[], flags: { mode: string; agent?: string; session?: string }) =>
-      done(await (await import("./commands/cron.ts")).cronWake(await terminal(), words.join(" "), flags)),
+      done(
+        await (await import("./commands/cron/cron.ts")).cronWake(await terminal(), words.join(" "), flags),
+      ),
     );
 }
 
