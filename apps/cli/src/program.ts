@@ -2,19 +2,25 @@
 // of its own under commands/.
 import { Command, CommanderError } from "commander";
 import type { BackupChoice } from "./commands/backup.ts";
-import type { ChatOptions } from "./commands/chat.ts";
+import type { ChatOptions } from "./commands/talk/chat.ts";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { groupHelp } from "./help-groups.ts";
-import { addAgentViews } from "./agent-commands.ts";
-import { addMemory } from "./memory-commands.ts";
-import { addSkills } from "./skill-commands.ts";
-import { addCron } from "./cron-commands.ts";
+import { addAgentViews } from "./commands/agent/agent-commands.ts";
+import { addMemory } from "./commands/memory/memory-commands.ts";
+import { addSkills } from "./commands/skills/skill-commands.ts";
+import { addCron } from "./commands/cron/cron-commands.ts";
 import { addAudit } from "./commands/audit/audit-commands.ts";
 import { addPeople } from "./commands/people/people-commands.ts";
 import { addRetention } from "./commands/retention/retention-commands.ts";
 import { addReplay } from "./commands/replay/replay-commands.ts";
 import { addUpdate } from "./commands/update/update-commands.ts";
+import { addTalk } from "./commands/talk/talk-commands.ts";
+import { addChannels } from "./commands/channels/channel-commands.ts";
+import { addDevices } from "./commands/devices/device-commands.ts";
+import { addMcp } from "./commands/mcp/mcp-commands.ts";
+import { addConfig } from "./commands/config/config-commands.ts";
+import { addService } from "./commands/service/service-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
 import { several } from "./several.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -68,7 +74,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .option("--file <path>", "a file that goes along with what is piped in; several: once for each", several)
     .option("--voice <path>", "something spoken, which is written down for the agent")
     .action(async (flags: ChatOptions) => {
-      exitCode = await (await import("./commands/chat.ts")).chat(await terminal(), flags);
+      exitCode = await (await import("./commands/talk/chat.ts")).chat(await terminal(), flags);
     });
   const pair = program.command("pair").description("decide who may talk to the agent");
   command(pair, "list", "show who waits and who is in").action(async () => {
@@ -160,6 +166,12 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     });
   addCron(program, operations);
   addOperations(program, operations);
+  addTalk(program, operations);
+  addChannels(program, operations);
+  addDevices(program, operations);
+  addMcp(program, operations);
+  addConfig(program, operations);
+  addService(program, operations);
   addPeople(program, operations);
   addReplay(program, operations);
   addRetention(program, operations);

@@ -6,7 +6,7 @@ import { conversationKey, type Address } from "@parley/protocol";
 import { knownPlaces } from "@parley/runner";
 import type { Store } from "@parley/store";
 import type { MessagePath } from "../message-path.ts";
-import type { HookWorld } from "./hook-call.ts";
+import type { HookWorld } from "./hook-place.ts";
 
 export interface HookWorldNeeds {
   readonly configNow: () => Pick<Config, "agents" | "channels">;

@@ -12,7 +12,8 @@ import type { Context } from "hono";
 import { requestId, type ApiRequests } from "./api-requests.ts";
 import { jsonDepth, jsonOf, valueAt } from "./hook-body.ts";
 import { hookAnswers } from "./hook-answer.ts";
-import { hookCall, type HookMapping, type HooksConfig, type HookWorld } from "./hook-call.ts";
+import { hookCall } from "./hook-call.ts";
+import type { HookMapping, HooksConfig, HookWorld } from "./hook-place.ts";
 import type { Refusals } from "@parley/access";
 import {
   type Attempts,

@@ -34,7 +34,7 @@ import type { SelfUpdate } from "../update/self-update.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import { worldOfConfig } from "../offline/world-of-config.ts";
 import { docsFolder, webRoot } from "../installation.ts";
-import { webAccount, type Wired } from "../wiring/wiring.ts";
+import { webAccount, type Wired } from "../wiring/channels.ts";
 import type { WiredStore } from "../wiring/store.ts";
 
 export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path" | "places"> {

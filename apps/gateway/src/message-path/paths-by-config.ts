@@ -20,7 +20,8 @@ import type { GatewayState } from "../gateway-state.ts";
 import { bootstrapHooks, mediaReader, toolHooks, turnPreparer, type SkillRegistry } from "@parley/runner";
 import { pageProgress } from "../wiring/page-progress.ts";
 import { threadUse } from "../wiring/thread-use.ts";
-import { wireHooks, wireMedia, wireModels, wireRedaction, wireSkills, wireTools } from "../wiring/wiring.ts";
+import { wireHooks, wireRedaction, wireSkills, wireTools } from "../wiring/wiring.ts";
+import { wireMedia, wireModels } from "../wiring/models.ts";
 
 export interface ConfiguredPath {
   readonly config: Config;

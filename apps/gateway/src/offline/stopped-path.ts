@@ -14,7 +14,8 @@ import { messagePath, type MessagePath } from "../message-path.ts";
 import { processMemory } from "../message-path/process-memory.ts";
 import { idleMachinePorts } from "../wiring/machine-ports.ts";
 import { mcpSettings, remoteTools, wireMcp } from "../wiring/mcp.ts";
-import { unopenedChannels, wireSkills, wireTools } from "../wiring/wiring.ts";
+import { wireSkills, wireTools } from "../wiring/wiring.ts";
+import { unopenedChannels } from "../wiring/channels.ts";
 
 export interface StoppedPathOptions {
   readonly config: Config;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { loadConfig } from "@parley/config";
 import { Fault } from "@parley/protocol";
 import type { ReplayWorld } from "../replay/replay-turn.ts";
-import { wireModels } from "../wiring/wiring.ts";
+import { wireModels } from "../wiring/models.ts";
 import { stoppedPath, type StoppedPathOptions } from "./stopped-path.ts";
 
 /** Throws Fault("missing") without the file, ConfigFault for one with mistakes. */

@@ -18,7 +18,7 @@ import type { MessagePath } from "../message-path.ts";
 import type { ReplayWorld } from "../replay/replay-turn.ts";
 import type { ConfigState, Reloader } from "../reload/reloader.ts";
 import type { SelfUpdate } from "../update/self-update.ts";
-import type { Wired } from "../wiring/wiring.ts";
+import type { Wired } from "../wiring/channels.ts";
 
 export interface ConfigPorts {
   /** Returns the current config. */

@@ -6,7 +6,7 @@ import { changedKeys, restartKeys, secretValues, type Config } from "@parley/con
 import { sleep, type Clock, type Log } from "@parley/protocol";
 import type { WorkNotifier, Pools } from "@parley/queue";
 import type { ConfiguredPath } from "../message-path/paths-by-config.ts";
-import { connections, type Wired } from "../wiring/wiring.ts";
+import { connections, type Wired } from "../wiring/channels.ts";
 
 export interface TakeUpOptions {
   readonly wired: Wired;

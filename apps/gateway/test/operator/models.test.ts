@@ -5,7 +5,7 @@ import { silentLog, systemClock } from "@parley/protocol";
 import { fakeModels, type FakeModels } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { modelMethods } from "../../src/operator/models.ts";
-import { wireModels } from "../../src/wiring/wiring.ts";
+import { wireModels } from "../../src/wiring/models.ts";
 
 let server: FakeModels;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { messagePath, type MessagePath } from "../../src/message-path.ts";
 import { cluster, type Cluster, type NodeView, type Role } from "@parley/cluster";
 import type { Pools, Bus } from "@parley/queue";
 import type { WiredStore } from "../../src/wiring/store.ts";
-import type { Wired } from "../../src/wiring/wiring.ts";
+import type { Wired } from "../../src/wiring/channels.ts";
 import type { Channel, WebChannel } from "@parley/channels";
 import { cooldowns, withFallbacks } from "@parley/models";
 import { silentLog, type Clock, type Log } from "@parley/protocol";

@@ -5,20 +5,20 @@ import {
   conversationKey,
   Fault,
   parseConversationKey,
-  parseSessionKey,
   type Address,
   type Clock,
   type ConversationKey,
   type Log,
-  formatRowPayload,
 } from "@parley/protocol";
 import type { Inbox, Outbox, Cells, NewRow, Sessions, Turns } from "@parley/store";
 import { noRefusals, type PlaceOf, type Refusals } from "@parley/access";
 import { movedTo } from "../internal-row.ts";
 import { isGiven, type Approval, type Verdict } from "./approval.ts";
 import { approvalStore, type ApprovalStore, type Kept } from "./approval-store.ts";
+import { approvalSurfaces, type Approvers } from "./approval-surfaces.ts";
 import { tooManyOpen } from "./open-limits.ts";
 import { cardDeliveries, settledCard, toldElsewhere, type Surface } from "./approval-card.ts";
+import { ticketRow, lastBy, outcomeOf, settledWords } from "./approval-outcome.ts";
 
 /** A person of a channel, or the operator with a client of the gateway. */
 export type Decider = { readonly person: string } | { readonly operator: string };
@@ -60,30 +60,18 @@ export interface Approvals {
   heal(): Promise<void>;
 }
 
-export interface ApprovalsOptions {
+export interface ApprovalsOptions extends Approvers {
   readonly cells: Pick<Cells, "get" | "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "accept">;
   readonly outbox: Pick<Outbox, "post">;
   readonly sessions: Pick<Sessions, "open">;
   readonly turns: Pick<Turns, "find">;
   readonly placeOf: PlaceOf;
-  /** `<channel>:<id>` of the approvers; null stands for the owners. */
-  readonly approvers: readonly string[] | null;
-  readonly owners: () => Promise<readonly string[]>;
-  /** The places in which approvers are asked about requests from a place that they share with others. */
-  readonly target: "dm" | "channel" | "both";
-  /** Accounts that can send, as `<channel>:<account>`. */
-  readonly accounts: () => readonly Pick<Address, "channel" | "account">[];
   /** Records requests for which there was no room. */
   readonly refusals?: Refusals;
   readonly clock: Clock;
   readonly log: Log;
 }
-
-/**
- * Clients on this channel hold a token of the gateway, so one that may administer or approve is the operator.
- */
-const operators = "web";
 
 /** The store keeps rows longer than this, so it still recognizes a repeated row. */
 const healWithinMs = 86_400_000;
@@ -91,45 +79,11 @@ const healWithinMs = 86_400_000;
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { inbox, outbox, sessions, refusals = noRefusals, clock, log } = options;
   const book = approvalStore(options.cells, clock);
+  const { approvers, surfaces } = approvalSurfaces(options);
   /** Open requests whose expiry this process waits for. */
   const watched = new Set<string>();
   /** Requests are counted and stored one at a time, because many at once would pass the limit together. */
   let lastKept: Promise<unknown> = Promise.resolve();
-
-  const approvers = async (): Promise<readonly string[]> => options.approvers ?? (await options.owners());
-
-  function idsOn(channel: string, people: readonly string[]): readonly string[] {
-    return people.flatMap((person) =>
-      person.startsWith(`${channel}:`) ? [person.slice(channel.length + 1)] : [],
-    );
-  }
-
-  async function surfaces(address: Address, owner: boolean): Promise<readonly Surface[]> {
-    // Any reader of the page sees it; a press counts only if its token may approve.
-    const page: readonly Surface[] = address.channel === operators ? [{ address, approvers: null }] : [];
-    if (page.length > 0 && owner) return page;
-    const people = await approvers();
-    const here = idsOn(address.channel, people);
-    if (address.kind === "dm" && here.includes(address.peer)) return [{ address, approvers: here }];
-    const shared =
-      address.kind !== "dm" && options.target !== "dm" && here.length > 0
-        ? [{ address, approvers: here }]
-        : [];
-    if (shared.length > 0 && options.target === "channel") return shared;
-    const privately = people.flatMap((person): Surface[] => {
-      const [channel, peer] = [person.slice(0, person.indexOf(":")), person.slice(person.indexOf(":") + 1)];
-      const account = options
-        .accounts()
-        .find(
-          (each) =>
-            each.channel === channel && (channel !== address.channel || each.account === address.account),
-        );
-      return account === undefined || channel === operators
-        ? []
-        : [{ address: { channel, account: account.account, kind: "dm", peer }, approvers: [peer] }];
-    });
-    return [...page, ...shared, ...privately];
-  }
 
   async function current(kept: Kept): Promise<Kept> {
     const { approval } = kept;
@@ -332,69 +286,4 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const moved = await book.move(kept, { state: "stopped" }, { what: "stopped", by: "a new conversation" });
     return moved ?? (await book.get(approval.id)) ?? kept;
   }
-}
-
-function lastBy({ log }: Approval): string {
-  return log.at(-1)?.by ?? "";
-}
-
-function outcomeOf(approval: Approval): string {
-  const by = lastBy(approval);
-  if (approval.state === "denied") return `⛔ Denied by ${by}: not run.`;
-  return approval.state === "always" ? `♾ Allowed for good by ${by}.` : `✅ Allowed once by ${by}.`;
-}
-
-function settledWords(approval: Approval): string {
-  const words: { readonly [state in Approval["state"]]: string } = {
-    open: "it is being decided by somebody else just now",
-    once: `it was allowed before, by ${lastBy(approval)}`,
-    always: `it was allowed before, by ${lastBy(approval)}`,
-    denied: `it was denied before, by ${lastBy(approval)}`,
-    expired: "its time is over",
-    stopped: "what asked for it was stopped",
-    used: "it was allowed and used before",
-  };
-  return `Approval ${approval.id}: ${words[approval.state]}.`;
-}
-
-/**
- * Builds the row that wakes the session in Parley's name: a parked turn only resumes by it, a new one is told
- * the decision.
- */
-function ticketRow(approval: Approval, nowMs: number): NewRow {
-  const { id, session, conversation, authority, owner, askedBy, turn, guild, parent } = approval;
-  const address = parseConversationKey(conversation);
-  const asker = askedBy[0] ?? "parley:parley";
-  const who = lastBy(approval);
-  const what = approval.tool === "exec" ? "The command" : `The call of ${approval.tool}`;
-  const text = isGiven(approval)
-    ? `Approval ${id} was given by ${who}. ${what} is run now; its result follows.`
-    : `Approval ${id} was denied by ${who}. ${what} was not run and may not be tried again in another form.`;
-  const inbound = {
-    id: `approval:${id}`,
-    channel: address.channel,
-    account: address.account,
-    address,
-    // The row carries the asker's id, so that the asker's tool rules apply.
-    sender: { id: asker.slice(asker.indexOf(":") + 1), name: "Parley", isBot: false },
-    messageId: `approval:${id}`,
-    kind: "message" as const,
-    text,
-    attachments: [],
-    mentions: [],
-    addressed: true,
-    ...(guild === undefined ? {} : { guild }),
-    ...(parent === undefined ? {} : { parent }),
-    atMs: nowMs,
-  };
-  return {
-    id: inbound.id,
-    subject: `ticket:${id}`,
-    pool: parseSessionKey(session).kind === "subagent" ? "subagent" : "main",
-    lane: session,
-    conversation,
-    authority,
-    as: { kind: "work", ticket: id },
-    payload: formatRowPayload({ v: 1, inbound, owner, internal: { kind: "approval", id, turn } }),
-  };
 }

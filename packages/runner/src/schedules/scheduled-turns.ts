@@ -6,7 +6,7 @@ import { textDelivery } from "@parley/delivery";
 import { isFault, type Address, type Clock, type SessionKey, type Usage } from "@parley/protocol";
 import { afterRun, jobPrefix, jobStore, type AfterRun, type Job, type KeptJob } from "@parley/schedules";
 import type { CellWrite, Commit, Inbox, Lease, NewDelivery, Store, Turn, Turns } from "@parley/store";
-import { wordsIn } from "../sessions/answering-turns.ts";
+import { wordsIn } from "../sessions/turn-end.ts";
 import { missedRun, type RunEnding as Ended, type RunLog } from "./run-log.ts";
 import { isHeartbeat, isUnasked, slotOf } from "./slot-row.ts";
 import { webhookCell } from "./webhook-cell.ts";

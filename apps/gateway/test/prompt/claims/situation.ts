@@ -31,7 +31,9 @@ import {
 } from "@parley/runner";
 import { memoryEngine } from "@parley/memory";
 import { idleMachinePorts } from "../../../src/wiring/machine-ports.ts";
-import { wireModels, wireSkills, unopenedChannels } from "../../../src/wiring/wiring.ts";
+import { wireSkills } from "../../../src/wiring/wiring.ts";
+import { wireModels } from "../../../src/wiring/models.ts";
+import { unopenedChannels } from "../../../src/wiring/channels.ts";
 import type { Draw } from "./draw.ts";
 
 export interface Situation {
