@@ -20,7 +20,7 @@ import { addChannels } from "./commands/channels/channel-commands.ts";
 import { addDevices } from "./commands/devices/device-commands.ts";
 import { addMcp } from "./commands/mcp/mcp-commands.ts";
 import { addConfig } from "./commands/config/config-commands.ts";
-import { addService } from "./commands/service/service-commands.ts";
+import { addUnit } from "./commands/unit/unit-commands.ts";
 import { addOperations, type Operations } from "./operations.ts";
 import { several } from "./several.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -171,7 +171,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   addDevices(program, operations);
   addMcp(program, operations);
   addConfig(program, operations);
-  addService(program, operations);
+  addUnit(program, operations);
   addPeople(program, operations);
   addReplay(program, operations);
   addRetention(program, operations);

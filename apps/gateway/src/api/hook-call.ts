@@ -7,6 +7,7 @@ import { hookFence, hookRow } from "@parley/runner";
 import type { NewRow } from "@parley/store";
 import { z } from "zod";
 import { type HookWorld, type HookMapping, agentOf, ownSession, sessionOf, placeOf } from "./hook-place.ts";
+
 type Mode = "now" | "next-heartbeat";
 
 export interface HookCall {
@@ -52,7 +53,7 @@ const agentSchema = z.strictObject({
   idempotencyKey,
 });
 
-export type Asked = Omit<z.infer<typeof agentSchema>, "wakeMode" | "waitForCompletion" | "idempotencyKey">;
+type Asked = Omit<z.infer<typeof agentSchema>, "wakeMode" | "waitForCompletion" | "idempotencyKey">;
 
 /** Deeper JSON is no message of a program that means well, and costs a stack to write. */
 const mostDepth = 100;

@@ -9,7 +9,6 @@ import {
   parseConversationKey,
   isFault,
 } from "@parley/protocol";
-import type { Asked } from "./hook-call.ts";
 
 export type HooksConfig = Omit<Config["hooks"], "internal">;
 
@@ -27,6 +26,13 @@ export interface HookWorld {
   model(agent: string, word: string): Promise<string | null>;
 }
 
+/** Where the answer shall go, as a call says it. */
+interface AskedPlace {
+  readonly deliver?: boolean | undefined;
+  readonly channel?: string | undefined;
+  readonly to?: string | undefined;
+}
+
 /** Calls of one name share a session, and none reads what the one before said. */
 export function ownSession({
   door,
@@ -35,7 +41,7 @@ export function ownSession({
 }: {
   readonly door: string;
   readonly agent: string;
-  readonly asked: Pick<Asked, "name">;
+  readonly asked: { readonly name?: string | undefined };
 }): SessionKey {
   const slug = (name ?? "")
     .toLowerCase()
@@ -79,7 +85,7 @@ export async function placeOf(
     agent,
     asked: { deliver, channel, to },
     fixed,
-  }: { readonly agent: string; readonly asked: Omit<Asked, "message">; readonly fixed: boolean },
+  }: { readonly agent: string; readonly asked: AskedPlace; readonly fixed: boolean },
 ): Promise<Address | null> {
   if (deliver === false || (deliver === undefined && to === undefined)) return null;
   if (to === undefined) {

@@ -20,8 +20,8 @@ import type { Hub } from "@parley/control";
 import { type Clock, type Ids, type Log, accountKey, Fault, isFault } from "@parley/protocol";
 import { mediaFolder, extensionOf } from "@parley/runner";
 import type { Store } from "@parley/store";
-import { readFile } from "fs/promises";
-import { join, basename } from "path/posix";
+import { readFile } from "node:fs/promises";
+import { join, basename } from "node:path";
 import { tellingCommands, knownCommands } from "../commands/parse-command.ts";
 import { unopenedChannel } from "./unopened-channel.ts";
 

@@ -11,8 +11,8 @@ import {
 } from "@parley/models";
 import { type Clock, type Log, isFault } from "@parley/protocol";
 import { type MediaHandling, mediaFolder } from "@parley/runner";
-import { readFile } from "fs/promises";
-import { join } from "path/posix";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 /** `cacheSecret`: see `ModelsOptions`. */
 export function wireModels(

@@ -1,4 +1,4 @@
-// What a decision is called, and the row that wakes the session which waits for it.
+// Says what a decision is called, and writes the row that wakes the session which waits for it.
 import { parseConversationKey, parseSessionKey, formatRowPayload } from "@parley/protocol";
 import type { NewRow } from "@parley/store";
 import { type Approval, isGiven } from "./approval.ts";

@@ -1,4 +1,4 @@
-// Where the approvers of a call are reached: on the page, in the place that asked, or in private.
+// Finds where the approvers of a call are reached: on the page, in the place that asked, or in private.
 import type { Address } from "@parley/protocol";
 import type { Surface } from "./approval-card.ts";
 

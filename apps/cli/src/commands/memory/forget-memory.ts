@@ -1,6 +1,6 @@
 // `parley memory forget`: takes something out of notes, index and transcripts, after it was shown what goes.
 import type { MethodResult } from "@parley/protocol";
-import { createInterface } from "readline/promises";
+import { createInterface } from "node:readline/promises";
 import { type Console, words, document, line } from "../../console.ts";
 import { type ExitCode, exitCodes } from "../../exit.ts";
 import { withState } from "../../with-gateway.ts";

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Operations } from "../../operations.ts";
 
-export function addService(program: Command, { command, terminal, done }: Operations): void {
+export function addUnit(program: Command, { command, terminal, done }: Operations): void {
   const service = program.command("service").description("the gateway as a service of systemd or launchd");
   const serviceCommand = (usage: string, description: string): Command =>
     command(service, usage, description)
@@ -24,6 +24,6 @@ export function addService(program: Command, { command, terminal, done }: Operat
   );
   command(program, "completion <shell>", "print the completion of commands for bash, zsh or fish").action(
     async (shell: string) =>
-      done((await import("./completion.ts")).completion(await terminal(), shell, program)),
+      done((await import("../completion.ts")).completion(await terminal(), shell, program)),
   );
 }

@@ -1,8 +1,8 @@
 // `parley completion bash|zsh|fish`: a script for the shell, made from the commands themselves, so that it
 // never lags behind them.
 import type { Command } from "commander";
-import { document, words, type Console } from "../../console.ts";
-import { CommandFailure, exitCodes, type ExitCode } from "../../exit.ts";
+import { document, words, type Console } from "../console.ts";
+import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 
 /** Words that may follow the words of `path`. */
 interface Place {
