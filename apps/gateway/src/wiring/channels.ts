@@ -1,4 +1,5 @@
-// Makes the channels of the config's accounts, and makes one anew when its settings change.
+// Makes the channels of the config's accounts, and makes one anew when its settings change. It is the only
+// file that names drivers of platforms; their heavy SDKs are loaded when a factory is called.
 import { type MigratedChats, firstBot } from "@parley/access";
 import {
   type Channel,

@@ -1,5 +1,4 @@
-// Chooses concrete drivers, and is the only file that names them: config in, ports out. Its factories load
-// heavy SDKs when they are called.
+// Makes tools, skills, hooks and the table of secrets from the config.
 import { homedir, platform } from "node:os";
 import type { Redaction } from "@parley/agent";
 import { secretValues, type Config, type Env } from "@parley/config";

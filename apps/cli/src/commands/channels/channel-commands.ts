@@ -22,10 +22,6 @@ export function addChannels(program: Command, { command, terminal, done }: Opera
     .option("--timeout <seconds>", "how long to wait for what becomes of it", "30")
     .option("--no-wait", "only hand it to the outbox")
     .action(async (to: string, words: string[], flags: object) =>
-      done(
-        await (
-          await import("./channels.ts")
-        ).channelsTest(await terminal(), to, words.join(" "), flags),
-      ),
+      done(await (await import("./channels.ts")).channelsTest(await terminal(), to, words.join(" "), flags)),
     );
 }
