@@ -1,5 +1,6 @@
 // The process that decodes pictures. A decoder reads whatever strangers send, so it stands apart: it can be
 // killed at any moment, and the memory that a large picture takes ends with it.
+import { isBarePicture } from "./bare-picture.ts";
 import { readablePicture, whyUnreadable, type PictureKind } from "./picture-kind.ts";
 
 export interface PictureTask {
@@ -64,9 +65,8 @@ async function fit(sharp: Library, task: PictureTask): Promise<PictureReply> {
       original: { width, height, frames },
     },
   });
-  const isBare = [facts.exif, facts.xmp, facts.iptc, facts.comments].every((noted) => noted === undefined);
   const isSmall = Math.max(width, height) <= mostSide && bytes.length <= mostBytes;
-  if (isBare && isSmall && frames === 1 && (facts.orientation ?? 1) === 1 && endsAsItShould(bytes)) {
+  if (isSmall && frames === 1 && isBarePicture(bytes)) {
     // Decoded to its end, so that no model is handed what it would refuse.
     await sharp(bytes, { ...how, limitInputPixels: mostPixels }).stats();
     return done({ data: bytes, info: { width, height } }, kind);
@@ -89,24 +89,6 @@ async function fit(sharp: Library, task: PictureTask): Promise<PictureReply> {
     if (jpeg.data.length <= mostBytes) return done(jpeg, { mediaType: "image/jpeg", extension: "jpg" });
   }
   return { refused: "it stays too large for a model, however it is made smaller" };
-}
-
-/** Of the types that models take: nothing hangs behind the picture. */
-function endsAsItShould(bytes: Uint8Array): boolean {
-  const data = Buffer.from(bytes);
-  const end = data.toString("hex", Math.max(0, data.length - 12));
-  switch (readablePicture(bytes)?.extension) {
-    case "png":
-      return end === "0000000049454e44ae426082";
-    case "jpg":
-      return end.endsWith("ffd9");
-    case "gif":
-      return end.endsWith("3b");
-    case "webp":
-      return data.readUInt32LE(4) + 8 === data.length;
-    default:
-      return false;
-  }
 }
 
 process.on("disconnect", () => process.exit());

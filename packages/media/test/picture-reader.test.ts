@@ -18,15 +18,16 @@ async function fit(bytes: Uint8Array): Promise<FitPicture> {
   return fitted.picture;
 }
 
+function chunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type), data]);
+  const numbers = Buffer.alloc(8);
+  numbers.writeUInt32BE(data.length, 0);
+  numbers.writeUInt32BE(crc32(named), 4);
+  return Buffer.concat([numbers.subarray(0, 4), named, numbers.subarray(4)]);
+}
+
 /** A PNG of any size that costs its sender some bytes. */
 function bomb(side: number): Buffer {
-  const chunk = (type: string, data: Buffer): Buffer => {
-    const named = Buffer.concat([Buffer.from(type), data]);
-    const numbers = Buffer.alloc(8);
-    numbers.writeUInt32BE(data.length, 0);
-    numbers.writeUInt32BE(crc32(named), 4);
-    return Buffer.concat([numbers.subarray(0, 4), named, numbers.subarray(4)]);
-  };
   const head = Buffer.alloc(13);
   head.writeUInt32BE(side, 0);
   head.writeUInt32BE(side, 4);
@@ -65,11 +66,49 @@ describe("a picture that is shown", () => {
   });
 
   test("keeps nothing that was hung onto it", async () => {
-    const plain = await blank(20, 10, 4).png().toBuffer();
-    const polyglot = Buffer.concat([plain, Buffer.from("<script>alert(1)</script>PK\u0003\u0004")]);
-    const picture = await fit(polyglot);
-    expect(picture).toMatchObject({ mediaType: "image/png", width: 20, height: 10 });
-    expect(Buffer.from(picture.bytes).includes("script")).toBe(false);
+    const hung = Buffer.from("<script>alert(1)</script>PK\u0003\u0004");
+    const [png, jpeg, webp] = [
+      await blank(20, 10, 4).png().toBuffer(),
+      await blank(20, 10).jpeg().toBuffer(),
+      await blank(20, 10).webp().toBuffer(),
+    ];
+    const gif = await blank(20, 10).gif().toBuffer();
+    const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, hung.length + 2]), hung]);
+    const own = chunk("teXt", hung);
+    const extra = Buffer.concat([
+      Buffer.from("PRIV"),
+      Buffer.from([hung.length + 1, 0, 0, 0]),
+      hung,
+      Buffer.alloc(1),
+    ]);
+    const longer = Buffer.concat([webp, extra]);
+    longer.writeUInt32LE(longer.length - 8, 4);
+    for (const polyglot of [
+      Buffer.concat([png, hung]),
+      Buffer.concat([png.subarray(0, 33), own, png.subarray(33)]),
+      // It ends like one picture, and is two.
+      Buffer.concat([jpeg, hung, jpeg]),
+      Buffer.concat([jpeg.subarray(0, 2), comment, jpeg.subarray(2)]),
+      longer,
+      Buffer.concat([
+        gif.subarray(0, -1),
+        Buffer.from([0x21, 0xfe, hung.length]),
+        hung,
+        Buffer.from([0, 0x3b]),
+      ]),
+    ]) {
+      const picture = await fit(polyglot);
+      expect(picture).toMatchObject({ width: 20, height: 10 });
+      expect(Buffer.from(picture.bytes).includes("script")).toBe(false);
+    }
+  });
+
+  test("says no other size than it has", async () => {
+    const gif = await blank(20, 10).gif().toBuffer();
+    gif.writeUInt16LE(40_000, 6);
+    gif.writeUInt16LE(40_000, 8);
+    const fitted = await reader.fit(gif, signal);
+    expect("refused" in fitted || fitted.picture.mediaType === "image/png").toBe(true);
   });
 
   test.each(["webp", "gif", "avif", "tiff"] as const)("may come as %s", async (format) => {
