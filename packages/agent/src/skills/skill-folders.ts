@@ -2,7 +2,7 @@
 // out of the root. A skill's own folder is not searched further. The order is fixed, so that equal folders
 // give equal prompts (I12). Every turn looks, so folders are read synchronously, in microseconds; asking a
 // thread for each takes ten times that.
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 
@@ -29,6 +29,8 @@ export async function skillFolders(root: string, mostFolders: number): Promise<F
   async function look(folder: string, depth: number): Promise<void> {
     let entries;
     try {
+      // Most roots are not there, and an exception costs ten times this look.
+      if (depth === 0 && statSync(folder, { throwIfNoEntry: false }) === undefined) return;
       entries = readdirSync(folder, { withFileTypes: true });
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
