@@ -9,6 +9,8 @@ test.each([
   ["```\nonly code\n```", ""],
   ["~~~py\nnever closed", ""],
   ["Fine 👍🏽!", "Fine !"],
+  ["🎉 🇩🇪 👨‍👩‍👧 …!", ""],
+  ["1️⃣ Rest.", "1 Rest."],
   ["", ""],
 ])("%j is said as %j", (markdown, words) => {
   expect(spokenWords([{ kind: "text", markdown }]).replaceAll(/\s*\n\s*/g, "\n")).toBe(words);

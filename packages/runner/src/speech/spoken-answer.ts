@@ -34,18 +34,22 @@ export async function spokenToo(
   }
 }
 
-/** The words without what only eyes can use. */
+/** The words without what only eyes can use; empty where nothing is left to be said. */
 export function spokenWords(parts: readonly Part[]): string {
   const markdown = parts.flatMap((part) => (part.kind === "text" ? [part.markdown] : [])).join("\n\n");
   const [...texts] = renderMarkdown(markdown.replaceAll(fence, ""), {
     dialect: "plain",
     textChars: 1_000_000,
   });
-  return texts
+  const words = texts
     .map(({ plain }) => plain)
     .join("\n")
     .replaceAll(/https?:\/\/\S+/gu, "")
-    .replaceAll(/[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{fe0f}\u{200d}]/gu, "")
+    .replaceAll(
+      /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u{fe0f}\u{200d}\u{20e3}]/gu,
+      "",
+    )
     .replaceAll(/[ \t]+/gu, " ")
     .trim();
+  return /[\p{L}\p{N}]/u.test(words) ? words : "";
 }
