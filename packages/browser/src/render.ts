@@ -1,6 +1,7 @@
 // Looks at a page of the agent's own in a Chromium that has no network: the page is all there is. Started for
 // one look and ended after it, so nothing is left of it.
 import { canvasPolicy, Fault, withBridge, type Clock } from "@parley/protocol";
+import type { Page } from "playwright-core";
 import { startAlone, type Launch } from "./launch.ts";
 
 export interface Rendering {
@@ -59,11 +60,11 @@ export async function renderPage(
     page.on("pageerror", (error) => note(`error: ${error.message}`));
     page.on("dialog", (dialog) => void dialog.dismiss().catch(() => {}));
     await page.goto(address, { waitUntil: "load", timeout: loadMs });
-    let value: unknown;
-    for (const script of scripts) value = await within(page.evaluate(script), options.clock);
+    let value = "undefined";
+    for (const script of scripts) value = await within(valueOf(page, script), options.clock);
     await page.waitForTimeout(settleMs);
     const picture = await page.screenshot({ type: "jpeg", quality: 80, timeout: loadMs });
-    return { value: written(value), picture, console };
+    return { value: cut(value), picture, console };
   } catch (error) {
     if (signal.aborted) throw new Fault("aborted", "the call was stopped", { cause: error });
     if (error instanceof Fault) throw error;
@@ -88,7 +89,22 @@ async function within<T>(work: Promise<T>, clock: Clock): Promise<T> {
   }
 }
 
-function written(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
+/** Cut in the page, so that nothing longer comes over. */
+async function valueOf(page: Page, script: string): Promise<string> {
+  const made = await page.evaluateHandle(script);
+  const value: unknown = await made.evaluate((found: unknown, mostChars) => {
+    try {
+      return (typeof found === "string" ? found : (JSON.stringify(found) ?? String(found))).slice(
+        0,
+        mostChars,
+      );
+    } catch {
+      return String(found).slice(0, mostChars); // A window, which has no JSON.
+    }
+  }, valueChars + 1);
+  return String(value);
+}
+
+function cut(text: string): string {
   return text.length <= valueChars ? text : `${text.slice(0, valueChars).toWellFormed()}…`;
 }
