@@ -2,7 +2,7 @@
 // call may name is narrow: a session with an allowed prefix, and a place that the agent knows.
 import { jsonDepth, jsonOf, valueAt } from "./hook-body.ts";
 import { disarmedLine } from "@parley/agent";
-import { Fault, parseSessionKey, parseThinkingLevel, thinkingLevels } from "@parley/protocol";
+import { encodeKeyPart, Fault, parseSessionKey, parseThinkingLevel, thinkingLevels } from "@parley/protocol";
 import { hookFence, hookRow } from "@parley/runner";
 import type { NewRow } from "@parley/store";
 import { z } from "zod";
@@ -125,7 +125,14 @@ async function mapped(
       : `The webhook ${JSON.stringify(match.path)} was called; what it sent stands in these words as data:\n${filled(template, body, data)}`;
   if (action === "wake") return woken(world, { id, name, agent, told, mode: wakeMode }, nowMs);
   const { deliver, channel, model, thinking, timeoutSeconds } = mapping;
-  const [sessionKey, to] = [plain(mapping.sessionKey), plain(mapping.to)];
+  const to = plain(mapping.to);
+  // Whatever a value is, it is one part of the key: it names another session, and never another kind of one.
+  const sessionKey =
+    mapping.sessionKey === undefined
+      ? undefined
+      : filled(mapping.sessionKey, body, (value) =>
+          value === "" ? "" : encodeKeyPart(disarmedLine(value, 200)),
+        );
   const asked: Omit<Asked, "message"> = {
     name,
     ...(sessionKey === undefined ? {} : { sessionKey }),

@@ -1,7 +1,7 @@
 // Serves schedules to the operator: jobs, their history, what a schedule means. An operator's job has an
 // owner's rights and no conversation of its own.
 import type { Config } from "@parley/config";
-import { type MethodParams, type MethodResult } from "@parley/protocol";
+import { isFault, type MethodParams, type MethodResult } from "@parley/protocol";
 import { nextOf, sessionOfRuns, type JobMaker, type Schedules } from "@parley/runner";
 import { previewOf, type Job } from "@parley/schedules";
 import type { StorePorts } from "./ports.ts";
@@ -119,9 +119,14 @@ export function scheduleMethods({ config, schedules, work, store, clock, ids }: 
     },
   };
 
-  /** A removed job's history is asked for by its id. */
+  /** A job that went away after its last run is asked for by its id: its history stays a while. */
   async function idOf(id: string): Promise<string> {
-    return (await schedules.get(id, operator)).job.id;
+    try {
+      return (await schedules.get(id, operator)).job.id;
+    } catch (error) {
+      if (isFault(error, "missing") && (await schedules.log.list(id, 1)).length > 0) return id;
+      throw error;
+    }
   }
 }
 

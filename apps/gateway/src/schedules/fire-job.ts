@@ -138,9 +138,15 @@ export function fireJob(options: FireJobOptions): FireJob {
   /** Why the job cannot run any more, until somebody looks at it. */
   async function whyNot(
     job: Job,
-  ): Promise<{ readonly of: "agent" | "place"; readonly reason: string } | null> {
+  ): Promise<{ readonly of: "agent" | "maker" | "place"; readonly reason: string } | null> {
     if (!agents.includes(job.agent))
       return { of: "agent", reason: `there is no agent ${JSON.stringify(job.agent)} any more` };
+    const { conversation } = job.owner;
+    // Its answer may go nowhere: it works for somebody all the same.
+    if (conversation !== null && !(await schedules.rightsNow(job)).owner) {
+      const why = await reach({ address: conversation });
+      if (why !== null) return { of: "maker", reason: `whoever made it is not served any more: ${why}` };
+    }
     const place = placeOfRuns(job);
     if (place === null) return null;
     const refused = await reach({ address: place });

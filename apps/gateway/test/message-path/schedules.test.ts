@@ -358,6 +358,26 @@ describe("the tool", () => {
   });
 });
 
+test("a job of somebody who is not served any more is paused, also where its answer goes nowhere", async () => {
+  await begin();
+  const by: JobMaker = {
+    ...operator,
+    kind: "turn",
+    sender: "telegram:eve",
+    isOwner: false,
+    conversation: { channel: "telegram", account: "default", kind: "group", peer: "-5" },
+    session: "agent:main:telegram:group:-5",
+    authority: "member",
+  };
+  const job = { name: "look", schedule: { kind: "every", every: "1h" }, message: "look", delivery: "none" };
+  const { id } = await add(job, by);
+  const owners = await add({ ...job, name: "own" });
+  await s.pass(61 * minuteMs);
+  expect([await outcomes(id), await outcomes(owners.id)]).toEqual([[], ["ok"]]);
+  const kept = await s.core().schedules.jobs.get(id);
+  expect(kept?.job.state.paused?.reason).toMatch(/^whoever made it is not served any more: /);
+});
+
 test("a job is limited to tools by names, groups and patterns, and a name that means none is refused", async () => {
   const olga = await begin();
   await expect(
