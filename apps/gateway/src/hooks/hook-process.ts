@@ -39,6 +39,7 @@ const heapMb = 256;
 /** Words for a person, of one call. */
 const mostMessages = 10;
 const messageChars = 4_000;
+const mostTroubleChars = 1_000;
 /** Lines of its output that the log takes from one process. */
 const mostLines = 1_000;
 const lineChars = 1_000;
@@ -128,7 +129,8 @@ export function hookProcesses({ clock, log }: { readonly clock: Clock; readonly 
           if (error !== null) reject(new Fault("invalid", "its process ended"));
         });
         const reply = await promise;
-        if (!reply.ok) throw new Fault("invalid", reply.message);
+        // A hook throws what it likes; what is told of it stays short.
+        if (!reply.ok) throw new Fault("invalid", String(reply.message).slice(0, mostTroubleChars));
         return {
           messages: wordsOf(reply.messages),
           context: reply.context,
