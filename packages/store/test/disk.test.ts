@@ -246,6 +246,29 @@ test("a store on a full disk refuses new rows, keeps the old ones, and heals whe
   rmSync(dir, { recursive: true });
 });
 
+test("a store alone on its file remembers nothing of a write that a full disk refused", async () => {
+  const dir = tempDir();
+  const limit = limitPages(DatabaseSync.prototype);
+  const store = await sqliteStore(options(join(dir, "state.db"), { exclusive: true }));
+  await store.sessions.open("agent:main:main");
+  await store.cells.put("told", "before", {});
+  limit.set(60);
+  const much = "x".repeat(1_000_000);
+  const answers = await Promise.allSettled([
+    store.cells.put("told", much, {}),
+    store.sessions.patch("agent:main:main", { much }),
+    store.cells.put("little", "fits", {}),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+  expect(await store.cells.get("told")).toMatchObject({ value: "before" });
+  expect(await store.sessions.open("agent:main:main")).toMatchObject({ fields: {} });
+  expect(await store.cells.get("little")).toMatchObject({ value: "fits" });
+  limit.set(100_000);
+  await store.close();
+  limit.restore();
+  rmSync(dir, { recursive: true });
+});
+
 /** Bounds the pages of the connections that prepare statements from here on: SQLite then answers as it does on a full disk. */
 function limitPages(prototype: DatabaseSync) {
   const { prepare } = prototype;
