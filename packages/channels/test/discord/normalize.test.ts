@@ -213,6 +213,10 @@ test("files, recordings, stickers and polls are told", () => {
     content_type: "image/png; x=y",
     proxy_url: "",
   };
+  const several = ["c.png", "a.pdf", "b.png"].map((filename, nth) => ({ ...file, id: `${nth}`, filename }));
+  const many = contentOf(message({ content: "my garden", attachments: several }) as APIMessage, me);
+  expect(many?.text).toBe("my garden");
+  expect(many?.attachments.map(({ name }) => name)).toEqual(["c.png", "a.pdf", "b.png"]);
   const photo = contentOf(message({ content: "", attachments: [file] }) as APIMessage, me);
   expect(photo?.attachments[0]).toMatchObject({
     kind: "image",
