@@ -198,7 +198,7 @@ if (kinds.includes("image") && usable.includes("linux-x64") && own === "linux-x6
     const trouble = checkImage(layout);
     if (trouble.length > 0) fail(`the image is not what the specification says:\n${trouble.join("\n")}`);
     console.log(
-      `${`${name}/`.padEnd(44)} ${megabytes(image.bytes).padStart(9)}  ${megabytes(image.plainBytes)} unpacked, ${image.digest}`,
+      `${`${name}/`.padEnd(44)} ${megabytes(image.bytes).padStart(9)}  ${megabytes(image.fileBytes)} unpacked, ${image.digest}`,
     );
     for (const path of ["index.json", "oci-layout"])
       files.push({

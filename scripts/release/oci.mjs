@@ -8,7 +8,7 @@ import { byBytes, entriesOf, folderAt, inOrder, linkTo, textAt, writeTarGz } fro
 import { bundleTree, emptyFolder, isOfAnother, nodeEntries } from "./trees.mjs";
 
 /** What Node is linked with, a shell for what agents run, and an init that ends what tools leave behind. */
-const debianPackages = ["busybox-static", "libc6", "libgcc-s1", "libstdc++6", "tini"];
+const debianPackages = ["busybox", "libc6", "libgcc-s1", "libstdc++6", "tini"];
 
 const user = 1000;
 
@@ -35,8 +35,9 @@ export function debianRoot(work) {
   return { folder, packages };
 }
 
-/** Tables of other alphabets, languages and manuals; licences stay. */
-const unused = /\/(?:gconv|locale|man|info|lintian|bug)(?:\/|$)|^usr\/share\/doc\/[^/]+\/(?!copyright$)/;
+/** Tables of other alphabets, languages and manuals; parts of the C library that nothing here is linked with; what debuggers load. Licences stay. */
+const unused =
+  /\/(?:gconv|locale|man|info|lintian|bug|gcc|gdb|initramfs-tools)(?:\/|$)|\/(?:libmvec|libnsl|libnss_compat|libnss_hesiod|libthread_db|libc_malloc_debug|libmemusage|libpcprofile)\.so|\/tini-static$|^usr\/share\/doc\/[^/]+\/(?!copyright$)/;
 
 /** Programs that a shell script expects; busybox is all of them. */
 const applets =
@@ -44,7 +45,7 @@ const applets =
     " ",
   );
 
-/** @returns {Promise<{ bytes: number, plainBytes: number, digest: string }>} of the layers together, and of the manifest */
+/** @returns {Promise<{ bytes: number, fileBytes: number, digest: string }>} of the blobs, of the files in the layers, and of the manifest */
 export async function writeImage(
   layout,
   { debian, bundle, node, platform, version, facts, commit, seconds },
@@ -59,7 +60,7 @@ export async function writeImage(
     const draft = join(layout, "draft");
     const written = await writeTarGz(draft, inOrder(entries), { seconds });
     renameSync(draft, join(blobs, written.sha256));
-    layers.push({ ...written, comment });
+    layers.push({ ...written, comment, fileBytes: entries.reduce((sum, { size }) => sum + size, 0) });
   };
   await addLayer("Debian's C library, busybox and tini", baseEntries(debian));
   await addLayer(
@@ -137,7 +138,7 @@ export async function writeImage(
   writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
   return {
     bytes: readdirSync(blobs).reduce((sum, name) => sum + statSync(join(blobs, name)).size, 0),
-    plainBytes: layers.reduce((sum, { plainBytes }) => sum + plainBytes, 0),
+    fileBytes: layers.reduce((sum, { fileBytes }) => sum + fileBytes, 0),
     digest: manifest.digest,
   };
 }
@@ -149,7 +150,7 @@ function baseEntries(rootfs) {
     return ["bin", "sbin", "lib", "lib64"].includes(first) ? { ...entry, path: `usr/${entry.path}` } : entry;
   });
   const busybox = ["usr/bin/busybox", "bin/busybox"].find((path) => existsSync(join(rootfs, path)));
-  if (busybox === undefined) throw new Error("Debian's busybox-static has no busybox");
+  if (busybox === undefined) throw new Error("Debian's busybox has no busybox");
   const people = [
     ["root", 0, "/root"],
     ["nobody", 65534, "/nonexistent"],

@@ -126,9 +126,10 @@ export function nodeEntries(node) {
   ];
 }
 
-/** Prebuilt sound code of other kinds of machines; what this one needs stays. */
+/** Prebuilt sound code of other kinds of machines, and the one for machines that it has none for; what this one needs stays. */
 export const isOfAnother = (path, platform) => {
   const [os, cpu] = platform.split("-");
+  if (/^node_modules\/@evan\/opus\/wasm\/\w+\.wasm$/.test(path)) return true;
   const found = /^node_modules\/@evan\/opus\/node\/(\w+)-(\w+)\.node$/.exec(path);
   return found !== null && (found[1] !== cpu || found[2] !== os);
 };

@@ -282,6 +282,18 @@ test.skipIf(process.getuid?.() !== 0)(
       start: [...inside, ...how.Entrypoint, "start"],
       parley: () => [...inside, "/usr/local/bin/parley"],
     });
+    // The C library's parts that they are linked with, and the shell's programs.
+    const natives = `const { default: sharp } = await import("sharp");
+    const png = await sharp({ create: { width: 9, height: 9, channels: 3, background: "red" } }).png().toBuffer();
+    const { Encoder } = await import("@evan/opus");
+    const sound = new Encoder({ channels: 1, sample_rate: 48000, application: "voip" }).encode(new Uint8Array(1920));
+    const { spawn } = await import("@lydell/node-pty");
+    console.log(png.length > 50, sound.length > 0, typeof spawn);`;
+    const script = `cd /app && node --input-type=module -e "$0" | awk '{ print $1, $2, $3 }'`;
+    const { stdout } = await run("chroot", [there, "/bin/sh", "-c", script, natives], {
+      env: { ...env, ...ofImage },
+    });
+    expect(stdout).toBe("true true function\n");
   },
   600_000,
 );
