@@ -71,10 +71,10 @@ function written(text: string): { readonly atMs: number; readonly status: Status
 }
 
 /**
- * The file outlives a killed gateway, and its number may be another program's by now: the program's name
+ * Null when no process has this state folder. The file outlives a killed gateway, and its number may be another program's by now: the program's name
  * decides.
  */
-async function pidInHome({ env }: Console): Promise<number | null> {
+export async function pidInHome({ env }: Console): Promise<number | null> {
   const text = await readFile(join(placesIn(env).home, "daemon.pid"), "utf8").catch(() => "");
   const pid = Number(text.trim());
   if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return null;

@@ -75,17 +75,24 @@ function embedderOf(
   const inherited = own?.provider === undefined || own.provider === ofAll?.provider ? ofAll : undefined;
   const { model, baseUrl, entry } = services[provider];
   const known = Object.hasOwn(providers, entry) ? providers[entry] : undefined;
-  const remote = { ...inherited?.remote, ...own?.remote };
-  const voyage = provider === "voyage" ? env["VOYAGE_API_KEY"] : undefined;
+  const sameAddress = own?.remote?.baseUrl === undefined || own.remote.baseUrl === inherited?.remote?.baseUrl;
+  const remote = { ...(sameAddress ? inherited?.remote : {}), ...own?.remote };
   const ofEntry = remote.baseUrl === undefined ? known?.apiKey : undefined;
-  const fromEnv = voyage === undefined || voyage === "" ? undefined : secret(voyage);
   const address = remote.baseUrl ?? known?.baseUrl ?? baseUrl;
+  const isVoyage = provider === "voyage" && isAtOriginOf(address, baseUrl);
+  const voyage = isVoyage ? (env["VOYAGE_API_KEY"] ?? "") : "";
+  const fromEnv = voyage === "" ? undefined : secret(voyage);
   return {
     provider,
     model: own?.model ?? inherited?.model ?? model,
     baseUrl: (provider === "ollama" ? address.replace(/\/(?:api|v1)\/?$/, "") : address).replace(/\/+$/, ""),
     apiKey: remote.apiKey ?? ofEntry ?? fromEnv ?? null,
   };
+}
+
+/** On the same host, by the same protocol and port. */
+function isAtOriginOf(address: string, baseUrl: string): boolean {
+  return URL.parse(address)?.origin === new URL(baseUrl).origin;
 }
 
 export function memorySearchOf(

@@ -215,3 +215,32 @@ test("where the gateway listens for each bind, and which of them stay on this ma
     ]
   `);
 });
+
+test("a key goes to the place that it is for: VOYAGE_API_KEY to Voyage alone, the key of an address not to another", async () => {
+  const of = async (defaults: object, own: object = {}, providers: object = {}) => {
+    const agents = {
+      defaults: { memorySearch: { provider: "voyage", ...defaults } },
+      list: [{ id: "a", memorySearch: own }],
+    };
+    const { config } = await loadText(JSON.stringify({ agents, models: { providers } }), {
+      VOYAGE_API_KEY: "k-env",
+    });
+    const embedder = config.agents.list[0]?.memorySearch.embedder;
+    return [embedder?.baseUrl, embedder?.apiKey === null ? null : embedder?.apiKey.reveal()];
+  };
+  expect(await of({})).toEqual(["https://api.voyageai.com/v1", "k-env"]);
+  expect(await of({ remote: { baseUrl: "https://api.voyageai.com/v2" } })).toEqual([
+    "https://api.voyageai.com/v2",
+    "k-env",
+  ]);
+  for (const baseUrl of [
+    "https://proxy.example",
+    "http://api.voyageai.com/v1",
+    "https://api.voyageai.com.example/v1",
+  ]) {
+    expect(await of({ remote: { baseUrl } })).toEqual([baseUrl, null]);
+    expect(await of({}, {}, { voyage: { api: "openai-completions", baseUrl } })).toEqual([baseUrl, null]);
+    expect(await of({ remote: { baseUrl, apiKey: "k-own" } })).toEqual([baseUrl, "k-own"]);
+    expect(await of({ remote: { apiKey: "k-voyage" } }, { remote: { baseUrl } })).toEqual([baseUrl, null]);
+  }
+});

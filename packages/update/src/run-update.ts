@@ -18,6 +18,8 @@ export interface GatewayNow {
 export interface WatchedGateway {
   /** Null: none runs. "silent": one runs and does not answer. */
   now(): Promise<GatewayNow | "silent" | null>;
+  /** A process of it is there, whether or not it listens yet. */
+  isThere(): Promise<boolean>;
   /** Drains and starts again in its place. Throws Fault with the reason when it refuses. */
   restart(): Promise<void>;
   /** Drains and ends, whatever would start it again. */
@@ -229,6 +231,9 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
             last = found;
           }
         }
+      } else if (found === null && readyMono === null && (await gateway.isThere())) {
+        // It starts: a slow machine, or a change of schema in a large database, takes its time.
+        heardMono = nowMono;
       } else if (nowMono - heardMono > goneForMs + (found === "silent" ? 20_000 : 0))
         return found === "silent" ? "it does not answer" : "it did not stay up";
       if (readyMono === null && nowMono - begunMono > upWithinMs) return "it did not come up in time";

@@ -57,11 +57,16 @@ interface Machine {
   restored: string[];
 }
 
-/** `broken` versions die at their start; a step counts each effect, and the one at `killAt` is the last. */
+/** `broken` versions die at their start, a `slow` one listens a minute after it; a step counts each effect, and the one at `killAt` is the last. */
 export function machine(
   from: string,
   to: string,
-  options: { readonly broken?: string; readonly sick?: string; readonly killAt?: number } = {},
+  options: {
+    readonly broken?: string;
+    readonly sick?: string;
+    readonly slow?: string;
+    readonly killAt?: number;
+  } = {},
 ): Machine & { readonly steps: () => number; live: () => void } {
   const home = mkdtempSync(join(memory, "parley-update-"));
   folders.push(home);
@@ -100,6 +105,7 @@ export function machine(
   const clock = racingClock();
   const restored: string[] = [];
   let boots = 0;
+  let listensAtMono = 0;
   let running: { readonly version: string; readonly bootId: string } | null = null;
   let isArmed = options.killAt !== undefined;
   let count = 0;
@@ -159,6 +165,7 @@ export function machine(
       cpSync(file, join(home, `state.db.schema-${schemaIn(file)}-${boots}`));
     migrate(file, version);
     running = version === options.broken ? null : { version, bootId: `boot-${boots}` };
+    listensAtMono = clock.mono() + (version === options.slow ? 60_000 : 0);
     // What people say while it runs.
     if (running !== null && version !== options.sick) take(`to ${version} (${boots})`);
   }
@@ -167,7 +174,7 @@ export function machine(
   const world: UpdateWorld = {
     gateway: {
       async now(): Promise<GatewayNow | null> {
-        if (running === null) return null;
+        if (running === null || clock.mono() < listensAtMono) return null;
         const { version, bootId } = running;
         const isSick = version === options.sick;
         return {
@@ -178,6 +185,7 @@ export function machine(
           up: isSick ? [] : ["telegram:default"],
         };
       },
+      isThere: async () => running !== null,
       async restart() {
         step();
         running = null;

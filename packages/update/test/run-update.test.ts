@@ -34,6 +34,12 @@ describe.each(ways)("an update from %s to %s", (from, to) => {
   });
 });
 
+test("a version whose start takes a minute, by a change of schema or a slow machine, is waited for while its process is there", async () => {
+  const m = machine("1.0.0", "2.0.0", { slow: "2.0.0" });
+  expect(await runUpdate(m.record, m.world)).toMatchObject({ state: "done", reason: null });
+  expect([m.running(), m.inForce(), m.schema()]).toEqual(["2.0.0", "2.0.0", 2]);
+});
+
 test("a version that never stays up is given up at its starts alone, when nothing else is left to do it", async () => {
   const m = machine("1.0.0", "2.0.0", { broken: "2.0.0" });
   const { inForce, write } = m.world;

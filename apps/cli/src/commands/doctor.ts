@@ -163,5 +163,7 @@ function tell(terminal: Console, outcomes: readonly Outcome[]): void {
     );
     if (fix !== "" && !isFixed) line(out, `       ${fix}${mend === undefined ? "" : " (--fix does it)"}`);
   }
-  line(out, `${left("error")} errors, ${left("warn")} warnings${fixed === 0 ? "" : `, ${fixed} fixed`}.`);
+  const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+  const mended = fixed === 0 ? "" : `, ${fixed} fixed`;
+  line(out, `${counted(left("error"), "error")}, ${counted(left("warn"), "warning")}${mended}.`);
 }

@@ -11,7 +11,7 @@ import { stop } from "../commands/stop.ts";
 import type { Console } from "../console.ts";
 import { CommandFailure } from "../exit.ts";
 import { gatewayAddress } from "../gateway-address.ts";
-import { gatewayProcess, look } from "../gateway-process.ts";
+import { gatewayProcess, look, pidInHome } from "../gateway-process.ts";
 import { supervising, type Supervisor } from "../unit/supervisor.ts";
 import { quietly, withGateway } from "../with-gateway.ts";
 
@@ -37,6 +37,7 @@ export function watchedGateway(terminal: Console, launcher: string): WatchedGate
       });
       return found === null || found === "silent" ? found : shown(found);
     },
+    isThere: async () => (await pidInHome(terminal)) !== null,
     async restart() {
       await withGateway(quietly(terminal), async (client) => {
         await learnSupervisor((await client.request("status", {})).pid);

@@ -110,7 +110,7 @@ export const memorySearchSchema = z.strictObject({
         .exactOptional()
         .describe("Address of the service. Default: the provider's own, or that of models.providers."),
       apiKey: secretField(
-        "Key of the service. Default: that of models.providers; VOYAGE_API_KEY for voyage.",
+        "Key of the service. Default: that of models.providers; VOYAGE_API_KEY for voyage at its own address.",
       ).exactOptional(),
     })
     .exactOptional()
