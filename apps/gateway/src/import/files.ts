@@ -1,7 +1,7 @@
 // Plans which files of the source are copied where: workspaces with their memory, and skills. A file that is
 // there and says something else stays as it is, and links are not followed, so that a copy never brings in
 // what lies outside of the source.
-import { existsSync, lstatSync, readFileSync, readdirSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, readFileSync, readdirSync } from "node:fs";
 import { chmod, copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import type { Met } from "./report.ts";
@@ -22,6 +22,9 @@ const leftOut: { readonly [name: string]: string } = {
   node_modules: "packages are installed anew where they are needed",
 };
 
+/** Notes and skills are far smaller; what is larger would fill the disk unasked. */
+const mostMegabytes = 256;
+
 export interface FilePlanOptions {
   readonly from: string;
   readonly to: string;
@@ -37,6 +40,8 @@ export function planFiles({ from, to, templates, isKnown, isExpected = false }: 
   const copies: FileCopy[] = [];
   const met: Met[] = [];
   const look = (folder: string): void => {
+    if (!isReadable(folder))
+      return void met.push({ what: "file", name: folder, fate: "refused", why: unreadable });
     for (const entry of readdirSync(folder, { withFileTypes: true }).toSorted((a, b) =>
       a.name < b.name ? -1 : 1,
     )) {
@@ -57,6 +62,14 @@ export function planFiles({ from, to, templates, isKnown, isExpected = false }: 
   };
   const fileFate = (path: string, target: string): Met => {
     const named = { what: "file", name: path, to: target } as const;
+    const megabytes = lstatSync(path).size / 1e6;
+    if (megabytes > mostMegabytes)
+      return {
+        ...named,
+        fate: "refused",
+        why: `it has ${Math.round(megabytes)} MB: copy it by hand, if it is wanted`,
+      };
+    if (!isReadable(path)) return { ...named, fate: "refused", why: unreadable };
     if (!existsSync(target)) {
       if (isKnown(target)) return { ...named, fate: "there", why: "it was carried before and removed since" };
       copies.push({ from: path, to: target });
@@ -89,6 +102,18 @@ export function planFiles({ from, to, templates, isKnown, isExpected = false }: 
     met.push({ what: "file", name: from, fate: "refused", why });
   }
   return { copies, met };
+}
+
+const unreadable = "this user may not read it: run the import as the user whose files these are";
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    // It is told; the rest is carried.
+    return false;
+  }
 }
 
 export async function copyFiles(copies: readonly FileCopy[]): Promise<void> {

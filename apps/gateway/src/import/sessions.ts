@@ -1,7 +1,7 @@
 // Reads the sessions of an OpenClaw home and writes them into the store, each with its whole transcript in
 // one commit. A session keeps its key, so that the next message goes on where the last one ended; one that
 // has a conversation here already is left as it is.
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import {
   conversationKey,
@@ -37,6 +37,8 @@ export interface OldSessions {
 }
 
 const pool = "import";
+/** A larger one is no conversation that a model could go on with. */
+const mostMegabytes = 256;
 /** The home lock keeps others out; a longer lease of a killed import would hide its lane from the next. */
 const leaseMs = 1;
 
@@ -103,6 +105,9 @@ function sessionOf(
   if (!["main", "dm", "group", "channel"].includes(parts.kind))
     return { why: "what a schedule, a sub-agent or a program said is not gone on with" };
   if (file === null) return { why: "its transcript is not there" };
+  const megabytes = statSync(file).size / 1e6;
+  if (megabytes > mostMegabytes)
+    return { why: `its transcript has ${Math.round(megabytes)} MB, more than ${mostMegabytes}` };
   const { entries, left } = readTranscript(textOf(file));
   if (entries.length === 0) return { why: "its transcript is empty" };
   return { session: { key: formatSessionKey(parts), place: placeIn(parts, entry), entries }, left };

@@ -128,7 +128,7 @@ function merged(below: Json, above: Json): JsonObject {
 
 function agentsOf(config: JsonObject, folder: string): readonly SourceAgent[] {
   const defaults = at(config, ["agents", "defaults", "workspace"]) ?? at(config, ["agent", "workspace"]);
-  const first = typeof defaults === "string" ? expandPath(defaults, folder) : join(folder, "workspace");
+  const first = typeof defaults === "string" ? workspaceAt(defaults, folder) : join(folder, "workspace");
   const listed = listOfAgents(config);
   const chosen = listed.find((each) => each["default"] === true) ?? listed[0];
   const configured = listed.flatMap((each): SourceAgent[] => {
@@ -138,13 +138,26 @@ function agentsOf(config: JsonObject, folder: string): readonly SourceAgent[] {
     return [
       {
         id: id.toLowerCase(),
-        workspace: typeof workspace === "string" ? expandPath(workspace, folder) : usual,
+        workspace: typeof workspace === "string" ? workspaceAt(workspace, folder) : usual,
       },
     ];
   });
   const others = configured.filter(({ id }) => id !== chosen?.["id"]);
   const agents = [...configured.filter((each) => !others.includes(each)), ...others];
   return agents.length > 0 ? agents : [{ id: "main", workspace: first }];
+}
+
+/**
+ * A home that was copied from another place or machine still names its folders where they were, as
+ * "~/.openclaw/workspace": what lies in the home itself is meant.
+ */
+function workspaceAt(named: string, folder: string): string {
+  const below = /^(?:~|\/.*)?\/\.(?:openclaw|clawdbot|moltbot)\/(?<inside>[^/].*)$/.exec(named)?.groups?.[
+    "inside"
+  ];
+  const inside = below === undefined ? null : resolve(folder, below);
+  const isInside = inside !== null && inside.startsWith(`${folder}/`) && existsSync(inside);
+  return isInside ? inside : expandPath(named, folder);
 }
 
 /** As a list: newer homes write a block of entries by id. */

@@ -1,7 +1,7 @@
 // What an import tells and leaves alone: dry runs, folders of workspace files, mistakes in the source, and what
 // a person already has or took away.
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -200,4 +200,26 @@ test("the whole report of a home: what is carried, changed, left, and what a per
     .replaceAll(home, "<home>")
     .replaceAll(/\d{4}-\d{2}-\d{2} [\d:]{8} UTC/g, "<now>");
   await expect(`${steady}\n`).toMatchFileSnapshot("../tables/import.txt");
+});
+
+test("a home that was copied from elsewhere brings the workspace that lies in it, without links, pipes and what is far too large", async () => {
+  const [from, home] = [await folder("copied-"), await folder("parley-")];
+  await mkdir(join(from, "workspace/memory"), { recursive: true });
+  const config = { agents: { defaults: { workspace: "~/.openclaw/workspace" } } };
+  await writeFile(join(from, "openclaw.json"), JSON.stringify(config));
+  await writeFile(join(from, "workspace/SOUL.md"), "soul");
+  await symlink("/etc", join(from, "workspace/memory/etc"));
+  // Sparse: it takes no room.
+  await writeFile(join(from, "workspace/huge.md"), "");
+  await truncate(join(from, "workspace/huge.md"), 3_000_000_000);
+  const report = await imported(from, home, true);
+  expect(await readFile(join(home, "workspace/SOUL.md"), "utf8")).toBe("soul");
+  const refused = report.met.flatMap(({ what, fate, why }) =>
+    what === "file" && fate === "refused" ? [why] : [],
+  );
+  expect(refused.toSorted()).toEqual([
+    "it has 3000 MB: copy it by hand, if it is wanted",
+    "it is a link or no file, which is not followed",
+  ]);
+  expect((await imported(from, home, true)).changes).toBe(false);
 });
