@@ -43,6 +43,9 @@ interface Point {
   readonly homeMb: number;
 }
 
+/** The first that were not expected, as they came. */
+const odd: string[] = [];
+
 /** Somebody's next answer: it has to be the one to what was said last, once. */
 function hears(speaker: Speaker | undefined, text: string): boolean {
   if (speaker === undefined) return false;
@@ -51,6 +54,7 @@ function hears(speaker: Speaker | undefined, text: string): boolean {
     return true;
   }
   speaker.wrong += 1;
+  if (odd.length < 10) odd.push(`"${text}" while ${speaker.said} was said and ${speaker.heard} heard`);
   return false;
 }
 
@@ -245,6 +249,7 @@ try {
   console.log(
     `${done} messages of ${all.length} people in ${minutes.toFixed(1)} min, ${cpuMs.toFixed(1)} ms of CPU each, ${days} days; ${missing} unanswered, ${wrong} answers too many.`,
   );
+  for (const each of odd) console.log(`not expected: ${each}`);
   if (values.svg !== "") {
     const line = (name: string, of: keyof Point): Line => ({
       name,

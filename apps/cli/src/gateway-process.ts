@@ -71,8 +71,8 @@ function written(text: string): { readonly atMs: number; readonly status: Status
 }
 
 /**
- * Null when no process has this state folder. The file outlives a killed gateway, and its number may be another program's by now: the program's name
- * decides.
+ * Null when no process has this state folder. The file outlives a killed gateway, and its number may be
+ * another program's by now: the program's name decides.
  */
 export async function pidInHome({ env }: Console): Promise<number | null> {
   const text = await readFile(join(placesIn(env).home, "daemon.pid"), "utf8").catch(() => "");
