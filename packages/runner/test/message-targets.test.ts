@@ -282,6 +282,10 @@ describe("with crossContext all", () => {
   });
 });
 
+test("tg: means Telegram, as people of this field write it", async () => {
+  expect(await reach("tg:-100", places.olga, true)).toBe(conversationKey(places.group));
+});
+
 test("a thread that the agent opened is found by its id before anybody wrote in it, with the rules of its channel", async () => {
   const at = {
     address: places.general,

@@ -1,4 +1,6 @@
 // Sub-agents on the message path: spawned once, told once, never wider than their parents, ended with them.
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { childrenNow } from "../../src/operator/status.ts";
 import { storyTeller } from "../../src/trace/story.ts";
@@ -49,6 +51,30 @@ const ends = async (): Promise<readonly (string | undefined)[]> =>
   (await s.store().cells.list("child:", 100)).map(
     ({ value }) => (JSON.parse(value) as { end?: { state?: string } }).end?.state,
   );
+
+test("a task without words and files that are not there are refused; a label is one line", async () => {
+  const bad = [
+    { task: "\u200b \n" },
+    { task: "dig", attachments: ["gone.txt"] },
+    { task: "dig", attachments: ["/etc/hostname"] },
+    { task: "dig", label: "a\nb\u202ec" },
+  ];
+  s = await stage({ catalogue: true, config: { commands: { ownerAllowFrom: ["telegram:olga"] } } });
+  await mkdir(join(s.home, "workspace"), { recursive: true });
+  s.model.answers((asked) => {
+    if (isChild(asked)) return { afterMs: 60_000, says: ["dug"] };
+    const results = asked.messages.flatMap((message) => (message.role === "tool" ? message.content : []));
+    const args = bad[results.length];
+    return args === undefined
+      ? results.map((part) => ("text" in part ? part.text : "")).join("\n")
+      : { calls: { name: "sessions_spawn", args } };
+  });
+  await s
+    .person("olga")
+    .says("go")
+    .gets(/^the task says nothing.*\nthere is no file gone\.txt\n.*outside the workspace\n.* \(a b c\) has/);
+  expect(await ends()).toHaveLength(1);
+});
 
 test("a child works in a session of its own, and its result comes to the person by its parent", async () => {
   const olga = await begin((task) => ({ afterMs: 5_000, says: [`the ${task} is 42`] }));

@@ -39,6 +39,8 @@ export function partsOf(request: MessageRequest, redaction: Redaction): readonly
       ? []
       : [{ kind: "text", markdown: text, ...(buttons === undefined ? {} : { buttons }) }];
   const shown: readonly Part[] = isCaption ? [{ ...first, caption: text }, ...media.slice(1)] : media;
+  if (poll !== undefined && clean(poll.question) === "")
+    throw new Fault("invalid", "a poll needs a question that people can read");
   const asked: readonly Part[] =
     poll === undefined
       ? []

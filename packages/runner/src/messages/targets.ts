@@ -81,7 +81,7 @@ export function mayCross(
 function meantBy(to: string): Meant {
   const words = to.trim();
   const [head = "", ...rest] = words.split(":");
-  const channel = head.toLowerCase();
+  const channel = head.toLowerCase() === "tg" ? "telegram" : head.toLowerCase();
   if (channel === "agent") return { by: "session", key: formatSessionKey(parseSessionKey(words)) };
   const [first = "", second = "", third = ""] = rest;
   if (channel === "telegram" && /^-?\d+$/.test(first)) {

@@ -90,7 +90,7 @@ function buttonsOf(
           ],
         ]
       : [];
-  const choices = options.map((label, index) => ({ label, value: `${value} ${index + 1}` }));
+  const choices = options.map((label, index) => ({ label, value: `${value} #${index + 1}` }));
   if (choices.length > mostButtons) return [[{ label: "Choose", choices, ...limits }]];
   const areShort = options.every((label) => label.length <= shortLabel);
   const buttons = choices.map((choice): Button => ({ ...choice, ...limits }));

@@ -66,9 +66,14 @@ export function parseQuestion(text: string): Question {
   return parsed.data as unknown as Question;
 }
 
-/** The answer that the text chooses: an option by its number or its words, else the text itself. */
+/**
+ * The answer that the text chooses: an option by what its button says (`#2`), its words or its number, else
+ * the text itself. Options may be numbers too, so a press never means words.
+ */
 export function chosenAnswer({ options }: Pick<Question, "options">, text: string): string {
   const said = text.trim();
+  const pressed = /^#(\d{1,2})$/.exec(said)?.[1];
+  if (pressed !== undefined) return options[Number(pressed) - 1] ?? said;
   const named = options.find((option) => option.toLowerCase() === said.toLowerCase());
   return named ?? (/^\d{1,2}$/.test(said) ? options[Number(said) - 1] : undefined) ?? said;
 }

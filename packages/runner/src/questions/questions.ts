@@ -172,7 +172,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
           callId: scope.callId,
           conversation: scope.conversation,
           question,
-          options: request.options.map(clean).filter((option) => option !== ""),
+          options: [...new Set(request.options.map(clean).filter((option) => option !== ""))],
           fields: request.fields.map(({ label, long }) => ({ label: clean(label), long })),
           numbered: !capabilities.inlineButtons && address.channel !== "web",
           people: [...people],

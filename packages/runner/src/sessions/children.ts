@@ -2,6 +2,7 @@
 // parent's step; its end is handed back by answering-turns.ts. What a child may do is what its parent's turn
 // may, and less: its row carries the same people, place and authority.
 import { isAbsolute } from "node:path";
+import { plainLine } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
 import { isSandboxed, type Children, type SpawnRequest, type ToolScope } from "@parley/tools";
@@ -33,6 +34,7 @@ type ChildServices = Pick<
 >;
 
 const taskChars = 200;
+const labelChars = 60;
 const forkChars = 40_000;
 const forkEntries = 200;
 
@@ -132,7 +134,9 @@ export function childrenPort(services: ChildServices): Children {
           );
         checkThread(services, scope, asker.unseen !== true);
       }
-      const label = request.label ?? firstWords(request.task);
+      const label = lineOf(request.label ?? "") || firstWords(request.task) || "sub-agent";
+      if (lineOf(request.task) === "")
+        throw new Fault("invalid", "the task says nothing: write all that the sub-agent needs to know");
       const text = `Task from session ${scope.session}: ${request.task}${await contextFor(scope, request, agentId)}`;
       const timeoutSeconds = request.timeoutSeconds ?? (limits.runTimeoutSeconds || undefined);
       const thinking = request.thinking ?? limits.thinking;
@@ -273,8 +277,13 @@ function othersOf({ agents }: Config, agent: string): readonly string[] {
 }
 
 function firstWords(task: string): string {
-  const line = task.trim().split("\n")[0] ?? "";
-  return line.length <= 40 ? line : `${line.slice(0, 40).trimEnd()}…`;
+  const line = lineOf(task.trim().split("\n")[0] ?? "");
+  return line.length <= 40 ? line : `${line.slice(0, 40).trimEnd().toWellFormed()}…`;
+}
+
+/** A name that people and models read stays one line and shows as what it is. */
+function lineOf(text: string): string {
+  return plainLine(text, labelChars);
 }
 
 export function childLine(

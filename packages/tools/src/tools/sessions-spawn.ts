@@ -4,6 +4,7 @@ import { thinkingLevels } from "@parley/protocol";
 import { z } from "zod";
 import type { ToolContext } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import { readForPeople } from "../files/private-notes.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
 
@@ -39,6 +40,9 @@ const args = z.object({
     ),
 });
 
+/** A file that is not there, or not to be read, would be found missing only by the sub-agent. */
+async function asFound(): Promise<void> {}
+
 export const sessionsSpawnListing: ToolListing = {
   name: "sessions_spawn",
   label: "Spawn",
@@ -48,7 +52,8 @@ export const sessionsSpawnListing: ToolListing = {
   summary: "Spawn a sub-agent in its own session",
 };
 
-export function sessionsSpawn({ children }: ToolContext): Tool {
+export function sessionsSpawn(context: ToolContext): Tool {
+  const { children } = context;
   return defineTool({
     ...sessionsSpawnListing,
     description:
@@ -57,6 +62,8 @@ export function sessionsSpawn({ children }: ToolContext): Tool {
     args,
     keyed: true,
     async run({ runTimeoutSeconds, ...request }, scope) {
+      const isOwn = request.agentId === undefined || request.agentId === scope.agent;
+      for (const path of isOwn ? request.attachments : []) await readForPeople(context, scope, path, asFound);
       const { text, effects } = await children.spawn(scope, {
         ...request,
         mode: request.mode ?? (request.thread ? "session" : "run"),
