@@ -7,8 +7,8 @@ import { cleanUp, startDaemon } from "./daemon.ts";
 
 const chromium = program("chromium");
 /** Lists of what the gateway did are full by then: they show two hundred rows. */
-const warmRounds = 12;
-const rounds = 12;
+const warmRounds = 9;
+const rounds = 7;
 
 afterEach(cleanUp);
 
