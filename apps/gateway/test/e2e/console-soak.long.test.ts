@@ -6,7 +6,7 @@ import { heldBy, useHeavily, type Held } from "./console-soak.ts";
 import { cleanUp, startDaemon } from "./daemon.ts";
 
 const chromium = program("chromium");
-/** Lists of what the gateway did are full by then: they show two hundred rows. */
+/** By then lists of what the gateway did are full, and a long conversation was cut to its newest part. */
 const warmRounds = 9;
 const rounds = 7;
 
@@ -27,7 +27,7 @@ describe.skipIf(lacks(chromium))("a console that is used for hours", () => {
         const cdp = await page.context().newCDPSession(page);
         const held: Held[] = [];
         for (let round = 0; round < warmRounds + rounds; round += 1) {
-          await useHeavily(page, { messages: 100, pieces: 1_000 });
+          await useHeavily(page, { messages: 150, pieces: 600 });
           held.push(await heldBy(cdp));
         }
         console.log(JSON.stringify(held));
@@ -35,7 +35,7 @@ describe.skipIf(lacks(chromium))("a console that is used for hours", () => {
           Math.max(...of.map((each) => each[what]));
         for (const what of ["heapKb", "nodes", "listeners", "documents"] as const)
           expect(most(held.slice(-rounds), what), what).toBeLessThan(
-            1.1 * most(held.slice(warmRounds - 3, warmRounds), what),
+            1.3 * most(held.slice(warmRounds - 3, warmRounds), what),
           );
         expect(trouble).toEqual([]);
       } finally {
