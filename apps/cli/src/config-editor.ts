@@ -66,6 +66,16 @@ export function readConfig(terminal: Console): Promise<Reading> {
   );
 }
 
+/** The file's own text, comments too, with secrets masked; null where it cannot be read. */
+export async function readConfigText(terminal: Console): Promise<string | null> {
+  const { text } = await throughGateway<{ readonly text: string | null }>(
+    terminal,
+    (client) => client.request("config.text", {}),
+    () => localConfigEditor(terminal).text({}),
+  );
+  return text;
+}
+
 export function checkConfig(terminal: Console): Promise<Verdict> {
   const local = async (): Promise<Verdict> => {
     const { problems, warnings } = await localConfigEditor(terminal).read();

@@ -34,6 +34,18 @@ describe("config get", () => {
     });
   });
 
+  test("--text shows the file as it stands, comments too, without its secrets", async () => {
+    const home = stateFolder(
+      '// mine\n{ gateway: { port: 1 /* x */, auth: { token: "a-secret-token-of-mine-0123" } } }\n',
+    );
+    expect(await parley(home, ["config", "get", "--text"])).toMatchObject({
+      exitCode: 0,
+      out: '// mine\n{ gateway: { port: 1 /* x */, auth: { token: "[secret]" } } }\n',
+    });
+    const broken = await parley(stateFolder("{ gateway: "), ["config", "get", "--text"]);
+    expect([broken.exitCode, broken.out]).toEqual([78, ""]);
+  });
+
   test("names the nearest key for a place that is not there", async () => {
     const { exitCode, err } = await parley(stateFolder(file), ["config", "get", "gateway.prot"]);
     expect([exitCode, err]).toEqual([1, 'Nothing is set at gateway.prot. Did you mean "port"?\n']);

@@ -6,9 +6,10 @@ import { readFile, rm } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import { parseDocument } from "./file/document.ts";
 import { editConfig, type ConfigChange } from "./file/edit.ts";
+import { maskedText, unmaskedText } from "./file/masked-text.ts";
 import { placesIn, type Env } from "./home.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { changesTo, isMask, noSecretThere } from "./file/merge.ts";
+import { changesTo } from "./file/merge.ts";
 import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { redact, redactFile } from "./redact.ts";
 import { replaceFile } from "./file/write.ts";
@@ -56,8 +57,22 @@ export interface ConfigWritten {
   readonly problems: readonly ConfigProblem[];
 }
 
+export interface ConfigText {
+  /** With its comments, and with secrets masked; null when it is not JSON5. */
+  readonly text: string | null;
+  /** Of the file. */
+  readonly hash: string;
+  /** What the text says; null when it is not JSON5. */
+  readonly file: Json;
+}
+
 export interface ConfigEditor {
   read(): Promise<ConfigReading>;
+  /**
+   * The file's own text, or a draft of it as it comes back, with `config` in place of what it says; comments
+   * of what stays are kept. Nothing is written.
+   */
+  text(draft: { readonly text?: string; readonly config?: JsonObject }): Promise<ConfigText>;
   /** Without writing; what is masked stands for what the file has there. */
   validate(text: string): Promise<ConfigVerdict & { readonly changed: readonly string[] }>;
   /** Places one by one; in a file with mistakes also where others stay, when at least one is gone. */
@@ -175,13 +190,27 @@ export function configEditor({ env, home, takeUp = async () => [] }: ConfigEdito
         warnings,
       };
     },
+    async text({ text, config }) {
+      const own = (await textNow()) ?? "";
+      const base = text ?? maskedText(own);
+      const shown =
+        base === null || config === undefined
+          ? base
+          : editConfig(base, changesTo(parseDocument(base).value, config, { as: "whole" }), path);
+      const { value, problems } = parseDocument(shown ?? "");
+      return {
+        text: shown,
+        hash: hashOf(own),
+        file: shown === null || problems.length > 0 ? null : (value as Json),
+      };
+    },
     async validate(text) {
-      const { value: current } = parseDocument((await textNow()) ?? "");
+      const now = (await textNow()) ?? "";
+      const { value: current } = parseDocument(now);
       let changed: readonly string[] = [];
       const loading = async (): Promise<LoadedConfig> => {
-        const { value, problems: unread } = parseDocument(text);
-        if (unread.length > 0) return load(text);
-        const whole = editConfig(text, unmasked(value as Json, current, []), path);
+        if (parseDocument(text).problems.length > 0) return load(text);
+        const whole = editConfig(unmaskedText(text, now), [], path);
         changed = differing(current, parseDocument(whole).value, []);
         return load(whole);
       };
@@ -194,10 +223,9 @@ export function configEditor({ env, home, takeUp = async () => [] }: ConfigEdito
       ),
     apply: (whole, baseHash) =>
       write(baseHash, (text) => {
-        const current = parseDocument(text).value;
         if (typeof whole !== "string")
-          return editConfig(text, changesTo(current, whole, { as: "whole" }), path);
-        return editConfig(whole, unmasked(parseDocument(whole).value as Json, current, []), path);
+          return editConfig(text, changesTo(parseDocument(text).value, whole, { as: "whole" }), path);
+        return editConfig(unmaskedText(whole, text), [], path);
       }),
   };
 }
@@ -246,23 +274,6 @@ function moved(path: string): Fault {
 function missing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
   throw error;
-}
-
-/** The secrets of the present file for the masks in a new text. */
-function unmasked(value: Json, current: unknown, path: ConfigPath): ConfigChange[] {
-  const known = (key: string): unknown =>
-    typeof current === "object" && current !== null && Object.hasOwn(current, key)
-      ? (current as { [key: string]: unknown })[key]
-      : undefined;
-  if (isMask(value)) {
-    if (current !== undefined && redactFile(current as Json, path) === value)
-      return [{ set: path, to: current as Json }];
-    throw noSecretThere(path);
-  }
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, each]) =>
-    unmasked(each, known(key), [...path, Array.isArray(value) ? Number(key) : key]),
-  );
 }
 
 /** The smallest blocks that differ, by name. */

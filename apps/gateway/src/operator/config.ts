@@ -42,6 +42,13 @@ export function configMethods({
         warnings: warnings.map(shown),
       };
     },
+    async "config.text"({ text, config }: MethodParams<"config.text">): Promise<MethodResult<"config.text">> {
+      const found = await editor.text({
+        ...(text === undefined ? {} : { text }),
+        ...(config === undefined ? {} : { config: config as JsonObject }),
+      });
+      return { ...found, file: open(found.file) };
+    },
     async "config.schema"(_params: MethodParams<"config.schema">): Promise<MethodResult<"config.schema">> {
       return { schema: open(configJsonSchema() as Json) };
     },

@@ -141,6 +141,7 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
           await page.locator("a.row-link").first().click();
           await page.locator(".drawer").waitFor();
         }
+        if (place === "config/text") await page.locator(".cm-content").waitFor();
         if (place === "why") await page.locator(".story li").first().waitFor();
         const violations = (await page.evaluate(`(async () => {
           const { violations } = await axe.run({
@@ -226,8 +227,11 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     // The config is changed with a look at what changes, and the change is taken back; the secret stays.
     await go(page, "#/config/text");
     const text = page.getByLabel("What it says");
-    const config = JSON.parse(await text.inputValue()) as object;
-    await text.fill(JSON.stringify({ ...config, session: { dmScope: "main" } }, null, 2));
+    const whole = await text.innerText();
+    // What cannot be read is told at its line; what is written keeps its comments.
+    await text.fill(whole.replace("{", "{ // mine\n  sess"));
+    await page.getByRole("button", { name: "line 2, column" }).waitFor({ timeout: withinMs });
+    await text.fill(whole.replace("{", "{ // mine\n  session: { dmScope: 'main' },"));
     await page.locator(".diff .added", { hasText: "session" }).waitFor();
     const file = (): Promise<string> => readFile(join(daemon.home, "parley.json5"), "utf8");
     for (const [button, isThere] of [
@@ -236,7 +240,11 @@ describe.skipIf(lacks(chromium))("the console in a browser", () => {
     ] as const) {
       await page.getByRole("button", { name: button, exact: true }).click();
       await page.getByRole("button", { name: `Yes: ${button}` }).click();
-      await eventually(async () => (await file()).includes("dmScope") === isThere, withinMs, button);
+      await eventually(
+        async () => /\/\/ mine\n\s*session: \{ dmScope/.test(await file()) === isThere,
+        withinMs,
+        button,
+      );
     }
     expect(await file()).toContain(daemon.token);
     expect(await again.stop()).toBe(0);

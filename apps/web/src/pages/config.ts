@@ -6,21 +6,37 @@ import { act } from "../parts/act.ts";
 import { diffLines, diffView } from "../parts/diff.ts";
 import { facts } from "../parts/drawer.ts";
 import { Page } from "../parts/page.ts";
+import { wordsOf } from "../parts/reading.ts";
 import { schemaForm } from "../parts/schema-form.ts";
 import { withValue, type Schema } from "../parts/schema.ts";
 import { copyable } from "../parts/text.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
+import type { ConfigEditor, Mistake } from "../view/config-editor.ts";
 import { problemsView } from "../view/config-problems.ts";
 
 type Read = MethodResult<"config.get">;
 type Problem = Read["problems"][number];
-type Block = Extract<MethodParams<"config.apply">, { config: unknown }>["config"];
+interface Found {
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+type Value = MethodResult<"config.get"> & { readonly base: Base };
+type Block = NonNullable<MethodParams<"config.text">["config"]>;
+
+/** The file's own text, secrets masked, which only an operator may read; what a form shows of it else. */
+interface Base {
+  readonly text: string;
+  readonly hash: string;
+  readonly file: Read["file"];
+}
 
 /** What somebody types, and the file that they began from. */
 interface Draft {
   readonly text: string;
-  readonly before: Read;
+  /** What it says; null where it is no JSON5. */
+  readonly file: Read["file"];
+  readonly before: Base;
 }
 
 const words = t.config;
@@ -29,20 +45,31 @@ const undoForMs = 600_000;
 const checkAfterMs = 600;
 
 export class Config extends Page {
-  readonly #config = this.reading(() => this.console.call("config.get", {}));
+  readonly #config = this.reading(async () => {
+    const isMine = this.console.may("admin");
+    const [read, own] = await Promise.all([
+      this.console.call("config.get", {}),
+      isMine ? this.console.call("config.text", {}) : null,
+    ]);
+    const { hash } = own ?? read;
+    const text = own?.text ?? (isBlock(read.file) ? textOf(read.file) : "");
+    return { ...read, hash, base: { text, hash, file: own?.file ?? read.file } };
+  });
   readonly #schema = this.reading(
     async () => (await this.console.call("config.schema", {})).schema as Schema,
     3_600_000,
   );
   /** Null: the file as it is. */
   #draft: Draft | null = null;
-  #found: readonly Problem[] | null = null;
+  #found: Found | null = null;
   /** Places of the draft that take a restart. */
   #restart: readonly string[] = [];
   #soon: Timer | null = null;
   #search = "";
-  #saved: (MethodResult<"config.apply"> & { readonly before: Read["file"]; readonly atMs: number }) | null =
-    null;
+  #wrong: string | null = null;
+  /** Changes of the form are put into the text one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+  #saved: (MethodResult<"config.apply"> & { readonly before: Base; readonly atMs: number }) | null = null;
 
   override render(): TemplateResult {
     return this.frame({
@@ -53,11 +80,12 @@ export class Config extends Page {
     });
   }
 
-  #body(read: Read): TemplateResult {
+  #body(read: Value): TemplateResult {
     const draft = this.#draft;
-    const text = draft?.text ?? textOf(read.file);
-    const wrong = this.#found ?? [...read.problems, ...read.warnings];
+    const found = this.#found ?? read;
+    const wrong = [...found.problems, ...found.warnings];
     const isOther = draft !== null && draft.before.hash !== read.hash;
+    const isText = this.#how === "text";
     return html`<div class="config">
       <div>
         ${facts([[words.path, copyable(read.path, 80)]])} ${isOther ? this.#moved() : nothing}
@@ -73,9 +101,13 @@ export class Config extends Page {
               >`,
           )}
         </div>
-        ${this.#how === "form" ? this.#form(text, read, wrong) : this.#text(text, read)}
+        ${isText ? this.#text(draft?.text ?? read.base.text, read, found) : this.#form(read, wrong)}
+        ${this.#wrong === null ? nothing : html`<p class="trouble" role="alert"><bdi>${this.#wrong}</bdi></p>`}
       </div>
-      <div class="config-side">${problemsView(wrong)} ${this.#change(draft)} ${this.#done()}</div>
+      <div class="config-side">
+        ${problemsView(wrong, isText && this.console.may("admin") ? (line, column) => this.#goTo(line, column) : null)}
+        ${this.#change(draft)} ${this.#done()}
+      </div>
     </div>`;
   }
 
@@ -84,11 +116,11 @@ export class Config extends Page {
     return this.address.rest[0] === "text" ? "text" : "form";
   }
 
-  #form(text: string, read: Read, wrong: readonly Problem[]): unknown {
+  #form(read: Value, wrong: readonly Problem[]): unknown {
     const schema = this.#schema.value;
-    const value = parse(text);
+    const value = this.#draft === null ? read.base.file : this.#draft.file;
     if (schema === null) return nothing;
-    if (value === null) return html`<p class="trouble">${words.noForm}</p>`;
+    if (!isBlock(value)) return html`<p class="trouble">${words.noForm}</p>`;
     return schemaForm({
       schema,
       value,
@@ -99,32 +131,75 @@ export class Config extends Page {
         this.#search = search;
         this.requestUpdate();
       },
-      onChange: (path, to) => this.#type(textOf(withValue(value, path, to) ?? {}), read),
+      onChange: (path, to) => this.#fill((withValue(value, path, to) ?? {}) as Block, read.base),
     });
   }
 
-  #text(text: string, read: Read): TemplateResult {
-    return html`<label for="config-text">${words.text}</label>
-      <textarea
-        id="config-text"
-        class="code"
-        rows="24"
-        spellcheck="false"
-        autocomplete="off"
-        aria-describedby="config-help"
-        ?readonly=${!this.console.may("admin") || read.file === null}
-        .value=${text}
-        @input=${({ target }: Event) => this.#type((target as HTMLTextAreaElement).value, read)}
-      ></textarea>
-      <p class="quiet-text small" id="config-help">
-        ${this.console.may("admin") ? words.help : words.cannot}
-      </p>`;
+  #text(text: string, { base, file }: Value, { problems, warnings }: Found): TemplateResult {
+    const mayChange = this.console.may("admin");
+    const mistake =
+      (isWarning: boolean) =>
+      ({ line, column, message, fix }: Problem): Mistake => ({ line, column, message, fix, isWarning });
+    if (customElements.get("parley-config-editor") === undefined) {
+      this.#bringEditor();
+      return html`<p class="quiet-text" role="status">${t.list.loading}</p>`;
+    }
+    return html`<h2 class="small">${words.text}</h2>
+      <parley-config-editor
+        .label=${words.text}
+        .text=${text}
+        .schema=${this.#schema.value}
+        .readonly=${!mayChange || file === null}
+        .mistakes=${[...problems.map(mistake(false)), ...warnings.map(mistake(true))]}
+        .onText=${(typed: string) => this.#type(typed, base)}
+      ></parley-config-editor>
+      <p class="quiet-text small">${mayChange ? words.help : words.cannot}</p>`;
   }
 
-  #type(text: string, read: Read): void {
-    const before = this.#draft?.before ?? read;
-    this.#draft = text === textOf(before.file) ? null : { text, before };
+  /** The editor is fetched for whoever looks at the text. */
+  #bringEditor(): void {
+    import("../view/config-editor.ts").then(
+      () => this.requestUpdate(),
+      () => {
+        this.#wrong = t.shell.loadFailed;
+        this.requestUpdate();
+      },
+    );
+  }
+
+  #goTo(line: number, column: number): void {
+    this.querySelector<ConfigEditor>("parley-config-editor")?.goTo(line, column);
+  }
+
+  #type(text: string, base: Base): void {
+    const before = this.#draft?.before ?? base;
+    this.#take(text === before.text ? null : { text, file: null, before });
+  }
+
+  /** A change of the form, which the gateway puts into the text: comments stay. */
+  #fill(config: Block, base: Base): void {
+    const { text, before } = this.#draft ?? { text: base.text, before: base };
+    this.#take({ text, file: config, before });
+    this.#last = this.#last.then(async () => {
+      const draft = this.#draft;
+      if (draft === null || !isBlock(draft.file)) return;
+      try {
+        const made = await this.console.call("config.text", { text: draft.text, config: draft.file });
+        // Somebody may have filled in more meanwhile.
+        const file = this.#draft === draft ? made.file : (this.#draft?.file ?? null);
+        if (this.#draft === null || made.text === null) return;
+        this.#take(made.text === before.text ? null : { text: made.text, file, before });
+      } catch (error) {
+        this.#wrong = wordsOf(error);
+        this.requestUpdate();
+      }
+    });
+  }
+
+  #take(draft: Draft | null): void {
+    this.#draft = draft;
     this.#found = null;
+    this.#wrong = null;
     this.#restart = [];
     this.#checkSoon();
     this.requestUpdate();
@@ -138,7 +213,7 @@ export class Config extends Page {
         look: "danger",
         confirm: words.discardMeans,
         run: async () => {
-          this.#draft = null;
+          this.#take(null);
           await this.#config.again();
           return undefined;
         },
@@ -151,32 +226,23 @@ export class Config extends Page {
       return this.#saved === null
         ? html`<p class="quiet-text small">${words.noChange}</p>`
         : html`${nothing}`;
-    const parsed = parse(draft.text);
-    const after = parsed === null ? draft.text : textOf(parsed);
     return html`<section class="card">
       <h2>${words.changes}</h2>
-      ${diffView(words.changes, diffLines(textOf(draft.before.file), after))}
-      ${parsed === null ? html`<p class="quiet-text small">${words.asText}</p>` : nothing}
+      ${diffView(words.changes, diffLines(draft.before.text, draft.text))}
       ${
         this.#restart.length === 0
           ? nothing
           : html`<p class="small"><b>${words.restart}</b>: <bdi>${this.#restart.join(", ")}</bdi></p>`
       }
       <div class="act-row after">
-        ${act({
-          label: words.save,
-          confirm: parsed === null ? words.saveText : words.saveMeans,
-          run: () => this.#save(parsed === null ? { text: draft.text } : { config: parsed }, draft.before),
-        })}
+        ${act({ label: words.save, confirm: words.saveMeans, run: () => this.#save() })}
         ${act({ label: words.check, look: "quiet", run: () => this.#check(draft.text) })}
         ${act({
           label: words.discard,
           look: "quiet",
           confirm: words.discardMeans,
           run: async () => {
-            this.#draft = null;
-            this.#found = null;
-            this.requestUpdate();
+            this.#take(null);
             return undefined;
           },
         })}
@@ -188,10 +254,15 @@ export class Config extends Page {
   async #check(text: string): Promise<string> {
     const { problems, warnings, restartNeeded } = await this.console.call("config.validate", { text });
     if (this.#draft?.text !== text) return words.checkedOther;
-    this.#found = [...problems, ...warnings];
-    this.#restart = restartNeeded ?? [];
+    this.#found = { problems, warnings };
+    this.#restart = restartNeeded;
+    if (this.#draft.file === null && problems.every(({ line, path }) => line === undefined || path !== "")) {
+      const { file } = await this.console.call("config.text", { text });
+      if (this.#draft?.text === text) this.#draft = { ...this.#draft, file };
+    }
     this.requestUpdate();
-    return this.#found.length === 0 ? words.well : words.problems(this.#found.length);
+    const count = problems.length + warnings.length;
+    return count === 0 ? words.well : words.problems(count);
   }
 
   #checkSoon(): void {
@@ -203,18 +274,18 @@ export class Config extends Page {
     });
   }
 
-  async #save(
-    change: { readonly config: Block } | { readonly text: string },
-    before: Read,
-  ): Promise<undefined> {
+  async #save(): Promise<undefined> {
+    await this.#last;
+    const draft = this.#draft;
+    if (draft === null) return undefined;
+    const { text, before } = draft;
     const written = await this.console.call("config.apply", {
-      ...change,
+      text,
       baseHash: before.hash,
       idempotencyKey: this.console.ids.uuid(),
     });
-    this.#saved = { ...written, before: before.file, atMs: this.console.clock.now() };
-    this.#draft = null;
-    this.#found = null;
+    this.#saved = { ...written, before, atMs: this.console.clock.now() };
+    this.#take(null);
     await this.#config.again();
     return undefined;
   }
@@ -234,14 +305,14 @@ export class Config extends Page {
       ])}
       <div class="act-row after">
         ${
-          mayUndo && isBlock(before)
+          mayUndo
             ? act({
                 label: words.undo,
                 look: "quiet",
                 confirm: words.undoMeans,
                 run: async () => {
                   const { changed: back } = await this.console.call("config.apply", {
-                    config: before,
+                    text: before.text,
                     baseHash: hash,
                   });
                   this.#saved = null;
@@ -277,14 +348,4 @@ function textOf(file: unknown): string {
 
 function isBlock(value: unknown): value is Block {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** What was typed; null where it is no JSON: it may be JSON5, which the gateway reads. */
-function parse(text: string): Block | null {
-  try {
-    const read: unknown = JSON.parse(text);
-    return isBlock(read) ? read : null;
-  } catch {
-    return null;
-  }
 }

@@ -7,7 +7,11 @@ type Problem = MethodResult<"config.get">["problems"][number];
 
 const words = t.config;
 
-export function problemsView(found: readonly Problem[]): TemplateResult {
+/** `goTo`: brings a place of the text into sight. */
+export function problemsView(
+  found: readonly Problem[],
+  goTo: ((line: number, column: number) => void) | null = null,
+): TemplateResult {
   if (found.length === 0) return html`${nothing}`;
   return html`<section class="card before">
     <h2>${words.problems(found.length)}</h2>
@@ -17,7 +21,15 @@ export function problemsView(found: readonly Problem[]): TemplateResult {
           html`<li>
             <div>
               <code><bdi>${path === "" ? words.whole : path}</bdi></code>
-              ${line === undefined ? nothing : html`<span class="quiet-text">${words.at(line, column ?? 1)}</span>`}
+              ${
+                line === undefined
+                  ? nothing
+                  : goTo === null
+                    ? html`<span class="quiet-text">${words.at(line, column ?? 1)}</span>`
+                    : html`<button class="plain link" @click=${() => goTo(line, column ?? 1)}>
+                        ${words.at(line, column ?? 1)}
+                      </button>`
+              }
               <p><bdi>${message}</bdi></p>
               ${fix === undefined ? nothing : html`<p class="quiet-text"><bdi>${fix}</bdi></p>`}
             </div>

@@ -57,6 +57,25 @@ export const configMethods = {
       ...verdict,
     }),
   },
+  /**
+   * The file's own text, with its comments and with secrets masked; `config.apply` takes it back so. `text`:
+   * a draft in its place; `config`: put into the text in place of what it says, comments of what stays are
+   * kept. Nothing is written. Needs `admin`, because comments may say anything.
+   */
+  "config.text": {
+    scope: "admin",
+    sessions: "none",
+    needs: "config",
+    params: z.object({ text: fileText.optional(), config: block.optional() }),
+    result: z.object({
+      /** Null when it is not JSON5. */
+      text: z.string().nullable(),
+      /** Of the file; a change passes it as `baseHash`. */
+      hash: z.string(),
+      /** What the text says; null when it is not JSON5. */
+      file: json,
+    }),
+  },
   /** JSON Schema of the file. */
   "config.schema": {
     scope: "read",

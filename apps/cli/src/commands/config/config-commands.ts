@@ -6,7 +6,8 @@ export function addConfig(program: Command, { command, terminal, done }: Operati
   const config = program.command("config").description("the config file");
   command(config, "get [path]", "show it, or one place of it, with every default and with secrets masked")
     .option("--file", "only what the file says")
-    .action(async (path: string | undefined, flags: { file?: boolean }) =>
+    .option("--text", "the file's own text, with its comments")
+    .action(async (path: string | undefined, flags: { file?: boolean; text?: boolean }) =>
       done(await (await import("./config.ts")).configGet(await terminal(), path, flags)),
     );
   command(

@@ -18,6 +18,7 @@ import {
   checkConfig,
   localConfigEditor,
   readConfig,
+  readConfigText,
   type Change,
   type Written,
 } from "../../config-editor.ts";
@@ -27,8 +28,9 @@ import { CommandFailure, exitCodes, type ExitCode } from "../../exit.ts";
 export async function configGet(
   terminal: Console,
   path: string | undefined,
-  { file }: { readonly file?: boolean },
+  { file, text }: { readonly file?: boolean; readonly text?: boolean },
 ): Promise<ExitCode> {
+  if (text === true) return configText(terminal);
   const found = await readConfig(terminal);
   tellProblems(terminal, found.path, found.problems, "red");
   // What is wrong in one place must not hide the others.
@@ -44,6 +46,19 @@ export async function configGet(
   if (terminal.json) document(terminal.out, value);
   else words(terminal.out, typeof value === "string" ? value : printableJson(JSON.stringify(value, null, 2)));
   return found.problems.length > 0 ? exitCodes.config : exitCodes.ok;
+}
+
+async function configText(terminal: Console): Promise<ExitCode> {
+  const text = await readConfigText(terminal);
+  if (text === null)
+    throw new CommandFailure(
+      "invalid",
+      "The file is no JSON5 as it stands, so nobody knows where its secrets are: `parley config validate` says at which line it cannot be read.",
+      exitCodes.config,
+    );
+  if (terminal.json) document(terminal.out, { text });
+  else words(terminal.out, text.trimEnd());
+  return exitCodes.ok;
 }
 
 export async function configSet(
