@@ -46,8 +46,8 @@ const mutants: readonly Mutant[] = [
   {
     bug: "a release keeps the holder",
     by: "turns",
-    from: "update lanes set holder = null where",
-    to: "update lanes set holder = holder where",
+    from: "pool = ?, holder = null where",
+    to: "pool = ?, holder = holder where",
   },
   {
     bug: "only the id guards",
@@ -119,8 +119,8 @@ const mutants: readonly Mutant[] = [
   {
     bug: "a delivery is queued twice",
     by: "turns",
-    from: "values (?, ?, ?, ?, ?, ?, 0)",
-    to: "values (?1 || substr('!', 1, (select count(*) from deliveries where id = ?1)), ?2, ?3, ?4, ?5, ?6, 0)",
+    from: "created, place) values (?, ?, ?, ?, ?, ?,",
+    to: "created, place) values (?1 || substr('!', 1, (select count(*) from deliveries where id = ?1)), ?2, ?3, ?4, ?5, ?6,",
   },
   {
     bug: "a closing delivery goes to the back",
@@ -146,7 +146,7 @@ const mutants: readonly Mutant[] = [
     from: "update parts set state = ?, token = ?",
     to: "update parts set state = ?, token = 0 * ?",
   },
-  { bug: "any term leads", by: "outbox", from: "where key = 'leader:' || ?", to: "where key = 'none:' || ?" },
+  { bug: "any term leads", by: "outbox", from: "`leader:${pool}`", to: "`none:${pool}`" },
   {
     bug: "what was begun is dropped",
     by: "outbox",
@@ -156,14 +156,14 @@ const mutants: readonly Mutant[] = [
   {
     bug: "cell versions start over",
     by: "outbox",
-    from: "update counters set n = n + 1 where name = 'cell'",
-    to: "update counters set n = 1 where name = 'cell'",
+    from: "update counters set n = n + ? where name = 'cell'",
+    to: "update counters set n = ? where name = 'cell'",
   },
   {
     bug: "an expired cell is read",
     by: "state",
-    from: "where key = ? and (expires is null or expires > ?)",
-    to: "where key = ? and ? > 0",
+    from: "expires !== null && expires <= now",
+    to: "expires === now && expires === null",
   },
   {
     bug: "touch works on any version",
@@ -233,14 +233,14 @@ const mutants: readonly Mutant[] = [
   {
     bug: "a committed lane stays held",
     by: "state",
-    from: "lanes.free(lane.lane);\n    due.settle(lane.lane);",
-    to: "due.settle(lane.lane);",
+    from: "pool = ?, holder = null, turn = null where",
+    to: "pool = ?, turn = null where",
   },
   {
     bug: "a committed lane forgets what waits",
     by: "turns",
-    from: "due.settle(lane.lane);\n    accept",
-    to: "lanes.schedule(lane.lane, lane.pool, null);\n    accept",
+    from: "due.settle(lane);\n    accept",
+    to: "lanes.settle(lane.lane, lane.pool, null);\n    accept",
   },
   { bug: "an edit changes a started row", by: "inbox", from: 'found.state === "claimed" || ', to: "" },
   { bug: "an older edit wins", by: "inbox", from: " || found.shown >= version", to: "" },
@@ -310,6 +310,7 @@ const mutants: readonly Mutant[] = [
     bug: "a refused call keeps what it wrote",
     by: "turns",
     from: `db.exec("rollback");
+      onUndone();
       db.exec("begin immediate");`,
     to: "",
   },
@@ -318,6 +319,19 @@ const mutants: readonly Mutant[] = [
     by: "turns",
     from: "expect === undefined || (get(key)?.version ?? 0) === expect",
     to: "true || expect === key",
+  },
+  { bug: "what was undone is remembered", by: "turns", from: "onUndone: () => memory.clear(),", to: "" },
+  {
+    bug: "a reset leaves the epoch that is remembered",
+    by: "state",
+    from: "table.forget(key);\n        return table.open(key);",
+    to: "return table.open(key);",
+  },
+  {
+    bug: "a lane that becomes due is not seen",
+    by: "turns",
+    from: "due.clear();\n      set.run",
+    to: "set.run",
   },
   // The reference notices these by itself, without a case that was written for them.
   {
@@ -330,8 +344,8 @@ const mutants: readonly Mutant[] = [
   {
     bug: "a lane that is free stays unscheduled",
     by: "model",
-    from: "due.settle(lane.lane);\n    accept",
-    to: "lanes.schedule(lane.lane, lane.pool, null);\n    accept",
+    from: "due.settle(lane);\n    accept",
+    to: "lanes.settle(lane.lane, lane.pool, null);\n    accept",
   },
   {
     bug: "a delivery goes before the head",
@@ -342,8 +356,8 @@ const mutants: readonly Mutant[] = [
   {
     bug: "a released lane keeps its holder",
     by: "model",
-    from: "update lanes set holder = null where",
-    to: "update lanes set holder = holder where",
+    from: "pool = ?, holder = null where",
+    to: "pool = ?, holder = holder where",
   },
   {
     bug: "a reset moves a running turn",
