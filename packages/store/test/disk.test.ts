@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { systemClock } from "@parley/protocol";
+import { systemClock, type SessionKey } from "@parley/protocol";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { sqliteStore } from "../src/index.ts";
 import { transactions } from "../src/sqlite/transaction.ts";
@@ -250,18 +250,19 @@ test("a store alone on its file remembers nothing of a write that a full disk re
   const dir = tempDir();
   const limit = limitPages(DatabaseSync.prototype);
   const store = await sqliteStore(options(join(dir, "state.db"), { exclusive: true }));
-  await store.sessions.open("agent:main:main");
+  const session = "agent:main:main" as SessionKey;
+  await store.sessions.open(session);
   await store.cells.put("told", "before", {});
   limit.set(60);
   const much = "x".repeat(1_000_000);
   const answers = await Promise.allSettled([
     store.cells.put("told", much, {}),
-    store.sessions.patch("agent:main:main", { much }),
+    store.sessions.patch(session, { much }),
     store.cells.put("little", "fits", {}),
   ]);
   expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
   expect(await store.cells.get("told")).toMatchObject({ value: "before" });
-  expect(await store.sessions.open("agent:main:main")).toMatchObject({ fields: {} });
+  expect(await store.sessions.open(session)).toMatchObject({ fields: {} });
   expect(await store.cells.get("little")).toMatchObject({ value: "fits" });
   limit.set(100_000);
   await store.close();
