@@ -61,7 +61,8 @@ export function turnMessages(
   { cap, notes, startup, read, skillBodies }: ToldBeside,
 ): TurnMessages {
   const rows = openingRows(turn);
-  const [told, context] = apart(openingContext(turn));
+  const [told, others] = apart(openingContext(turn));
+  const context = withoutShown(others, rows);
   const shared = parseConversationKey(turn.conversation).kind !== "dm";
   const isOfMany = !shared && parseSessionKey(turn.lane).kind === "main";
   const mark = createHash("sha256").update(turn.id).digest("hex").slice(0, 12);
@@ -157,6 +158,18 @@ function asFirstRead(inbound: ToldMessage): ToldMessage {
 /** Rows that Parley wrote, which begin no turn, and what people wrote to others. */
 function apart(context: readonly Row[]): readonly [readonly Row[], readonly Row[]] {
   return [context.filter(isInternal), context.filter((row) => !isInternal(row))];
+}
+
+/** Without the wordless parts of an album whose files the message that called the agent brings. */
+function withoutShown(context: readonly Row[], rows: readonly Row[]): readonly Row[] {
+  const filesOf = ({ payload }: Row): Inbound["attachments"] => parseRowPayload(payload).inbound.attachments;
+  const brought = new Set(rows.flatMap(filesOf).map(({ ref }) => ref));
+  return context.filter((row) => {
+    const files = filesOf(row);
+    const { text, groupId } = parseRowPayload(row.payload).inbound;
+    const isShown = files.length > 0 && files.every(({ ref }) => brought.has(ref));
+    return groupId === undefined || text !== "" || !isShown;
+  });
 }
 
 function isInternal({ payload }: Row): boolean {

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "@parley/config";
 import { deviceResult, type DeviceResult } from "@parley/protocol";
-import { isAlive } from "../is-alive.ts";
+import { isAlive, startOf } from "../is-alive.ts";
 
 /** `running`: another process of this device works on it. */
 type Remembered =
@@ -44,7 +44,9 @@ export async function callJournal(folder: string, nowMs: number): Promise<CallJo
       try {
         const file = await open(path, "wx", 0o600);
         own.add(id);
-        await file.writeFile(JSON.stringify({ state: "began", pid: process.pid }));
+        await file.writeFile(
+          JSON.stringify({ state: "began", pid: process.pid, started: startOf(process.pid) }),
+        );
         await file.sync();
         await file.close();
         await syncFolder(folder);
@@ -63,12 +65,14 @@ export async function callJournal(folder: string, nowMs: number): Promise<CallJo
 }
 
 function remembered(text: string): Remembered {
-  const read = parsed(text) as { state?: unknown; pid?: unknown; result?: unknown } | null;
+  const read = parsed(text) as { state?: unknown; pid?: unknown; started?: unknown; result?: unknown } | null;
   if (read?.state === "over") return { state: "over" };
   const result = deviceResult.safeParse(read?.result);
   if (read?.state === "done" && result.success) return { state: "done", result: result.data };
   const pid = Number(read?.pid);
-  return pid !== process.pid && isAlive(pid) ? { state: "running" } : { state: "unknown" };
+  // The system gives the number of a process that is gone to another program.
+  const isSame = typeof read?.started !== "string" || startOf(pid) === read.started;
+  return pid !== process.pid && isAlive(pid) && isSame ? { state: "running" } : { state: "unknown" };
 }
 
 /** Null for a file whose writer was killed in the middle. */

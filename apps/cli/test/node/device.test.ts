@@ -1,8 +1,9 @@
 // What a device lets happen on it: commands of its list, files of its folder, and each call once.
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { startOf } from "../../src/is-alive.ts";
 import { isAllowed } from "../../src/node/allowed-commands.ts";
 import { callJournal } from "../../src/node/call-journal.ts";
 import { deviceCommands } from "../../src/node/device-commands.ts";
@@ -73,4 +74,50 @@ test("a call begins once, whoever asks again, and its result stays until the gat
   await writeFile(join(folder, `${"b".repeat(32)}.json`), '{"state":"be');
   expect(await restarted.begin("b".repeat(32))).toEqual({ state: "unknown" });
   await expect(restarted.begin("../../x")).rejects.toThrow(/none/);
+});
+
+test("a call of a process whose number another program has now is over, one of a process that is there is not", async () => {
+  const here = startOf(process.ppid);
+  const other = here === null ? null : `${here}1`;
+  const journal = await callJournal(folder, Date.now());
+  const beganBy = async (letter: string, started: string | null): Promise<string> => {
+    const id = letter.repeat(32);
+    await writeFile(
+      join(folder, `${id}.json`),
+      JSON.stringify({ state: "began", pid: process.ppid, started }),
+    );
+    return (await journal.begin(id)).state;
+  };
+  expect(await beganBy("c", here)).toBe("running");
+  expect(await beganBy("d", null)).toBe("running");
+  expect(await beganBy("e", other)).toBe(other === null ? "running" : "unknown");
+});
+
+test("no shell reads what a command says, and no other word passes for a program that is allowed", async () => {
+  const commands = await deviceCommands(
+    { allow: ["echo *", "pwd"], folder, screenshot: false },
+    { env: { PATH: "/usr/bin:/bin" }, show: () => undefined },
+  );
+  const run = (...argv: string[]) =>
+    commands.run({ command: "run", argv }, 10_000, new AbortController().signal);
+  const tricks = ["a; touch x", "$(touch x)", "`touch x`", "b\ntouch x", "| touch x", "> x"];
+  expect((await run("echo", ...tricks)).text).toBe(`exit 0\n${tricks.join(" ")}\n`);
+  expect((await run("pwd")).text).toBe(`exit 0\n${folder}\n`);
+  for (const argv of [
+    ["echo; touch x"],
+    ["echo\n", "x"],
+    ["\necho", "x"],
+    ["A=1", "echo", "x"],
+    ["env", "echo", "x"],
+    ["/bin/echo", "x"],
+    ["./echo", "x"],
+    ["pwd\n"],
+    ["pwd", ""],
+    ["echo\0", "x"],
+    [""],
+    [],
+  ])
+    expect(await run(...argv), JSON.stringify(argv)).toMatchObject({ ok: false });
+  expect((await run("echo", "a\0b")).ok).toBe(false);
+  expect(await readdir(folder)).toEqual([]);
 });

@@ -141,6 +141,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     const { inbound } = by;
     const { contextRows: keep } = options;
     if (inbound.kind === "edit") return { row: rowOf(by, { kind: "edit" }, null), notices: [] };
+    albums.passed(inbound);
     const as: NewRow["as"] =
       keep > 0
         ? { kind: "context", keep }
@@ -248,8 +249,8 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
         return [context({ inbound, route, owner: false, authority: "none" })];
       case "turn": {
         const { owner, authority } = admission;
-        const by: Admitted = { inbound, route, owner, authority };
-        albums.called(inbound);
+        const whole = await albums.called(inbound, route.session);
+        const by: Admitted = { inbound: whole, route, owner, authority };
         if (command !== null && isForOwners(command.name) && !owner) {
           note("for_owners");
           return refuse(`/${command.name} is for owners`, forOwners(command.name, inbound));

@@ -69,3 +69,34 @@ test("in a group whose caption alone calls the agent, all of it is seen, and not
   expect(asked()).toHaveLength(1);
   expect(s.model.asked[0]?.users.join("\n")).toMatch(/my garden[^]*p1\.jpg[^]*p2\.jpg[^]*p3\.jpg/);
 });
+
+test.each([50, 0])(
+  "a caption on the last part brings the parts before it (%i kept as context)",
+  async (keep) => {
+    s = await stage({
+      config: { messages: { groupChat: { historyLimit: keep } } },
+      telegram: { groups: { "-100": { requireMention: true } }, groupPolicy: "open" },
+    });
+    s.model.answers(() => "seen");
+    const olga = s.person("olga", { chat: "-100" });
+    const paul = s.person("paul", { chat: "-100" });
+    const here = { address: group, addressed: false };
+    part(olga, 1, "", here);
+    part(paul, 7, "", { ...here, groupId: "album-2" });
+    if (keep > 0) {
+      await s.pass(300);
+      await s.kill();
+      await s.start();
+    }
+    part(olga, 2, "", here);
+    part(olga, 3, "@parley my garden", { ...here, addressed: true });
+    part(olga, 4, "", here);
+    await olga.gets("seen");
+    await s.pass(5_000);
+    expect(asked()).toHaveLength(1);
+    const words = s.model.asked[0]?.users.join("\n") ?? "";
+    expect(words).toMatch(/my garden[^]*p1\.jpg[^]*p2\.jpg[^]*p3\.jpg[^]*p4\.jpg/);
+    for (const nth of [1, 2, 3, 4]) expect(words.split(`p${nth}.jpg`)).toHaveLength(2);
+    expect(words.split("my garden")[1]).not.toContain("p7.jpg");
+  },
+);
