@@ -42,12 +42,17 @@ export interface HookAnswer {
   readonly context: { readonly [key: string]: unknown };
 }
 
+export type HookWords = (messages: readonly string[]) => void;
+
 /** How the places at which things happen tell the hooks. Neither rejects, whatever a hook does. */
 export interface HookPort {
   /** Returns at once. */
   tell(event: HookEvent): void;
-  /** Waits for the hooks of this event, each within its limit; null when none heard it. */
-  ask(event: HookEvent): Promise<HookAnswer | null>;
+  /**
+   * Waits for the hooks of this event, all of them within one limit; null when none heard it. `later` gets
+   * what the others said after that.
+   */
+  ask(event: HookEvent, later?: HookWords): Promise<HookAnswer | null>;
 }
 
 export const noHooks: HookPort = { tell: () => {}, ask: async () => null };

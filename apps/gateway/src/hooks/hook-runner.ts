@@ -1,7 +1,7 @@
-// Tells the hooks what happens. Nobody waits longer than a hook's limit, and what it does wrong ends with it:
-// it is counted, told in the log and by `parley hooks`. Events of one hook come in order. What a crash may
-// make happen again is claimed before its first handler begins, so that no handler runs twice for it: after a
-// crash in between, the rest of them never runs.
+// Tells the hooks what happens. Hooks of one event share what people wait: one that hangs costs them no more
+// than that, and what it does wrong ends with it: it is counted, told in the log and by `parley hooks`. Told
+// events of one hook come in order. What a crash may make happen again is claimed before its first handler
+// begins, so that no handler runs twice for it: after a crash in between, the rest of them never runs.
 import type { Cells } from "@parley/store";
 import {
   Fault,
@@ -10,6 +10,7 @@ import {
   type HookAnswer,
   type HookEvent,
   type HookPort,
+  type HookWords,
   type Log,
 } from "@parley/protocol";
 import { redact, type Config } from "@parley/config";
@@ -55,6 +56,12 @@ export interface HookRunnerOptions {
 
 const waitedMs = 5_000;
 const mostWaitedMs = 30_000;
+/** Hooks of one event take turns for so long; then those that have not begun begin at once, side by side. */
+const inTurnMs = 1_000;
+/** What hooks have not said by then comes later: a person is not kept waiting for it. */
+const patienceMs = 3_000;
+/** Of a prompt's files all hooks together have the limit of one; whoever comes after it has at least this. */
+const leastMs = 1_000;
 const toldMs = 60_000;
 /** The gateway is about to end: these are their limits. */
 const lastMs: { readonly [name: string]: number } = {
@@ -100,15 +107,14 @@ export function hookRunner(options: HookRunnerOptions): HookPort {
   }
 
   /** Null: it failed, or is left alone. */
-  async function call(hook: Hook, event: HookEvent, waits: boolean): Promise<HookCallResult | null> {
+  async function call(hook: Hook, event: HookEvent, givenMs: number): Promise<HookCallResult | null> {
     const name = `${event.type}:${event.action}`;
+    const limitMs = lastMs[name] ?? givenMs;
     const slow = memory.slow.get(hook.name);
     if (slow !== undefined && slow.inARow >= slowInARow && clock.mono() < slow.untilMs) {
       count(hook, "dropped");
       return null;
     }
-    const wanted = hook.timeoutMs ?? (waits ? waitedMs : toldMs);
-    const limitMs = lastMs[name] ?? (waits ? Math.min(wanted, mostWaitedMs) : wanted);
     try {
       const own = bundled[hook.name];
       const result =
@@ -154,7 +160,9 @@ export function hookRunner(options: HookRunnerOptions): HookPort {
       return Promise.resolve(null);
     }
     queue.waiting += 1;
-    const next = queue.last.then(() => call(hook, event, false)).finally(() => (queue.waiting -= 1));
+    const next = queue.last
+      .then(() => call(hook, event, hook.timeoutMs ?? toldMs))
+      .finally(() => (queue.waiting -= 1));
     queue.last = next;
     return next;
   }
@@ -165,24 +173,68 @@ export function hookRunner(options: HookRunnerOptions): HookPort {
     for (const hook of hooks) void enqueue(hook, event);
   }
 
-  async function askAll(event: HookEvent): Promise<HookAnswer | null> {
+  async function askAll(event: HookEvent, later: HookWords | undefined): Promise<HookAnswer | null> {
     const hooks = await registry.hearing(event);
     if (hooks.length === 0 || !(await claimed(event))) return null;
+    if (event.type === "agent") return passedThrough(hooks, event);
+    // Parley's own have nothing to say, so nobody waits for them.
+    const isOwn = ({ source }: Hook): boolean => source === "bundled";
+    for (const hook of hooks.filter(isOwn)) void enqueue(hook, event);
+    const others = hooks.filter((hook) => !isOwn(hook));
+    return saidBy(others, event, later);
+  }
+
+  /** Each hook gets what the one before left, so they take turns, and a hang shortens the turns behind it. */
+  async function passedThrough(hooks: readonly Hook[], event: HookEvent): Promise<HookAnswer> {
+    const beganMs = clock.mono();
     const messages: string[] = [];
     let { context } = event;
     for (const hook of hooks) {
-      // Parley's own have nothing to say, so nobody waits for them; a prompt waits for its files.
-      if (hook.source === "bundled" && event.type !== "agent") {
-        void enqueue(hook, event);
-        continue;
-      }
-      const left = await call(hook, { ...event, context }, true);
+      const leftMs = Math.max(leastMs, waitedLimit(hook) - (clock.mono() - beganMs));
+      const left = await call(hook, { ...event, context }, leftMs);
       if (left === null) continue;
       messages.push(...left.messages);
-      const { cfg: _shown, ...after } = left.context;
-      context = left.returned === undefined ? after : { ...after, returned: left.returned };
+      context = contextAfter(left);
     }
     return { messages, context };
+  }
+
+  /** What hooks say in time, in their order; what they say after that goes to `later`. */
+  async function saidBy(
+    hooks: readonly Hook[],
+    event: HookEvent,
+    later: HookWords | undefined,
+  ): Promise<HookAnswer> {
+    let { context } = event;
+    const said = hooks.map((): readonly string[] => []);
+    const begin = async (hook: Hook, at: number): Promise<void> => {
+      const left = await call(hook, { ...event, context }, waitedLimit(hook));
+      if (left === null) return;
+      said[at] = left.messages;
+      context = contextAfter(left);
+    };
+    let isOver = false;
+    const turns = timeOut(clock, inTurnMs);
+    const all = (async () => {
+      const running: Promise<void>[] = [];
+      for (const [at, hook] of hooks.entries()) {
+        const one = begin(hook, at);
+        running.push(one);
+        await Promise.race([one, turns.over]);
+      }
+      turns.cancel();
+      await Promise.all(running);
+      isOver = true;
+    })();
+    // Of the gateway's end its caller says how long it waits.
+    if (event.type === "gateway") await all;
+    const patience = timeOut(clock, patienceMs);
+    await Promise.race([all, patience.over]);
+    patience.cancel();
+    const known = [...said];
+    if (!isOver)
+      void all.then(() => later?.(said.flatMap((words, at) => (known[at] === words ? [] : words))));
+    return { messages: known.flat(), context };
   }
 
   const trouble = (event: HookEvent) => (error: unknown) => {
@@ -191,8 +243,23 @@ export function hookRunner(options: HookRunnerOptions): HookPort {
   };
   return {
     tell: (event) => void tellAll(event).catch(trouble(event)),
-    ask: (event) => askAll(event).catch(trouble(event)),
+    ask: (event, later) => askAll(event, later).catch(trouble(event)),
   };
+}
+
+function waitedLimit({ timeoutMs }: Hook): number {
+  return Math.min(timeoutMs ?? waitedMs, mostWaitedMs);
+}
+
+function contextAfter({ context, returned }: HookCallResult): HookEvent["context"] {
+  const { cfg: _shown, ...after } = context;
+  return returned === undefined ? after : { ...after, returned };
+}
+
+function timeOut(clock: Clock, afterMs: number): { readonly over: Promise<void>; cancel(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.after(afterMs, resolve);
+  return { over: promise, cancel: () => timer.cancel() };
 }
 
 async function withinLimit<T>(clock: Clock, work: Promise<T>, limitMs: number): Promise<T> {

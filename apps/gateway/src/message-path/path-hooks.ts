@@ -96,13 +96,17 @@ export function pathHooks(
           }),
     },
   });
-  async function sayLater(event: HookEvent, inbound: Inbound): Promise<void> {
-    const said = (await port.ask(event))?.messages ?? [];
+  async function sayLater(said: readonly string[], inbound: Inbound, of = ""): Promise<void> {
     if (said.length === 0) return;
-    const notice = { ...noticeDelivery(inbound, said.join("\n\n")), id: `notice:hook:${inbound.id}` };
+    const notice = { ...noticeDelivery(inbound, said.join("\n\n")), id: `notice:hook:${inbound.id}${of}` };
     await store.outbox
       .post([notice])
       .catch((error: unknown) => log.warn({ rows: [inbound.id], error }, "what hooks said was not sent"));
+  }
+  /** Returns what hooks say in time; what they say after that comes as a message of its own. */
+  async function saidNow(event: HookEvent, inbound: Inbound): Promise<readonly string[]> {
+    const answer = await port.ask(event, (said) => void sayLater(said, inbound, ":late"));
+    return answer?.messages ?? [];
   }
   const told = (
     { lane }: DeliveryView,
@@ -138,12 +142,12 @@ export function pathHooks(
     },
     async ended(name, session, inbound, begun) {
       const event = commandEvent(name, session, begun, byPerson(inbound));
-      return (await port.ask({ ...event, id: inbound.id }))?.messages ?? [];
+      return saidNow({ ...event, id: inbound.id }, inbound);
     },
     command(name, session, inbound) {
       const event = { ...commandEvent(name, session, null, byPerson(inbound)), id: inbound.id };
       // Only here hooks may have something to say.
-      if (name === "stop") void sayLater(event, inbound);
+      if (name === "stop") void saidNow(event, inbound).then((said) => sayLater(said, inbound));
       else port.tell(event);
     },
     async reset(session, begun) {

@@ -19,7 +19,7 @@ import {
 import { textDelivery } from "@parley/delivery";
 import { afterLook, dueSlots, missedBeside, type Due, type Job } from "@parley/schedules";
 import type { Address, Clock } from "@parley/protocol";
-import type { NewRow, RowView, Store } from "@parley/store";
+import type { NewRow, RowView, Stop, Store } from "@parley/store";
 import type { RunningTurns } from "@parley/runner";
 import { keptEvents } from "./kept-events.ts";
 import type { SlotCounts } from "./slot-counts.ts";
@@ -211,16 +211,26 @@ export function fireJob(options: FireJobOptions): FireJob {
       case "queue":
         return waiting < mostRows ? null : `${waiting} runs of the job wait already`;
       case "replace": {
-        if (job.target.kind !== "isolated") return null;
-        const { turn } = await store.inbox.stop(lane, {
-          turn: "open",
-          rows: "all",
-          reason: "replaced by the job's next run",
-        });
+        const reason = "replaced by the job's next run";
+        const { turn } = await store.inbox.stop(lane, { ...(await ownOf(job, lane)), reason });
         if (turn !== null) running.stop(turn);
         return null;
       }
     }
+  }
+
+  /** What a run that replaces others ends: of a session that others use too, the job's own rows alone. */
+  async function ownOf(job: Job, lane: SessionKey): Promise<Pick<Stop, "turn" | "rows">> {
+    if (job.target.kind === "isolated") return { turn: "open", rows: "all" };
+    const open = await openRuns(lane, job.id);
+    const ids = open.filter(({ state }) => state === "waiting").map(({ id }) => id);
+    const turn = open.find(({ state }) => state === "claimed")?.turn ?? null;
+    if (turn === null) return { rows: { ids } };
+    // Somebody's message has joined the run, and is still to be answered.
+    const isShared = (await store.inbox.find({ turn, limit: mostRows })).some(
+      (row) => slotOf(row)?.job !== job.id,
+    );
+    return isShared ? { rows: { ids } } : { turn, rows: { ids } };
   }
 
   async function openRuns(lane: SessionKey, job: string): Promise<readonly RowView[]> {

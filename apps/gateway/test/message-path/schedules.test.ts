@@ -243,6 +243,26 @@ describe("while a run goes on", () => {
   });
 });
 
+test("in a session that people use too, replace ends the job's own run and nobody's message", async () => {
+  const olga = await begin({ agents: { defaults: { timeoutSeconds: 3600 } } });
+  s.model.answers(({ text }) =>
+    text.includes("Scheduled") ? { afterMs: 15 * minuteMs, says: ["done"] } : `re: ${text}`,
+  );
+  const session = operator.session as never;
+  const { id } = await add({
+    name: "look",
+    schedule: { kind: "every", every: "10m" },
+    message: "look",
+    target: { kind: "session", session },
+    overlap: "replace",
+  });
+  await s.pass(15 * minuteMs);
+  olga.says("hello");
+  await s.pass(10 * minuteMs);
+  expect(await outcomes(id)).toEqual(["skipped"]);
+  expect(olga.sees()).toContainEqual(expect.stringMatching(/^re: .*hello/s));
+});
+
 test("two hundred jobs of one minute delay no person", async () => {
   const olga = await begin();
   s.model.answers(({ text }) =>
