@@ -151,7 +151,11 @@ function picturesOf(coded: readonly string[]): Drawn["pictures"] {
 
 function usageOf(usage: unknown, input: string, output: string): Drawn["usage"] {
   if (!isRecord(usage)) return null;
-  const count = (name: string): number => (typeof usage[name] === "number" ? usage[name] : 0);
+  // What lowers a sum, or breaks it, is no count.
+  const count = (name: string): number => {
+    const told = usage[name];
+    return typeof told === "number" && Number.isSafeInteger(told) && told > 0 ? told : 0;
+  };
   return { inputTokens: count(input), outputTokens: count(output) };
 }
 
@@ -190,7 +194,9 @@ async function asked(
     const text = await bounded(response, host);
     if (!response.ok)
       throw new Fault(codeOf(response.status), `${host} answered ${response.status}${reasonIn(text)}`);
-    return JSON.parse(text) as Answer;
+    const answer: unknown = JSON.parse(text);
+    if (!isRecord(answer)) throw new Error("the answer is no object");
+    return answer;
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (signal.aborted) throw new Fault("aborted", "drawing was stopped", { cause: error });

@@ -175,6 +175,14 @@ test("what a drawing service is asked, and what becomes of its answers", async (
     { kind: "openai", answers: [{ status: 400, body: "plain" }] },
     { kind: "openai", answers: [{ status: 400, body: { error: { message: 7 } } }] },
     { kind: "openai", answers: [{ body: "no json" }] },
+    { kind: "openai", answers: [{ body: "null" }] },
+    { kind: "google", answers: [{ body: "null" }] },
+    {
+      kind: "openai",
+      answers: [
+        { body: { data: [null, { b64_json: png }], usage: { input_tokens: -5, output_tokens: 1e99 } } },
+      ],
+    },
     { kind: "google", answers: one },
     { kind: "google", model: "a/b", count: 2, answers: one },
     { kind: "google", count: 3, answers: [...one, { status: 500, body: {} }] },

@@ -15,3 +15,7 @@ test.each([
 ])("%j is said as %j", (markdown, words) => {
   expect(spokenWords([{ kind: "text", markdown }]).replaceAll(/\s*\n\s*/g, "\n")).toBe(words);
 });
+
+test.each(["`", "~"])("a line of 100,000 times %s is read once, not in every length", (sign) => {
+  expect(spokenWords([{ kind: "text", markdown: `Rest.\n\n${sign.repeat(100_000)}` }])).toMatch(/^Rest\./);
+});

@@ -114,7 +114,10 @@ test.each([
   ["a.txt", "a.txt cannot be looked at: it is no picture"],
   ["../out.png", "outside"],
   ["nothing.png", "there is no file nothing.png"],
-  ["file:///etc/passwd", "there is no"],
+  ["file:///etc/passwd", "file: is no address that is opened"],
+  ["FTP://a/b.png", "FTP: is no address that is opened"],
+  ["data:image/png;base64,cGljdHVyZQ==", "data: is no address that is opened"],
+  ["a:b.png", "there is no file a:b.png"],
 ])("%s is refused with the reason", async (path, reason) => {
   await expect(call(image(await context()), { image: path })).rejects.toThrow(reason);
 });

@@ -49,7 +49,9 @@ export function wireDrawing({
     for (const { id, engine } of drawersOf(configNow())) {
       try {
         const { pictures, usage } = await draw(engine, request, clock, signal);
-        return { pictures, model: id, usage: costOf(configNow(), id, usage, pictures.length) };
+        // A service that answers without one may take its price all the same.
+        const paid = pictures.length === 0 ? words.count : pictures.length;
+        return { pictures, model: id, usage: costOf(configNow(), id, usage, paid) };
       } catch (error) {
         last = error;
         if (signal.aborted || !madeNothing.some((code) => isFault(error, code))) throw error;

@@ -8,7 +8,8 @@ import type { TurnJournal } from "../turn-journal.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
 import { hasVoice, speechModeAt } from "./speech-mode.ts";
 
-const fence = /^[ \t]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^[ \t]*\1[ \t]*$|$(?![\s\S]))/gmu;
+/** A fence gives back none of its signs, or a long line of them would be tried in every length. */
+const fence = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))[^\n]*\n[\s\S]*?(?:^[ \t]*\1[ \t]*$|$(?![\s\S]))/gmu;
 
 /** `outcome`: what is still to be said; the whole answer is spoken, also what went out as it grew. */
 export async function spokenToo(
@@ -46,7 +47,7 @@ export function spokenWords(parts: readonly Part[]): string {
     .join("\n")
     .replaceAll(/https?:\/\/\S+/gu, "")
     .replaceAll(
-      /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u{fe0f}\u{200d}\u{20e3}]/gu,
+      /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]|\u{fe0f}|\u{200d}|\u{20e3}/gu,
       "",
     )
     .replaceAll(/[ \t]+/gu, " ")

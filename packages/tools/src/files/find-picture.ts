@@ -23,6 +23,9 @@ const keptName = /^(?:\[image: )?([0-9a-f]{64}\.[a-z0-9]{1,8})(?:(?:, image\/[a-
 
 export const isAddress = (text: string): boolean => /^https?:\/\//i.test(text);
 
+/** Addresses that nothing here opens; a path would hide why. */
+const closedScheme = /^(?:([a-z][a-z\d+.-]+):\/\/|(data|blob|javascript):)/i;
+
 /** Throws Fault for what is none, or cannot be had. */
 export async function findPicture(
   context: ToolContext,
@@ -37,6 +40,12 @@ export async function findPicture(
     const { type, path, mediaType } = known;
     return { line: kept, image: { type, path, mediaType } };
   }
+  const [, scheme, bare] = isAddress(asked) ? [] : (closedScheme.exec(asked) ?? []);
+  if (scheme !== undefined || bare !== undefined)
+    throw new Fault(
+      "invalid",
+      `${scheme ?? bare}: is no address that is opened for a picture: name a path in the workspace or an http or https URL`,
+    );
   const fetched = isAddress(asked) ? await download(context, asked, scope.signal) : null;
   const bytes = fetched?.bytes ?? (await fileBytesOf(context, scope, asked));
   const name = fetched === null ? asked : label(asked, 300);
