@@ -37,7 +37,7 @@ export interface ConversationBindings {
   unbind(session: string): Promise<readonly Address[]>;
 }
 
-export interface BoundThread {
+interface BoundThread {
   readonly session: SessionKey;
   readonly thread: Address;
 }

@@ -57,7 +57,7 @@ export interface ConfigWritten {
   readonly problems: readonly ConfigProblem[];
 }
 
-export interface ConfigText {
+interface ConfigText {
   /** With its comments, and with secrets masked; null when it is not JSON5. */
   readonly text: string | null;
   /** Of the file. */

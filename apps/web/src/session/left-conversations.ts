@@ -3,7 +3,7 @@
 import type { ChatState } from "./state.ts";
 
 /** A conversation as it was left. */
-export interface Left extends Pick<ChatState, "messages" | "hasEarlier"> {
+interface Left extends Pick<ChatState, "messages" | "hasEarlier"> {
   /** What the line told last; absent: nothing. */
   readonly lastSeq?: number | undefined;
 }

@@ -12,7 +12,7 @@ const guessedPx = 90;
 const newestBlocks = 2;
 
 /** A run of blocks that are left out. */
-export interface Gap {
+interface Gap {
   readonly key: string;
   readonly gapPx: number;
 }
