@@ -40,7 +40,8 @@ export function corePathFindings(
   if (files.length !== filesOnThePath)
     return [`docs/ARCHITECTURE.md names ${files.length} files as the core path, not ${filesOnThePath}`];
   return files.flatMap((file, index) => {
-    if (!tree.files.some((known) => known.path === file)) return [`${file} of the core path does not exist`];
+    if (!tree.files.some((known) => known.path === file))
+      return [`${file} of the core path does not exist: write its new path in docs/ARCHITECTURE.md`];
     const lines = textOf(file).trimEnd().split("\n");
     const next = files[index + 1];
     const opening = lines.slice(0, openingLines).filter((line) => line.startsWith("//"));
@@ -48,10 +49,15 @@ export function corePathFindings(
     const back = files.slice(0, index).filter((earlier) => reachedFrom(tree, file).has(earlier));
     return [
       ...(lines.length > mostLines
-        ? [`${file} has ${lines.length} lines; the core path allows ${mostLines}`]
+        ? [
+            `${file} has ${lines.length} lines; the core path allows ${mostLines}: move one thought to a file beside it`,
+          ]
         : []),
       ...(told ? [] : [`${file}: its opening comment must say "Next: ${next ?? ""}"`]),
-      ...back.map((earlier) => `${file} imports ${earlier}, which comes before it on the core path`),
+      ...back.map(
+        (earlier) =>
+          `${file} imports ${earlier}, which comes before it on the core path: take it as an argument`,
+      ),
     ];
   });
 }

@@ -42,5 +42,8 @@ export function cycleFindings(tree: Tree): Findings {
       ];
     }),
   );
-  return [...cyclesOf(files), ...cyclesOf(packages)].map((cycle) => `import cycle: ${cycle.join(" -> ")}`);
+  return [...cyclesOf(files), ...cyclesOf(packages)].map(
+    (cycle) =>
+      `import cycle: ${cycle.join(" -> ")}; move what both sides need to a file of its own, or take it as an argument`,
+  );
 }

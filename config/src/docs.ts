@@ -13,7 +13,9 @@ export function docFindings(documents: Readonly<Record<string, string>>, files: 
     [...text.matchAll(named)].flatMap(([, name = ""]) =>
       known(path.posix.normalize(name))
         ? []
-        : [`${document} names ${name}, which is no file of this repository`],
+        : [
+            `${document} names ${name}, which is no file of this repository (a new file counts once git knows it)`,
+          ],
     ),
   );
 }

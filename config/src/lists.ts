@@ -41,7 +41,11 @@ export function listFindings(tree: Tree): Findings {
       const names = listed.imports
         .filter((found) => found.from === from && !found.typeOnly)
         .flatMap((found) => found.names);
-      if (names.length === 0) return [`${file.path} is not in ${list}`];
+      if (names.length === 0)
+        return [
+          `${file.path} is not in ${list}: import it there and list it, or, if it is no entry, ` +
+            `${beside.length === 0 ? "move it out of the folder" : "name it in `beside` of config/src/lists.ts"}`,
+        ];
       return names
         .filter((name) => listed.mentions.get(name) !== 1)
         .map((name) => `${list} mentions ${name} ${listed.mentions.get(name) ?? 0} times; list it once`);

@@ -108,14 +108,16 @@ function importFindings(file: SourceFile, wall: Wall, manifest: Manifest, root: 
       const reason = forbidden(found, name, wall, inSrc);
       if (reason !== null) return [`${where}: ${reason}`];
     } else if (inSrc && wall.outside !== undefined && !wall.outside.includes(name)) {
-      return [`${where}: ${file.member} may use only ${wall.outside.join(", ")}`];
+      return [`${where}: ${file.member} may use only ${wall.outside.join(", ")} (config/src/walls.ts)`];
     }
     // A type of a package that is only there for its types may come from devDependencies.
     const known =
       name.startsWith("node:") ||
       name in declared ||
       (found.typeOnly && name in { ...manifest.devDependencies });
-    return known ? [] : [`${where}: not declared in ${file.member}/package.json`];
+    return known
+      ? []
+      : [`${where}: not declared in ${file.member}/package.json; add it and run npm run setup -- --update`];
   });
 }
 
@@ -149,10 +151,12 @@ function manifestFindings(folder: string, manifest: Manifest, files: readonly So
     names.filter((name) => !used.has(name) && !usedOtherwise(name, manifest, files));
   return [
     ...unused(Object.keys(manifest.dependencies ?? {}), bySrc).map(
-      (name) => `${folder}/package.json declares ${name}, which no source file imports`,
+      (name) =>
+        `${folder}/package.json declares ${name}, which no source file imports; remove it and run npm run setup -- --update`,
     ),
     ...unused(Object.keys(manifest.devDependencies ?? {}), byAny).map(
-      (name) => `${folder}/package.json declares ${name}, which nothing imports`,
+      (name) =>
+        `${folder}/package.json declares ${name}, which nothing imports; remove it and run npm run setup -- --update`,
     ),
   ];
 }

@@ -92,6 +92,8 @@ import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 import type { ToolListing } from "../tool-listing.ts";
 
+const args = z.object({});
+
 export const moonListing: ToolListing = {
   name: "moon",
   label: "Moon",
@@ -105,7 +107,7 @@ export const moon = (): Tool =>
   defineTool({
     ...moonListing,
     description: "Looks at the moon.",
-    args: z.object({}),
+    args,
     run: async () => textResult("full"),
   });
 `,
@@ -130,6 +132,13 @@ if (made?.summary !== "Look at the moon") missing.push("what the model is told")
   {
     what: "a port to the session or the chat, for a tool",
     files: {
+      "packages/tools/src/ports/tide.ts": `// The port to the tide.
+import type { ToolScope } from "../tool.ts";
+
+export interface Tide {
+  at(scope: ToolScope): Promise<string>;
+}
+`,
       "packages/runner/src/tools/tide-port.ts": `// Tells the tide at the conversation.
 import type { SessionPorts } from "@parley/tools";
 import type { Services } from "../turn-scope.ts";
@@ -143,7 +152,12 @@ export function tidePort({ clock }: Pick<Services, "clock">): SessionPorts["tide
       {
         file: "packages/tools/src/context.ts",
         before: "  readonly plans: Plans;",
-        add: "  readonly tide: { at(scope: ToolScope): Promise<string> };\n",
+        add: "  readonly tide: Tide;\n",
+      },
+      {
+        file: "packages/tools/src/context.ts",
+        before: "import type { Web }",
+        add: 'import type { Tide } from "./ports/tide.ts";\n',
       },
       {
         file: "packages/runner/src/tools/tool-ports.ts",

@@ -129,7 +129,9 @@ describe("cycles", () => {
       "packages/store/src/b.ts": 'export * from "./a.ts";',
     });
     expect(cycleFindings(tree)).toEqual([
-      "import cycle: packages/store/src/a.ts -> packages/store/src/b.ts -> packages/store/src/a.ts",
+      expect.stringContaining(
+        "import cycle: packages/store/src/a.ts -> packages/store/src/b.ts -> packages/store/src/a.ts;",
+      ),
     ]);
   });
 
@@ -383,6 +385,6 @@ test("a document names files where they are, from the root or shortened, and no 
     docFindings({ "a.md": "see `packages/store/src/a.ts`, `src/a.ts` and `parley.json5`" }, files),
   ).toEqual([]);
   expect(docFindings({ "a.md": "see `store/a.ts`" }, files)).toEqual([
-    "a.md names store/a.ts, which is no file of this repository",
+    expect.stringContaining("a.md names store/a.ts, which is no file of this repository"),
   ]);
 });

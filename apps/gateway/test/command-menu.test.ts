@@ -71,7 +71,10 @@ test("the end of the daemon ends the waiting", async () => {
 });
 
 test("commands that report, or show what is private, answer where nobody else sees it", () => {
-  expect(tellingCommands.toSorted()).toEqual([
+  expect(
+    tellingCommands.toSorted(),
+    "a command with onlyTells belongs into this list, and into the row of slash commands in docs/discord.md",
+  ).toEqual([
     "agents",
     "commands",
     "context",

@@ -39,8 +39,9 @@ export interface DeliverOptions {
   readonly outbox: Outbox;
   /** The channel of the account; null while the config has none. */
   readonly channel: () => Channel | null;
-  /** Resolves the lane's first chat id to the chat's current one. */
+  /** Resolves the chat id in the lane's name to the chat's current one. */
   readonly moved: Pick<MigratedChats, "current" | "learn">;
+  /** Chats that the platform lets us write to no more. */
   readonly closed: Pick<UnreachableChats, "reason" | "close">;
   readonly render: RenderMeant;
   readonly rateLimit: RateLimit;
@@ -118,18 +119,18 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
     const { parts, split } = planned;
     const behind = await options.rowsOf(delivery.cause);
-    const rows = behind.map(({ id }) => id);
-    const told = log.child({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, rows });
+    const about = { lane: delivery.lane, cause: delivery.cause, rows: behind.map(({ id }) => id) };
+    const ownLog = log.child({ delivery: delivery.id, ...about });
     const closed = await options.closed.reason(lane.to);
-    const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
-    if (closed !== null && delivery.parts[begins]?.state === "queued") {
+    const firstOpen = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
+    if (closed !== null && delivery.parts[firstOpen]?.state === "queued") {
       return failed.failRest(
         lane,
         delivery,
-        begins,
+        firstOpen,
         delivery.parts.length,
-        { delivery: delivery.id, part: begins, to: "failed", reason: closed },
-        told,
+        { delivery: delivery.id, part: firstOpen, to: "failed", reason: closed },
+        ownLog,
       );
     }
     let current = delivery;
@@ -154,7 +155,7 @@ export function deliverer(options: DeliverOptions): Deliver {
           index,
           parts.length,
           { delivery: delivery.id, part: index, to: "failed", reason: "its thread is not known" },
-          told,
+          ownLog,
         );
       const step = await deliverPart(
         { ...lane, to: placeOf(lane.to, thread) },
@@ -167,12 +168,13 @@ export function deliverer(options: DeliverOptions): Deliver {
           answers: answeredIn(behind, delivery.lane),
           follows,
           thread,
-          log: told,
+          log: ownLog,
         },
       );
       owed = "change" in step && step.change !== undefined ? [step.change] : [];
       if ("release" in step) return step.release;
-      if (owed[0]?.to === "failed") return failed.failRest(lane, current, index, parts.length, owed[0], told);
+      if (owed[0]?.to === "failed")
+        return failed.failRest(lane, current, index, parts.length, owed[0], ownLog);
       current = { ...current, parts };
     }
     // An open preview stays at the head; whoever closes it makes the lane due again.

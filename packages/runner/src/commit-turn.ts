@@ -139,8 +139,9 @@ function commitOf(
   thoughts: string | null,
   more: { readonly patch: EndedTurn["patch"]; readonly cells: readonly CellWrite[] },
 ): Commit {
-  // The platform shows the person that an answer is coming, so it must be told when there is none.
-  const waits = previewed.said === "" && channel?.settle !== undefined && journal.rows().some(isCommand);
+  // The platform shows people that a command's answer is coming, so it must be told when there is none.
+  const showsWaiting =
+    previewed.said === "" && channel?.settle !== undefined && journal.rows().some(isCommand);
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome, { id: turn.id, to: address });
   const cells = [...buttons, ...more.cells];
@@ -152,7 +153,7 @@ function commitOf(
     entries: isForgotten(outcome, end, journal)
       ? []
       : [...end.entries, ...journal.unheard()].map((entry) => JSON.stringify(entry)),
-    deliveries: deliveriesOf(turn, address, said, previewed.open, waits),
+    deliveries: deliveriesOf(turn, address, said, previewed.open, showsWaiting),
     patch: { ...more.patch, ...patch, ...usageAfter(session, end.usage) },
     ...(last === undefined ? {} : { contextThrough: last.seq }),
     ...(cells.length === 0 ? {} : { cells }),
@@ -169,7 +170,7 @@ function deliveriesOf(
   address: Address,
   outcome: Outcome,
   preview: string | null,
-  waits: boolean,
+  showsWaiting: boolean,
 ): readonly NewDelivery[] {
   const content = contentOf(outcome);
   const at = { pool: accountKey(address), lane: turn.conversation, cause: turn.id };
@@ -177,7 +178,8 @@ function deliveriesOf(
   const closes = preview === null ? {} : { closes: preview };
   const removed = { content: formatContent({ v: 1, kind: "remove" }), ...into };
   const id = `${turn.id}/0`;
-  if (content === null) return preview === null && !waits ? [] : [{ id, ...at, ...closes, parts: [removed] }];
+  if (content === null)
+    return preview === null && !showsWaiting ? [] : [{ id, ...at, ...closes, parts: [removed] }];
   if (preview === null || turn.tickets.length === 0)
     return [{ id, ...at, ...closes, parts: [{ content: formatContent(content), ...into }] }];
   return [

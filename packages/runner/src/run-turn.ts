@@ -71,7 +71,7 @@ export function runTurn(services: Services): TurnWork {
 async function prepare(services: Services, { historyOf, flood }: Readers, opened: OpenTurn) {
   const { turn, session, agent, place, speakers, address, log } = opened;
   const [history, trouble, dropped, prepared] = await Promise.all([
-    // Nothing of the runs before: a job's own session is a new one for every run.
+    // Each run of a job with a session of its own begins without the history of earlier runs.
     ownRun(opened.opening) === null ? historyOf(session, turn.epoch) : [],
     troubleNotes(services, opened),
     flood.notes(turn.conversation),
@@ -118,7 +118,7 @@ async function talk(
   const scope: TurnScope = {
     ...opened,
     ...known,
-    // Nobody watches what time alone began: its answer comes whole, once.
+    // Nobody watches a turn that a schedule or a hook began: its answer comes whole, once.
     channel: opened.unseen || isUnasked(opening) ? null : services.channel(opened.account),
     queue,
     signal: AbortSignal.any([lease.signal, running.signal, timeout.signal]),
@@ -140,7 +140,7 @@ async function talk(
   // Shows people the turn's progress.
   const ack = ackReaction(services, turn, lease);
   ack.show();
-  // What time or a program began, nobody waits for: people see its words, if it has any.
+  // Nobody waits for a turn that a schedule or a hook began: people see its answer, and no typing before it.
   const isWatched = !opened.unseen && !isUnasked(opening);
   const stopTyping = keepTyping(isWatched ? scope.channel : null, address, lease, clock, log);
   const progress = isWatched ? services.showProgress(turn.conversation) : noProgress;

@@ -134,7 +134,10 @@ test("the catalogue's entries are what their tools say, in an order without repe
   const { tools, unavailable } = makeTools(own.context);
   // A schema of its own in every turn would be described, written out and measured in every turn.
   const again = makeTools(own.context).tools;
-  expect(tools.filter(({ parameters }, at) => again[at]?.parameters !== parameters)).toEqual([]);
+  expect(
+    tools.filter(({ parameters }, at) => again[at]?.parameters !== parameters).map(({ name }) => name),
+    "make the zod schema of these tools once, above the factory",
+  ).toEqual([]);
   expect(tools.length).toBe(catalogue.length);
   for (const { name, effect, summary } of tools)
     expect(catalogue.find(({ id }) => id === name)).toMatchObject({ effect, summary });

@@ -9,13 +9,13 @@ import { openChannels } from "./channels.ts";
 import { settleConfigFile } from "./config-file.ts";
 import { daemonLog } from "../log/daemon-log.ts";
 import { scheduledBackups } from "../maintenance/scheduled-backups.ts";
-import { forgetMediaNowAndThen } from "../maintenance/media-retention.ts";
+import { forgetMediaRegularly } from "../maintenance/media-retention.ts";
 import { openStore } from "./open-store.ts";
 import { reloading } from "./reloading.ts";
 import { keepStatusFile } from "./status-file.ts";
 import { stopParts } from "./stop-parts.ts";
 import { gatewayEvents } from "../hooks/gateway-events.ts";
-import { lookNowAndThen, retainNowAndThen, sweepNowAndThen } from "./upkeep.ts";
+import { applyRetentionRegularly, checkStoreRegularly, sweepRegularly } from "./periodic-work.ts";
 import { databaseJobs } from "../maintenance/database-jobs.ts";
 import { gatewayMetrics } from "../metrics/gateway-metrics.ts";
 import { takePlace, type Role } from "@parley/cluster";
@@ -139,15 +139,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     throw error;
   });
 
-  const stopSweeping = sweepNowAndThen(store, clock, log);
-  const stopForgetting = forgetMediaNowAndThen({
+  const stopSweeping = sweepRegularly(store, clock, log);
+  const stopForgetting = forgetMediaRegularly({
     folder: join(home, "media"),
     store,
     limits: () => parts.configNow().media,
     clock,
     log,
   });
-  const stopRetaining = retainNowAndThen({ configNow: parts.configNow, store, home, clock, log });
+  const stopRetaining = applyRetentionRegularly({ configNow: parts.configNow, store, home, clock, log });
   const backups = scheduledBackups({
     database: store.file,
     home,
@@ -181,7 +181,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     configTrouble: () => configs.state().problems.length > 0,
     version,
   });
-  const stopLooking = lookNowAndThen(parts.state, clock);
+  const stopChecking = checkStoreRegularly(parts.state, clock);
   // Nodes may share a home, and its status file could only tell of one of them.
   const stopTelling = shared ? () => {} : keepStatusFile({ home, status: parts.control.status, clock, log });
   notify("READY=1");
@@ -240,7 +240,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       stopForgetting();
       stopRetaining();
       backups.stop();
-      stopLooking();
+      stopChecking();
       stopTelling();
       metrics.stop();
       stopWatchdog();

@@ -52,7 +52,7 @@ export async function forgetMedia(
 }
 
 /** Returns a function that stops it. */
-export function forgetMediaNowAndThen({
+export function forgetMediaRegularly({
   folder,
   store,
   limits,

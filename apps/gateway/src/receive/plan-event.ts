@@ -84,7 +84,7 @@ export interface EventPlanner {
   /** Returns a command past the lane as it is, because it acts before anything after it is looked at. */
   plan(event: Inbound): Promise<readonly PlannedRow[] | { readonly command: Command; readonly by: Admitted }>;
   /** Builds the row of an unreadable event for the operator; its sender is told where we answer them. */
-  unread(event: Unreadable): Promise<PlannedRow>;
+  rowOfUnreadable(event: Unreadable): Promise<PlannedRow>;
 }
 
 /** In a private chat an unreadable message was for us all the same. */
@@ -149,7 +149,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     return { row: rowOf(by, as, null), notices: [], heard: inbound };
   }
 
-  async function unread(event: Unreadable): Promise<PlannedRow> {
+  async function rowOfUnreadable(event: Unreadable): Promise<PlannedRow> {
     const row = unreadableRow(event);
     const { id, channel, account, from } = event;
     if (from === undefined || from.address.kind !== "dm") return { row, notices: [] };
@@ -272,7 +272,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
     }
   }
 
-  return { plan, unread };
+  return { plan, rowOfUnreadable };
 }
 
 /** In a shared place nobody asked for this answer, so there is none. */

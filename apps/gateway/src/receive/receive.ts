@@ -30,7 +30,7 @@ export type ReceiveEvents = Receive;
 
 export function receiver(options: ReceiveOptions): ReceiveEvents {
   const { inbox, outbox, log } = options;
-  const { plan, unread } = eventPlanner(options);
+  const { plan, rowOfUnreadable } = eventPlanner(options);
 
   async function store(batch: readonly PlannedRow[]): Promise<void> {
     if (batch.length === 0) return;
@@ -41,19 +41,16 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const accepted = await (notices.length > 0
       ? Promise.all([accepting, outbox.post(notices)]).then(([first]) => first)
       : accepting);
-    for (const [index, verdict] of accepted.entries()) {
+    for (const [index, row] of accepted.entries()) {
       const planned = batch[index];
       if (planned === undefined) continue;
       // The refusal log writes a line of its own, limited in a flood.
       const say = isRefused(planned) ? log.debug.bind(log) : log.info.bind(log);
-      say(
-        { rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting },
-        "received",
-      );
-      if (planned.heard !== undefined && (verdict.verdict === "queued" || verdict.verdict === "context"))
+      say({ rows: [row.id], lane: planned.row.lane, verdict: row.verdict, waiting: row.waiting }, "received");
+      if (planned.heard !== undefined && (row.verdict === "queued" || row.verdict === "context"))
         options.heard(planned.row.lane, planned.heard);
-      if (verdict.verdict === "queued" && planned.settings !== undefined)
-        await options.queueOverflow(planned.row, verdict, planned.settings);
+      if (row.verdict === "queued" && planned.settings !== undefined)
+        await options.queueOverflow(planned.row, row, planned.settings);
     }
   }
 
@@ -118,7 +115,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         continue;
       }
       if (event.kind === "unreadable") {
-        batch.push(await unread(event));
+        batch.push(await rowOfUnreadable(event));
         continue;
       }
       try {
@@ -138,7 +135,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;
         const from = event.kind === "message" && event.addressed ? { from: event } : {};
         batch.push(
-          await unread({
+          await rowOfUnreadable({
             kind: "unreadable",
             id,
             channel,

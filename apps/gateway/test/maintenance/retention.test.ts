@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadConfig, type Config } from "@parley/config";
 import { silentLog, type Clock } from "@parley/protocol";
-import { retainNowAndThen } from "../../src/daemon/upkeep.ts";
+import { applyRetentionRegularly } from "../../src/daemon/periodic-work.ts";
 import { retention } from "../../src/maintenance/retention.ts";
 import { virtualClock } from "@parley/testkit";
 import { stage, type Stage } from "../message-path/stage.ts";
@@ -182,7 +182,7 @@ test("the daemon does it by itself, by the config as it is now", async () => {
   let config = await configIn(at.home, {});
   await at.person("ann").says("hello").gets("re: hello");
   const own = virtualClock({ settle: () => at.clock.advance(0) });
-  const stop = retainNowAndThen({
+  const stop = applyRetentionRegularly({
     configNow: () => config,
     store: at.store(),
     home: at.home,

@@ -6,7 +6,7 @@ import { silentLog } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { forgetMedia, forgetMediaNowAndThen } from "../../src/maintenance/media-retention.ts";
+import { forgetMedia, forgetMediaRegularly } from "../../src/maintenance/media-retention.ts";
 import { mediaFolder } from "@parley/runner";
 import { stage } from "../message-path/stage.ts";
 
@@ -96,7 +96,7 @@ test("it is done by itself, by the limits of the moment, and where there is no f
   ).toBe(0);
   const folder = folderWith({ a: 5, b: 3 });
   let keepDays = 4;
-  const stop = forgetMediaNowAndThen({
+  const stop = forgetMediaRegularly({
     folder,
     store,
     limits: () => ({ keepDays, maxMegabytes: 100 }),

@@ -78,9 +78,9 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
   const { signal } = deps;
   const state = replay(input, deps.journal.steps);
   const { entries } = state;
-  const told = deps.tools.filter((tool) => tool.deferred !== true);
+  const offered = deps.tools.filter((tool) => tool.deferred !== true);
   const deferred = deps.tools.filter((tool) => tool.deferred === true);
-  const schemas = told.map(toolSchema).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const schemas = offered.map(toolSchema).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const taken = callIds([...input.history, ...entries]);
   const done = (stop: LoopStop, more: Partial<LoopEnd> = {}): LoopEnd => ending(stop, state, input, more);
 

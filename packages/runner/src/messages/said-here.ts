@@ -10,18 +10,14 @@ export function messageId({ turn, callId }: Pick<ToolScope, "turn" | "callId">, 
   return here ? `${turn}/${call}/message` : `message:${turn}/${call}`;
 }
 
-const saying: readonly unknown[] = ["send", "reply", "poll"];
-/** Tools that send by themselves, through the same port. */
-const sending: readonly string[] = ["tts", "image_generate"];
-
+/** Actions of the message tool that say something. A tool without an action only sends. */
+const saying: readonly unknown[] = [undefined, "send", "reply", "poll"];
 /** Texts that the turn's calls sent to its own conversation; "" for a message without words. */
 export function saidHere(turn: string, steps: readonly JournalStep[]): readonly string[] {
   const calls = steps.flatMap((step) =>
     step.kind === "model"
       ? step.entry.content.flatMap((part) =>
-          part.type === "toolCall" && (saying.includes(part.args["action"]) || sending.includes(part.name))
-            ? [part]
-            : [],
+          part.type === "toolCall" && saying.includes(part.args["action"]) ? [part] : [],
         )
       : [],
   );

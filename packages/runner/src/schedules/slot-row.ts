@@ -211,7 +211,10 @@ export function runLimits(rows: readonly Pick<Row, "payload">[]): {
   };
 }
 
-/** True when the rows come from time or a program alone: nobody waits, and nobody watches the answer grow. */
+/**
+ * True when all rows come from schedules, heartbeats, watches or hooks: nobody waits, and nobody watches the
+ * answer grow.
+ */
 export function isUnasked(rows: readonly Pick<Row, "payload">[]): boolean {
   return (
     rows.length > 0 &&

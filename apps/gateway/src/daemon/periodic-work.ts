@@ -1,6 +1,6 @@
 // Runs the daemon's periodic work: checking that the store takes writes, and deleting what is past its
-// retention (I9). Nothing waits for either; a failure is tried again. Each function starts one and returns
-// how to stop it.
+// retention (I9). Nothing waits for either; a failure is tried again. Each function starts one kind of work
+// and returns a function that stops it; daemon.ts calls both.
 import type { Clock, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { retention, type RetentionPorts } from "../maintenance/retention.ts";
@@ -17,7 +17,7 @@ const nextSliceMs = 100;
 const lookEveryMs = 10_000;
 
 /** Keeps the answer to "is the daemon ready" fresh without a store access per question. */
-export function lookNowAndThen(state: Pick<GatewayState, "look">, clock: Clock): () => void {
+export function checkStoreRegularly(state: Pick<GatewayState, "look">, clock: Clock): () => void {
   let stopped = false;
   const look = (): void => {
     void state.look().then(() => {
@@ -32,7 +32,7 @@ export function lookNowAndThen(state: Pick<GatewayState, "look">, clock: Clock):
 }
 
 /** Deletes in small slices, so that no turn waits for it. */
-export function sweepNowAndThen(store: Pick<Store, "sweep">, clock: Clock, log: Log): () => void {
+export function sweepRegularly(store: Pick<Store, "sweep">, clock: Clock, log: Log): () => void {
   let stopped = false;
   let timer = clock.after(sweepEveryMs, sweep);
   function sweep(): void {
@@ -53,7 +53,7 @@ export function sweepNowAndThen(store: Pick<Store, "sweep">, clock: Clock, log: 
 }
 
 /** Removes what is past its time or over its size by `retention` of the config. */
-export function retainNowAndThen({
+export function applyRetentionRegularly({
   configNow,
   log,
   ...ports
