@@ -10,7 +10,7 @@ import {
   type RouteInbound,
 } from "@parley/access";
 import type { Channel } from "@parley/channels";
-import { dropAnswers, unreachableChats, type UnreachableChats } from "@parley/delivery";
+import { dropAnswers, type UnreachableChats } from "@parley/delivery";
 import type { Pools } from "@parley/queue";
 import {
   agentIn,
@@ -49,6 +49,7 @@ import { pathAsks, type PathAsks } from "./message-path/path-asks.ts";
 import { pathDelivery } from "./message-path/path-delivery.ts";
 import type { PathHooks } from "./hooks/heard.ts";
 import { pathHooks } from "./message-path/path-hooks.ts";
+import { pathReach } from "./message-path/path-reach.ts";
 import { pathSchedules } from "./message-path/path-schedules.ts";
 import { pathStop } from "./message-path/path-stop.ts";
 import { pathStore } from "./message-path/path-store.ts";
@@ -106,10 +107,9 @@ export function messagePath(parts: MessagePathParts): MessagePath {
   const { store, children, heal } = pathStore(parts, shows, placeOf, access.ownersAt);
   const { cells, inbox, outbox } = store;
   const owners = access.owners.all;
-  const closed = unreachableChats(cells);
-  const reach: MayReach = async (place) =>
-    (await access.reach(place)) ?? (await closed.reason(moved.current(place.address)));
-  const { schedules, ...due } = pathSchedules(parts, store, { owners, reach, ownersAt: access.ownersAt });
+  const { closed, reach, closedAt } = pathReach(cells, moved, access.reach, (at) => schedules.reopened(at));
+  const { ownersAt } = access;
+  const { schedules, ...due } = pathSchedules(parts, store, { owners, reach, closedAt, ownersAt });
 
   const heard = pathHooks(parts, store, { homeOf: schedules.homeOf, route });
   // Prompts, spending, skills and models.

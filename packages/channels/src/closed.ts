@@ -1,5 +1,6 @@
-// Tells whether a conversation is closed to us, on any platform.
-import { discordChatIsClosed } from "./discord/refusals.ts";
+// Tells whether a conversation is closed to us, on any platform, and how much of it.
+import type { Address } from "@parley/protocol";
+import { discordChannelIsGone, discordChatIsClosed } from "./discord/refusals.ts";
 import { chatIsClosed as telegramChatIsClosed } from "./telegram/refusals.ts";
 
 /**
@@ -8,4 +9,9 @@ import { chatIsClosed as telegramChatIsClosed } from "./telegram/refusals.ts";
  */
 export function chatIsClosed(error: unknown): boolean {
   return telegramChatIsClosed(error) || discordChatIsClosed(error);
+}
+
+/** What such a Fault closes: the address's thread alone, or (without a thread) all of its chat. */
+export function closedPlace(error: unknown, { thread, ...chat }: Address): Address {
+  return thread !== undefined && discordChannelIsGone(error) ? { ...chat, thread } : chat;
 }

@@ -7,7 +7,7 @@ export * from "./channel.ts";
 export * from "./web.ts";
 export * from "./text/index.ts";
 export * from "./loopback.ts";
-export { chatIsClosed } from "./closed.ts";
+export { chatIsClosed, closedPlace } from "./closed.ts";
 export { fileIsTooLarge } from "./too-large.ts";
 export { discordLimitReach as limitReach } from "./discord/refusals.ts";
 export { discordActions, discordCapabilities } from "./discord/capabilities.ts";

@@ -1,7 +1,7 @@
 // Decides what follows when a part could not be sent or its outcome is unknown. It is sent again only where
 // nobody can see a repeat (I5); otherwise it is recorded as failed or ambiguous and the owner is told. A part
 // that failed for good ends the parts behind it (I4).
-import { chatIsClosed, limitReach, migratedChatId } from "@parley/channels";
+import { chatIsClosed, closedPlace, limitReach, migratedChatId } from "@parley/channels";
 import { isFault, parseContent, type Clock, type Fault, type Log } from "@parley/protocol";
 import type { Change, DeliveryView } from "@parley/store";
 import type { MigratedChats } from "@parley/access";
@@ -105,7 +105,8 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "denied":
         case "missing":
           // A thread may be gone while its chat is not.
-          if (chatIsClosed(error) && goesToLane(at)) await closed.close(lane.to, error.message);
+          if (chatIsClosed(error) && goesToLane(at))
+            await closed.close(closedPlace(error, lane.to), error.message);
           // The platform refused this answer and not the chat, so others arrive there.
           if (error.code === "invalid" || error.code === "unsupported") options.onFailed(delivery);
           return { next: true, change: { ...name, to: "failed", reason: error.message } };

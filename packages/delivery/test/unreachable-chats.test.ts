@@ -39,11 +39,27 @@ test("a closed chat stays closed over a restart, and one that writes again opens
   expect(await reasons(unreachableChats(cells))).toEqual(["reason 0", null, "reason 2", null]);
 });
 
+test("a thread that is gone closes nothing else; a chat that is closed closes its threads, until one writes", async () => {
+  const opened: string[] = [];
+  const chats = unreachableChats(store.cells, async (places) => {
+    for (const { peer, thread } of places) opened.push(`${peer}/${thread ?? ""}`);
+  });
+  const [general, one] = [chat("g"), { ...chat("g"), thread: "1" }];
+  const reasons = () => Promise.all([general, one, { ...one, thread: "2" }].map(chats.reasonNow));
+  await chats.close(one, "gone");
+  expect(await reasons()).toEqual([null, "gone", null]);
+  await chats.close(general, "kicked");
+  expect(await reasons()).toEqual(["kicked", "kicked", "kicked"]);
+  await chats.open([{ ...one, thread: "2" }, chat("other")]);
+  expect([await reasons(), opened]).toEqual([[null, "gone", null], ["g/2"]]);
+});
+
 test("a store that could not be read once is read again", async () => {
   const { cells } = store;
   await unreachableChats(cells).close(chat("1"), "blocked");
   let fails = true;
   const chats = unreachableChats({
+    get: cells.get,
     put: cells.put,
     remove: cells.remove,
     list: async (prefix, limit) => {

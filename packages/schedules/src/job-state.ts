@@ -59,6 +59,14 @@ export function afterLook(job: Job, due: Due, accepted: number): Job {
   return { ...job, state: { ...state, ...seen, decidedMs, nextMs, missed, runs: state.runs + accepted } };
 }
 
+/** A job whose pause ends by itself begins from now, with one instant that it has left. */
+export function resumedJob(job: Job, nowMs: number): Job {
+  const { next } = instantsOfSchedule(job.schedule);
+  const fromMs = job.schedule.kind === "at" ? job.state.decidedMs : nowMs;
+  const state = { ...job.state, decidedMs: fromMs, nextMs: job.enabled ? next(fromMs) : null, paused: null };
+  return { ...job, effectiveFromMs: job.schedule.kind === "at" ? job.effectiveFromMs : nowMs, state };
+}
+
 /** A run that was skipped, missed or replaced is neither an error nor the end of errors. */
 export function afterRun(given: Job, { slot, outcome, reason, endedAtMs }: RunEnd): AfterRun {
   const { job, missed } = withDecided(given, slot, outcome);

@@ -2,8 +2,10 @@
 // people who edit at once one is told; the state is written against the cell's own version, so that a look
 // and an edit never undo each other. The number of jobs is bounded (I9).
 import type { Cell, Cells, CellWrite } from "@parley/store";
+import type { Address } from "@parley/protocol";
 import { staggerOf } from "./instants.ts";
 import { formatJob, parseJob, type Job } from "./job.ts";
+import { resumedJob } from "./job-state.ts";
 
 export interface KeptJob {
   readonly job: Job;
@@ -25,7 +27,12 @@ export interface JobStore {
   /** `next`: the job's next version, made from version `from`. A look in between keeps what it decided. */
   update(from: number, next: Job): Promise<JobWrite>;
   /** Stops a job from outside, as a blocked chat does; editing `enabled` to true resumes it. */
-  pause(id: string, reason: string, nowMs: number): Promise<JobWrite>;
+  pause(id: string, reason: string, nowMs: number, until?: Address): Promise<JobWrite>;
+  /**
+   * Ends such a pause. What was due meanwhile does not come any more, but for a job of one instant: that one
+   * comes late, if the job still catches up with it.
+   */
+  resume(id: string, nowMs: number): Promise<JobWrite>;
   /** The new state alone. False when the job changed meanwhile. */
   write(kept: KeptJob, next: Job): Promise<boolean>;
   /** The new state, as part of another write, which the store refuses when the job changed meanwhile. */
@@ -91,11 +98,16 @@ export function jobStore(cells: Pick<Cells, "get" | "put" | "list" | "remove">):
           JSON.stringify(next.schedule) !== JSON.stringify(job.schedule);
         return isBegun ? next : { ...next, state: job.state };
       }),
-    pause: (id, reason, nowMs) =>
-      rewrite(id, (job) => ({
-        ...job,
-        state: { ...job.state, nextMs: null, paused: { reason: reason.slice(0, 1_000), atMs: nowMs } },
-      })),
+    pause: (id, reason, nowMs, until) =>
+      rewrite(id, (job) => {
+        const paused = {
+          reason: reason.slice(0, 1_000),
+          atMs: nowMs,
+          ...(until === undefined ? {} : { until }),
+        };
+        return { ...job, state: { ...job.state, nextMs: null, paused } };
+      }),
+    resume: (id, nowMs) => rewrite(id, (job) => (job.state.paused === null ? job : resumedJob(job, nowMs))),
     write: async ({ cell }, next) =>
       (await cells.put(`${prefix}${next.id}`, formatJob(next), { expect: cell })) !== null,
     writing: ({ cell }, next) => ({ key: `${prefix}${next.id}`, value: formatJob(next), expect: cell }),

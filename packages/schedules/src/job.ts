@@ -108,7 +108,14 @@ const stateSchema = z.object({
   backoffMs: count,
   alertedAtMs: instant.nullable(),
   /** Set by Parley itself, where `enabled` is what people say. */
-  paused: z.object({ reason: z.string().max(1_000), atMs: instant }).nullable(),
+  paused: z
+    .object({
+      reason: z.string().max(1_000),
+      atMs: instant,
+      /** Until something comes from there again; absent: until somebody resumes it. */
+      until: addressSchema.exactOptional(),
+    })
+    .nullable(),
 });
 
 export const misfirePolicies = ["latest", "all", "none"] as const;

@@ -147,19 +147,18 @@ function inBatches(
       span.fromMs,
       count,
     );
-    return batch.flatMap(({ each, ours }, at) =>
-      differences(
-        ours,
-        (theirs[at] ?? []).filter((atMs) => atMs < span.untilMs),
-      ).map((difference) => `${each.cron} ${clock.zone}: ${difference}`),
-    );
+    return batch.flatMap(({ each, ours }, at) => {
+      const others = theirs[at];
+      if (others === null || others === undefined) return [];
+      const within = others.filter((atMs) => atMs < span.untilMs);
+      return differences(ours, within).map((difference) => `${each.cron} ${clock.zone}: ${difference}`);
+    });
   });
 }
 
 /**
- * For each expression its instants from `fromMs` on, at most `count`. The zone stands in the environment: one
- * that is part of an expression costs a process for each instant. Where systemd gives up on a night behind the
- * span ("Infinite loop in calendar calculation"), what it said before counts.
+ * For each expression its instants from `fromMs` on, at most `count`. Where systemd gives up on a night behind
+ * the span ("Infinite loop in calendar calculation"), what it said before counts; null: it gave up at once.
  */
 function saidBySystemd(
   program: string,
@@ -167,7 +166,24 @@ function saidBySystemd(
   zone: string,
   fromMs: number,
   count: number,
-): readonly (readonly number[])[] {
+): readonly (readonly number[] | null)[] {
+  const { said, stderr, isGivenUp } = callOfSystemd(program, calendars, zone, fromMs, count);
+  if (said.length === calendars.length) return said;
+  // One of them has no answer at all: which, a call for each tells.
+  if (isGivenUp && calendars.length > 1)
+    return calendars.flatMap((each) => saidBySystemd(program, [each], zone, fromMs, count));
+  if (isGivenUp) return [null];
+  throw new Error(`${program}, ${said.length} of ${calendars.length} answers: ${stderr}`);
+}
+
+/** The zone stands in the environment: one that is part of an expression costs a process for each instant. */
+function callOfSystemd(
+  program: string,
+  calendars: readonly string[],
+  zone: string,
+  fromMs: number,
+  count: number,
+): { readonly said: readonly (readonly number[])[]; readonly stderr: string; readonly isGivenUp: boolean } {
   const base = `${iso(fromMs - 1_000)
     .slice(0, 19)
     .replace("T", " ")} UTC`;
@@ -176,14 +192,15 @@ function saidBySystemd(
     ["calendar", `--iterations=${count}`, `--base-time=${base}`, ...calendars],
     { encoding: "utf8", env: { TZ: zone, LC_ALL: "C" }, maxBuffer: 200_000_000 },
   );
+  const isGivenUp = stderr.includes("Infinite loop");
+  if (status !== 0 && !isGivenUp) throw new Error(`${program}: ${stderr}`);
   const parts = stdout.split(/^ *Normalized form: .*$/m).slice(1);
-  if ((status !== 0 && !stderr.includes("Infinite loop")) || parts.length !== calendars.length)
-    throw new Error(`${program}, ${parts.length} of ${calendars.length} answers: ${stderr}`);
-  return parts.map((part) =>
+  const said = parts.map((part) =>
     [...part.matchAll(/(?:elapse|#\d+|in UTC\)): \w+ (\S+ \S+) UTC/g)].map(([, text = ""]) =>
       Date.parse(`${text.replace(" ", "T")}Z`),
     ),
   );
+  return { said, stderr, isGivenUp };
 }
 
 function iso(atMs: number): string {

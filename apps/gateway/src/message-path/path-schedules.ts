@@ -7,7 +7,7 @@ import { createSchedules, modelCatalog, modelNamed, type Schedules } from "@parl
 import { jobStore, spanMs } from "@parley/schedules";
 import type { Store } from "@parley/store";
 import { unknownPatterns } from "@parley/tools";
-import { fireJob, type FireJob } from "../schedules/fire-job.ts";
+import { fireJob, type FireJob, type FireJobOptions } from "../schedules/fire-job.ts";
 import {
   heartbeatWork,
   keepingForHeartbeat,
@@ -40,11 +40,12 @@ export function pathSchedules(
     readonly owners: () => Promise<readonly string[]>;
     readonly ownersAt: () => Promise<readonly Address[]>;
     readonly reach: MayReach;
+    readonly closedAt: FireJobOptions["closedAt"];
   },
 ): PathSchedules {
   const { config, kept, clock, ids, log } = parts;
   const agents = config.agents.list.map(({ id }) => id);
-  const { ownersAt, reach, owners } = needs;
+  const { ownersAt, reach, closedAt, owners } = needs;
   const { dmScope, identityLinks } = config.session;
   const homesOf = async (agent: string): Promise<readonly [Home, ...Home[]]> => {
     const [first, ...more] = (await ownersAt()).map((place): Home => ({
@@ -86,6 +87,7 @@ export function pathSchedules(
     agents,
     running: kept.running,
     reach,
+    closedAt,
     ownersAt,
     keeping: schedules.keeping,
     sessionRetentionMs: spanMs(config.cron.sessionRetention) ?? 0,

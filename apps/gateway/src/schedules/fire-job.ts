@@ -32,6 +32,8 @@ export interface FireJobOptions {
   readonly running: Pick<RunningTurns, "stop">;
   /** Says why nothing may be sent to a place. */
   readonly reach: MayReach;
+  /** The chat that a platform closed to us, by the address that it has now; null: it is open. */
+  readonly closedAt: (to: Address) => Promise<Address | null>;
   readonly ownersAt: () => Promise<readonly Address[]>;
   /** The cell that keeps a row for the next heartbeat; null where none comes, and the row is due now. */
   readonly keeping: Schedules["keeping"];
@@ -73,7 +75,7 @@ export function fireJob(options: FireJobOptions): FireJob {
     const blocked = await whyNot(job);
     const goesOn = blocked?.of === "place" && delivery.kind === "announce" && delivery.bestEffort;
     if (blocked !== null && !goesOn) {
-      await pause(job, blocked.reason);
+      await pause(job, blocked.reason, blocked.until);
       return null;
     }
     const over = job.mostTokensPerDay === null ? null : await overDay(job, job.mostTokensPerDay, nowMs);
@@ -136,28 +138,44 @@ export function fireJob(options: FireJobOptions): FireJob {
   }
 
   /** Why the job cannot run any more, until somebody looks at it. */
-  async function whyNot(
-    job: Job,
-  ): Promise<{ readonly of: "agent" | "maker" | "place"; readonly reason: string } | null> {
+  async function whyNot(job: Job): Promise<{
+    readonly of: "agent" | "maker" | "place";
+    readonly reason: string;
+    readonly until?: Address;
+  } | null> {
     if (!agents.includes(job.agent))
       return { of: "agent", reason: `there is no agent ${JSON.stringify(job.agent)} any more` };
     const { conversation } = job.owner;
     // Its answer may go nowhere: it works for somebody all the same.
     if (conversation !== null && !(await schedules.rightsNow(job)).owner) {
       const why = await reach({ address: conversation });
-      if (why !== null) return { of: "maker", reason: `whoever made it is not served any more: ${why}` };
+      if (why !== null)
+        return {
+          of: "maker",
+          reason: `whoever made it is not served any more: ${why}`,
+          ...(await untilOpen(conversation)),
+        };
     }
     const place = placeOfRuns(job);
     if (place === null) return null;
     const refused = await reach({ address: place });
-    return refused === null ? null : { of: "place", reason: `its answer can not be delivered: ${refused}` };
+    if (refused === null) return null;
+    const reason = `its answer can not be delivered: ${refused}`;
+    return { of: "place", reason, ...(await untilOpen(place)) };
   }
 
-  async function pause(job: Job, reason: string): Promise<void> {
+  /** A chat that the platform closed opens with its next event; what the config closed does not. */
+  async function untilOpen(to: Address): Promise<{ readonly until?: Address }> {
+    const until = await options.closedAt(to);
+    return until === null ? {} : { until };
+  }
+
+  async function pause(job: Job, reason: string, until?: Address): Promise<void> {
     const nowMs = clock.now();
-    const write = await jobs.pause(job.id, reason, nowMs);
+    const write = await jobs.pause(job.id, reason, nowMs, until);
     if (!write.ok) return;
-    const words = `⏸ The scheduled job ${JSON.stringify(job.name)} (${job.id}) is paused: ${reason}\n\n\`parley cron enable ${job.id}\` lets it go on.`;
+    const goesOn = `\`parley cron enable ${job.id}\` lets it go on${until === undefined ? "" : ", and so does the next message from there"}.`;
+    const words = `⏸ The scheduled job ${JSON.stringify(job.name)} (${job.id}) is paused: ${reason}\n\n${goesOn}`;
     const own = await alertPlaces(job, ownersAt);
     // Where its own conversation is what is closed, the owners hear of it.
     const open = await Promise.all(own.map(async (address) => (await reach({ address })) === null));

@@ -398,6 +398,28 @@ test("a job of somebody who is not served any more is paused, also where its ans
   expect(kept?.job.state.paused?.reason).toMatch(/^whoever made it is not served any more: /);
 });
 
+test.for(["every", "at"])(
+  "a chat that the platform closed pauses its jobs (%s), and its next message resumes them",
+  async (kind) => {
+    const olga = await begin();
+    const bob = { channel: "telegram", account: "default", kind: "dm", peer: "bob" };
+    const { id } = await add({
+      name: "look",
+      schedule: { kind, every: "10m", at: "10m" },
+      message: "look",
+      delivery: { kind: "announce", to: bob },
+    });
+    await s.store().cells.put("closed:telegram:default:bob", "bot was blocked by the user", {});
+    await olga.gets(
+      /^⏸ The scheduled job "look" .* bot was blocked by the user\n.*and so does the next message from there/s,
+    );
+    await s.pass(60 * minuteMs);
+    expect(await outcomes(id)).toEqual([]);
+    await s.person("bob").says("hello").gets("re: hello", "re: look");
+    expect(await outcomes(id)).toEqual(["ok"]);
+  },
+);
+
 test("a job is limited to tools by names, groups and patterns, and a name that means none is refused", async () => {
   const olga = await begin();
   await expect(

@@ -54,6 +54,7 @@ async function fired(bestEffort: boolean) {
     agents: ["main"],
     running: { stop: () => false },
     reach: async ({ address }) => (address.peer === "gone" ? "this person may not write to the agent" : null),
+    closedAt: async () => null,
     ownersAt: async () => [olga],
     keeping: () => null,
     sessionRetentionMs: 0,

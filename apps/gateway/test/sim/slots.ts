@@ -140,6 +140,7 @@ export async function simulateSlots(
       agents: ["main"],
       running: { stop: () => false },
       reach: async () => null,
+      closedAt: async () => null,
       ownersAt: async () => [],
       keeping: () => null,
       sessionRetentionMs: 24 * hourMs,

@@ -38,6 +38,8 @@ export function discordLimitReach(error: unknown): "chat" | "account" | null {
 
 export const refusalCodes = {
   unknownChannel: 10003,
+  unknownGuild: 10004,
+  unknownUser: 10013,
   unknownMessage: 10008,
   unknownWebhook: 10015,
   unknownInteraction: 10062,
@@ -45,6 +47,7 @@ export const refusalCodes = {
   alreadyAcknowledged: 40060,
   missingAccess: 50001,
   cannotWriteToUser: 50007,
+  noMutualGuild: 50278,
   invalidWebhookToken: 50027,
   invalidForm: 50035,
   tooLarge: 40005,
@@ -76,6 +79,7 @@ const table: ReadonlyMap<number, FaultCode> = new Map([
   [50024, "unsupported"],
   [50027, "missing"],
   [50083, "denied"],
+  [50278, "denied"],
   [90001, "denied"],
   [160002, "denied"],
   [160005, "denied"],
@@ -118,7 +122,20 @@ export function isRefusal(error: unknown, ...names: readonly (keyof typeof refus
 
 /** True when a Fault says that the conversation is closed to us until something comes from it. */
 export function discordChatIsClosed(error: unknown): boolean {
-  return isRefusal(error, "unknownChannel", "missingAccess", "cannotWriteToUser");
+  return isRefusal(
+    error,
+    "unknownChannel",
+    "unknownGuild",
+    "unknownUser",
+    "missingAccess",
+    "cannotWriteToUser",
+    "noMutualGuild",
+  );
+}
+
+/** True when the channel that was named is gone: of a message for a thread, the thread alone. */
+export function discordChannelIsGone(error: unknown): boolean {
+  return isRefusal(error, "unknownChannel");
 }
 
 /** True when Discord, or a proxy in front of it, refused the size of what was uploaded. */

@@ -41,6 +41,10 @@ export function migratedChatId(error: unknown): string | null {
     : null;
 }
 
+/** A 400 about the chat itself; what was deleted in a chat is no such thing. */
+const goneChat =
+  /chat not found|chat was (?:deleted|deactivated)|channel_private|user_is_blocked|user is deactivated|input_user_deactivated|peer_id_invalid/i;
+
 /**
  * True when a Fault says that the chat is closed to us until something comes from it: blocked, removed,
  * deleted.
@@ -48,10 +52,7 @@ export function migratedChatId(error: unknown): string | null {
 export function chatIsClosed(error: unknown): boolean {
   if (!(error instanceof Fault && error.cause instanceof TelegramRefusal)) return false;
   const { errorCode, description } = error.cause;
-  return (
-    errorCode === 403 ||
-    (errorCode === 400 && /chat not found|user_is_blocked|peer_id_invalid/i.test(description))
-  );
+  return errorCode === 403 || (errorCode === 400 && goneChat.test(description));
 }
 
 /**
@@ -90,6 +91,7 @@ const table: readonly (readonly [RegExp, FaultCode])[] = [
     "denied",
   ],
   [/message can't be deleted|chat_restricted|user_is_blocked|bot was blocked|peer_id_invalid/, "denied"],
+  [/chat was (?:deleted|deactivated)|channel_private|user is deactivated|input_user_deactivated/, "denied"],
   [/reaction_invalid|the chat is not a forum/, "unsupported"],
 ];
 

@@ -17,9 +17,9 @@ const refused = (status: number, code: number): Fault =>
 /** [code, the Fault, whether the chat is closed to us until something comes from it] */
 const codes: readonly (readonly [number, FaultCode, boolean])[] = [
   [10003, "missing", true],
-  [10004, "missing", false],
+  [10004, "missing", true],
   [10008, "missing", false],
-  [10013, "missing", false],
+  [10013, "missing", true],
   [10014, "unsupported", false],
   [10015, "missing", false],
   [10062, "missing", false],
@@ -36,6 +36,7 @@ const codes: readonly (readonly [number, FaultCode, boolean])[] = [
   [50027, "missing", false],
   [50035, "invalid", false],
   [50083, "denied", false],
+  [50278, "denied", true],
   [90001, "denied", false],
   [160002, "denied", false],
   [160005, "denied", false],
@@ -67,6 +68,8 @@ test.each<readonly [number, FaultCode]>([
 test("the codes that are asked for by name are Discord's", () => {
   expect(refusalCodes).toEqual({
     unknownChannel: 10003,
+    unknownGuild: 10004,
+    unknownUser: 10013,
     unknownMessage: 10008,
     unknownWebhook: 10015,
     unknownInteraction: 10062,
@@ -74,6 +77,7 @@ test("the codes that are asked for by name are Discord's", () => {
     alreadyAcknowledged: 40060,
     missingAccess: 50001,
     cannotWriteToUser: 50007,
+    noMutualGuild: 50278,
     invalidWebhookToken: 50027,
     invalidForm: 50035,
     tooLarge: 40005,

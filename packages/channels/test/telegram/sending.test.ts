@@ -57,6 +57,8 @@ describe("refusals of the Bot API become decisions", () => {
     [400, "Bad Request: TOPIC_DELETED", "missing"],
     [400, "Bad Request: TOPIC_CLOSED", "denied"],
     [400, "Bad Request: chat not found", "missing"],
+    [400, "Bad Request: group chat was deactivated", "denied"],
+    [403, "Forbidden: the group chat was deleted", "denied"],
     [400, "Bad Request: message to be replied not found", "missing"],
     [403, "Forbidden: bot was blocked by the user", "denied"],
     [403, "Forbidden: user is deactivated", "denied"],

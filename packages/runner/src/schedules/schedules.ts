@@ -2,6 +2,7 @@
 // through here, so that they have the same rules: a job keeps who made it, where it speaks and with which
 // rights, and nobody reaches further by a job than by a message.
 import {
+  conversationKey,
   Fault,
   parseSessionKey,
   type Address,
@@ -76,6 +77,8 @@ export interface Schedules {
   homeOf(agent: string): Promise<Home>;
   /** What a row of the job may do at the moment: never more than when it was made. */
   rightsNow(job: Pick<Job, "owner">): Promise<RunRights>;
+  /** Resumes the jobs that waited for something to come from these places. */
+  reopened(places: readonly Address[]): Promise<void>;
   /** The zone of schedules that name none. */
   readonly zone: string;
   /** The files that a watch means now. */
@@ -258,6 +261,13 @@ export function createSchedules(options: SchedulesOptions): Schedules {
     },
     homeOf: options.homeOf,
     keeping: options.keeping,
+    async reopened(places) {
+      const open = new Set(places.map(chatOf));
+      for (const { job } of (await jobs.list()).jobs) {
+        const until = job.state.paused?.until;
+        if (until !== undefined && open.has(chatOf(until))) await jobs.resume(job.id, clock.now());
+      }
+    },
     async wake({ text, session }, by, key) {
       if (session !== undefined && session !== by.session && !by.isOwner)
         throw new Fault("denied", "only an owner may wake another session");
@@ -304,6 +314,10 @@ export function createSchedules(options: SchedulesOptions): Schedules {
       return { now, ended: await log.list(id, limit) };
     },
   };
+}
+
+function chatOf({ thread: _any, ...chat }: Address): string {
+  return conversationKey(chat);
 }
 
 function agentIn(asked: unknown): string | undefined {
