@@ -29,8 +29,10 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly lanes: Lanes<L>;
   readonly pool: string;
   readonly holder: string;
+  /** Most lanes at work at once. Read at each take, because a reload may change it. */
   readonly concurrency: number;
   readonly leaseMs: number;
+  /** Most rows, or deliveries, of a lane that one lease takes. */
   readonly maxRows: number;
   /** Spaces the starts of pools that make way for others. */
   readonly pace?: Pace | undefined;
