@@ -223,7 +223,8 @@ async function bounded({ body }: Response, host: string): Promise<string> {
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    if (bytes > answerBytes) throw new Fault("unsupported", `${host} answered with too much`);
+    if (bytes > answerBytes)
+      throw new Fault("unsupported", `${host} answered with too much; it may have been paid`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

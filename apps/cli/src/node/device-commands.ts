@@ -172,12 +172,12 @@ function ran(
     let output = "";
     let all = 0;
     let why = "";
-    const take = (chunk: Buffer): void => {
-      all += chunk.length;
-      if (output.length < deviceTextChars - 1_000) output += chunk.toString("utf8");
+    const take = (text: string): void => {
+      all += Buffer.byteLength(text);
+      if (output.length < deviceTextChars - 1_000) output += text;
     };
-    child.stdout.on("data", take);
-    child.stderr.on("data", take);
+    // A letter may stand on the edge of two chunks.
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", take);
     const kill = (words: string): void => {
       why = words;
       try {

@@ -121,3 +121,18 @@ test("no shell reads what a command says, and no other word passes for a program
   expect((await run("echo", "a\0b")).ok).toBe(false);
   expect(await readdir(folder)).toEqual([]);
 });
+
+test("what a command writes is cut with its size told, and no letter is broken", async () => {
+  const commands = await deviceCommands(
+    { allow: [`${process.execPath} *`], screenshot: false },
+    { env: { PATH: "/usr/bin:/bin" }, show: () => undefined },
+  );
+  const written = async (script: string): Promise<string> => {
+    const request = { command: "run", argv: [process.execPath, "-e", script] } as const;
+    return (await commands.run(request, 30_000, new AbortController().signal)).text;
+  };
+  expect(await written("process.stdout.write('€'.repeat(60_000))")).toBe(`exit 0\n${"€".repeat(60_000)}`);
+  const huge = await written("process.stdout.write('€'.repeat(10_000_000))");
+  expect(huge.length).toBeLessThanOrEqual(65_536);
+  expect(huge).toMatch(/^exit 0\n€+\n… \(30000000 bytes in all\)$/);
+});

@@ -165,36 +165,31 @@ test("a device is paired, used within its grants, killed, and put out; no call r
   expect(await slow).toMatch(/killed after it had begun/);
   expect(await readFile(join(device, "ran"), "utf8")).toBe("once\n");
 
-  // Asleep, a call waits for it.
-  laptop.child.kill("SIGTERM");
-  await laptop.exited;
-  const later = invoke({ command: "run", argv: ["echo", "awake"], timeoutSeconds: 300 });
-  await eventually(
-    async () => !(await asked(daemon, "devices.list")).devices.some(({ connections }) => connections > 0),
-  );
-  laptop = node(device, ...words);
-  expect(await later).toMatch(/exit 0[^]*awake/);
-
-  // Its token made anew: over its connection it takes a new one by itself; asleep, a code gives it one.
+  // Its token made anew: over its connection it takes a new one by itself.
   const known = await asked(daemon, "devices.list");
   const own = known.devices.find(({ name }) => name === "laptop")?.id ?? "";
   const tokenNow = async () =>
     (JSON.parse(await readFile(join(device, "device/device.json"), "utf8")) as { token: string }).token;
   const first = await tokenNow();
   const times = () => laptop.events.filter(({ event }) => event === "connected").length;
-  expect(await parley(home, "devices", "rotate", own)).toMatchObject({ handed: true, closed: 1 });
+  expect(await asked(daemon, "devices.rotate", { id: own })).toMatchObject({ handed: true, closed: 1 });
   await eventually(() => times() === 2, 20_000, "the new token");
-  const second = await tokenNow();
-  expect(second).not.toBe(first);
+  expect(await tokenNow()).not.toBe(first);
   expect(await invoke({ command: "run", argv: ["echo", "renewed"] })).toMatch(/exit 0[^]*renewed/);
+
+  // Asleep, a call waits for it; its old token is worthless once another was made, and a code gives it one.
   laptop.child.kill("SIGTERM");
   await laptop.exited;
+  const later = invoke({ command: "run", argv: ["echo", "awake"], timeoutSeconds: 300 });
+  await eventually(
+    async () => !(await asked(daemon, "devices.list")).devices.some(({ connections }) => connections > 0),
+  );
   const given = await asked(daemon, "devices.rotate", { id: own });
   expect(given).toMatchObject({ id: own, handed: false });
   const refused = node(device, ...words);
   expect(await refused.exited).not.toBe(0);
   laptop = node(device, "--code", given.code, ...words);
-  await connected(laptop);
+  expect(await later).toMatch(/exit 0[^]*awake/);
   expect(laptop.events).toContainEqual({ event: "connected", name: "laptop", grants });
 
   // Put out: its connection ends at once, it cannot come back, and its open call is told.
