@@ -128,8 +128,8 @@ test("what a command writes is cut with its size told, and no letter is broken",
     { env: { PATH: "/usr/bin:/bin" }, show: () => undefined },
   );
   const written = async (script: string): Promise<string> => {
-    const request = { command: "run", argv: [process.execPath, "-e", script] } as const;
-    return (await commands.run(request, 30_000, new AbortController().signal)).text;
+    const argv = [process.execPath, "-e", script];
+    return (await commands.run({ command: "run", argv }, 30_000, new AbortController().signal)).text;
   };
   expect(await written("process.stdout.write('€'.repeat(60_000))")).toBe(`exit 0\n${"€".repeat(60_000)}`);
   const huge = await written("process.stdout.write('€'.repeat(10_000_000))");
