@@ -436,3 +436,36 @@ test("always is kept for exactly these words and this folder, and can be taken b
   expect(await s.core().approvals.book.revoke(grant?.id ?? "")).toBe(true);
   expect(await s.core().approvals.book.grants("main")).toEqual([]);
 });
+
+describe("a scheduled job", () => {
+  const job = { name: "site", schedule: { kind: "every", every: "1h" }, message: "deploy" };
+  const maker = {
+    agent: "main",
+    kind: "operator",
+    sender: null,
+    isOwner: true,
+    conversation: { channel: "telegram", account: "default", kind: "dm", peer: "olga" },
+    session: lane,
+    turn: null,
+    authority: "owner",
+    tools: null,
+  } as const;
+
+  test("asks an owner once, and what is allowed for good runs unasked", async () => {
+    const olga = await begin();
+    await s.core().schedules.add(job, maker);
+    await s.until(async () => (await s.core().approvals.list()).length === 1, "the request", 7_200_000);
+    const [approval] = await s.core().approvals.list();
+    olga.says(`/approve ${approval?.id ?? ""} always`);
+    await s.until(() => tool.ran.length === 2, "the next run", 7_200_000);
+    expect(await s.core().approvals.list()).toHaveLength(1);
+  });
+
+  test("is denied what nobody could allow, and told", async () => {
+    const olga = await begin({ commands: {} });
+    await s.core().schedules.add(job, maker);
+    await s.until(() => olga.sees().length === 1, "the answer", 7_200_000);
+    expect(olga.sees()[0]).toContain("there is nobody to ask");
+    expect([tool.ran, await s.core().approvals.list()]).toEqual([[], []]);
+  });
+});
