@@ -38,6 +38,8 @@ const validParams: { readonly [method: string]: unknown } = {
   "config.patch": { patch: {}, baseHash: "" },
   "config.set": { changes: [{ path: ["a"] }] },
   "config.apply": { config: {}, baseHash: "" },
+  "channels.test": { to: "telegram:1", idempotencyKey: "k" },
+  "outbox.show": { id: "x" },
   "outbox.retry": { id: "x" },
   "outbox.drop": { id: "x" },
   "dead.retry": { id: "x" },
@@ -73,7 +75,7 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     none: "agents.list channels.list config.get config.schema cron.explain cron.status health hooks.info hooks.list mcp.list models.list nodes.list pairing.list skills.info skills.list status",
     own: "chat.follow chat.history chat.steps chat.threads",
     key: "canvas.link",
-    all: "approvals.list canvas.list cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.proposals memory.search memory.status memory.why outbox.list prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
+    all: "approvals.list canvas.list channels.places cron.get cron.list cron.runs dead.list lanes.list memory.get memory.history memory.proposals memory.search memory.status memory.why outbox.list outbox.show prompt.diff prompt.explain questions.list sessions.list sessions.show sessions.tree tools.list usage why",
   },
   write: {
     none: "",
@@ -88,10 +90,10 @@ const table: { readonly [scope in Scope | "device"]: { readonly [whose in Method
     all: "approvals.resolve approvals.revoke",
   },
   admin: {
-    none: "audit.list backups.list config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.rotate devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install update.check update.run",
+    none: "audit.list backups.list config.apply config.patch config.set config.text config.validate devices.link devices.list devices.mint devices.pair devices.revoke devices.rotate devices.unlock hooks.disable hooks.enable mcp.login.finish mcp.login.start mcp.logout mcp.test models.test reload restart resume skills.install update.check update.run",
     own: "",
     key: "",
-    all: "backup cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.decide memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",
+    all: "backup channels.test cron.add cron.remove cron.run cron.update dead.drop dead.retry logs.tail memory.decide memory.forget memory.reindex memory.undo outbox.drop outbox.retry people.export people.forget prompt.show restore retention.run sessions.forget tools.hold tools.resume turns.replay wake",
   },
   device: {
     none: "device.calls device.grants device.leave device.push device.result device.share",
