@@ -12,6 +12,7 @@ import { controlStyles } from "./control-styles.ts";
 import { contentOf, messageView, outgoingView } from "./message.ts";
 import { messageStyles } from "./messages-styles.ts";
 import { nearBlocks, piecesOf } from "./near-blocks.ts";
+import { dressMath } from "./math.ts";
 import { dressRichText, pressInRichText } from "./rich-text.ts";
 import { richTextStyles } from "./rich-text-styles.ts";
 import { toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
@@ -146,6 +147,8 @@ export class Messages extends LitElement {
       <span class="sr-only" role="status">${count === 0 ? nothing : t.chat.newCount(count)}</span>`;
   }
 
+  readonly #drawAgain = (): void => this.requestUpdate();
+
   readonly #tell = (name: string, detail: unknown): void => {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   };
@@ -198,6 +201,7 @@ export class Messages extends LitElement {
     const scroll = this.#scroll;
     if (scroll === null) return;
     dressRichText(scroll);
+    dressMath(scroll, this.#drawAgain);
     for (const gap of scroll.querySelectorAll<HTMLElement>(".gap"))
       // Set by script, because the page's policy forbids styles in markup.
       gap.style.height = `${gap.dataset["height"] ?? 0}px`;

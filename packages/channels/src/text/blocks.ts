@@ -46,6 +46,12 @@ export function writeBlocks(writer: Writer, tokens: readonly Token[]): void {
       case "code_block":
         writeCode(writer, token);
         break;
+      case "math_block":
+        writer.startFresh();
+        writer.open({ kind: "formula" });
+        writer.writeLines(token.content);
+        writer.close();
+        break;
       case "hr":
         writer.startFresh();
         writer.open({ kind: "rule" });

@@ -4,6 +4,10 @@
 /** One meaning laid over a stretch of text. */
 export type Mark =
   | { readonly kind: "bold" | "italic" | "strike" | "spoiler" | "code" }
+  /** A formula as written, with what opens and closes it. */
+  | { readonly kind: "math" }
+  /** A formula with its lines to itself. */
+  | { readonly kind: "formula" }
   /**
    * `masked`: the label differs from the address. `bare`: the label is the address. `spelled`: the address
    * follows the label as an ornament.
@@ -59,6 +63,7 @@ export function isInline(kind: MarkKind): boolean {
     kind === "strike" ||
     kind === "spoiler" ||
     kind === "code" ||
+    kind === "math" ||
     kind === "link"
   );
 }

@@ -1,6 +1,8 @@
-// The Markdown grammar for replies: CommonMark with tables and strikethrough, `<br>` as a line break, no
-// other HTML, and links only from explicit addresses (`README.md` is a file, not a site).
+// The Markdown grammar for replies: CommonMark with tables, strikethrough and formulas (`$…$`, `$$…$$`,
+// `\(…\)`, `\[…\]`, which stay as written), `<br>` as a line break, no other HTML, and links only from
+// explicit addresses (`README.md` is a file, not a site).
 import MarkdownIt, { type StateInline as InlineState, type Token } from "markdown-it";
+import { blockMathEnd, inlineMathEnd } from "./math.ts";
 
 export type { Token } from "markdown-it";
 
@@ -74,6 +76,37 @@ markdown.inline.ruler.before("autolink", "break_tag", (state, silent) => {
   state.pos += tag.length;
   return true;
 });
+
+markdown.inline.ruler.before("escape", "math", (state, silent) => {
+  const end = inlineMathEnd(state.src, state.pos);
+  if (end === null || end > state.posMax) return false;
+  if (!silent) state.push("math_inline", "", 0).content = state.src.slice(state.pos, end);
+  state.pos = end;
+  return true;
+});
+
+markdown.block.ruler.before(
+  "fence",
+  "math_block",
+  (state, startLine, endLine, silent) => {
+    const isOutside = (line: number): boolean =>
+      line >= endLine || (line > startLine && (state.sCount[line] ?? 0) < state.blkIndent);
+    if ((state.sCount[startLine] ?? 0) - state.blkIndent >= 4) return false;
+    const lineAt = (line: number): string | null =>
+      isOutside(line)
+        ? null
+        : state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]);
+    const end = blockMathEnd(lineAt, startLine);
+    if (typeof end !== "number") return false;
+    if (silent) return true;
+    const token = state.push("math_block", "", 0);
+    token.content = state.getLines(startLine, end, state.sCount[startLine] ?? 0, false).trim();
+    token.map = [startLine, end];
+    state.line = end;
+    return true;
+  },
+  { alt: ["paragraph", "reference", "blockquote", "list"] },
+);
 
 /** Linear in the length of the text for every known class of input; about 1 ms per 4 kB of prose. */
 export function tokenize(text: string): Token[] {

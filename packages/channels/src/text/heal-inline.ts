@@ -1,5 +1,6 @@
 // Closes the styles and code that are open at the end of an unfinished paragraph, and holds back half of a
 // link.
+import { inlineMathEnd } from "./math.ts";
 
 /** A bracket that stays open for longer than this is no link in the making. */
 const longestLabelChars = 200;
@@ -16,7 +17,9 @@ export function closeInline(text: string): string {
   };
   while (position < text.length) {
     const character = text.charAt(position);
-    if (character === "\\") {
+    const formulaEnd = inlineMathEnd(text, position);
+    if (formulaEnd !== null) position = formulaEnd;
+    else if (character === "\\") {
       if (position === text.length - 1) return finish(position);
       position += 2;
     } else if (character === "`") {

@@ -1,6 +1,7 @@
 // Makes an unfinished reply presentable: closes what is open and holds back what is half written. Works on
 // the Markdown, so that previews and finished replies are rendered the same way.
 import { closeInline } from "./heal-inline.ts";
+import { blockMathEnd } from "./math.ts";
 
 interface Fence {
   readonly marker: string;
@@ -25,8 +26,10 @@ const blockOpening = /^[ \t]*(?:$|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
  * marks. Adds and changes nothing else. Linear in the length of the prefix.
  */
 export function healPartial(markdown: string): string {
-  const lines = markdown.split("\n");
+  let lines = markdown.split("\n");
   const { fence, bodyLines, closedLines } = readFences(lines);
+  // A formula waits for its end: half of one would be read as styles, rules and lists.
+  if (fence === null) lines = lines.slice(0, openFormula(lines, closedLines));
   const last = lines.at(-1) ?? "";
   if (fence !== null && bodyLines > 0) {
     const settled = partialFence.test(last) ? lines.slice(0, -1) : lines;
@@ -67,6 +70,19 @@ function readFences(lines: readonly string[]): {
     } else bodyLines += 1;
   }
   return { fence, bodyLines, closedLines };
+}
+
+/** Where the formula begins that is open at the end; the number of lines when none is. */
+function openFormula(lines: readonly string[], from: number): number {
+  let start = lines.length;
+  while (start > from && (lines[start - 1] ?? "").trim() !== "") start -= 1;
+  const lineAt = (line: number): string | null => lines[line]?.replace(/^[ \t>]+/, "") ?? null;
+  for (let line = start; line < lines.length; line += 1) {
+    const end = blockMathEnd(lineAt, line);
+    if (end === "open") return line;
+    if (end !== null) line = end - 1;
+  }
+  return lines.length;
 }
 
 /**

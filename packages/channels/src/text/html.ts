@@ -1,7 +1,7 @@
 // Renders HTML for the web from a closed list of tags. Markup of the reply cannot pass, because only escaped
 // text is taken from it, and addresses that `planLink` allowed.
 import type { RenderedText } from "@parley/protocol";
-import { isVerbatim, type Document, type Span } from "./document.ts";
+import { isVerbatim, type Document, type MarkKind, type Span } from "./document.ts";
 import { walk } from "./walk.ts";
 
 const followed = /^(https?|mailto):/i;
@@ -44,6 +44,10 @@ export function htmlOf(document: Document): string {
         return ['<span class="spoiler">', "</span>"];
       case "code":
         return ["<code>", "</code>"];
+      case "math":
+        return ['<span class="math">', "</span>"];
+      case "formula":
+        return ['<div class="math">', "</div>"];
       case "link":
         if (!followed.test(mark.url)) return ["", ""];
         return [
@@ -98,7 +102,7 @@ export function htmlOf(document: Document): string {
       closings.push(closing);
       if (isShown(span)) showing += 1;
       if (mark.kind === "ornament") muted += 1;
-      if (isVerbatim(mark.kind)) verbatim += 1;
+      if (keepsLines(mark.kind)) verbatim += 1;
     },
     text(text) {
       if (showing === 0 || muted > 0) return;
@@ -114,12 +118,18 @@ export function htmlOf(document: Document): string {
       out += closings.pop() ?? "";
       if (isShown(span)) showing -= 1;
       if (mark.kind === "ornament") muted -= 1;
-      if (isVerbatim(mark.kind)) verbatim -= 1;
+      if (keepsLines(mark.kind)) verbatim -= 1;
     },
   });
   return out;
 }
 
-function isShown({ mark }: Span): boolean {
-  return mark.kind === "paragraph" || mark.kind === "heading" || mark.kind === "pre" || mark.kind === "cell";
+function keepsLines(kind: MarkKind): boolean {
+  return isVerbatim(kind) || kind === "formula";
+}
+
+function isShown({ mark: { kind } }: Span): boolean {
+  return (
+    kind === "paragraph" || kind === "heading" || kind === "pre" || kind === "formula" || kind === "cell"
+  );
 }

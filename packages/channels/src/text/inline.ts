@@ -45,6 +45,10 @@ export function writeInline(writer: Writer, tokens: readonly Token[], breaks: "l
         writer.open({ kind: "code" });
         writer.write(token.content);
         return writer.close();
+      case "math_inline":
+        writer.open({ kind: "math" });
+        writer.write(token.content);
+        return writer.close();
       case "link_open": {
         const plan = planLink(String(token.attrGet("href") ?? ""), labelOf(tokens, index));
         links.push(plan);

@@ -1,7 +1,8 @@
 // A strict reader of the HTML that we write: throws at anything but the allowed tags, attributes and nesting; returns the text.
 const attributes: { readonly [tag: string]: RegExp } = {
   a: /^ href="(?:https?:|mailto:)[^"<>\s]*" rel="noopener noreferrer nofollow" target="_blank"$/,
-  span: /^ class="spoiler"$/,
+  div: /^ class="math"$/,
+  span: /^ class="(?:spoiler|math)"$/,
   code: /^(?: class="language-[\w.+#-]+")?$/,
   ol: /^(?: start="\d+")?$/,
   th: /^(?: class="(?:left|right|center)")?$/,
