@@ -59,12 +59,11 @@ describe.skipIf(lacks(chromium))("formulas in the chat", () => {
         "",
         r`$\href{javascript:document.title=1}{x}$ $\includegraphics{https://evil.example/x.png}$`,
         r`$\def\a{\a\a}\a$ $\color{red;background:url(//evil.example)}x$ $\rule{900em}{900em}$`,
-      ].join("\n"),
+      ].join(r`\n`),
     );
     const answer = page.locator("article.assistant:not(.draft)", { hasText: "where" });
     await answer.locator("math").first().waitFor({ timeout: withinMs });
     expect(drawsFormulas()).toBe(true);
-    console.log(await answer.locator(".rich").innerHTML(), await answer.innerText());
     expect(await answer.locator("math").count()).toBe(6);
     expect(await answer.locator("math mtable mtd").count()).toBe(4);
     expect(await answer.locator("math[display=block]").count()).toBe(3);
@@ -82,15 +81,15 @@ describe.skipIf(lacks(chromium))("formulas in the chat", () => {
     ).toBe(1);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await page.evaluate(axe.source);
-    const found = (await page.evaluate("axe.run()")) as axe.AxeResults;
+    const found = (await page.evaluate(
+      `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })`,
+    )) as axe.AxeResults;
     expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-    await page.screenshot({ path: "/tmp/math.png" }); // SHOT
     expect(trouble).toEqual([]);
     expect(asked.filter((url) => !url.startsWith(daemon.url))).toEqual([]);
 
-
     // While it is written, a closed formula is drawn, and an open one waits.
-    await say(page, r`!stream 30 150 first $x^2$ and then ${"word ".repeat(40)}`);
+    await say(page, r`!stream 20 100 first $x^2$ and then ${"word ".repeat(40)}`);
     await page.locator("article.draft math msup").waitFor({ timeout: withinMs });
     await page.reload();
     await answer.locator("math").first().waitFor({ timeout: withinMs });

@@ -9,7 +9,7 @@ const mostElements = 5_000;
 const deepest = 60;
 const mostExpansions = 500;
 /** Heights and widths that a formula may ask for, in em. */
-const largestEm = 20;
+const largestEm = 10;
 /** More than this is drawn in the next frame, so that a page of formulas does not stop the page. */
 const charsAtOnce = 3_000;
 const mostKept = 500;

@@ -1,5 +1,6 @@
 // Shows the formulas of answers. What draws them is fetched when the first one is seen; until then, and where
-// a formula cannot be drawn, its source stands there. It works on drafts too, which hold closed formulas only.
+// a formula cannot be drawn, its source stands there. It works on drafts too, which hold closed formulas
+// only.
 import type { drawFormulas } from "./formula.ts";
 
 let drawing: { readonly drawFormulas: typeof drawFormulas } | "asked" | null = null;
@@ -24,7 +25,7 @@ export function dressMath(root: ParentNode, again: () => void): void {
 
 /** The fence that a draft ends in is closed for show only. */
 function isOpenFence(code: Element): boolean {
-  let last = code.closest(".draft .rich");
+  let last = code.localName === "code" ? code.closest(".draft .rich") : null;
   while (last !== null && last !== code) last = last.lastElementChild;
   return last !== null;
 }

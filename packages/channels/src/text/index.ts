@@ -52,7 +52,8 @@ function whole(markdown: string): readonly RenderedText[] {
 }
 
 /**
- * The whole text as sanitized HTML. Classes: `spoiler`, `math`, `language-*`, and `left`, `right`, `center` on cells.
+ * The whole text as sanitized HTML. Classes: `spoiler`, `math`, `language-*`, and `left`, `right`, `center`
+ * on cells.
  */
 export function renderHtml(markdown: string): string {
   const document = parse(markdown);

@@ -37,6 +37,8 @@ function closingIn(text: string, opening: string, from: number, limit: number): 
   const closing = closings[opening] ?? "";
   for (let at = from; at < limit; at += 1) {
     if (text.startsWith(closing, at)) return at;
+    // One inside another is none, which keeps a text of openings linear.
+    if (text.startsWith(opening, at)) return null;
     // A dollar of another width ends it too: `$a $$b$$`.
     if (opening === "$" && text.startsWith("$", at)) return null;
     if (text.charAt(at) === "\\") at += 1;
