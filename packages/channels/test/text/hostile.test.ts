@@ -31,6 +31,7 @@ const inputs: { readonly [name: string]: string } = {
   "short items": repeat("- a\n"),
   fences: repeat("```\n"),
   "open formulas": repeat("$a "),
+  "many formulas": repeat("$x$ "),
   "open formulas in brackets": repeat("\\(x "),
   "open blocks of formulas": repeat("$$a\n"),
   "formulas one in another": repeat("\\[\\($$"),
