@@ -9,6 +9,7 @@ import type { DocsPage } from "./render.ts";
 const servedName = /^(?:decisions\/)?[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const fileTypes: { readonly [extension: string]: string } = {
   ".png": "image/png",
+  ".svg": "image/svg+xml",
   ".txt": "text/plain; charset=utf-8",
 };
 const headers: { readonly [name: string]: string } = {
