@@ -81,7 +81,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     bug: "absorbed rows lose their place",
-    by: "inbox",
+    by: "turns",
     from: "state = 'claimed' order by claim",
     to: "state = 'claimed' order by payload desc",
   },
