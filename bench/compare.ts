@@ -1,12 +1,13 @@
 // Two builds beside each other: both daemons run at once on fakes of their own and are asked in turn, twenty-five messages each, so that a busy
-// moment of the machine is busy for both. Read the CPU columns first: they hardly change with what else the machine does.
+// moment of the machine is busy for both. Then two hundred chats write to each in turn. Read the CPU columns first: they change least with what else
+// the machine does. The threads beside the main one are V8's: garbage and compiling.
 // `npm run bench -- compare <commit or checkout> [--messages 400] [--warm 1000] [--cpu-prof DIR]`; prints a table.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { bothMs, converse, joined, percentile, type Spans } from "./daemon/converse.ts";
+import { bothMs, converse, flood, joined, percentile, type Spans } from "./daemon/converse.ts";
 import { fakes, here, homeFor, startDaemon, type BenchDaemon, type Fakes } from "./daemon/daemon.ts";
 
 const { values, positionals } = parseArgs({
@@ -23,6 +24,9 @@ if (other === undefined) {
   process.exit(0);
 }
 const perTurn = 25;
+/** Of the flood: chats, messages of each at once, and how often each side has its turn. */
+const crowd = { chats: 200, each: 4, modelMs: 0 };
+const floods = 3;
 /** A start has a cold part of so many messages. */
 const coldMessages = 50;
 
@@ -53,7 +57,7 @@ function checkoutOf(asked: string): { readonly path: string; remove(): void } {
 
 async function start(name: string, checkout: string): Promise<Side> {
   const world = await fakes();
-  const home = homeFor(world);
+  const home = homeFor(world, { maxConcurrent: crowd.chats });
   // The first start fills the compile cache, as the first start of an installation does.
   await (await startDaemon(home, { checkout })).stop();
   const profiles = values["cpu-prof"];
@@ -93,6 +97,31 @@ async function inTurn(sides: readonly Side[], messages: number): Promise<readonl
   return sides.map((_, at) => ({ spans: spans[at] ?? [], cpuSeconds: cpu[at] ?? 0 }));
 }
 
+interface Flooded {
+  readonly mainMs: number;
+  readonly otherMs: number;
+  readonly tookMs: number;
+}
+
+/** Each side's flood in turn, the order reversed each time; the first opens the sessions, and is not counted. */
+async function flooded(sides: readonly Side[]): Promise<readonly Flooded[]> {
+  const sums = sides.map(() => ({ mainMs: 0, otherMs: 0, tookMs: 0 }));
+  for (const { world } of sides) await flood(world, crowd);
+  for (let round = 0; round < floods; round += 1) {
+    const order = [...sides.entries()];
+    for (const [at, { world, daemon }] of round % 2 === 0 ? order : order.toReversed()) {
+      const sum = sums[at];
+      if (sum === undefined) continue;
+      const before = daemon.threadsMs();
+      sum.tookMs += await flood(world, crowd);
+      const after = daemon.threadsMs();
+      sum.mainMs += after.main - before.main;
+      sum.otherMs += after.others - before.others;
+    }
+  }
+  return sums;
+}
+
 const rounded = (value: number): number => Math.round(value * 100) / 100;
 
 function row({ spans: parts, cpuSeconds }: Measured, messages: number) {
@@ -122,6 +151,24 @@ try {
   console.table(table(cold, coldMessages));
   console.log(`warm: ${values.messages} messages after ${coldMessages + warmUp}`);
   console.table(table(warm, Number(values.messages)));
+  const sums = await flooded(sides);
+  const count = floods * crowd.chats * crowd.each;
+  console.log(`sustained: ${count} messages in ${crowd.chats} chats`);
+  console.table(
+    Object.fromEntries(
+      sides.map(({ name }, at) => {
+        const { mainMs, otherMs, tookMs } = sums[at] ?? { mainMs: 0, otherMs: 0, tookMs: 0 };
+        return [
+          name,
+          {
+            "CPU ms a message": rounded((mainMs + otherMs) / count),
+            "of the main thread": rounded(mainMs / count),
+            "messages a second": rounded((count * 1_000) / tookMs),
+          },
+        ];
+      }),
+    ),
+  );
   console.table(
     Object.fromEntries(
       sides.map(({ name, daemon, idleMb, startCpu }) => [

@@ -1,17 +1,14 @@
 // What the console costs a browser: to open it again, to show an answer that grows, and to scroll through ten thousand messages; in Chromium
 // with a real daemon. Times of the renderer's main thread are its processor time, which other work on the machine does not change.
 // `node bench/console.ts [--before <checkout>] [--rounds 7] [--json <file>] [--chromium <program>]`; with a checkout both take turns.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parseArgs } from "node:util";
 import { chromium, type BrowserContext, type CDPSession, type Page } from "playwright-core";
 import { percentile } from "./daemon/converse.ts";
+import { frames, freePort, median, spent, startGateway, type Gateway } from "./daemon/console.ts";
 import { here } from "./daemon/daemon.ts";
 
 const { values } = parseArgs({
@@ -24,42 +21,6 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const messageCount = 9_900;
-
-interface Gateway {
-  readonly url: string;
-  readonly code: string;
-  stop(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-async function startGateway(checkout: string, home: string): Promise<Gateway> {
-  const child = spawn(process.execPath, [join(checkout, "apps/gateway/src/main.ts")], {
-    stdio: ["ignore", "pipe", "ignore"],
-    env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home },
-  });
-  const exited = once(child, "exit");
-  let out = "";
-  for (;;) {
-    const found = /(http:\/\/\S+?)\/?#code=(\S+)/.exec(out);
-    if (found?.[1] !== undefined && found[2] !== undefined)
-      return {
-        url: found[1],
-        code: found[2],
-        stop: async () => void (child.kill("SIGTERM"), await exited),
-      };
-    const chunk = await Promise.race([once(child.stdout, "data"), exited.then(() => null)]);
-    if (chunk === null) throw new Error(`the daemon ended before it was ready: ${out}`);
-    out += String(chunk[0]);
-  }
-}
 
 /** Answers as agents give them: prose, a list, code, now and then a table. */
 const answer = (at: number): { readonly text: string; readonly html: string } => {
@@ -126,28 +87,6 @@ async function worldOf(name: string, checkout: string): Promise<World> {
   return { name, gateway: await startGateway(checkout, home), context, home };
 }
 
-/** Milliseconds of processor time of the page's main thread so far. */
-async function busyOf(cdp: CDPSession): Promise<{ readonly [what: string]: number }> {
-  const { metrics } = await cdp.send("Performance.getMetrics");
-  const ms = (name: string): number => 1_000 * (metrics.find((each) => each.name === name)?.value ?? 0);
-  return {
-    task: ms("TaskDuration"),
-    script: ms("ScriptDuration"),
-    layout: ms("LayoutDuration"),
-    style: ms("RecalcStyleDuration"),
-  };
-}
-
-async function spent(
-  cdp: CDPSession,
-  work: () => Promise<unknown>,
-): Promise<{ readonly [what: string]: number }> {
-  const before = await busyOf(cdp);
-  await work();
-  const after = await busyOf(cdp);
-  return Object.fromEntries(Object.entries(after).map(([what, ms]) => [what, ms - (before[what] ?? 0)]));
-}
-
 async function freshPage({ context }: World): Promise<{ readonly page: Page; readonly cdp: CDPSession }> {
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
@@ -183,20 +122,6 @@ async function opening(world: World): Promise<{ readonly [what: string]: number 
   await page.close();
   return { ...times, "cpu to open": busy["task"] ?? 0, "of it script": busy["script"] ?? 0 };
 }
-
-/** Times between frames while a script runs in each of them. */
-const frames = (count: number, each: string): string => `new Promise((resolve) => {
-  const times = [];
-  let before = performance.now();
-  const frame = (now) => {
-    times.push(now - before);
-    before = now;
-    if (times.length > ${count}) return resolve(times.slice(1));
-    ${each};
-    requestAnimationFrame(frame);
-  };
-  requestAnimationFrame(frame);
-})`;
 
 const scroller = `document.querySelector("parley-messages").shadowRoot.querySelector(".scroll")`;
 
@@ -269,20 +194,6 @@ async function scrolling(world: World): Promise<{ readonly [what: string]: numbe
     "heap MB": usedSize / 1e6,
   };
 }
-
-const median = (of: readonly { readonly [what: string]: number }[]): { readonly [what: string]: number } =>
-  Object.fromEntries(
-    Object.keys(of[0] ?? {}).map((what) => [
-      what,
-      Math.round(
-        10 *
-          percentile(
-            of.map((each) => each[what] ?? 0),
-            0.5,
-          ),
-      ) / 10,
-    ]),
-  );
 
 const worlds = [
   ...(values.before === undefined ? [] : [await worldOf("before", values.before)]),

@@ -18,8 +18,9 @@ import {
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { brotliCompressSync } from "node:zlib";
 import { rolldown } from "rolldown";
-import { minifySync } from "rolldown/utils";
+import { shortenPlaywright } from "./release/short-playwright.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({
@@ -68,7 +69,6 @@ const idle =
 
 /** Shorter by a third, with the names that traces of errors show. */
 const minify = { compress: true, mangle: { keepNames: true } };
-const wordy = /\/playwright-core\/lib\/\w+Bundle\.js$/;
 
 /** A release has its own number: what the program says of itself comes from these manifests. */
 const ownManifest = new RegExp(`^${RegExp.escape(root)}(?:apps/cli/)?package\\.json$`);
@@ -107,6 +107,37 @@ ${names.map((key) => `export const ${key} = it.${key};`).join("\n")}`;
   },
 };
 
+/**
+ * A chunk in which text is evaluated in its own scope keeps all names as long as they are written. Shards of
+ * discord.js and the scripts of gray-matter do that, which nobody here uses.
+ */
+const ownEval = {
+  name: "own-eval",
+  transform: (code, id) =>
+    /\/(?:discord\.js|gray-matter)\//.test(id) && /\breturn eval\(/.test(code)
+      ? code.replaceAll(/\breturn eval\(/g, "return globalThis.eval(")
+      : null,
+};
+
+/** Doubles for tests, WebSocket and EventSource of undici: only its index names them, and we use others. */
+const unusedUndici = {
+  name: "unused-undici",
+  load: (id) =>
+    /\/undici\/lib\/(?:mock|web\/(?:websocket|eventsource))\//.test(id) ? "module.exports = {};" : null,
+};
+
+/** BullMQ's scripts for Redis carry their comments and indents: half of their text. */
+const shortScripts = {
+  name: "short-scripts",
+  transform: (code, id) =>
+    /\/bullmq\/dist\/\w+\/scripts\/[\w-]+\.js$/.test(id) ? code.replaceAll(/`[^`]*`/g, shortLua) : null,
+};
+const shortLua = (lua) =>
+  lua
+    .replaceAll(/--\[\[[^]*?\]\]/g, "")
+    .replaceAll(/^[ \t]*--.*$/gm, "")
+    .replaceAll(/\n\s+/g, "\n");
+
 if (values.programs === undefined) rmSync(out, { recursive: true, force: true });
 for (const app of ["gateway", "cli"]) {
   const main = join(root, "apps", app, "src", "main.ts");
@@ -128,9 +159,7 @@ for (const app of ["gateway", "cli"]) {
     external: (id) =>
       [...beside, ...optional].some((name) => id === name || id.startsWith(`${name}/`)) ||
       beside.some((name) => id.startsWith(`${name}-`)),
-    plugins: [ownVersion, unusedYaml, leanHttp],
-    // A library that we do not let evaluate anything: discord.js shards.
-    checks: { eval: false },
+    plugins: [ownVersion, unusedYaml, leanHttp, unusedUndici, ownEval, shortScripts],
   });
   const keptSinceMs = values.programs === undefined ? 0 : writtenMs(join(folderOf(app), "main.js")) - 600_000;
   const { output } = await bundle.write({
@@ -171,6 +200,7 @@ for (const folder of ["config/templates", "config/skills", "config/hooks", "docs
   const filter = (from) => basename(from) !== ".built";
   cpSync(join(root, folder), join(out, folder), { recursive: true, filter });
 }
+packPage(join(out, "apps/web/dist"));
 for (const file of ["LICENSE", "README.md"]) cpSync(join(root, file), join(out, file));
 for (const name of beside) copyPackage(name);
 writeFileSync(
@@ -231,6 +261,17 @@ function writtenMs(file) {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
+/** Browsers take the page compressed, and the gateway sends what lies there: a fourth of its size. */
+function packPage(folder) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const file = join(folder, name);
+    if (!/\.(?:js|css|svg|html|webmanifest)$/.test(name) || statSync(file).size < 4_096) continue;
+    writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file)));
+    rmSync(file);
+  }
+}
+
 /** The programs of a checkout find packages where their users have them. */
 function link(name, user) {
   const to = join(out, "gateway/node_modules", name);
@@ -255,10 +296,5 @@ function copy(from, name) {
   const to = join(out, "node_modules", name);
   mkdirSync(dirname(to), { recursive: true });
   cpSync(from, to, { recursive: true, dereference: true, filter: (path) => !idle.test(path) });
-  for (const file of readdirSync(to, { recursive: true }).map((path) => join(to, path)))
-    if (wordy.test(file)) {
-      const { code, errors } = minifySync(file, readFileSync(file, "utf8"), { ...minify, module: false });
-      if (errors.length > 0) throw new Error(`${file} cannot be made shorter: ${errors[0].message}`);
-      writeFileSync(file, code);
-    }
+  if (name === "playwright-core") shortenPlaywright(to);
 }

@@ -22,6 +22,9 @@ const here = join(dirname(fileURLToPath(import.meta.url)), "release");
 const own = `${process.platform}-${process.arch}`;
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
+/** What docs/releases.md promises of the image, unpacked. */
+const mostImageBytes = 150_000_000;
+
 const { values } = parseArgs({
   options: {
     out: { type: "string", default: join(root, "release") },
@@ -200,6 +203,10 @@ if (kinds.includes("image") && usable.includes("linux-x64") && own === "linux-x6
     console.log(
       `${`${name}/`.padEnd(44)} ${megabytes(image.bytes).padStart(9)}  ${megabytes(image.fileBytes)} unpacked, ${image.digest}`,
     );
+    if (image.fileBytes > mostImageBytes)
+      notes.push(
+        `the image has ${megabytes(image.fileBytes)}, and was to have ${megabytes(mostImageBytes)} at most`,
+      );
     for (const path of ["index.json", "oci-layout"])
       files.push({
         name: `${name}/${path}`,

@@ -1,6 +1,6 @@
 // Starts daemons for the benches on fakes of their own, and reads from the kernel what they cost.
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -45,6 +45,8 @@ export interface BenchDaemon {
   readonly readyMs: number;
   /** Seconds of CPU used so far; the kernel counts in hundredths. */
   cpuSeconds(): number;
+  /** Milliseconds of CPU so far, by thread; those of threads that ended are missing. */
+  threadsMs(): { readonly main: number; readonly others: number };
   residentMb(): number;
   stop(): Promise<void>;
 }
@@ -120,6 +122,16 @@ export async function startDaemon(
     cpuSeconds() {
       const fields = proc("stat").split(") ")[1]?.split(" ") ?? [];
       return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
+    threadsMs() {
+      const spent = new Map(
+        readdirSync(`/proc/${pid}/task`).map((thread) => [
+          thread,
+          Number(proc(`task/${thread}/schedstat`).split(" ")[0]) / 1e6,
+        ]),
+      );
+      const main = spent.get(String(pid)) ?? 0;
+      return { main, others: [...spent.values()].reduce((sum, ms) => sum + ms, 0) - main };
     },
     residentMb: () => Number(/VmRSS:\s+(\d+)/.exec(proc("status"))?.[1] ?? 0) / 1024,
     stop: () => ended(child),

@@ -163,6 +163,10 @@ function installDependencies({ update, level }) {
   );
 }
 
+/** 22 MB that lead from libraries to sources that are not here; without a `find` they stay. */
+const dropMaps = () =>
+  spawnSync("find", [at("node_modules/.pnpm"), "-type", "f", "-name", "*.map", "-delete"]);
+
 // 3. The web app.
 const webStamp = at("apps/web/dist/.built");
 const webHash = () =>
@@ -253,6 +257,7 @@ export function setUp({ web, update = false, programs = "none", dependencies = "
         if (!toolsReady()) bringTools();
         const begun = new Date(Date.now() - 50);
         installDependencies({ update, level });
+        if (level === "run") dropMaps();
         writeStamp(manifestHash(), level, begun);
       }
       if (level === "run") dropPnpm();

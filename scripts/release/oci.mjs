@@ -37,7 +37,7 @@ export function debianRoot(work) {
 
 /** Tables of other alphabets, languages and manuals; parts of the C library that nothing here is linked with; what debuggers load. Licences stay. */
 const unused =
-  /\/(?:gconv|locale|man|info|lintian|bug|gcc|gdb|initramfs-tools)(?:\/|$)|\/(?:libmvec|libnsl|libnss_compat|libnss_hesiod|libthread_db|libc_malloc_debug|libmemusage|libpcprofile)\.so|\/tini-static$|^usr\/share\/doc\/[^/]+\/(?!copyright$)/;
+  /\/(?:gconv|locale|man|info|lintian|bug|gcc|gdb|initramfs-tools)(?:\/|$)|\/(?:libmvec|libnsl|libanl|libBrokenLocale|libnss_compat|libnss_hesiod|libthread_db|libc_malloc_debug|libmemusage|libpcprofile)\.so|\/tini-static$|^usr\/share\/doc\/[^/]+\/(?!copyright$)/;
 
 /** Programs that a shell script expects; busybox is all of them. */
 const applets =

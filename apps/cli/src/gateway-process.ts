@@ -78,8 +78,15 @@ export async function pidInHome({ env }: Console): Promise<number | null> {
   const text = await readFile(join(placesIn(env).home, "daemon.pid"), "utf8").catch(() => "");
   const pid = Number(text.trim());
   if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return null;
-  const command = await said("ps", ["-o", "args=", "-p", String(pid)], env);
+  const command = await commandOf(pid, env);
   return command !== null && /\b(?:gateway|parley)\b/.test(command) ? pid : null;
+}
+
+/** With its words; Linux tells it itself, because small containers have no `ps`. Null where nobody tells. */
+async function commandOf(pid: number, env: Env): Promise<string | null> {
+  const written = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  if (written !== "") return written.replaceAll("\0", " ").trim();
+  return said("ps", ["-o", "args=", "-p", String(pid)], env);
 }
 
 /** Throws CommandFailure when this user may not. */

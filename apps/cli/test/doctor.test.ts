@@ -56,6 +56,37 @@ test("hooks that are on and cannot run, files that are refused and entries witho
   ]);
 });
 
+test("a workspace in which anybody may write is told and closed with --fix; inside a closed folder it is not", async () => {
+  const elsewhere = stateFolder(null, null);
+  const workspace = join(elsewhere, "notes");
+  mkdirSync(workspace);
+  writeFileSync(join(workspace, "SOUL.md"), "kind");
+  const home = stateFolder(
+    `{ gateway: { port: 1 }, agents: { defaults: { workspace: ${JSON.stringify(workspace)} } } }`,
+  );
+  const open = (): void => {
+    chmodSync(workspace, 0o777);
+    chmodSync(join(workspace, "SOUL.md"), 0o666);
+  };
+  open();
+  const told = async (...flags: readonly string[]): Promise<readonly string[]> =>
+    (await doctor(home, ...flags)).findings.flatMap(({ id, message }) =>
+      id === "workspace.open" ? [message] : [],
+    );
+  chmodSync(elsewhere, 0o700);
+  expect(await told("--security")).toEqual([]);
+  chmodSync(elsewhere, 0o755);
+  expect(await told("--security")).toEqual([
+    expect.stringContaining(`${workspace}, `),
+    expect.stringContaining("SOUL.md"),
+  ]);
+  await told("--fix");
+  expect(await told()).toEqual([]);
+  expect([workspace, join(workspace, "SOUL.md")].map((path) => statSync(path).mode & 0o777)).toEqual([
+    0o775, 0o664,
+  ]);
+});
+
 describe("a state folder", () => {
   test("that others may read is told, and closed with --fix, once and for all; nothing is deleted", async () => {
     const home = stateFolder("{ gateway: { port: 1 } }");

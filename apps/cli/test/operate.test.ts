@@ -233,6 +233,7 @@ const shows = [
           parent: "agent:main:main",
           depth: 1,
           label: "digger",
+          task: "dig",
           state: "failed",
           reason: "no spade",
           startedAtMs: 1_000,

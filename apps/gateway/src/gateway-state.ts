@@ -27,8 +27,11 @@ export interface GatewayState {
   ready(): { readonly ok: boolean };
   /** Returns whether the store took writes at the last check. */
   store(): boolean;
-  /** Checks the store; call it now and then. Never rejects. */
-  look(): Promise<void>;
+  /**
+   * Checks the store; call it now and then. Never rejects; resolves with what keeps it from taking writes, or
+   * null.
+   */
+  look(): Promise<string | null>;
 }
 
 const scarceWords =
@@ -80,7 +83,9 @@ export function gatewayState(
     ready: () => ({ ok: phase === "running" && storeOk }),
     store: () => storeOk,
     async look() {
-      storeOk = (await looked()).ok;
+      const checked = await looked();
+      storeOk = checked.ok;
+      return checked.ok ? null : checked.reason;
     },
     async report() {
       const [checked, machine] = await Promise.all([looked(), around()]);

@@ -229,7 +229,6 @@ export function messagePath(parts: MessagePathParts): MessagePath {
     isOwner: access.owners.isOwner,
     pairing: access.pairingStore,
     botLoops: kept.botLoops,
-    messageLimits: kept.messageLimits,
     route,
     runPastLane: commands.runPastLane,
     skillCalled: skills.called,

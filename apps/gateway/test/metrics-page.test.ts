@@ -39,7 +39,7 @@ const parts = {
   state: { phase: () => "draining", ready: () => ({ ok: true }), store: () => false },
   turnsRunning: () => 11,
   deliveriesRunning: () => 12,
-  lastBackupAtMs: () => 13_000,
+  backups: { lastAtMs: () => 13_000, everyMs: () => 13_500, trouble: () => "no space" },
   stableMoves: () => new Map([["identity", 14]]),
   heartbeats: () => new Map([["sent", 15]]),
   slots: () => ({
@@ -73,16 +73,18 @@ test("says of each part what it is", async () => {
   const idle = metricRegistry();
   registerGauges(idle, {
     ...parts,
-    lastBackupAtMs: () => null,
+    backups: { lastAtMs: () => null, everyMs: () => null, trouble: () => null },
     configTrouble: () => false,
     state: { phase: () => "running", ready: () => ({ ok: false }), store: () => true },
   } as unknown as WatchedParts);
   const text = await idle.text();
   expect(text).not.toContain("\nparley_last_backup_timestamp_seconds");
+  expect(text).not.toContain("\nparley_backup_interval_seconds");
   for (const line of [
     "parley_config_ok 1",
     "parley_ready 0",
     "parley_store_up 1",
+    "parley_backup_ok 1",
     'parley_phase{phase="running"} 1',
   ])
     expect(text.split("\n")).toContain(line);

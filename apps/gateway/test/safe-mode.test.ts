@@ -1,7 +1,11 @@
 // When a crash loop is one, and how safe mode ends.
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { virtualClock } from "@parley/testkit";
-import { crashLoopReason, safeMode } from "../src/daemon/safe-mode.ts";
+import { writeRecord } from "@parley/update";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { crashLoop, crashLoopReason, ownBoots, safeMode } from "../src/daemon/safe-mode.ts";
 
 const minute = 60_000;
 const now = 100 * minute;
@@ -33,6 +37,53 @@ describe("a crash loop", () => {
       crashLoopReason([current, boot(now - 1, null), boot(now - 2, null), boot(now - 6 * minute, null)], now),
     ).toBeNull();
   });
+});
+
+test("the starts of a version that an update tried and took back do not hold the one that is in force again", () => {
+  const boots = [current, ...[1, 2, 3].map((n) => boot(now - n * minute, null))];
+  const begunAtMs = now - 3 * minute;
+  for (const state of ["going-back", "went-back"] as const) {
+    const endedAtMs = state === "went-back" ? now : null;
+    expect(ownBoots(boots, { state, begunAtMs, endedAtMs })).toEqual([current]);
+    // One more start of its own before the update.
+    expect(ownBoots(boots, { state, begunAtMs: begunAtMs + 1, endedAtMs })).toEqual([current, boots[3]]);
+  }
+  // What died after it had gone back is its own.
+  const after = { state: "went-back", begunAtMs: now - 9 * minute, endedAtMs: now - 3 * minute - 1 } as const;
+  expect(ownBoots(boots, after)).toEqual(boots);
+  for (const state of ["preparing", "swapping", "trying", "done", "failed"] as const)
+    expect(ownBoots(boots, { state, begunAtMs, endedAtMs: null })).toEqual(boots);
+  expect(ownBoots(boots, null)).toEqual(boots);
+});
+
+test("a start reads the record of the last update before it holds channels", async () => {
+  const home = mkdtempSync(join(tmpdir(), "parley-safe-mode-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const boots = [current, ...[1, 2, 3].map((n) => boot(now - n * minute, null))];
+  expect(await crashLoop(boots, home, now)).toContain("3 starts");
+  const record = {
+    id: "u",
+    root: home,
+    from: "1.0.0",
+    to: "2.0.0",
+    fromRef: "1.0.0",
+    toRef: "2.0.0",
+    reason: "it died",
+    backup: null,
+    restore: null,
+    replaced: null,
+    kept: null,
+    worked: null,
+    watchMs: minute,
+    askedBy: null,
+    driver: 1,
+    before: null,
+  };
+  const times = { begunAtMs: now - 4 * minute, endedAtMs: now };
+  writeRecord(home, { ...record, ...times, state: "went-back" });
+  expect(await crashLoop(boots, home, now)).toBeNull();
+  writeRecord(home, { ...record, ...times, state: "done" });
+  expect(await crashLoop(boots, home, now)).toContain("3 starts");
 });
 
 test("a start that ended a turn, or ended well, breaks the row of those that did nothing", () => {

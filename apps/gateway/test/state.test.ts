@@ -1,6 +1,8 @@
 import { loopback, type Channel, type ChannelHealth } from "@parley/channels";
+import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
+import { checkStoreRegularly } from "../src/daemon/periodic-work.ts";
 import { gatewayState, type Phase } from "../src/gateway-state.ts";
 import { modelTrouble } from "@parley/runner";
 
@@ -48,6 +50,25 @@ describe("the truth table of docs/operations.md", () => {
       expect(state.store()).toBe(storeOk);
     },
   );
+
+  test("the log hears once that the store takes no writes, why, and that it does again", async () => {
+    let reason: string | null = null;
+    const check = async () => (reason === null ? ({ ok: true } as const) : ({ ok: false, reason } as const));
+    const state = gatewayState({ check }, () => []);
+    const said: string[] = [];
+    const say = (fields: object, words: string): void => void said.push(`${words} ${JSON.stringify(fields)}`);
+    const clock = virtualClock();
+    const stop = checkStoreRegularly(state, clock, { ...silentLog, error: say, info: say });
+    for (const now of [null, "the disk is full", "the disk is full", null, null]) {
+      reason = now;
+      await clock.advance(10_000);
+    }
+    stop();
+    expect(said).toEqual([
+      'the store takes no writes: nothing is acknowledged until it does {"reason":"the disk is full"}',
+      "the store takes writes again {}",
+    ]);
+  });
 
   test("a config that was refused keeps nobody from being ready, and shows in the report", async () => {
     let refused: readonly string[] = ["parley.json5:3:5 gatway: unknown key"];

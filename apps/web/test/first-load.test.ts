@@ -29,6 +29,18 @@ test("the first load of the chat is small", () => {
   expect(bytes).toBeLessThan(mostBytes);
 });
 
+test("what the chat needs comes in few files, and runs before anything is painted", () => {
+  const scripts = [...brought("index.html")].filter((file) => file.endsWith(".js"));
+  expect(scripts.length).toBeLessThanOrEqual(5);
+  const html = readFileSync(`${root}index.html`, "utf8");
+  expect(html).toMatch(/<script async blocking="render" type="module" crossorigin src="\.\/assets\/index-/);
+});
+
+test("a device's page brings nothing of the console's", () => {
+  const scripts = [...brought("device.html")].filter((file) => file.endsWith(".js"));
+  expect(scripts.filter((file) => !/\/(?:base|device)-/.test(file))).toStrictEqual([]);
+});
+
 test("every other page comes when somebody goes there", () => {
   const first = brought("index.html");
   for (const page of ["overview", "approvals", "story"]) {

@@ -1,6 +1,6 @@
 import { visibleText } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { hasHidden, sessionWords, unhidden } from "../src/parts/text.ts";
+import { hasHidden, sessionTitle, sessionWords, unhidden } from "../src/parts/text.ts";
 import { duration } from "../src/parts/time.ts";
 
 test("what would not be seen is known by how it is written out", () => {
@@ -19,6 +19,17 @@ test("a session without a name is called by its key", () => {
   expect(sessionWords("agent:main:telegram:dm:a%3Ab")).toBe("telegram dm a:b");
   expect(sessionWords("agent:main:x:%zz")).toBe("x %zz");
   expect(sessionWords("something")).toBe("something");
+  const browser = "agent:main:web:dm:web-uip4jiyiwywp7hkhviau";
+  expect([browser, `${browser}:thread:plans`].map(sessionWords)).toEqual([
+    "web uip4…viau",
+    "web uip4…viau plans",
+  ]);
+});
+
+test("names and keys of sessions that people chose turn nothing around", () => {
+  const key = "agent:main:web:dm:web-1:thread:a%E2%80%AEb";
+  expect(sessionWords(key)).toBe("web 1 a\\u{202e}b");
+  expect(sessionTitle({ key, name: "trip\u202egpj" })).toBe("trip\\u{202e}gpj");
 });
 
 test("a duration is said in two units at most", () => {

@@ -1,6 +1,8 @@
 // Counts what people write to the agent, by person and by shared place, and says when it is more than the
-// config lets in. It lives in memory: a restart begins anew. Bounded however many people come (I9).
+// config lets in. The counts are stored before a message is answered for, so that neither a kill nor another
+// process of the same store begins anew; they go by themselves an hour after the last message (I9).
 import { conversationKey, type Clock, type Inbound } from "@parley/protocol";
+import type { Cells } from "@parley/store";
 
 interface MessageLimit {
   readonly messagesPerMinute?: number | undefined;
@@ -17,60 +19,92 @@ export interface OverLimit {
 }
 
 export interface MessageLimits {
-  /** Counts this message; null when it is let in. */
+  /** Counts this message, once however often it comes; null when it is let in. */
   over(
-    message: Pick<Inbound, "channel" | "address" | "sender" | "groupId">,
+    message: Pick<Inbound, "id" | "channel" | "address" | "sender" | "groupId">,
     limits: { readonly person: MessageLimit; readonly place: MessageLimit },
-  ): OverLimit | null;
+  ): Promise<OverLimit | null>;
 }
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
-/** Most remembered people and places; a flood evicts whoever was silent longest. */
-const mostSources = 5_000;
+const prefix = "message-limit:";
+/** A message comes again at once, or never. */
+const mostIds = 20;
+/** Another process that counts the same person is done long before. */
+const mostTries = 10;
 
 interface Source {
-  /** Times of what was let in within the last hour. */
+  /** Times of what was let in within the last hour, or minute where no limit asks for more. */
   readonly atMs: readonly number[];
-  readonly wasTold: boolean;
+  /** The newest of them. */
+  readonly ids: readonly string[];
+  /** The refused message that was told; null once there is room again. */
+  readonly told: string | null;
   /** Messages that belong together, as an album, count once. */
-  readonly group: string | undefined;
+  readonly group?: string;
 }
 
-export function messageLimits(clock: Pick<Clock, "mono">): MessageLimits {
-  const sources = new Map<string, Source>();
+const nothing: Source = { atMs: [], ids: [], told: null };
 
-  const keep = (key: string, source: Source): void => {
-    sources.delete(key);
-    sources.set(key, source);
-    const [oldest] = sources.keys();
-    if (sources.size > mostSources && oldest !== undefined) sources.delete(oldest);
-  };
+export interface MessageLimitsOptions {
+  readonly cells: Pick<Cells, "get" | "put">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export function messageLimits({ cells, clock }: MessageLimitsOptions): MessageLimits {
+  /** Null: another process was faster. */
+  const keep = (key: string, source: Source, expect: number): Promise<unknown> =>
+    cells.put(key, JSON.stringify(source), { expect, ttlMs: hourMs });
+
+  type Over = MessageLimits["over"];
+  async function once(
+    { id, channel, address, sender, groupId }: Parameters<Over>[0],
+    limits: Parameters<Over>[1],
+  ): Promise<OverLimit | null | "raced"> {
+    const now = clock.now();
+    const asked = [
+      { of: "person" as const, key: `${prefix}person:${channel}:${sender.id}`, limit: limits.person },
+      ...(address.kind === "dm"
+        ? []
+        : [{ of: "place" as const, key: `${prefix}place:${conversationKey(address)}`, limit: limits.place }]),
+    ].filter(({ limit }) => limit.messagesPerMinute !== undefined || limit.messagesPerHour !== undefined);
+    const known = await Promise.all(
+      asked.map(async (one) => {
+        const cell = await cells.get(one.key);
+        const source = cell === null ? nothing : (JSON.parse(cell.value) as Source);
+        const isIn = source.ids.includes(id) || (groupId !== undefined && source.group === groupId);
+        // A clock that was set back would hold somebody up for long.
+        const windowMs = one.limit.messagesPerHour === undefined ? minuteMs : hourMs;
+        const atMs = source.atMs.filter((each) => each > now - windowMs && each <= now);
+        return { ...one, source, atMs, isIn, version: cell?.version ?? 0 };
+      }),
+    );
+    for (const { of, key, limit, source, atMs, isIn, version } of known) {
+      if (isIn) continue;
+      const full = fullOf(limit, atMs, now);
+      if (full === null) continue;
+      const isFirst = source.told === null || source.told === id;
+      if (isFirst && (await keep(key, { ...source, atMs, told: id }, version)) === null) return "raced";
+      return { of, ...full, isFirst };
+    }
+    for (const { key, source, atMs, isIn, version } of known) {
+      if (isIn) continue;
+      const ids = [...source.ids, id].slice(-mostIds);
+      const group = groupId === undefined ? {} : { group: groupId };
+      if ((await keep(key, { atMs: [...atMs, now], ids, told: null, ...group }, version)) === null)
+        return "raced";
+    }
+    return null;
+  }
 
   return {
-    over({ channel, address, sender, groupId }, limits) {
-      const now = clock.mono();
-      const asked = [
-        { of: "person" as const, key: `person ${channel}:${sender.id}`, limit: limits.person },
-        ...(address.kind === "dm"
-          ? []
-          : [{ of: "place" as const, key: `place ${conversationKey(address)}`, limit: limits.place }]),
-      ].filter(({ limit }) => limit.messagesPerMinute !== undefined || limit.messagesPerHour !== undefined);
-      const known = asked.map((one) => {
-        const source = sources.get(one.key) ?? { atMs: [], wasTold: false, group: undefined };
-        return { ...one, source, atMs: source.atMs.filter((each) => each > now - hourMs) };
-      });
-      for (const { of, key, limit, source, atMs } of known) {
-        if (groupId !== undefined && source.group === groupId) continue;
-        const full = fullOf(limit, atMs, now);
-        if (full === null) continue;
-        keep(key, { atMs, wasTold: true, group: source.group });
-        return { of, ...full, isFirst: !source.wasTold };
+    async over(message, limits) {
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const over = await once(message, limits);
+        if (over !== "raced") return over;
       }
-      for (const { key, source, atMs } of known) {
-        const isSame = groupId !== undefined && source.group === groupId;
-        keep(key, { atMs: isSame ? atMs : [...atMs, now], wasTold: false, group: groupId });
-      }
+      // Not counting one message is better than not taking it.
       return null;
     },
   };
@@ -99,7 +133,8 @@ const freeIn = (atMs: readonly number[], most: number, windowMs: number, now: nu
 /** For the person who wrote it: why nobody reads it, and when to go on. */
 export function overLimitWords({ of, per, most, freeInMs }: OverLimit): string {
   const seconds = Math.max(1, Math.ceil(freeInMs / 1_000));
-  const wait = seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+  const minutes = Math.ceil(seconds / 60);
+  const wait = seconds < 120 ? `${seconds} second${seconds === 1 ? "" : "s"}` : `${minutes} minutes`;
   const whose = of === "person" ? "from one person" : "in this chat";
   return `⏳ I read at most ${most} message${most === 1 ? "" : "s"} ${whose} in one ${per}, and this was one more: I have not read it. Please write it again in ${wait}.`;
 }

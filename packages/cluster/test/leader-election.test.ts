@@ -164,3 +164,20 @@ test("made anew, a leader ends and begins in the same term, and one who stands b
   });
   expect([told.slice(-2), first.term()]).toEqual([["a ended", "a leads"], term]);
 });
+
+test("a lost term leaves one look a second, not one more for each loss", async () => {
+  let [weather, asked]: [Weather, number] = ["fine", 0];
+  stand("a", () => {
+    asked += 1;
+    return weather;
+  });
+  await pass(300);
+  stand("b");
+  weather = "away";
+  await pass(12_000);
+  expect(told).toEqual(["a leads", "a ended", "b leads"]);
+  [weather, asked] = ["fine", 0];
+  await pass(10_000);
+  // The weather is asked before and after each verb.
+  expect(asked / 2).toBe(10);
+});

@@ -48,7 +48,11 @@ async function processAt(port: number): Promise<Owner | null> {
   const sockets = await socketsAt(port).catch(() => null);
   const pid = sockets === null ? await withLsof(port) : await holderOf(sockets);
   if (pid === null) return null;
-  const command = (await output("ps", ["-o", "args=", "-p", pid])) ?? "";
+  const written = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  const command =
+    written === ""
+      ? ((await output("ps", ["-o", "args=", "-p", pid])) ?? "")
+      : written.replaceAll("\0", " ").trim();
   const short = command.length > commandChars ? `${command.slice(0, commandChars)}...` : command;
   return { pid, command: short };
 }

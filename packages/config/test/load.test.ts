@@ -1,10 +1,27 @@
 import { readFileSync } from "node:fs";
 import { isFault } from "@parley/protocol";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { configJsonSchema, loadConfig } from "../src/index.ts";
 import { home, loadText, problemsOf } from "./load-text.ts";
 
+test.each([100, 100_000])(
+  "a file of %i blocks in each other is refused in words, never by a stack",
+  async (depth) => {
+    const messages = (await problemsOf(`{"env":${"[".repeat(depth)}${"]".repeat(depth)}}`)).map(
+      ({ message }) => message,
+    );
+    expect(messages).toContain("nested more than 64 levels deep");
+    expect(messages.join(" ")).not.toContain("stack");
+  },
+);
+
 describe("without a file", () => {
+  test("people live in the time zone of the machine", async () => {
+    vi.stubEnv("TZ", "Asia/Tokyo");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect((await loadText(null)).config.agents.defaults.userTimezone).toBe("Asia/Tokyo");
+  });
+
   test("everything has its default and nothing needs a key", async () => {
     const { config, warnings, path } = await loadText(null);
     expect(config.gateway).toEqual({

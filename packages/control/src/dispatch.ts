@@ -6,6 +6,7 @@ import {
   Fault,
   isFault,
   methods,
+  type Clock,
   type Ids,
   type Log,
   type MethodName,
@@ -15,7 +16,7 @@ import {
   type WireError,
 } from "@parley/protocol";
 import type { OwnsSession, Refusals } from "@parley/access";
-import { auditOf, isAudited, type WriteAudit } from "./audited.ts";
+import { auditOf, isAudited, looking, type WriteAudit } from "./audited.ts";
 import type { Caller } from "./auth/authenticate.ts";
 import { inOneLine } from "./in-one-line.ts";
 import type { RunOnce } from "./idempotency.ts";
@@ -38,6 +39,7 @@ export interface DispatchOptions {
   /** Absent: nothing is recorded. */
   readonly audit?: WriteAudit | undefined;
   readonly refusals: Refusals;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
 }
@@ -51,9 +53,12 @@ export function dispatcher({
   once,
   audit,
   refusals,
+  clock,
   ids,
   log,
 }: DispatchOptions): Dispatch {
+  const goesOn = looking(clock);
+
   function refused(
     reason: "scope" | "other_session",
     method: string,
@@ -88,8 +93,9 @@ export function dispatcher({
   }
 
   function record({ method, params }: RequestFrame, caller: Caller, error?: unknown): void {
-    if (audit !== undefined && isMethod(method) && isAudited(method))
-      audit(auditOf(method, params, caller, error));
+    if (audit === undefined || !isMethod(method) || !isAudited(method)) return;
+    const made = auditOf(method, params, caller, error);
+    if (!goesOn(made, caller)) audit(made);
   }
 
   return async (request, caller) => {

@@ -75,6 +75,29 @@ const viewerHeaders: typeof securityHeaders = {
   ),
 };
 
+/**
+ * The frame that draws an agent's diagram: it runs two scripts of ours and sends nothing anywhere. Its
+ * sandbox gives it an origin of its own, for which those scripts are another's.
+ */
+const diagramHeaders: typeof securityHeaders = {
+  ...securityHeaders,
+  "content-security-policy":
+    "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'none'; form-action 'none'; base-uri 'none'; frame-src 'none'; frame-ancestors 'self'; webrtc 'block'",
+  "permissions-policy": "camera=(), microphone=(), geolocation=(), clipboard-read=(), display-capture=()",
+  "x-dns-prefetch-control": "off",
+};
+const diagramScriptHeaders: typeof securityHeaders = {
+  ...securityHeaders,
+  "cross-origin-resource-policy": "cross-origin",
+};
+
+const headersByPath: ReadonlyMap<string, typeof securityHeaders> = new Map([
+  [viewerPath, viewerHeaders],
+  ["/diagram.html", diagramHeaders],
+  ["/diagram.js", diagramScriptHeaders],
+  ["/mermaid.js", diagramScriptHeaders],
+]);
+
 type App = Hono<{ Bindings: HttpBindings }>;
 
 export function httpApp(options: HttpOptions): App {
@@ -141,17 +164,17 @@ export function httpApp(options: HttpOptions): App {
   });
 
   app.use(async (context, next) => {
-    const trouble = originTrouble(
-      { host: context.req.header("host"), origin: context.req.header("origin") },
-      hosts,
-    );
+    const { method, path } = context.req;
+    // The same two scripts for everybody, for a frame whose origin is nobody's.
+    const isForFrame = method === "GET" && headersByPath.get(path) === diagramScriptHeaders;
+    const origin = isForFrame ? undefined : context.req.header("origin");
+    const trouble = originTrouble({ host: context.req.header("host"), origin }, hosts);
     if (trouble !== null) {
       note(context, trouble.reason);
       return context.text(`${trouble.text}\n`, 403);
     }
     await next();
-    const headers = context.req.path === viewerPath ? viewerHeaders : securityHeaders;
-    for (const [name, value] of Object.entries(headers))
+    for (const [name, value] of Object.entries(headersByPath.get(path) ?? securityHeaders))
       if (!context.res.headers.has(name)) context.header(name, value);
   });
 

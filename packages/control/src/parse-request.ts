@@ -5,6 +5,9 @@ export type ReadFrame =
   | { readonly ok: true; readonly request: RequestFrame }
   | { readonly ok: false; readonly id: string | null; readonly reason: string };
 
+/** Half of a surrogate pair can come only as an escape: the socket refuses it as bytes. */
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+
 /** No params are nested deeper; recursion over a deeper value could exhaust the stack. */
 const deepest = 32;
 
@@ -12,7 +15,10 @@ export function readFrame(text: string): ReadFrame {
   const refuse = (reason: string, id: string | null = null): ReadFrame => ({ ok: false, id, reason });
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Half a character, as a cut text ends with, can be stored nowhere.
+    value = surrogateEscape.test(text)
+      ? JSON.parse(text, (_key, each: unknown) => (typeof each === "string" ? each.toWellFormed() : each))
+      : JSON.parse(text);
   } catch {
     // The parser's message would only repeat what the client sent.
     return refuse("the frame is not JSON");

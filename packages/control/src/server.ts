@@ -132,6 +132,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     once: onceByKey(cells),
     audit: options.audit,
     refusals,
+    clock,
     ids,
     log,
   });

@@ -1,10 +1,11 @@
 // Serves the built web page: each file compressed once, by the best way that the browser knows, and named by
-// its content, so that a page that is open already costs one short answer.
+// its content, so that a page that is open already costs one short answer. A release has brought its files
+// compressed (`chat.js.br`): those are sent as they lie there.
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
+import { brotliCompress, brotliDecompress, constants, gzip } from "node:zlib";
 import type { Context } from "hono";
 
 const contentTypes: { readonly [extension: string]: string } = {
@@ -44,22 +45,30 @@ interface Kept {
   readonly bytes: Bytes;
 }
 
+interface Found {
+  readonly file: string;
+  readonly isPacked: boolean;
+  readonly version: string;
+  readonly size: number;
+}
+
 /** Returns what answers a request for a file under `root`. */
 export function webFiles(root: string): (context: Context) => Promise<Response> {
   /** By encoding and path; what is asked for is a few hundred kilobytes in all. */
   const kept = new Map<string, Promise<Kept>>();
 
-  async function fileOf(path: string, encoding: Encoding): Promise<Kept> {
-    const file = join(root, path);
-    const { mtimeMs, size } = await stat(file);
-    const version = `${mtimeMs} ${size}`;
+  async function fileOf(path: string, encoding: Encoding, found: Found): Promise<Kept> {
+    const { file, isPacked, version } = found;
     const key = `${encoding} ${path}`;
     const known = await kept.get(key);
     if (known?.version === version) return known;
     const making = readFile(file).then(async (read): Promise<Kept> => {
-      const whole = new Uint8Array(read);
-      const hash = createHash("sha256").update(whole).digest("base64url").slice(0, 22);
-      return { version, etag: `"${hash}-${encoding}"`, bytes: await squeeze[encoding](whole) };
+      const there = new Uint8Array(read);
+      const hash = createHash("sha256").update(there).digest("base64url").slice(0, 22);
+      const etag = `"${hash}-${encoding}"`;
+      if (isPacked && encoding === "br") return { version, etag, bytes: there };
+      const whole = isPacked ? new Uint8Array(await promisify(brotliDecompress)(there)) : there;
+      return { version, etag, bytes: await squeeze[encoding](whole) };
     });
     kept.set(key, making);
     making.catch(() => kept.delete(key));
@@ -74,10 +83,10 @@ export function webFiles(root: string): (context: Context) => Promise<Response> 
     let found: Kept;
     let encoding: Encoding = "identity";
     try {
-      const { size } = await stat(join(root, path));
-      if (compressed.has(extension) && size >= leastBytes)
+      const there = await foundAt(join(root, path));
+      if (compressed.has(extension) && (there.isPacked || there.size >= leastBytes))
         encoding = bestOf(context.req.header("accept-encoding") ?? "");
-      found = await fileOf(path, encoding);
+      found = await fileOf(path, encoding, there);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return missing(context, path);
       throw error;
@@ -95,6 +104,17 @@ export function webFiles(root: string): (context: Context) => Promise<Response> 
     if (encoding !== "identity") context.header("content-encoding", encoding);
     return context.body(found.bytes);
   };
+}
+
+/** The file itself, else the compressed one in its place. */
+async function foundAt(path: string): Promise<Found> {
+  const plain = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  const file = plain === null ? `${path}.br` : path;
+  const { mtimeMs, size } = plain ?? (await stat(file));
+  return { file, isPacked: plain === null, version: `${mtimeMs} ${size}`, size };
 }
 
 /** What a browser takes, without the encodings that it names with the weight 0. */

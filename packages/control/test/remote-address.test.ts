@@ -33,6 +33,9 @@ test.for([
   ["a port", ["10.0.0.1"], "10.0.0.1", "198.51.100.1:4711", "198.51.100.1"],
   ["an IPv6 address with a port", ["::1"], "::1", "[2001:db8::1]:4711", "2001:db8::1"],
   ["an IPv6 network", ["2001:db8::/32"], "2001:db8::9", "2001:db9::1", "2001:db9::1"],
+  ["long and capital", ["::1"], "0:0:0:0:0:0:0:1", "2001:0DB8:0000:0001:FFFF::1", "2001:db8:0:1:ffff::1"],
+  ["IPv4 inside IPv6 in hexadecimal", ["10.0.0.1"], "::ffff:a00:1", "::FFFF:C000:207", "192.0.2.7"],
+  ["a zone", ["fe80::1"], "fe80::1%eth0", "[fe80::2%eth0]:99", "fe80::2"],
   ["a socket for both families", ["10.0.0.1"], "::ffff:10.0.0.1", "::ffff:198.51.100.1", "198.51.100.1"],
 ] as const)("%s: %j, from %s with %s: %s", ([, trusted, socket, forwarded, expected]) => {
   expect(addressOf(trusted, socket, forwarded)).toBe(expected);

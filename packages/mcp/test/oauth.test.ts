@@ -1,5 +1,5 @@
 // Logins to servers that ask for one, against a strict authorization server on 127.0.0.1.
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { fakeOAuthMcp, type OAuthOdds } from "@parley/testkit";
@@ -51,6 +51,16 @@ test("a server that asks for a login names the command; after it, its tools are 
   expect(await s.servers.logout("private")).toBe(true);
   expect(readdirSync(s.logins)).toEqual([]);
   await expect(s.servers.test("private")).rejects.toThrow(/asks for a login/);
+});
+
+test("a name that is no server's leads to no file outside of the logins' folder", async () => {
+  const s = stage();
+  mkdirSync(s.logins, { recursive: true });
+  const beside = join(s.logins, "../beside.json");
+  writeFileSync(beside, "{}");
+  expect(await s.servers.forget("../beside")).toBe(false);
+  expect(await s.servers.forget("\0")).toBe(false);
+  expect(readFileSync(beside, "utf8")).toBe("{}");
 });
 
 test("a token that ended is renewed by itself, once for all who need it; where that is refused a person is asked", async () => {

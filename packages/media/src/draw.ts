@@ -180,6 +180,8 @@ async function asked(
   const giveUp = new AbortController();
   const timer = clock.after(timeoutMs, () => giveUp.abort());
   try {
+    // A form that is sent with a signal that has aborted rejects in Node where nobody can catch it.
+    signal.throwIfAborted();
     const response = await fetch(`${root}${path}`, {
       method: "POST",
       ...(body instanceof FormData

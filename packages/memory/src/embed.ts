@@ -111,12 +111,18 @@ export function embedder({ provider, model, baseUrl, apiKey }: EmbedderSettings)
   };
 }
 
+const noVectors = "the answer of the embedding service has no vectors";
+const isListOfLists = (value: unknown): value is readonly (readonly number[])[] =>
+  Array.isArray(value) && value.every((each) => Array.isArray(each));
+
 function vectorsIn(wire: Wire, answer: unknown): readonly (readonly number[])[] {
   try {
-    return wire.vectors(answer);
+    const vectors: unknown = wire.vectors(answer);
+    if (isListOfLists(vectors)) return vectors;
   } catch (cause) {
-    throw new Fault("unavailable", "the answer of the embedding service has no vectors", { cause });
+    throw new Fault("unavailable", noVectors, { cause });
   }
+  throw new Fault("unavailable", noVectors);
 }
 
 async function post(

@@ -1,13 +1,17 @@
 // Decides which lines are forgotten, in notes and in what is stored of conversations: those with the words as
 // they were written, or with all words of the question in any form. A whole line goes, because what is left
 // of a sentence may say it again.
+import { holdsWords, isOneToken } from "./stored-words.ts";
 import { coverage, queryWords } from "./words.ts";
 
 export interface Forgetting {
   readonly line: (text: string) => boolean;
   /** Text without these lines; null when it has none. */
   readonly text: (text: string) => string | null;
-  /** The same for a stored JSON document, of which only what people and models wrote is touched. */
+  /**
+   * The same for a stored document, of which only what people and models wrote is touched: a record must
+   * still be readable, whatever word somebody wants forgotten.
+   */
   readonly json: (text: string) => string | null;
 }
 
@@ -48,7 +52,7 @@ export function forgetting(query: string): Forgetting | null {
         const inner = jsonOf(value);
         if (inner !== undefined) return JSON.stringify(within(inner, key, inArgs));
       }
-      return text(value) ?? value;
+      return !inArgs && !holdsWords(key) && isOneToken(value) ? value : (text(value) ?? value);
     }
     if (Array.isArray(value)) return value.map((each) => within(each, key, inArgs));
     if (typeof value !== "object" || value === null) return value;
@@ -62,7 +66,7 @@ export function forgetting(query: string): Forgetting | null {
     json(stored) {
       const value = jsonOf(stored);
       // Compared as JSON, because the order of what is stored must not count as a change.
-      if (value === undefined || typeof value !== "object") return text(stored);
+      if (value === undefined || typeof value !== "object") return isOneToken(stored) ? null : text(stored);
       const after = JSON.stringify(within(value, "", false));
       return after === JSON.stringify(value) ? null : after;
     },

@@ -13,4 +13,5 @@ export type {
 } from "./contract.ts";
 export { forgetting, type Forgetting } from "./forgetting.ts";
 export { memoryProcess } from "./memory-process.ts";
+export { holdsPersonName, holdsWords, isIdentifier, isOneToken } from "./stored-words.ts";
 export { personFolder, scopeOfPlace, type MemoryScope } from "./scope.ts";

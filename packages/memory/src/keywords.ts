@@ -39,7 +39,7 @@ export function keywordRows(
   const there = ranges.filter((range) => range !== null);
   if (there.length === 0) return [];
   const size = there.reduce((sum, { passages }) => sum + passages, 0);
-  const bound = Math.max(100, Math.min(mostRare, Math.floor(mostCounted / Math.max(1, words.length))));
+  const bound = Math.min(mostRare, Math.floor(mostCounted / Math.max(1, words.length)));
   const known = words
     .map((word) => counted(db, matchTerm(word), there, bound))
     .filter(({ passages }) => passages > 0)

@@ -91,15 +91,20 @@ export function openedIndex(target: MemoryTarget, clock: Clock, lost: string | n
   }
 
   async function rest(steps: Generator<SyncStep, void>): Promise<void> {
-    for (;;) {
-      await pause();
-      if (closed) return;
-      const step = steps.next();
-      if (step.done === true) break;
-      ({ filesLeft } = step.value);
+    try {
+      for (;;) {
+        await pause();
+        if (closed) return;
+        const step = steps.next();
+        if (step.done === true) break;
+        ({ filesLeft } = step.value);
+      }
+      whole();
+    } catch {
+      // Nobody may wait, and then a rejection ends the process: the next question meets the damage.
+    } finally {
+      running = null;
     }
-    running = null;
-    whole();
   }
 
   function whole(): void {

@@ -81,13 +81,16 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
     return byId(row.value) ?? current;
   };
 
-  const timed = (ms: number): AbortSignal => {
+  /** Aborted when it takes longer, and when the index is closed. Nothing of it stays once it has ended. */
+  async function within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController();
     const timer = clock.after(ms, () => late.abort());
-    const signal = AbortSignal.any([late.signal, ending.signal]);
-    ending.signal.addEventListener("abort", () => timer.cancel(), { once: true });
-    return signal;
-  };
+    try {
+      return await ask(AbortSignal.any([late.signal, ending.signal]));
+    } finally {
+      timer.cancel();
+    }
+  }
 
   async function work(): Promise<void> {
     const hashes = (pendingSql.all(current.id) as unknown as { hash: Uint8Array }[]).map(({ hash }) => hash);
@@ -99,11 +102,8 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
           : [{ hash, text: row.heading === "" ? row.text : `${row.heading}\n${row.text}` }];
       });
       if (batch.length === 0) continue;
-      const made = await current.embed(
-        batch.map(({ text }) => text),
-        "document",
-        timed(batchMs),
-      );
+      const texts = batch.map(({ text }) => text);
+      const made = await within(batchMs, (signal) => current.embed(texts, "document", signal));
       if (ending.signal.aborted) return;
       db.exec("BEGIN IMMEDIATE");
       for (const [index, { hash }] of batch.entries()) {
@@ -151,7 +151,7 @@ export function vectorsOf(db: DatabaseSync, { current, byId }: Embedders, clock:
     const key = `${by.id}\0${query}`;
     const known = queries.get(key);
     if (known !== undefined) return known;
-    const [made = new Float32Array()] = await by.embed([query], "query", timed(queryMs));
+    const [made = new Float32Array()] = await within(queryMs, (signal) => by.embed([query], "query", signal));
     queries.set(key, made);
     const [oldest] = queries.keys();
     if (queries.size > keptQueries && oldest !== undefined) queries.delete(oldest);

@@ -48,6 +48,33 @@ describe("forgetting", () => {
   });
 });
 
+test.each(["read", "telegram", "followup", "disabled", "agent:main"])(
+  "a record stays readable when %s is forgotten, because names of things are no words of people",
+  (query) => {
+    const record = {
+      scopes: ["read", "write"],
+      parent: "agent:main:telegram:default:direct:7",
+      queue: { mode: "followup" },
+      reason: "disabled",
+      said: { text: `${query} this`, title: query, note: null },
+      told: `somebody said ${query}`,
+      args: { mode: query },
+    };
+    expect(JSON.parse(forgetting(query)?.json(JSON.stringify(record)) ?? "null")).toEqual({
+      ...record,
+      said: { text: "[forgotten]", title: "[forgotten]", note: null },
+      told: "[forgotten]",
+      args: { mode: "[forgotten]" },
+    });
+    expect(forgetting(query)?.json(query)).toBeNull();
+    expect(forgetting(query)?.json(`He said ${query}.`)).toBe("[forgotten]");
+  },
+);
+
+test("a word without blanks goes where words of another script stand in an unknown field", () => {
+  expect(forgetting("北京")?.json('{"told":"他住在北京市"}')).toBe('{"told":"[forgotten]"}');
+});
+
 describe("in notes", () => {
   let n: Notes;
   afterEach(() => n.close());

@@ -84,10 +84,8 @@ async function* answer(
         return yield last;
       }
       if (final.includes(ended.error.kind) || signal.aborted) return yield last;
-      log.warn(
-        { model: model.id, attempt, kind: ended.error.kind, status: ended.error.status },
-        "a model call failed",
-      );
+      const { kind, status, message } = ended.error;
+      log.warn({ model: model.id, attempt, kind, status, reason: message }, "a model call failed");
       const waitMs = waitBefore(ended.error, attempt, others, ids.chance());
       if (waitMs === null || clock.mono() + waitMs > untilMs) {
         // An invalid request says nothing about the model's health.

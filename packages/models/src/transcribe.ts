@@ -57,6 +57,8 @@ export function transcriber({ model, providers, clock }: TranscriberOptions): Tr
         new Blob([new Uint8Array(bytes)], { type: mediaType }),
         `voice.${extension(mediaType)}`,
       );
+      // A form that is sent with a signal that has aborted rejects in Node where nobody can catch it.
+      signal.throwIfAborted();
       const response = await fetch(url, {
         method: "POST",
         headers,

@@ -200,6 +200,22 @@ describe("a model with fallbacks", () => {
     expect(rests.leftMs("a/1")).toBe(400_000);
   });
 
+  it("writes down each failure with the provider's own reason, which the log is named for", async () => {
+    const clock = virtualClock();
+    const written: unknown[] = [];
+    const error: ModelError = { kind: "invalid", status: 400, message: "max_tokens is not supported" };
+    const model = withFallbacks([player("a/1", clock, { error })], {
+      clock,
+      ids: seededIds(1),
+      log: { ...silentLog, warn: (fields) => void written.push(fields) },
+      cooldowns: cooldowns(clock),
+    });
+    await ask(model, asking("hi"));
+    expect(written).toEqual([
+      { model: "a/1", attempt: 1, kind: "invalid", status: 400, reason: "max_tokens is not supported" },
+    ]);
+  });
+
   it("ends at once when it is stopped while it waits", async () => {
     const clock = virtualClock();
     const stop = new AbortController();

@@ -8,7 +8,7 @@ import { isChatCommandTurn, openingRows, showsWaiting } from "./turn-rows.ts";
 import { toolScope, type Services, type TurnWork } from "./turn-scope.ts";
 import { turnJournal } from "./turn-journal.ts";
 import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
-import { toldAlone, turnMessages } from "./user-messages.ts";
+import { toldAlone, turnMessages } from "./transcript/user-messages.ts";
 import { ackReaction } from "./streaming/ack-reaction.ts";
 import { turnNames } from "@parley/queue";
 

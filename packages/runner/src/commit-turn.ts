@@ -29,6 +29,7 @@ import { isHeartbeat } from "./schedules/slot-row.ts";
 import type { ReadAnswer } from "./streaming/read-answer.ts";
 import type { TurnJournal } from "./turn-journal.ts";
 import { turnOutcome, unsaid } from "./turn-outcome.ts";
+import { wasToldOfLimit } from "./usage/told-once.ts";
 import { isCommand, openingContext } from "./turn-rows.ts";
 import { isOwed, refusesSilence, type Services, type TurnScope } from "./turn-scope.ts";
 
@@ -43,7 +44,10 @@ export interface EndedTurn {
   readonly patch: { readonly [field: string]: Json };
 }
 
-type CommitServices = Pick<Services, "turns" | "config" | "redaction" | "mediaFolder" | "speech" | "clock">;
+type CommitServices = Pick<
+  Services,
+  "turns" | "cells" | "config" | "redaction" | "mediaFolder" | "speech" | "clock"
+>;
 
 /** Parks the turn or commits it. Throws Fault for an interrupted turn, which stays as its journal has it. */
 export async function commitTurn(
@@ -66,7 +70,9 @@ export async function commitTurn(
     throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
   }
   const promptNote = prepared.promptNote(turn.id);
-  const outcome = await spokenToo(services, scope, ended, await outcomeOf(services, scope, ended));
+  const outcome = (await untilStored(lease, clock, () => wasToldOfLimit(services, scope, end)))
+    ? { kind: "silent" as const, reason: end.reason ?? "a cap" }
+    : await spokenToo(services, scope, ended, await outcomeOf(services, scope, ended));
   // Only this process has the last answer, so a short outage of the store must not cost another model call.
   const spent = await untilStored(lease, clock, () => spending.note(end, prepared.model));
   const { reasoning } = prepared;

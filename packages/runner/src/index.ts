@@ -15,13 +15,13 @@ export { askedByLines } from "./approvals/asked-by.ts";
 export { tooManyOpen } from "./approvals/open-limits.ts";
 export type { Question } from "./questions/question.ts";
 export { createQuestions, type Questions } from "./questions/questions.ts";
-export { backlogQuietMs, isBacklog } from "./backlog.ts";
+export { backlogQuietMs, isBacklog } from "./queue/backlog.ts";
 export { usageAfter } from "./commit-turn.ts";
-export { turnContext } from "./context.ts";
-export { droppedLog, type DroppedLog } from "./dropped-messages.ts";
-export { readEntry, sessionHistory } from "./history.ts";
-export { forkName, type Fork } from "./fork.ts";
-export { injectName } from "./inject.ts";
+export { turnContext } from "./context/context.ts";
+export { droppedLog, type DroppedLog } from "./queue/dropped-messages.ts";
+export { readEntry, sessionHistory } from "./transcript/history.ts";
+export { forkName, type Fork } from "./transcript/fork.ts";
+export { injectName } from "./transcript/inject.ts";
 export { extensionOf, mediaFolder } from "./media/media-store.ts";
 export { mediaReader, type MediaHandling, type ReadMedia } from "./media/read-attachment.ts";
 export { provenanceOf, stampOf } from "./memory/provenance.ts";
@@ -80,7 +80,7 @@ export {
   queueModes,
   queueSettingsOf,
   type QueueSettings,
-} from "./queue-settings.ts";
+} from "./queue/queue-settings.ts";
 export type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "./run-command.ts";
 export { runningTurns, type RunningTurns } from "./running-turns.ts";
 export { runSession } from "./run-session.ts";

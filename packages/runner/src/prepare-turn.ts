@@ -10,7 +10,7 @@ import type { Session } from "@parley/store";
 import type { Speakers, Place } from "@parley/access";
 import { allows } from "@parley/tools";
 import { askedModels } from "./models/asked-models.ts";
-import { contextSettings } from "./context-settings.ts";
+import { contextSettings } from "./context/context-settings.ts";
 import type { Wanted } from "./models/directives.ts";
 import { keepResult } from "./result-files.ts";
 import { modelCatalog, modelField } from "./models/model-catalog.ts";

@@ -11,18 +11,18 @@ import type { Turn, Turns } from "@parley/store";
 import { turnGate } from "./approvals/approval-gate.ts";
 import { withStoredCalls } from "./approvals/stored-calls.ts";
 import { commitTurn } from "./commit-turn.ts";
-import { turnContext } from "./context.ts";
-import { historyReader, type ReadHistory } from "./history.ts";
+import { turnContext } from "./context/context.ts";
+import { historyReader, type ReadHistory } from "./transcript/history.ts";
 import { turnMedia } from "./media/attachments.ts";
 import { wholeAlbum } from "./media/whole-album.ts";
 import { startupFor } from "./memory/startup-memory.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
-import { overflow, type Overflow } from "./overflow.ts";
+import { overflow, type Overflow } from "./queue/overflow.ts";
 import { tellPreprocessed } from "./hooks/message-events.ts";
 import { isUnasked, ownRun, runLimits } from "./schedules/slot-row.ts";
 import { runTimeoutMs } from "./sessions/asked-rows.ts";
-import { pushedRows, somebodyWrote } from "./pushed-rows.ts";
-import { queueSettingsOf } from "./queue-settings.ts";
+import { pushedRows, somebodyWrote } from "./queue/pushed-rows.ts";
+import { queueSettingsOf } from "./queue/queue-settings.ts";
 import { skillCallsIn } from "./skills/skill-call.ts";
 import { listen } from "./streaming/listen.ts";
 import { liveAnswer } from "./streaming/live-answer.ts";
@@ -49,7 +49,7 @@ import {
   type TurnScope,
   type TurnWork,
 } from "./turn-scope.ts";
-import { turnMessages } from "./user-messages.ts";
+import { turnMessages } from "./transcript/user-messages.ts";
 
 /** Caches that one process keeps from turn to turn. */
 interface Readers {

@@ -17,7 +17,7 @@ import {
 import { senderId } from "@parley/access";
 import { textDelivery } from "@parley/delivery";
 import type { Cells, Outbox, Row, Sessions } from "@parley/store";
-import { sessionHistory } from "./history.ts";
+import { sessionHistory } from "./transcript/history.ts";
 import type { TurnPreparer } from "./prepare-turn.ts";
 import { storeSpent } from "./usage/beside-turn.ts";
 import type { SpendLimits } from "./usage/spend-limits.ts";

@@ -2,8 +2,8 @@
 import type { Entry } from "@parley/protocol";
 import type { Session, StoredEntry } from "@parley/store";
 import { expect, test } from "vitest";
-import { forkCommand } from "../src/fork.ts";
-import { standsFromField } from "../src/history.ts";
+import { forkCommand } from "../src/transcript/fork.ts";
+import { standsFromField } from "../src/transcript/history.ts";
 
 const user = (text: string): Entry => ({
   type: "user",

@@ -3,7 +3,7 @@ import type { LoopEnd } from "@parley/agent";
 import { noUsage, type SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "@parley/store";
 import { expect, test } from "vitest";
-import { historyReader, sessionHistory } from "../src/history.ts";
+import { historyReader, sessionHistory } from "../src/transcript/history.ts";
 import { turnOutcome } from "../src/turn-outcome.ts";
 
 const key = "agent:main:telegram:dm:7" as SessionKey;

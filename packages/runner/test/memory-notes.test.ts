@@ -44,6 +44,14 @@ describe("the day", () => {
   });
 });
 
+test("the notes of a talk with several people name them all at their head", () => {
+  const by = { owner: false, senders: ["telegram:42", "telegram:43"] };
+  const { heading } = notesPlace(workspace, "agent:main:telegram:group:-5" as SessionKey, by, undefined);
+  expect(heading).toBe(
+    "[Notes on talk with telegram:42, telegram:43, not an owner, in agent:main:telegram:group:-5]",
+  );
+});
+
 describe("a note", () => {
   const note = async (text: string, before: () => Promise<void> = async () => {}): Promise<void> => {
     await memoryNote(workspace, place(), "2026-11-21", before).run({ text }, {} as never);

@@ -10,4 +10,4 @@ export { mayRun } from "./may-run.ts";
 export { previewOf, zoneOf } from "./words.ts";
 export { editedJob, newJob } from "./written-job.ts";
 export { type Problem, spanMs } from "./written-schedule.ts";
-export { localText } from "./zones.ts";
+export { firstInstantFrom, localText } from "./zones.ts";

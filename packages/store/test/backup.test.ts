@@ -89,6 +89,11 @@ test("a restore replaces a damaged database, and refuses a damaged backup", asyn
   expect(() => restoreDatabase(path, copy, 1)).toThrow("damaged");
   restoreDatabase(copy, path, 2);
   expect(await rowsIn(path)).toBe(1);
+  // An empty file is a sound database without tables.
+  const empty = join(dir, "empty.db");
+  writeFileSync(empty, "");
+  expect(() => restoreDatabase(empty, path, 3)).toThrow("is no backup of Parley");
+  expect(await rowsIn(path)).toBe(1);
 });
 
 test("a restore into an empty home needs no old file", async () => {

@@ -22,7 +22,7 @@ export async function openSqlite(handles: number): Promise<OpenedStore> {
   const dir = tempDir();
   const clock = testClock();
   const opened: SqliteStore[] = [];
-  // A handle alone remembers what it read, as the daemon's does; handles beside each other cannot.
+  // A handle alone enters the history of boots, as the daemon's does.
   const exclusive = handles === 1;
   for (let i = 0; i < handles; i += 1)
     opened.push(await sqliteStore(options(join(dir, "state.db"), { clock, exclusive, bootId: `boot-${i}` })));

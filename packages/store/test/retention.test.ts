@@ -69,7 +69,7 @@ test("a flood of refused rows is bounded per account, in slices, and keeps the n
   for (let n = 0; n < 50; n += 1) insert.run(`d${n}`, "discord:default", clock.now());
   db.exec("commit");
   const tx = transactions(db, { clock, onFatal: () => {} });
-  const sweep = retention({ db, clock, tx, memory: storeMemory(true) });
+  const sweep = retention({ db, clock, tx, memory: storeMemory(db) });
   expect(sweep(500)).toBe(true);
   expect(sweep(500)).toBe(false);
   const left = db

@@ -57,6 +57,24 @@ describe("gateway", () => {
     expect(updates).toEqual(["newest", "1.2.3"]);
   });
 
+  test("what a page may have asked for is shown to an owner first, and what only looks is not", () => {
+    const made = tool();
+    if ("unavailable" in made) throw new Error(made.unavailable);
+    const shown = (args: JsonObject) => {
+      const parsed = made.parse(args);
+      return parsed.ok ? made.outside?.(parsed.args, {} as never, {} as never) : parsed.reason;
+    };
+    expect(shown({ action: "update.run" })).toBe("update Parley to the newest version");
+    expect(shown({ action: "update.run", to: "1.2.3" })).toBe("update Parley to 1.2.3");
+    expect(shown({ action: "restart", reason: "a\u202eb" })).toMatch(/^restart Parley: a[^\u202e]+b$/);
+    expect(shown({ action: "config.patch", patch: { x: 1 } })).toBe('config.patch\n{"x":1}');
+    expect(shown({ action: "config.apply", config: { y: 2 } })).toBe('config.apply\n{"y":2}');
+    expect([shown({ action: "config.get" }), shown({ action: "config.schema.lookup" })]).toEqual([
+      null,
+      null,
+    ]);
+  });
+
   test("shows the configuration without its secrets, and its schema", async () => {
     expect(await said(tool(), { action: "config.get" })).not.toContain("123:secret");
     expect(await said(tool(), { action: "config.get", path: "messages.queue.mode" })).toBe(

@@ -86,6 +86,9 @@ describe("for a model that does not see", () => {
   test("what stands in a picture of the web is a stranger's", async () => {
     const result = await call(image(await context()), { images: ["https://example.org/a.png", "a.png"] });
     expect(result.untrusted).toEqual({ source: "example.org" });
+    const two = ["https://example.org/a.png", "https://example.net/b.png"];
+    const ofBoth = await call(image(await context()), { images: two });
+    expect(ofBoth.untrusted).toEqual({ source: "example.org, example.net" });
   });
 
   test("the tool is not there without an image model, and says which key is missing", async () => {

@@ -417,6 +417,20 @@ describe("docker", () => {
     expect(ends).toEqual(["/usr/bin/docker", "rm", "--force", "parley-1"]);
   });
 
+  test("covers what is guarded, whatever its name, and mounts nothing to be written where all is", () => {
+    const guarded = { readOnly: ["a\nb/.git"], masked: ['a"b/.env'], all: false };
+    const mountsOf = (view: object): readonly string[] =>
+      of({ guarded: { ...guarded, ...view } }).argv.filter((arg) => arg.startsWith("type=bind"));
+    const some = mountsOf({});
+    expect(some).toContain(
+      'type=bind,"source=/home/me/a,b/a\nb/.git","target=/workspace/a\nb/.git",readonly',
+    );
+    expect(some).toContain('type=bind,source=/dev/null,"target=/workspace/a""b/.env",readonly');
+    const all = mountsOf({ all: true });
+    expect(all.every((each) => each.endsWith(",readonly"))).toBe(true);
+    expect(all.join()).not.toMatch(/\.git|\.env/);
+  });
+
   test("opens the network, input and a terminal only when told to", () => {
     expect(of({}, { network: true }).argv.join(" ")).toContain("--network bridge");
     expect(of({ input: true }).argv).toContain("--interactive");

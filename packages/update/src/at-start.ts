@@ -9,6 +9,8 @@ export interface AtStart {
   /** The state folder of the gateway that starts. */
   readonly home: string;
   readonly programs: Pick<VersionPrograms, "refusesDatabase" | "restore">;
+  /** The process that updates may be about to put a database in place. */
+  aloneWithDatabase(work: () => Promise<void>): Promise<void>;
   read(): UpdateRecord | null;
   write(record: UpdateRecord): void;
   schemaCopy(sinceMs: number): string | null;
@@ -21,11 +23,18 @@ const mostStarts = 3;
 
 /** Resolves when the version that `current` names then may start. */
 export async function lookAfterTrial(options: AtStart): Promise<void> {
+  const trial = options.folders.readTrial();
+  // Another gateway of the same installation: what is tried is not for it to judge.
+  if (trial === null || trial.home !== options.home) return;
+  await options.aloneWithDatabase(() => lookedAfter(options));
+}
+
+async function lookedAfter(options: AtStart): Promise<void> {
   const { folders, home, programs, read, write, schemaCopy, nowMs, say } = options;
   const trial = folders.readTrial();
   let record = read();
-  // Another gateway of the same installation: what is tried is not for it to judge.
-  if (trial === null || trial.home !== home) return;
+  // Ended while this start waited.
+  if (trial === null) return;
   if (record === null || record.endedAtMs !== null) return folders.endTrial();
   const put = (changes: Partial<UpdateRecord>): UpdateRecord => {
     record = { ...(record as UpdateRecord), ...changes };

@@ -61,7 +61,7 @@ export async function bringFile({ at }: Release, file: ReleaseFile, to: string):
 }
 
 const wrong = (file: ReleaseFile, why: string): Fault =>
-  new Fault("invalid", `${file.name} is not the file of the release: ${why}. Nothing was changed`);
+  new Fault("invalid", `${file.name} is not the file of the release: ${why}`);
 
 async function streamed(at: string, name: string, write: (from: Readable) => Promise<void>): Promise<void> {
   const path = isAddress(at) ? `${at}/${name}` : join(at, name);

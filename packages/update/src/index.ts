@@ -13,5 +13,6 @@ export {
   type VersionPrograms,
   type WatchedGateway,
 } from "./run-update.ts";
-export { hasEnded, isRunning, readRecord, writeRecord, type UpdateRecord } from "./update-record.ts";
+export { aloneWithDatabase, isUpdating, lockUpdate } from "./update-lock.ts";
+export { hasEnded, readRecord, writeRecord, type UpdateRecord } from "./update-record.ts";
 export { freshFolder, versionFolders, type VersionFolders } from "./version-folders.ts";

@@ -6,7 +6,8 @@ import { deadline, Fault, systemClock } from "@parley/protocol";
 import { z } from "zod";
 import { compareVersions, isVersion } from "./release-version.ts";
 
-const name = z.string().regex(/^[\w.+-]+(?:\/[\w.+-]+)*$/);
+/** Below the folder or address of the release: no part of it may be `..`. */
+const name = z.string().regex(/^(?!\.\.(?:\/|$))[\w.+-]+(?:\/(?!\.\.(?:\/|$))[\w.+-]+)*$/);
 const release = z.object({
   format: z.literal(1),
   product: z.literal("parley"),
@@ -76,7 +77,12 @@ export function chosen(releases: readonly Release[], version: string | undefined
       : releases.find((each) => each.version === version);
   if (found !== undefined) return found;
   const there = releases.map((each) => each.version).join(", ");
-  throw new Fault("missing", `there is no version ${version ?? ""} there: ${there === "" ? "none" : there}`);
+  throw new Fault(
+    "missing",
+    version === undefined || there === ""
+      ? "there is no release there"
+      : `there is no version ${version} there: ${there}`,
+  );
 }
 
 function placesInFolder(folder: string): readonly string[] {
@@ -140,7 +146,7 @@ function parsed<T>(form: z.ZodType<T>, text: string, where: string): T {
   const read = form.safeParse(value);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw new Fault("invalid", `${where} is not what a release has at ${issue?.path.join(".") ?? "its root"}`);
+  throw new Fault("invalid", `${where} is not what a release has at ${issue?.path.join(".") || "its root"}`);
 }
 
 async function textAt(at: string, file: string): Promise<string | null> {

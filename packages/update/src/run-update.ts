@@ -39,6 +39,8 @@ export interface InForce {
   begin(record: UpdateRecord): void;
   /** Atomic: `ref` is in force afterwards, or what was before. */
   swapTo(ref: string): Promise<void>;
+  /** Where a swap takes several steps: whole again after a kill in the middle of one. */
+  settle?(record: UpdateRecord): Promise<void>;
   /** Everything ended: nothing is being tried any more. */
   end(record: UpdateRecord): void;
   /** The files of a version can only be asked once they are in force. */
@@ -65,6 +67,8 @@ export interface UpdateWorld {
   backUp(record: UpdateRecord): Promise<string | null>;
   /** The newest copy since then that a version made of the database before it changed its schema. */
   schemaCopy(sinceMs: number): string | null;
+  /** No start of the gateway, which may have begun the same, puts a database in place meanwhile. */
+  aloneWithDatabase<T>(work: () => Promise<T>): Promise<T>;
   /** As it stands in the state folder: a start of the gateway may have ended the update. */
   read(): UpdateRecord | null;
   write(record: UpdateRecord): void;
@@ -95,6 +99,7 @@ export async function resumeUpdate(record: UpdateRecord, world: UpdateWorld): Pr
   // What the new version did meanwhile, nobody has seen.
   const worked = record.state === "trying" ? null : record.worked;
   const update = stepsOf({ ...record, worked, driver: process.pid }, world);
+  if (record.state === "going-back" || record.state === "swapping") await world.inForce.settle?.(record);
   if (record.state === "going-back") return update.goBack(record.reason ?? "it was to go back");
   if (record.state === "preparing" || (record.state === "swapping" && world.inForce.now() === record.fromRef))
     return update.fail(new Fault("aborted", "it was interrupted before anything was changed"));
@@ -170,7 +175,7 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     const found = await gateway.now();
     if (found === null && record.before === null) {
       // Nobody runs it: its next start is the trial.
-      await restoreIfAsked(toRef);
+      await restoreForNew();
       say(`${to} is in force; the gateway was not running, and its next start is watched.`);
       return record;
     }
@@ -178,7 +183,7 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     try {
       if (record.restore !== null) {
         await gateway.stop();
-        await restoreIfAsked(toRef);
+        await restoreForNew();
         await gateway.start();
       } else if (isBefore(found)) {
         say("Restarting: what runs may end first ...");
@@ -197,6 +202,22 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
 
   function isBefore(found: GatewayNow | "silent" | null): boolean {
     return found !== null && found !== "silent" && found.bootId === record.before?.bootId;
+  }
+
+  /** A service manager starts the gateway as soon as it ended, and that start did a part of this. */
+  function takeUp(): void {
+    const told = world.read();
+    if (told === null || told.id !== record.id) return;
+    const { state, reason, restore, replaced, kept, endedAtMs } = told;
+    // Not `worked`: what the new version did while no process updated, nobody has seen.
+    record = { ...record, state, reason, restore, replaced, kept, endedAtMs };
+  }
+
+  function restoreForNew(): Promise<void> {
+    return world.aloneWithDatabase(async () => {
+      takeUp();
+      if (record.state === "trying") await restoreIfAsked(toRef);
+    });
   }
 
   async function restoreIfAsked(ref: string): Promise<void> {
@@ -275,16 +296,20 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
   }
 
   /** Never half: the whole database of before, or the one that is there. */
-  async function bringDatabaseBack(): Promise<void> {
-    if (record.restore === null) {
-      if (record.replaced !== null) put({ restore: record.replaced, replaced: null });
-      else if (await programs.refusesDatabase(fromRef)) {
-        const copy = world.schemaCopy(record.begunAtMs) ?? record.backup;
-        if (copy === null) throw new Fault("missing", "there is no copy of the database from before");
-        put({ restore: copy });
+  function bringDatabaseBack(): Promise<void> {
+    return world.aloneWithDatabase(async () => {
+      takeUp();
+      if (hasEnded(record)) return;
+      if (record.restore === null) {
+        if (record.replaced !== null) put({ restore: record.replaced, replaced: null });
+        else if (await programs.refusesDatabase(fromRef)) {
+          const copy = world.schemaCopy(record.begunAtMs) ?? record.backup;
+          if (copy === null) throw new Fault("missing", "there is no copy of the database from before");
+          put({ restore: copy });
+        }
       }
-    }
-    await restoreIfAsked(fromRef);
+      await restoreIfAsked(fromRef);
+    });
   }
 
   async function upAgain(): Promise<boolean> {

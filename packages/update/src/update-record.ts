@@ -3,6 +3,7 @@
 // goes back.
 import { chmodSync, chownSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { Fault } from "@parley/protocol";
 import { z } from "zod";
 
 /**
@@ -36,7 +37,7 @@ const recordForm = z.object({
   watchMs: z.number(),
   /** Who is told how it ended: a message of a chat, or a call of a tool. */
   askedBy: z.string().nullable(),
-  /** The process that updates. */
+  /** The process that updates; versions that know no lock look whether it runs. */
   driver: z.number(),
   /** How the gateway was before; null when none ran. */
   before: z
@@ -77,6 +78,12 @@ export function writeWhole(path: string, text: string): void {
   const { uid, gid } = statSync(dirname(path));
   if (process.getuid?.() === 0 && uid !== 0) chownSync(draft, uid, gid);
   renameSync(draft, path);
+}
+
+export function deniedFault(folder: string, cause: unknown): Fault {
+  return new Fault("denied", `this user may not write in ${folder}: run \`parley update\` as its owner`, {
+    cause,
+  });
 }
 
 /** False for a process that is gone, whoever it belonged to. */

@@ -15,7 +15,7 @@ import { basename, join } from "node:path";
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
 import { isVersion } from "./release-version.ts";
-import { writeWhole } from "./update-record.ts";
+import { deniedFault, writeWhole } from "./update-record.ts";
 
 interface Trial {
   /** The state folder whose gateway asked for the update. */
@@ -111,7 +111,5 @@ export function freshFolder(path: string, root: string): string {
 function denied(root: string, cause: unknown): Fault {
   const { code } = cause as NodeJS.ErrnoException;
   if (code !== "EACCES" && code !== "EPERM" && code !== "EROFS") throw cause;
-  return new Fault("denied", `this user may not write in ${root}: run \`parley update\` as its owner`, {
-    cause,
-  });
+  return deniedFault(root, cause);
 }

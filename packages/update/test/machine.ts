@@ -65,6 +65,8 @@ export function machine(
     readonly broken?: string;
     readonly sick?: string;
     readonly slow?: string;
+    /** A service manager starts it as soon as it ended. */
+    readonly isKeptUp?: boolean;
     readonly killAt?: number;
   } = {},
 ): Machine & { readonly steps: () => number; live: () => void } {
@@ -106,6 +108,13 @@ export function machine(
   const restored: string[] = [];
   let boots = 0;
   let listensAtMono = 0;
+  let booting: Promise<void> = Promise.resolve();
+  let alone: Promise<unknown> = Promise.resolve();
+  const aloneWithDatabase = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = alone.then(work);
+    alone = mine.catch(() => undefined);
+    return mine;
+  };
   let running: { readonly version: string; readonly bootId: string } | null = null;
   let isArmed = options.killAt !== undefined;
   let count = 0;
@@ -149,6 +158,7 @@ export function machine(
 
   async function boot(): Promise<void> {
     await lookAfterTrial({
+      aloneWithDatabase,
       folders: installed,
       home,
       programs,
@@ -195,11 +205,13 @@ export function machine(
       async stop() {
         step();
         running = null;
+        if (options.isKeptUp === true) booting = boot();
         step();
       },
       async start() {
         step();
-        await boot();
+        await booting;
+        if (running === null) await boot();
         step();
       },
       pageTrouble: async () => null,
@@ -233,6 +245,7 @@ export function machine(
       return path;
     },
     schemaCopy,
+    aloneWithDatabase,
     read: () => readRecord(home),
     write(record) {
       step();

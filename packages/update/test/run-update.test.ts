@@ -32,6 +32,14 @@ describe.each(ways)("an update from %s to %s", (from, to) => {
     expect(m.messages()[0]).toBe("before");
     expect(m.restored).toHaveLength(schemaOf(from) === schemaOf(to) ? 0 : 1);
   });
+
+  test("to one that is worse, where a start goes back before the process that updates can, brings the database back once", async () => {
+    const m = machine(from, to, { sick: to, isKeptUp: true });
+    const ended = await runUpdate(m.record, m.world);
+    expect(ended).toMatchObject({ state: "went-back", reason: expect.any(String) as string });
+    expect([m.running(), m.inForce(), m.schema()]).toEqual([from, from, schemaOf(from)]);
+    expect(m.restored).toHaveLength(schemaOf(from) === schemaOf(to) ? 0 : 1);
+  });
 });
 
 test("a version whose start takes a minute, by a change of schema or a slow machine, is waited for while its process is there", async () => {
@@ -67,6 +75,17 @@ test("an older version with a copy from before gets the whole copy, and the newe
   const ended = await runUpdate({ ...m.record, restore: older }, m.world);
   expect(ended).toMatchObject({ state: "done", restore: null, replaced: expect.any(String) as string });
   expect([m.running(), m.schema(), m.messages()[0]]).toEqual(["1.0.0", 1, "long ago"]);
+});
+
+test("an older version with a copy from before gets it once, where a start put it in place first", async () => {
+  const m = machine("2.0.0", "1.0.0", { isKeptUp: true });
+  const older = join(m.home, "older.db");
+  const db = new DatabaseSync(older);
+  db.exec("create table messages (text); insert into messages values ('long ago'); pragma user_version = 1");
+  db.close();
+  const ended = await runUpdate({ ...m.record, restore: older }, m.world);
+  expect(ended).toMatchObject({ state: "done", restore: null, replaced: expect.any(String) as string });
+  expect([m.running(), m.schema(), m.restored]).toEqual(["1.0.0", 1, [older]]);
 });
 
 test("a refused restart changes nothing but the link, and that back", async () => {

@@ -1,6 +1,7 @@
 // `parley import openclaw`: the gateway's program does it, while no gateway runs, and this prints what became
 // of everything that it met.
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { document, line, styled, type Console } from "../console.ts";
@@ -37,13 +38,19 @@ export async function importOpenclaw(
   named: string | undefined,
   { apply = false, evenIfRunning = false, all = false }: ImportFlags,
 ): Promise<ExitCode> {
-  const folder = named === undefined ? join(homedir(), ".openclaw") : resolve(named);
+  const folder = named === undefined ? usualFolder() : resolve(named);
   const words = [folder, ...(apply ? ["--apply"] : []), ...(evenIfRunning ? ["--even-if-running"] : [])];
   const answer = await answerOf(terminal, words);
   if ("error" in answer) throw new CommandFailure(answer.error.code, answer.error.message);
   if (terminal.json) document(terminal.out, answer);
   else show(terminal, answer, all);
   return exitCodes.ok;
+}
+
+/** Homes of before OpenClaw had its name are found too. */
+function usualFolder(): string {
+  const [usual, ...older] = [".openclaw", ".moltbot", ".clawdbot"].map((name) => join(homedir(), name));
+  return [usual, ...older].find((folder) => folder !== undefined && existsSync(folder)) ?? usual ?? homedir();
 }
 
 async function answerOf(terminal: Console, words: readonly string[]): Promise<Answer> {

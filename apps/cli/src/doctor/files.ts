@@ -159,6 +159,39 @@ export function roomFindings(home: string, free: number): Finding[] {
   ];
 }
 
+const orders = /\.md$/i;
+
+/** What anybody on this machine may write there, the agent takes for its orders and its memory. */
+async function openFindings(workspace: string): Promise<Finding[]> {
+  const closed = await isClosedAbove(workspace);
+  if (closed) return [];
+  const names = (await readdir(workspace).catch(() => [])).filter((name) => orders.test(name));
+  const paths = [workspace, ...[...names, "memory", "skills"].map((name) => join(workspace, name))];
+  const found = await Promise.all(
+    paths.map(async (path) => ({ path, file: await stat(path).catch(() => null) })),
+  );
+  return found.flatMap(({ path, file }) => {
+    if (file === null || (file.mode & 0o002) === 0) return [];
+    return [
+      error(
+        "workspace.open",
+        `Anybody on this machine may write ${path}, which gives the agent its orders (mode ${(file.mode & 0o777).toString(8)})`,
+        `chmod o-w ${path}`,
+        () => chmod(path, file.mode & 0o7775),
+      ),
+    ];
+  });
+}
+
+/** Nobody else gets through one of the folders above, as that of the state is. */
+async function isClosedAbove(path: string): Promise<boolean> {
+  for (let above = dirname(path); above !== dirname(above); above = dirname(above)) {
+    const folder = await stat(above).catch(() => null);
+    if (folder !== null && (folder.mode & 0o001) === 0) return true;
+  }
+  return false;
+}
+
 async function workspaceFindings(config: Config | null): Promise<Finding[]> {
   const folders = [...new Set((config?.agents.list ?? []).map(({ workspace }) => workspace))];
   const found = await Promise.all(
@@ -168,15 +201,18 @@ async function workspaceFindings(config: Config | null): Promise<Finding[]> {
         () => null,
         (cause: Error) => cause.message,
       );
-      return trouble === null
-        ? []
-        : [
-            error(
-              "workspace.not-writable",
-              `The workspace ${folder} cannot be written: ${trouble}`,
-              "Give it to the user of the daemon with chown",
-            ),
-          ];
+      return [
+        ...(trouble === null
+          ? []
+          : [
+              error(
+                "workspace.not-writable",
+                `The workspace ${folder} cannot be written: ${trouble}`,
+                "Give it to the user of the daemon with chown",
+              ),
+            ]),
+        ...(await openFindings(folder)),
+      ];
     }),
   );
   return found.flat();

@@ -1,6 +1,5 @@
-// Changes what is in force, for the two ways to install that Parley updates itself: versions beside each
-// other, and a checkout that follows git.
-import { execFile, execFileSync } from "node:child_process";
+// Changes what is in force where versions lie beside each other: a tarball's folder, or npm's.
+import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -44,30 +43,43 @@ export function foldersInForce({ installed, home, release, say }: FoldersOptions
   const { kind, root, platform } = installed;
   const shipped = shippedVersion(installed);
   const folders = versionFolders(root, shipped);
+  let prepared: string | null = null;
+
+  /** The version's folder gets its name once all of it is there and runs. */
+  async function unpacked(from: Release, draft: string, toRef: string): Promise<void> {
+    const file = fileFor(from, kind, platform);
+    const archive = `${draft}/${file.name}`;
+    say(`Bringing ${file.name} (${(file.bytes / 1e6).toFixed(1)} MB) ...`);
+    await bringFile(from, file, archive);
+    const top = kind === "npm" ? "package" : "parley";
+    const tree = join(draft, "tree");
+    const manifest = await unpackVersion(archive, `${top}/versions/${toRef}/`, tree, `${top}/package.json`);
+    if (kind === "npm") await bringNatives(root, tree, manifest ?? "{}");
+    const { stdout } = await run(join(tree, "bin/parley"), ["--version"]).catch((error: unknown) => {
+      throw new Fault("invalid", `version ${toRef} does not run here: ${String(error)}`);
+    });
+    if (stdout.trim() !== toRef)
+      throw new Fault("invalid", `${file.name} says that it is ${stdout.trim()}, not ${toRef}`);
+    settleFolder(tree, folders.folderOf(toRef));
+  }
+
   return {
     folders,
     checkedAfterSwap: false,
     now: () => folders.current(),
     async prepare({ toRef }) {
-      if (folders.has(toRef)) return say(`Version ${toRef} is here already.`);
-      if (release === null) throw new Fault("missing", `there is no version ${toRef} here`);
-      const draft = freshFolder(folders.draftOf(toRef), root);
-      const file = fileFor(release, kind, platform);
-      const archive = `${draft}/${file.name}`;
-      say(`Bringing ${file.name} (${(file.bytes / 1e6).toFixed(1)} MB) ...`);
-      await bringFile(release, file, archive);
-      const top = kind === "npm" ? "package" : "parley";
-      const tree = join(draft, "tree");
-      const manifest = await unpackVersion(archive, `${top}/versions/${toRef}/`, tree, `${top}/package.json`);
-      rmSync(archive);
-      if (kind === "npm") await bringNatives(root, tree, manifest ?? "{}");
-      const { stdout } = await run(join(tree, "bin/parley"), ["--version"]).catch((error: unknown) => {
-        throw new Fault("invalid", `version ${toRef} does not run here: ${String(error)}`);
-      });
-      if (stdout.trim() !== toRef)
-        throw new Fault("invalid", `${file.name} says that it is ${stdout.trim()}, not ${toRef}`);
-      settleFolder(tree, folders.folderOf(toRef));
-      rmSync(draft, { recursive: true, force: true });
+      if (prepared === toRef) return;
+      if (folders.has(toRef)) say(`Version ${toRef} is here already.`);
+      else if (release === null) throw new Fault("missing", `there is no version ${toRef} here`);
+      else {
+        const draft = freshFolder(folders.draftOf(toRef), root);
+        try {
+          await unpacked(release, draft, toRef);
+        } finally {
+          rmSync(draft, { recursive: true, force: true });
+        }
+      }
+      prepared = toRef;
     },
     begin({ fromRef }) {
       folders.setPrevious(fromRef);
@@ -100,6 +112,8 @@ async function bringNatives(root: string, tree: string, manifest: string): Promi
       "--no-package-lock",
       "--no-audit",
       "--no-fund",
+      "--no-update-notifier",
+      "--loglevel=error",
       "--ignore-scripts",
       ...wanted,
     ],
@@ -107,8 +121,19 @@ async function bringNatives(root: string, tree: string, manifest: string): Promi
       cwd: tree,
     },
   ).catch((error: unknown) => {
-    throw new Fault("unavailable", `npm could not bring ${wanted.join(", ")}: ${String(error)}`);
+    throw new Fault("unavailable", `npm could not bring ${wanted.join(", ")}: ${npmWords(error)}`, {
+      cause: error,
+    });
   });
+}
+
+/** What npm says is wrong, without where it keeps its log. */
+function npmWords(error: unknown): string {
+  const { stderr = "" } = error as { readonly stderr?: string };
+  const said = stderr
+    .split("\n")
+    .flatMap((line) => /^npm (?:error|ERR!) (?!A complete log|\s*$)(.*)/.exec(line)?.[1] ?? []);
+  return said.length === 0 ? String(error) : said.slice(0, 3).join("; ");
 }
 
 function versionOf(require: NodeJS.Require, name: string): string | null {
@@ -117,107 +142,4 @@ function versionOf(require: NodeJS.Require, name: string): string | null {
     if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
   }
   return null;
-}
-
-export interface CheckoutTarget {
-  readonly ref: string;
-  readonly version: string;
-}
-
-const git = (root: string, ...args: readonly string[]): string =>
-  execFileSync("git", ["-C", root, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
-
-/** As people call it: the version, and the commit. */
-const named = (root: string, ref: string): string => {
-  const { version } = JSON.parse(git(root, "show", `${ref}:package.json`)) as { version: string };
-  return `${version} (${ref.slice(0, 10)})`;
-};
-
-/** Where the checkout is. Throws Fault("conflict") where it has changes of its own. */
-export function checkoutNow(root: string): CheckoutTarget {
-  const ref = git(root, "rev-parse", "HEAD");
-  return { ref, version: named(root, ref) };
-}
-
-/**
- * What `to` names (a version's tag, a branch, a commit), or what the branch follows; of `from`, a repository,
- * or of the one that the branch follows. Throws Fault with what git says.
- */
-export function checkoutTarget(
-  root: string,
-  to: string | undefined,
-  from: string | undefined,
-): CheckoutTarget {
-  try {
-    if (from !== undefined) git(root, "fetch", "--quiet", "--no-tags", from, to ?? "HEAD");
-    else git(root, "fetch", "--quiet", "--tags");
-    const names = to === undefined ? ["@{upstream}"] : [`v${to}`, `origin/${to}`, to];
-    const ref = from === undefined ? firstOf(root, names) : git(root, "rev-parse", "FETCH_HEAD^{commit}");
-    if (ref === null) throw new Fault("missing", `git knows no ${to ?? "branch that this one follows"}`);
-    return { ref, version: named(root, ref) };
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    const { stderr } = error as { readonly stderr?: string };
-    throw new Fault("unavailable", `git could not look: ${stderr?.trim() ?? String(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-function firstOf(root: string, names: readonly string[]): string | null {
-  for (const name of names) {
-    try {
-      return git(root, "rev-parse", "--verify", "--quiet", `${name}^{commit}`);
-    } catch {
-      // No such name; the next one may be.
-    }
-  }
-  return null;
-}
-
-function isAncestor(root: string, older: string, newer: string): boolean {
-  try {
-    git(root, "merge-base", "--is-ancestor", older, newer);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-export function checkoutInForce(root: string, say: (words: string) => void): InForce {
-  return {
-    checkedAfterSwap: true,
-    now: () => git(root, "rev-parse", "HEAD"),
-    async prepare({ fromRef, toRef }) {
-      const changed = git(root, "status", "--porcelain", "--untracked-files=no");
-      if (changed !== "")
-        throw new Fault(
-          "conflict",
-          `the checkout has changes of its own; commit or stash them first:\n${changed}`,
-        );
-      if (!isAncestor(root, fromRef, toRef) && !isAncestor(root, toRef, fromRef))
-        throw new Fault("conflict", "the checkout has commits of its own: merge or rebase them yourself");
-    },
-    begin: () => {},
-    async swapTo(ref) {
-      const now = git(root, "rev-parse", "HEAD");
-      if (now !== ref)
-        git(
-          root,
-          ...(isAncestor(root, now, ref)
-            ? ["merge", "--quiet", "--ff-only", ref]
-            : ["reset", "--quiet", "--keep", ref]),
-        );
-      say("Setting up ...");
-      await run("node", ["scripts/dev.mjs", "install"], { cwd: root, maxBuffer: 64_000_000 }).catch(
-        (error: unknown) => {
-          throw new Fault(
-            "unavailable",
-            `the set-up failed: ${String((error as { stderr?: string }).stderr ?? error)}`,
-          );
-        },
-      );
-    },
-    end: () => {},
-  };
 }

@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { placesIn } from "@parley/config";
-import { deadline, systemClock, type MethodResult } from "@parley/protocol";
+import { deadline, sleep, systemClock, type MethodResult } from "@parley/protocol";
 import type { GatewayNow, WatchedGateway } from "@parley/update";
 import { stop } from "../commands/stop.ts";
 import type { Console } from "../console.ts";
@@ -16,6 +16,9 @@ import { supervising, type Supervisor } from "../unit/supervisor.ts";
 import { quietly, withGateway } from "../with-gateway.ts";
 
 const pageWithinMs = 10_000;
+/** Service managers that nobody can ask begin the next start within a second or two. */
+const startedByOthersWithinMs = 3_000;
+const lookEveryMs = 200;
 
 /** `launcher` is the program that starts whatever version is in force. */
 export function watchedGateway(terminal: Console, launcher: string): WatchedGateway {
@@ -52,6 +55,10 @@ export function watchedGateway(terminal: Console, launcher: string): WatchedGate
     },
     async start() {
       if (supervisor !== null) return supervisor.start();
+      for (let waitedMs = 0; waitedMs < startedByOthersWithinMs; waitedMs += lookEveryMs) {
+        if ((await pidInHome(terminal)) !== null) return;
+        await sleep(systemClock(), lookEveryMs);
+      }
       mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
       const log = openSync(join(home, "logs/start.log"), "a", 0o600);
       spawn(launcher, ["start"], {

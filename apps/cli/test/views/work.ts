@@ -92,6 +92,7 @@ const tree = {
   parent: "agent:main:main",
   depth: 0,
   label: null as string | null,
+  task: null as string | null,
   state: "running",
   reason: null as string | null,
   startedAtMs: at(0),
@@ -236,6 +237,7 @@ export const work: readonly View[] = [
       ],
     },
   }),
+  view("sessions list kids group --limit 5", { "sessions.list": { sessions: [] } }),
   view("sessions show k --limit 1", {
     "sessions.show": {
       ...session,
@@ -253,9 +255,14 @@ export const work: readonly View[] = [
     },
   }),
   view("sessions reset k", { "sessions.reset": session }),
+  view("sessions set k --model lab/deep --thinking high --reasoning on", {
+    "sessions.patch": { ...session, model: "lab/deep", thinking: "high", reasoning: "on" },
+  }),
+  view("sessions set k --model default --thinking default", { "sessions.patch": session }),
   view("sessions forget k", { "sessions.forget": { key: "k", entries: 3 } }),
   view("threads list", {
     "chat.threads": {
+      left: 0,
       threads: [
         thread,
         { ...thread, thread: "t2", name: "Trip", pinned: true, working: true, text: "a\nb", atMs: at(3) },
@@ -263,6 +270,9 @@ export const work: readonly View[] = [
         { ...thread, thread: "t4", pinned: true },
       ],
     },
+  }),
+  view("threads list trip to rome", {
+    "chat.threads": { left: 12, threads: [{ ...thread, thread: "t2", name: "Trip to Rome" }] },
   }),
   view("threads set t2 --name Trip --pin", {
     "chat.thread": { ...thread, thread: "t2", name: "Trip", pinned: true },
@@ -359,7 +369,12 @@ export const work: readonly View[] = [
   view("tools resume", { "tools.resume": { resumed: false } }),
   view("restart --no-wait", { status, restart: {} }),
   // What is wrong, or one beyond a limit.
-  ...["sessions list --limit 0", "sessions list --limit 1001", "sessions show k --limit 1.5"].map((command) =>
-    view(command, {}),
-  ),
+  ...[
+    "sessions list --limit 0",
+    "sessions list --limit 1001",
+    "sessions show k --limit 1.5",
+    "sessions show k --epoch 0",
+    "sessions set k",
+    "sessions set k --thinking loud",
+  ].map((command) => view(command, {})),
 ];

@@ -24,7 +24,10 @@ export const forget: PastLaneCommand = {
         if (done === null) return `There is nothing to confirm. ${usage}`;
         const words = done.history === null ? "" : ` and ${done.history} stored texts of conversations`;
         const notes = done.notes.map((note) => `- ${note}`);
-        return [`Forgotten: ${done.lines.length} lines of notes${words}.`, ...notes].join("\n");
+        return [
+          `Forgotten: ${done.lines.length} ${done.lines.length === 1 ? "line" : "lines"} of notes${words}.`,
+          ...notes,
+        ].join("\n");
       }
       const { lines } = await forgetting.ask(session, agent, args);
       const shown = lines

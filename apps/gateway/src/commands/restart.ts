@@ -73,8 +73,13 @@ export function chatRestart({
       return begins;
     },
     async restarted() {
-      const asked = (await cells.list(prefix, most)).map(({ value }) => readAsked(value));
-      for (const one of asked.filter(({ isOver }) => !isOver)) {
+      const found = (await cells.list(prefix, most)).map(({ key, value }) => ({
+        key,
+        asked: readAsked(value),
+      }));
+      // Another node's name may begin like this one's.
+      const own = found.flatMap(({ key, asked }) => (key === prefix + asked.id ? [asked] : []));
+      for (const one of own.filter(({ isOver }) => !isOver)) {
         await outbox.post([
           textDelivery(`restarted:${one.id}`, one.address, `I am back: Parley ${version}.`, one.id),
         ]);

@@ -24,7 +24,7 @@ import { traced } from "./traced.ts";
 import { refusalLog } from "@parley/access";
 import type { Reloader } from "../reload/reloader.ts";
 import { restartSignal } from "./restart.ts";
-import { crashLoopReason, type SafeMode } from "./safe-mode.ts";
+import { crashLoop, type SafeMode } from "./safe-mode.ts";
 import { warmUp } from "./warm-up.ts";
 import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
 import { wireBus } from "../wiring/store.ts";
@@ -159,7 +159,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const notify = systemdNotify(env, log);
   const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
   const pools = parts.path.start(undefined, { turns: role !== "edge", accounts: alone });
-  const loopReason = crashLoopReason(await store.bootHistory(), clock.now());
+  const loopReason = await crashLoop(await store.bootHistory(), home, clock.now());
   parts.running.pools = pools;
   held = await openChannels(parts, loopReason, clock, log);
   configs.begin({ loaded: options, env, parts, pools, hide, setLevel, clock, log });
@@ -169,7 +169,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     state: parts.state,
     turnsRunning: pools.turnsRunning,
     deliveriesRunning: pools.deliveriesRunning,
-    lastBackupAtMs: backups.lastAtMs,
+    backups,
     stableMoves: parts.path.turnPreparer.stableMoves,
     heartbeats: () => parts.path.work.heartbeats.counts,
     proposals: () => parts.path.upkeep.list(),
@@ -181,7 +181,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     configTrouble: () => configs.state().problems.length > 0,
     version,
   });
-  const stopChecking = checkStoreRegularly(parts.state, clock);
+  const stopChecking = checkStoreRegularly(parts.state, clock, log);
   // Nodes may share a home, and its status file could only tell of one of them.
   const stopTelling = shared ? () => {} : keepStatusFile({ home, status: parts.control.status, clock, log });
   notify("READY=1");

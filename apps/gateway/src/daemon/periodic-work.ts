@@ -16,11 +16,19 @@ const nextSliceMs = 100;
 /** The check is a write, and an idle disk may sleep in between. */
 const lookEveryMs = 10_000;
 
-/** Keeps the answer to "is the daemon ready" fresh without a store access per question. */
-export function checkStoreRegularly(state: Pick<GatewayState, "look">, clock: Clock): () => void {
+/**
+ * Keeps the answer to "is the daemon ready" fresh without a store access per question, and logs when the
+ * store takes no writes any more, or takes them again: what waits for that says nothing by itself.
+ */
+export function checkStoreRegularly(state: Pick<GatewayState, "look">, clock: Clock, log: Log): () => void {
   let stopped = false;
+  let told: string | null = null;
   const look = (): void => {
-    void state.look().then(() => {
+    void state.look().then((trouble) => {
+      if (trouble !== null && trouble !== told)
+        log.error({ reason: trouble }, "the store takes no writes: nothing is acknowledged until it does");
+      else if (trouble === null && told !== null) log.info({}, "the store takes writes again");
+      told = trouble;
       if (!stopped) timer = clock.after(lookEveryMs, look);
     });
   };

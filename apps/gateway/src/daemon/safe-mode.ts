@@ -5,6 +5,7 @@
 // itself (I10).
 import type { Clock } from "@parley/protocol";
 import type { Boot } from "@parley/store";
+import type { UpdateRecord } from "@parley/update";
 
 const withinMs = 5 * 60_000;
 const mostUnclean = 3;
@@ -18,6 +19,28 @@ export function crashLoopReason(boots: readonly Boot[], nowMs: number): string |
   const unclean = sinceThen.filter((boot) => nowMs - boot.startedAtMs <= withinMs);
   if (unclean.length < mostUnclean) return null;
   return `${unclean.length} starts within five minutes died before they got anything done; channels are held. They resume after ten clean minutes, or by "parley resume"`;
+}
+
+/**
+ * The boots that the version in force answers for. Those since an update began that went back, or goes back
+ * now, were the other version's: the one that people have again is not held for them.
+ */
+export function ownBoots(
+  boots: readonly Boot[],
+  update: Pick<UpdateRecord, "state" | "begunAtMs" | "endedAtMs"> | null,
+): readonly Boot[] {
+  if (update === null || (update.state !== "going-back" && update.state !== "went-back")) return boots;
+  const { begunAtMs, endedAtMs } = update;
+  const isTrial = ({ startedAtMs }: Boot): boolean =>
+    startedAtMs >= begunAtMs && startedAtMs <= (endedAtMs ?? Infinity);
+  return boots.filter((boot, at) => at === 0 || !isTrial(boot));
+}
+
+/** Why channels are held; null when they are not. The record of the last update is read only when need be. */
+export async function crashLoop(boots: readonly Boot[], home: string, nowMs: number): Promise<string | null> {
+  if (crashLoopReason(boots, nowMs) === null) return null;
+  const { readRecord } = await import("@parley/update");
+  return crashLoopReason(ownBoots(boots, readRecord(home)), nowMs);
 }
 
 export interface SafeMode {

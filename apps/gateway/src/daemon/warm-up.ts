@@ -4,7 +4,7 @@
 import type { Channel } from "@parley/channels";
 import { channelRender } from "@parley/delivery";
 import type { Clock, Log } from "@parley/protocol";
-import { promptNow, type PromptPorts } from "../operator/prompt.ts";
+import { promptNow, type PromptPorts } from "../operator/agent/prompt.ts";
 
 export interface WarmUpOptions {
   readonly prompt: PromptPorts;

@@ -5,6 +5,7 @@ import { accessSync, constants, existsSync, lstatSync, readFileSync, readdirSync
 import { chmod, copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import type { Met } from "./report.ts";
+import { mostMegabytes, unreadable } from "./source-files.ts";
 
 export interface FileCopy {
   readonly from: string;
@@ -22,9 +23,6 @@ const leftOut: { readonly [name: string]: string } = {
   node_modules: "packages are installed anew where they are needed",
 };
 
-/** Notes and skills are far smaller; what is larger would fill the disk unasked. */
-const mostMegabytes = 256;
-
 export interface FilePlanOptions {
   readonly from: string;
   readonly to: string;
@@ -32,23 +30,32 @@ export interface FilePlanOptions {
   readonly templates: string | null;
   /** Copied by an earlier import: what is gone since was removed by somebody. */
   readonly isKnown: (to: string) => boolean;
+  /** Why a file or folder is no part of what is copied; null where it is. */
+  readonly apart?: (path: string) => string | null;
   /** Somebody named the folder, so that it is told where it cannot be read. */
   readonly isExpected?: boolean;
 }
 
-export function planFiles({ from, to, templates, isKnown, isExpected = false }: FilePlanOptions): FilePlan {
+export function planFiles({
+  from,
+  to,
+  templates,
+  isKnown,
+  apart = () => null,
+  isExpected = false,
+}: FilePlanOptions): FilePlan {
   const copies: FileCopy[] = [];
   const met: Met[] = [];
   const look = (folder: string): void => {
-    if (!isReadable(folder))
+    if (!isReadable(folder, constants.R_OK | constants.X_OK))
       return void met.push({ what: "file", name: folder, fate: "refused", why: unreadable });
     for (const entry of readdirSync(folder, { withFileTypes: true }).toSorted((a, b) =>
       a.name < b.name ? -1 : 1,
     )) {
       const path = join(folder, entry.name);
       const target = join(to, relative(from, path));
-      const why = Object.hasOwn(leftOut, entry.name) ? leftOut[entry.name] : undefined;
-      if (why !== undefined) met.push({ what: "file", name: path, fate: "refused", why });
+      const why = (Object.hasOwn(leftOut, entry.name) ? leftOut[entry.name] : null) ?? apart(path);
+      if (why !== null) met.push({ what: "file", name: path, fate: "refused", why });
       else if (entry.isDirectory()) look(path);
       else if (!entry.isFile())
         met.push({
@@ -104,11 +111,9 @@ export function planFiles({ from, to, templates, isKnown, isExpected = false }: 
   return { copies, met };
 }
 
-const unreadable = "this user may not read it: run the import as the user whose files these are";
-
-function isReadable(path: string): boolean {
+function isReadable(path: string, how = constants.R_OK): boolean {
   try {
-    accessSync(path, constants.R_OK);
+    accessSync(path, how);
     return true;
   } catch {
     // It is told; the rest is carried.

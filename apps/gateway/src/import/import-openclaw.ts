@@ -3,7 +3,7 @@
 // would be. The source is only read, and a second import changes nothing.
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { listenTrouble, placesIn, replaceFile, type Env } from "@parley/config";
 import { pairingStore } from "@parley/access";
 import { Fault, sessionKeyOf, type Clock, type Ids } from "@parley/protocol";
@@ -88,7 +88,16 @@ export async function importOpenclaw(options: ImportOptions): Promise<ImportRepo
           config.agents.list[index]?.workspace;
         return to === undefined
           ? []
-          : [planFiles({ from: workspace, to, templates: templatesFolder, isKnown, isExpected: true })];
+          : [
+              planFiles({
+                from: workspace,
+                to,
+                templates: templatesFolder,
+                isKnown,
+                apart: apartFrom(source, home, workspace),
+                isExpected: true,
+              }),
+            ];
       }),
       // A folder of workspace files has its skills among them.
       ...(!source.isHome
@@ -142,10 +151,14 @@ export async function importOpenclaw(options: ImportOptions): Promise<ImportRepo
             "job",
             freshJobs.map(({ id }) => id),
           );
+          const carried: string[] = [];
           for (const session of sessions) {
             if (!(await writeSession(store, session, bootId, clock.now()))) wasThere.add(session.key);
-            await ledger.add("session", [session.key]);
+            carried.push(session.key);
+            // Each rewrites the ledger, so that one a conversation would take long for thousands.
+            if (carried.length % 50 === 0) await ledger.add("session", carried);
           }
+          await ledger.add("session", carried);
         } finally {
           await store.close();
         }
@@ -194,6 +207,8 @@ export async function importOpenclaw(options: ImportOptions): Promise<ImportRepo
         ...people.met,
         ...[...jobs.met, ...old.met].map(carriedBefore),
         ...restOf(source),
+        ...source.files.told(folder),
+        ...source.databases.told(),
       ],
       todo: todoOf({
         source,
@@ -205,8 +220,20 @@ export async function importOpenclaw(options: ImportOptions): Promise<ImportRepo
       }),
     };
   } finally {
+    source.databases.close();
     lock?.release();
   }
+}
+
+/** A workspace may be the home itself, or hold it: then the home's own files are no notes of the agent. */
+function apartFrom(source: Source, home: string, workspace: string): (path: string) => string | null {
+  return (path) => {
+    if (path === home) return "it is Parley's own state folder";
+    if (!source.isHome) return null;
+    if (path === source.folder) return "it is OpenClaw's own";
+    const isOwn = workspace === source.folder && dirname(path) === source.folder;
+    return isOwn && !/^(?:.+\.md|memory|skills)$/.test(basename(path)) ? "it is OpenClaw's own" : null;
+  };
 }
 
 function personOf({

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { asWritten, newJob, type Job } from "@parley/schedules";
 import type { Address, Json, JsonObject } from "@parley/protocol";
 import type { Met } from "./report.ts";
-import { fileValue, type Source } from "./source.ts";
+import { jsonOf, gatewayDatabase } from "./source-databases.ts";
+import type { Source } from "./source.ts";
 import { isBlock, textIn } from "./tree.ts";
 
 export interface JobsContext {
@@ -37,19 +38,47 @@ export function readJobs(source: Source, context: JobsContext): Jobs {
   const jobs: Job[] = [];
   const met: Met[] = [];
   if (!source.isHome) return { jobs, met };
-  const data = fileValue(join(source.folder, "cron", "jobs.json")) as Json;
-  const listed = isBlock(data) ? data["jobs"] : data;
-  for (const [index, each] of (Array.isArray(listed) ? (listed as readonly Json[]) : []).entries()) {
+  const data = source.files.value(join(source.folder, "cron", "jobs.json"));
+  const inFile = isBlock(data) ? data["jobs"] : data;
+  const listed = [...(Array.isArray(inFile) ? (inFile as readonly Json[]) : []), ...stored(source, met)];
+  for (const [index, each] of listed.entries()) {
     const written = isBlock(each) ? each : {};
     const name = textIn(written["id"] ?? written["jobId"] ?? written["name"]) ?? `jobs[${index}]`;
     const read = jobOf(written, name, context);
     if (typeof read === "string") met.push({ what: "job", name, fate: "refused", why: read });
     else {
+      if (jobs.some(({ id }) => id === read.id)) {
+        met.push({ what: "job", name, fate: "refused", why: `another job has the id ${read.id} here` });
+        continue;
+      }
       jobs.push(read);
       met.push({ what: "job", name, fate: "carried", ...(read.id === name ? {} : { to: read.id }) });
     }
   }
   return { jobs, met };
+}
+
+/** One database may hold the schedules of several homes, each under the file that they stood in before. */
+function stored({ folder, databases }: Source, met: Met[]): readonly Json[] {
+  const path = gatewayDatabase(folder);
+  if (!databases.hasTable(path, "cron_jobs")) return [];
+  const all = databases.rows(path, "select store_key, job_id, job_json from cron_jobs order by job_id");
+  const homes = new Set(all.map(({ store_key: key }) => String(key)));
+  const [first] = homes;
+  const own = join(folder, "cron", "jobs.json");
+  const wanted = homes.has(own) ? own : homes.size === 1 ? first : undefined;
+  for (const home of homes)
+    if (home !== wanted)
+      met.push({
+        what: "other",
+        name: `${path}: ${home}`,
+        fate: "refused",
+        why: "its schedules are of another home, as far as can be told",
+      });
+  return all.flatMap(({ store_key: key, job_id: id, job_json: text }) => {
+    const job = jsonOf(text);
+    return key === wanted ? [{ id: String(id), ...(isBlock(job) ? job : {}) }] : [];
+  });
 }
 
 /** A text: why it cannot be carried. */

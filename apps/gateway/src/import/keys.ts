@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import type { Json } from "@parley/protocol";
 import type { Met } from "./report.ts";
-import { fileValue, namesIn, type Source } from "./source.ts";
+import { agentDatabase, jsonOf, gatewayDatabase } from "./source-databases.ts";
+import type { Source } from "./source.ts";
 import type { Translated } from "./translate.ts";
 import { at, isBlock, withValue } from "./tree.ts";
 
@@ -13,9 +14,28 @@ export function withKeys(source: Source, translated: Translated): Translated {
   const met: Met[] = [...translated.met];
   const secrets = new Map(translated.secrets);
   const changed = new Map(translated.changed);
-  for (const agent of !source.isHome ? [] : namesIn(join(source.folder, "agents"))) {
-    const path = join(source.folder, "agents", agent, "agent", "auth-profiles.json");
-    const profiles = at(fileValue(path) as Json, ["profiles"]);
+  const { folder, files, databases, isHome } = source;
+  const agents = join(folder, "agents");
+  // Older homes kept those of their one agent beside the config.
+  const folders = [
+    ...files.names(agents).map((agent) => ({ agent, keys: join(agents, agent, "agent") })),
+    { agent: "main", keys: join(folder, "agent") },
+  ];
+  const stores = [
+    ...folders.map(({ agent, keys }) => ({ agent, store: files.value(join(keys, "auth-profiles.json")) })),
+    ...[
+      ...files.names(agents).map((agent) => ({ agent, path: agentDatabase(folder, agent) })),
+      { agent: "shared", path: gatewayDatabase(folder) },
+    ].flatMap(({ agent, path }) =>
+      !isHome || !databases.hasTable(path, "auth_profile_store")
+        ? []
+        : databases
+            .rows(path, "select store_json from auth_profile_store order by store_key")
+            .map(({ store_json: text }) => ({ agent, store: jsonOf(text) })),
+    ),
+  ];
+  for (const { agent, store } of isHome ? stores : []) {
+    const profiles = at(store, ["profiles"]);
     for (const [name, profile] of Object.entries(isBlock(profiles) ? profiles : {})) {
       const { type, provider, key } = isBlock(profile) ? profile : {};
       const named = { what: "key", name: `auth-profiles ${agent}: ${name}` } as const;

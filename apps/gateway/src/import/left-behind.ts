@@ -1,13 +1,21 @@
 // Names what an import leaves in the source, each with its reason, and what is left for the operator to do.
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Fitted } from "./fit.ts";
 import type { Met } from "./report.ts";
-import { namesIn, type Source } from "./source.ts";
+import type { Source } from "./source.ts";
 import type { Translated } from "./translate.ts";
 import { at, isBlock } from "./tree.ts";
 
-const carriedNames = new Set(["agents", "credentials", "cron", "skills", "workspace", ".env"]);
+const carriedNames = new Set([
+  "agent",
+  "agents",
+  "credentials",
+  "cron",
+  "sessions",
+  "skills",
+  "workspace",
+  ".env",
+]);
 const reasons: { readonly [name: string]: string } = {
   browser: "each agent has a browser profile of its own here",
   devices: "devices are paired anew: parley devices",
@@ -22,26 +30,15 @@ const reasons: { readonly [name: string]: string } = {
 /** What else lies in the home. */
 export function restOf(source: Source): readonly Met[] {
   if (!source.isHome) return [];
-  const { folder } = source;
+  const { folder, files } = source;
   const workspaces = new Set(source.agents.map(({ workspace }) => workspace));
-  const rest = namesIn(folder)
+  const rest = files
+    .names(folder)
     .filter((name) => !carriedNames.has(name) && !/^(?:openclaw|clawdbot|moltbot)\.json/.test(name))
     .filter((name) => !workspaces.has(join(folder, name)) && name !== "state")
     .map((name) => ({ name: join(folder, name), why: reasons[name] ?? "Parley has no use for it" }));
-  const databases = [
-    join(folder, "state", "openclaw.sqlite"),
-    ...namesIn(join(folder, "agents")).map((agent) =>
-      join(folder, "agents", agent, "agent", "openclaw-agent.sqlite"),
-    ),
-  ].filter((path) => existsSync(path));
-  return [
-    ...rest.map(({ name, why }): Met => ({ what: "other", name, fate: "refused", why })),
-    ...databases.map((name): Met => ({ what: "other", name, fate: "refused", why: databaseWhy })),
-  ];
+  return rest.map(({ name, why }): Met => ({ what: "other", name, fate: "refused", why }));
 }
-
-const databaseWhy =
-  "its form is OpenClaw's own: conversations, people and schedules that stand only in it are not carried";
 
 export function todoOf({
   source,

@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import type { Json, JsonObject } from "@parley/protocol";
 import type { Met } from "./report.ts";
-import { fileValue, namesIn, type Source } from "./source.ts";
+import { gatewayDatabase } from "./source-databases.ts";
+import type { Source } from "./source.ts";
 import { at, isBlock, textIn } from "./tree.ts";
 
 interface Pairing {
@@ -25,7 +26,19 @@ export function readPeople(source: Source): People {
   const folder = join(source.folder, "credentials");
   const pairings: Pairing[] = [];
   const met: Met[] = [];
-  for (const name of !source.isHome ? [] : namesIn(folder)) {
+  const admit = (channel: string, account: string, written: Json | undefined): void => {
+    const id = (textIn(written) ?? "").replace(/^(?:tg|telegram|discord|user):/i, "");
+    const person = `${channel}:${account}:${id}`;
+    const refuse = (why: string): void =>
+      void met.push({ what: "person", name: person, fate: "refused", why });
+    if (channel !== "telegram" && channel !== "discord") refuse(`Parley does not speak on ${channel}`);
+    else if (!/^[1-9]\d{0,19}$/.test(id)) refuse("people are known by their numeric id");
+    else if (
+      !pairings.some((each) => each.channel === channel && each.account === account && each.senderId === id)
+    )
+      pairings.push({ channel, account, senderId: id });
+  };
+  for (const name of !source.isHome ? [] : source.files.names(folder)) {
     const path = join(folder, name);
     const [, channel = "", account = "default", kind] = fileForm.exec(name) ?? [];
     if (kind === undefined) {
@@ -46,30 +59,24 @@ export function readPeople(source: Source): People {
       });
       continue;
     }
-    const data = fileValue(path) as Json;
+    const data = source.files.value(path);
     const listed = Array.isArray(data) ? data : isBlock(data) ? (data["allowFrom"] ?? data["entries"]) : null;
     for (const entry of Array.isArray(listed) ? (listed as readonly Json[]) : []) {
-      const written = isBlock(entry) ? entry["id"] : entry;
-      const id = (textIn(written) ?? "").replace(/^(?:tg|telegram|discord|user):/i, "");
-      const person = `${channel}:${account}:${id}`;
-      if (channel !== "telegram" && channel !== "discord")
-        met.push({
-          what: "person",
-          name: person,
-          fate: "refused",
-          why: `Parley does not speak on ${channel}`,
-        });
-      else if (!/^[1-9]\d{0,19}$/.test(id))
-        met.push({
-          what: "person",
-          name: person,
-          fate: "refused",
-          why: "people are known by their numeric id",
-        });
-      else pairings.push({ channel, account, senderId: id });
+      admit(channel, account, isBlock(entry) ? entry["id"] : entry);
     }
   }
-  return { pairings, owners: ownersOf(source.config, pairings), met };
+  const shared = gatewayDatabase(source.folder);
+  if (source.isHome && source.databases.hasTable(shared, "channel_pairing_allow_entries"))
+    for (const { channel_key: channel, account_id: account, entry } of source.databases.rows(
+      shared,
+      "select channel_key, account_id, entry from channel_pairing_allow_entries order by channel_key, account_id, sort_order, entry",
+    ))
+      admit(String(channel).toLowerCase(), account === "" ? "default" : String(account), String(entry));
+  // What cannot be read may have let in others, so that nobody is known to be the only one.
+  const unread =
+    source.files.told(folder).length > 0 || source.databases.told().some(({ name }) => name === shared);
+  const owners = unread ? [] : ownersOf(source.config, pairings);
+  return { pairings, owners, met };
 }
 
 function ownersOf(config: JsonObject, pairings: readonly Pairing[]): readonly string[] {

@@ -1,10 +1,13 @@
 // Finds what an OpenClaw home holds, or a folder of AGENTS.md and SOUL.md alone, and reads its config. It
 // opens files for reading only, so the source stays as it is.
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { ConfigFault, expandPath, parseDocument } from "@parley/config";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
+import { renamed } from "./older-homes.ts";
+import { sourceDatabases, type SourceDatabases } from "./source-databases.ts";
+import { sourceFiles, type SourceFiles } from "./source-files.ts";
 import { at, isBlock } from "./tree.ts";
 
 interface SourceAgent {
@@ -15,11 +18,15 @@ interface SourceAgent {
 
 export interface Source {
   readonly folder: string;
+  readonly files: SourceFiles;
+  readonly databases: SourceDatabases;
   /** False for a folder of workspace files alone. */
   readonly isHome: boolean;
   /** Null where a home has lost its config. */
   readonly configPath: string | null;
   readonly config: JsonObject;
+  /** Where keys of an older home stood, by where they stand in `config`. */
+  readonly was: ReadonlyMap<string, string>;
   /** Of `.env` beside the config. */
   readonly env: { readonly [name: string]: string };
   /** The agent that answers what no binding names comes first. */
@@ -29,7 +36,7 @@ export interface Source {
 const workspaceFiles = ["AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "MEMORY.md", "TOOLS.md"];
 const configNames = ["openclaw.json", "openclaw.json5", "clawdbot.json", "moltbot.json"];
 /** Folders of a home whose config is gone. */
-const homeFolders = ["agents", "credentials", "cron", "workspace"];
+const homeFolders = ["agents", "credentials", "cron", "sessions", "workspace"];
 
 /** Throws Fault("missing") and ConfigFault, each with what to do. */
 export function readSource(folder: string): Source {
@@ -43,12 +50,17 @@ export function readSource(folder: string): Source {
   const named = configNames.map((name) => join(folder, name)).find((path) => existsSync(path));
   const isHome = named !== undefined || homeFolders.some((name) => existsSync(join(folder, name)));
   const isWorkspace = workspaceFiles.some((name) => existsSync(join(folder, name)));
+  const files = sourceFiles(folder);
+  const databases = sourceDatabases(files);
   if (named === undefined && isWorkspace)
     return {
       folder,
+      files,
+      databases,
       isHome: false,
       configPath: null,
       config: {},
+      was: new Map(),
       env: {},
       agents: [{ id: "main", workspace: folder }],
     };
@@ -57,14 +69,16 @@ export function readSource(folder: string): Source {
       "missing",
       `${folder} holds neither openclaw.json nor AGENTS.md or SOUL.md: name the folder of an OpenClaw home (usually ~/.openclaw) or of an agent's files`,
     );
-  const config = named === undefined ? {} : readConfig(named, 0);
-  const envPath = join(folder, ".env");
-  const env = existsSync(envPath) ? parseEnv(textOf(envPath)) : {};
+  const { config, was } = renamed(named === undefined ? {} : readConfig(named, []));
+  const env = parseEnv(files.text(join(folder, ".env")) ?? "");
   return {
     folder,
+    files,
+    databases,
     isHome: true,
     configPath: named ?? null,
     config,
+    was,
     env: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     ),
@@ -72,29 +86,30 @@ export function readSource(folder: string): Source {
   };
 }
 
-const deepestInclude = 10;
+const mostIncludes = 10;
 
-function readConfig(path: string, depth: number): JsonObject {
+/** `within` are the files that include this one. */
+function readConfig(path: string, within: readonly string[]): JsonObject {
   const { value, problems } = parseDocument(textOf(path));
   if (problems.length > 0) throw new ConfigFault(path, problems);
   if (!isBlock(value))
     throw new ConfigFault(path, [
       { path: "", message: "holds no block", fix: "It begins with { and ends with }" },
     ]);
-  return included(value, path, depth) as JsonObject;
+  return included(value, path, [...within, path]) as JsonObject;
 }
 
 /** `$include` names files beside the config; what stands beside it in its block wins. */
-function included(value: Json, path: string, depth: number): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => included(each, path, depth));
+function included(value: Json, path: string, within: readonly string[]): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => included(each, path, within));
   if (!isBlock(value)) return value;
   const { $include: named, ...own } = value;
   const inner = Object.fromEntries(
-    Object.entries(own).map(([key, each]) => [key, included(each, path, depth)]),
+    Object.entries(own).map(([key, each]) => [key, included(each, path, within)]),
   );
   if (named === undefined) return inner;
-  if (depth >= deepestInclude)
-    throw new ConfigFault(path, [{ path: "$include", message: `goes deeper than ${deepestInclude} files` }]);
+  if (within.length > mostIncludes)
+    throw new ConfigFault(path, [{ path: "$include", message: `goes deeper than ${mostIncludes} files` }]);
   const files = (Array.isArray(named) ? (named as readonly Json[]) : [named]).filter(
     (each): each is string => typeof each === "string",
   );
@@ -109,7 +124,11 @@ function included(value: Json, path: string, depth: number): Json {
           fix: "Mend the name, or remove it",
         },
       ]);
-    return readConfig(found, depth + 1);
+    if (within.includes(found))
+      throw new ConfigFault(path, [
+        { path: "$include", message: `names ${found}, which includes this file`, fix: "Remove it" },
+      ]);
+    return readConfig(found, within);
   });
   return [...read, inner].reduce(merged, {});
 }
@@ -127,7 +146,7 @@ function merged(below: Json, above: Json): JsonObject {
 }
 
 function agentsOf(config: JsonObject, folder: string): readonly SourceAgent[] {
-  const defaults = at(config, ["agents", "defaults", "workspace"]) ?? at(config, ["agent", "workspace"]);
+  const defaults = at(config, ["agents", "defaults", "workspace"]);
   const first = typeof defaults === "string" ? workspaceAt(defaults, folder) : join(folder, "workspace");
   const listed = listOfAgents(config);
   const chosen = listed.find((each) => each["default"] === true) ?? listed[0];
@@ -170,8 +189,9 @@ export function listOfAgents(config: JsonObject): readonly JsonObject[] {
     : [];
 }
 
-export function textOf(path: string): string {
+function textOf(path: string): string {
   try {
+    if (!statSync(path).isFile()) throw new Error("it is no file");
     return readFileSync(path, "utf8");
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -183,17 +203,4 @@ export function textOf(path: string): string {
       },
     );
   }
-}
-
-/** Names in a folder, in order; none where there is no such folder. */
-export function namesIn(folder: string): readonly string[] {
-  return existsSync(folder) && statSync(folder).isDirectory() ? readdirSync(folder).toSorted() : [];
-}
-
-/** A JSON5 file of the source; null where there is none. Throws ConfigFault with the line. */
-export function fileValue(path: string): unknown {
-  if (!existsSync(path)) return null;
-  const { value, problems } = parseDocument(textOf(path));
-  if (problems.length > 0) throw new ConfigFault(path, problems);
-  return value;
 }

@@ -16,29 +16,30 @@ interface Line {
   readonly value: JsonObject;
 }
 
-export function readTranscript(text: string): ReadTranscript {
+/** `name` is the file's, for what is told of its lines. */
+export function readTranscript(text: string, name: string): ReadTranscript {
   const left: string[] = [];
   const lines: Line[] = [];
-  let torn = 0;
-  for (const line of text.split("\n")) {
+  const torn: number[] = [];
+  for (const [index, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
     const value = lineOf(line);
-    if (value === null) torn += 1;
+    if (value === null) torn.push(index + 1);
     else if (value["type"] !== "session")
       lines.push({ id: word(value["id"]), parent: word(value["parentId"]), value });
   }
-  if (torn > 0) left.push(`${torn} lines that are no JSON`);
+  if (torn.length > 0) left.push(tornWords(torn, name));
   const branch = branchOf(lines);
   const resetAt = branch.findLastIndex(({ value }) => value["type"] === "reset");
-  if (resetAt > 0) left.push(`${resetAt} entries of before the last /new`);
+  if (resetAt > 0) left.push(`${resetAt === 1 ? "1 entry" : `${resetAt} entries`} of before the last /new`);
   const kept = branch.slice(resetAt + 1);
 
   const answered = new Set(kept.flatMap(({ value }) => resultIn(messageOf(value)) ?? []));
   const entries: Entry[] = [];
   /** Seq of the first entry that each line became, for summaries that name a line. */
   const seqOf = new Map<string, number>();
-  const called = new Map<string, string>();
-  let [images, thoughts] = [0, 0];
+  const called = new Map<string, { readonly id: string; readonly name: string }>();
+  let [images, thoughts, calls] = [0, 0, 0];
   for (const { id, value } of kept) {
     if (id !== null) seqOf.set(id, entries.length + 1);
     const atMs = instantOf(value);
@@ -72,9 +73,11 @@ export function readTranscript(text: string): ReadTranscript {
           const call = part["type"] === "toolCall" ? word(part["id"]) : null;
           const name = word(part["name"]);
           if (call === null || name === null || !answered.has(call)) return [];
-          called.set(call, name);
+          calls += 1;
+          const id = callIdOf(call, calls);
+          called.set(call, { id, name });
           const args = part["arguments"] ?? part["args"];
-          return [{ type: "toolCall", id: call, name, args: isBlock(args) ? args : {} }];
+          return [{ type: "toolCall", id, name, args: isBlock(args) ? args : {} }];
         });
         if (own.length === 0) break;
         const stop = own.some(({ type }) => type === "toolCall") ? "toolUse" : "stop";
@@ -93,13 +96,13 @@ export function readTranscript(text: string): ReadTranscript {
       }
       case "toolResult": {
         const callId = word(message["toolCallId"]);
-        const name = callId === null ? undefined : called.get(callId);
-        if (callId === null || name === undefined) break;
+        const call = callId === null ? undefined : called.get(callId);
+        if (callId === null || call === undefined) break;
         called.delete(callId);
         entries.push({
           type: "toolResult",
-          callId,
-          name,
+          callId: call.id,
+          name: call.name,
           content,
           isError: message["isError"] === true,
           untrusted: "OpenClaw",
@@ -110,21 +113,32 @@ export function readTranscript(text: string): ReadTranscript {
       default:
     }
   }
-  if (images > 0) left.push(`${images} images`);
-  if (thoughts > 0) left.push(`${thoughts} thoughts`);
+  if (images > 0) left.push(images === 1 ? "1 image" : `${images} images`);
+  if (thoughts > 0) left.push(thoughts === 1 ? "1 thought" : `${thoughts} thoughts`);
   return { entries, left };
+}
+
+const mostNamed = 5;
+
+function tornWords(torn: readonly number[], name: string): string {
+  const named = torn.slice(0, mostNamed).map((line) => `${name}:${line}`);
+  const more = torn.length > mostNamed ? ` and ${torn.length - mostNamed} more` : "";
+  const what = torn.length === 1 ? "1 line that is no JSON" : `${torn.length} lines that are no JSON`;
+  return `${what} (${named.join(", ")}${more}: mend it before --apply, or go on without)`;
 }
 
 /** From the newest line up to the first; all lines, where they name no parents. */
 function branchOf(lines: readonly Line[]): readonly Line[] {
   if (!lines.some(({ parent }) => parent !== null)) return lines;
   const byId = new Map(lines.flatMap((line) => (line.id === null ? [] : [[line.id, line] as const])));
+  const placeOf = new Map(lines.map((line, index) => [line, index] as const));
   const branch: Line[] = [];
   const seen = new Set<Line>();
   for (let now = lines.at(-1); now !== undefined && !seen.has(now);) {
     seen.add(now);
     branch.push(now);
-    now = now.parent === null ? undefined : byId.get(now.parent);
+    // Where the parent is a line that could not be read, what stands before it is the nearest.
+    now = now.parent === null ? undefined : (byId.get(now.parent) ?? lines[(placeOf.get(now) ?? 0) - 1]);
   }
   return branch.toReversed();
 }
@@ -137,6 +151,11 @@ function lineOf(text: string): JsonObject | null {
     // A gateway that was killed leaves half a line; the rest of the conversation is worth having.
     return null;
   }
+}
+
+/** Some providers refuse the call ids of others: letters, digits, dashes, at most 64. */
+function callIdOf(written: string, count: number): string {
+  return /^[\w-]{1,64}$/.test(written) ? written : `call-${count}`;
 }
 
 function messageOf(value: JsonObject): JsonObject | null {

@@ -22,7 +22,9 @@ const channelsHere = ["telegram", "discord"];
 
 export function translate(source: Source): Translated {
   let file: Json = source.config;
-  const changed = new Map<string, { from: string; why: string }>();
+  const changed = new Map<string, { from: string; why: string }>(
+    [...source.was].map(([now, from]) => [now, { from, why: "an older home names it so" }]),
+  );
   const met: Met[] = [];
   const secrets = new Map<string, string>();
   const variables = new Map<string, string>();
@@ -30,8 +32,9 @@ export function translate(source: Source): Translated {
   const has = (path: Path): boolean => at(file, path) !== undefined;
   const set = (path: Path, to: Json, why: string, from: Path = path): void => {
     file = withValue(file, path, to);
-    for (const leaf of leaves(to, path)) changed.set(formatPath(leaf.path), { from: formatPath(from), why });
+    for (const leaf of leaves(to, path)) changed.set(formatPath(leaf.path), { from: nameOf(from), why });
   };
+  const nameOf = (path: Path): string => source.was.get(formatPath(path)) ?? formatPath(path);
   const drop = (path: Path): void => {
     file = without(file, path);
   };
@@ -42,7 +45,7 @@ export function translate(source: Source): Translated {
   };
   const leave = (path: Path, fate: Met["fate"], why: string, to?: string): void => {
     for (const leaf of leaves(at(file, path) ?? null, path))
-      met.push({ what: "key", name: formatPath(leaf.path), fate, why, ...(to === undefined ? {} : { to }) });
+      met.push({ what: "key", name: nameOf(leaf.path), fate, why, ...(to === undefined ? {} : { to }) });
     drop(path);
   };
 
@@ -61,7 +64,6 @@ export function translate(source: Source): Translated {
     drop(["env", "vars"]);
   if (has(["env"]) && Object.keys(blockAt(file, ["env"])).length === 0) drop(["env"]);
 
-  move(["agent", "model"], ["agents", "defaults", "model"], "an older home names it so");
   move(["messages", "queue", "debounce"], ["messages", "queue", "debounceMs"], "its name here");
 
   // Agents and their folders.
@@ -71,12 +73,8 @@ export function translate(source: Source): Translated {
     set(["agents", "list"], agents, "agents are a list here", ["agents", "entries"]);
   }
   const folderWhy = "the files are copied into the agent's workspace in Parley's state folder";
-  for (const path of [
-    ["agents", "defaults", "workspace"],
-    ["agent", "workspace"],
-  ])
-    if (has(path)) leave(path, "changed", folderWhy);
-  if (has(["agent"]) && Object.keys(blockAt(file, ["agent"])).length === 0) drop(["agent"]);
+  if (has(["agents", "defaults", "workspace"]))
+    leave(["agents", "defaults", "workspace"], "changed", folderWhy);
   for (const [index, agent] of agents.entries()) {
     const here: Path = ["agents", "list", index];
     if (has([...here, "workspace"])) leave([...here, "workspace"], "changed", folderWhy);
@@ -221,7 +219,7 @@ export function translate(source: Source): Translated {
       );
     }
   for (const [name, value] of Object.entries(source.env)) {
-    if (/^(?:OPENCLAW|CLAWDBOT)_/.test(name)) {
+    if (/^(?:OPENCLAW|CLAWDBOT|MOLTBOT)_/.test(name)) {
       met.push({ what: "variable", name, fate: "refused", why: "it is for OpenClaw itself" });
       continue;
     }

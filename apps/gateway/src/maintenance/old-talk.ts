@@ -12,6 +12,8 @@ export interface OldTalk {
   readonly epoch: number;
   /** Everything before this epoch goes; null: all of the session. */
   readonly before: number | null;
+  /** Whose last words are younger stays. */
+  readonly beforeMs: number;
 }
 
 const mostSessions = 100_000;
@@ -31,18 +33,26 @@ export async function* oldTalk(store: TalkStore, beforeMs: number, prefix?: stri
     if (createdAtMs >= beforeMs) continue;
     const last = await lastWordsMs(store, key, epoch);
     if (last !== null && last < beforeMs) {
-      if (!(await isBusy(store, key))) yield { key, epoch, before: null };
+      if (!(await isBusy(store, key))) yield { key, epoch, before: null, beforeMs };
     } else {
       const before = await endedBefore(store, session, beforeMs);
-      if (before !== null && !(await isBusy(store, key))) yield { key, epoch, before };
+      if (before !== null && !(await isBusy(store, key))) yield { key, epoch, before, beforeMs };
     }
   }
 }
 
-/** Returns the number of entries that went: none where the session began to work meanwhile. */
-export async function removeTalk(store: TalkStore, { key, before }: OldTalk, nowMs: number): Promise<number> {
+/** Returns the number of entries that went: none where somebody came back to the session meanwhile. */
+export async function removeTalk(
+  store: TalkStore,
+  { key, epoch, before, beforeMs }: OldTalk,
+  nowMs: number,
+): Promise<number> {
   if (await isBusy(store, key)) return 0;
   if (before === null) {
+    // All that goes is looked for before the first of it goes: a turn may have begun and ended since.
+    const now = await store.sessions.open(key);
+    const last = await lastWordsMs(store, key, now.epoch);
+    if (now.epoch !== epoch || last === null || last >= beforeMs) return 0;
     const { entries } = await store.sessions.forget(key, forgottenField);
     await store.sessions.patch(key, begunAt(nowMs));
     return entries;

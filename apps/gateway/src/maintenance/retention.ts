@@ -1,15 +1,16 @@
 // Keeps the table of what age and size take, and by which keys of the config: the daemon, and the operator
-// who asks what would go, use the same one. Rows that are open, files that a turn may need and the newest
-// backup are never in it (I9).
+// who asks what would go, use the same one. What is open, pinned or at work, files that a turn may need and
+// the newest backup are never in it (I9). All rules look before one takes, so that what was shown goes.
 import { isAbsolute, join } from "node:path";
 import type { Config } from "@parley/config";
-import type { Clock, MethodResult } from "@parley/protocol";
+import type { Clock, MethodResult, SessionKey } from "@parley/protocol";
 import { spanMs } from "@parley/schedules";
 import type { Store } from "@parley/store";
 import type { ReferringStore } from "./media-references.ts";
 import { mediaFiles } from "./media-retention.ts";
-import { oldFiles, removeFiles, type OldFiles } from "./old-files.ts";
-import { countTalk, oldTalk, removeTalk } from "./old-talk.ts";
+import { oldFiles, removeFiles, type Found, type OldFiles } from "./old-files.ts";
+import { countTalk, oldTalk, removeTalk, type OldTalk } from "./old-talk.ts";
+import { heldResults, pinnedSessions } from "./pinned-talk.ts";
 import { backupName } from "./scheduled-backups.ts";
 
 export interface RetentionPorts {
@@ -22,9 +23,15 @@ export interface RetentionPorts {
 
 type Told = MethodResult<"retention.run">["rules"][number];
 
+interface Plan extends Pick<Told, "bytes"> {
+  readonly count: number;
+  /** Removes them; returns their number. */
+  readonly take: () => Promise<number>;
+}
+
 interface Rule extends Pick<Told, "name" | "keys" | "rule" | "unit"> {
-  /** With `write` removes them. Null: what leaves by itself, in slices of the store's own. */
-  readonly look: ((write: boolean) => Promise<Pick<Told, "count" | "bytes">>) | null;
+  /** Null: what leaves by itself, in slices of the store's own. */
+  readonly look: (() => Promise<Plan>) | null;
 }
 
 const dayMs = 86_400_000;
@@ -32,6 +39,8 @@ const dayMs = 86_400_000;
 const neededMs = 2 * dayMs;
 const olderLog = /^parley(?:-[\w.-]+)?\.\d+\.log$/;
 const resultName = /^[0-9a-f]{12}-[\w-]{1,64}\.txt$/;
+/** What commands said. */
+const outputName = /^[0-9a-z]+-[a-z2-9]{8}\.log$/;
 const sweepRows = 500;
 const jobRuns = "jobs";
 
@@ -39,9 +48,13 @@ export function retention(ports: RetentionPorts) {
   const { clock, store } = ports;
   const rules = rulesOf(ports);
   async function looked(write: boolean, only: readonly Rule[]): Promise<Told[]> {
+    const plans: { readonly rule: Omit<Rule, "look">; readonly plan: Plan | null }[] = [];
+    for (const { look, ...rule } of only) plans.push({ rule, plan: look === null ? null : await look() });
     const told: Told[] = [];
-    for (const { look, ...rule } of only)
-      told.push({ ...rule, ...(look === null ? { count: null, bytes: null } : await look(write)) });
+    for (const { rule, plan } of plans) {
+      const { count = null, bytes = null } = plan ?? {};
+      told.push({ ...rule, count: write && plan !== null ? await plan.take() : count, bytes });
+    }
     return told;
   }
 
@@ -68,18 +81,30 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
     keys: [...keys],
     rule,
     unit: "files",
-    async look(write) {
-      let count = 0;
-      let bytes = 0;
-      for (const each of all) {
-        const old = await oldFiles(each, clock.now());
-        count += old.length;
-        bytes += old.reduce((sum, file) => sum + file.bytes, 0);
-        if (write) await removeFiles(old);
-      }
-      return { count, bytes };
+    async look() {
+      const old: Found[] = [];
+      for (const each of all) old.push(...(await oldFiles(each, clock.now())));
+      const bytes = old.reduce((sum, file) => sum + file.bytes, 0);
+      return { count: old.length, bytes, take: () => removeFiles(old).then(() => old.length) };
     },
   });
+  async function talkPlan(found: AsyncGenerator<OldTalk>, is: (key: SessionKey) => boolean): Promise<Plan> {
+    const all: OldTalk[] = [];
+    let count = 0;
+    for await (const old of found) {
+      if (!is(old.key)) continue;
+      all.push(old);
+      count += await countTalk(store, old);
+    }
+    const take = async (): Promise<number> => {
+      let taken = 0;
+      for (const old of all) taken += await removeTalk(store, old, clock.now());
+      return taken;
+    };
+    return { count, bytes: null, take };
+  }
+  const prefixes = config.agents.list.map(({ id }) => `agent:${id}:cron:`);
+  const isOfJob = (key: SessionKey): boolean => prefixes.some((prefix) => key.startsWith(prefix));
   const aged = (days: number | undefined): number | undefined =>
     days === undefined ? undefined : days * dayMs;
   const after = (days: number | undefined, otherwise: string): string =>
@@ -87,13 +112,9 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
       ? otherwise
       : `${otherwise === "kept for good" ? "" : `${otherwise}, `}go after ${days} days`;
   /** Jobs that are gone, or run seldom, have no next run that takes what their last one left. */
-  async function ofJobs(write: boolean): Promise<number> {
-    let count = 0;
-    const beforeMs = clock.now() - (spanMs(cron.sessionRetention) ?? 0);
-    for (const { id } of config.agents.list)
-      for await (const old of oldTalk(store, beforeMs, `agent:${id}:cron:`))
-        count += write ? await removeTalk(store, old, clock.now()) : await countTalk(store, old);
-    return count;
+  async function* ofJobs(): AsyncGenerator<OldTalk> {
+    const keptMs = Math.min(spanMs(cron.sessionRetention) ?? 0, aged(kept.transcripts.days) ?? Infinity);
+    for (const prefix of prefixes) yield* oldTalk(store, clock.now() - keptMs, prefix);
   }
   const workspaces = [...new Set(config.agents.list.map(({ workspace }) => workspace))];
   const { transcripts, results, logs, backups } = kept;
@@ -103,13 +124,13 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
       keys: ["retention.transcripts.days"],
       rule: after(transcripts.days, "kept for good"),
       unit: "entries",
-      async look(write) {
-        let count = 0;
-        if (transcripts.days === undefined) return { count, bytes: null };
-        for await (const old of oldTalk(store, clock.now() - transcripts.days * dayMs)) {
-          count += write ? await removeTalk(store, old, clock.now()) : await countTalk(store, old);
-        }
-        return { count, bytes: null };
+      async look() {
+        if (transcripts.days === undefined) return { count: 0, bytes: null, take: async () => 0 };
+        const pinned = await pinnedSessions(store, config);
+        return talkPlan(
+          oldTalk(store, clock.now() - transcripts.days * dayMs),
+          (key) => !pinned.has(key) && !isOfJob(key),
+        );
       },
     },
     {
@@ -117,7 +138,7 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
       keys: ["cron.sessionRetention"],
       rule: `go ${cron.sessionRetention} after their run`,
       unit: "entries",
-      look: async (write) => ({ count: await ofJobs(write), bytes: null }),
+      look: () => talkPlan(ofJobs(), isOfJob),
     },
     files(
       "media",
@@ -128,13 +149,18 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
     files(
       "results",
       ["retention.results.days"],
-      after(results.days, "the newest 1000 of a workspace"),
-      workspaces.map((workspace) => ({
-        folder: join(workspace, ".parley", "results"),
-        names: resultName,
-        keepMs: aged(results.days),
-        neededMs,
-      })),
+      after(results.days, "the newest 1000 of a workspace, and what 200 commands said"),
+      workspaces.flatMap((workspace) =>
+        [
+          { folder: join(workspace, ".parley", "results"), names: resultName },
+          { folder: join(workspace, ".parley", "exec"), names: outputName },
+        ].map((each) => ({
+          ...each,
+          keepMs: aged(results.days),
+          neededMs,
+          inUse: (names: ReadonlySet<string>) => heldResults(store, config, names),
+        })),
+      ),
     ),
     files(
       "logs",

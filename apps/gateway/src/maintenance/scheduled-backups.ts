@@ -20,6 +20,8 @@ export interface ScheduledBackupsOptions {
 export interface ScheduledBackups {
   /** When the newest was made; null for none. */
   lastAtMs(): number | null;
+  /** How often they are made; null where none are. */
+  everyMs(): number | null;
   /** Why the last one could not be made; null when it could. */
   trouble(): string | null;
   stop(): void;
@@ -31,6 +33,9 @@ const lookEveryMs = 300_000;
 const firstMs = 90_000;
 /** Names of files that it made. */
 export const backupName = /^parley-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z\.db(?:\.sealed)?$/;
+
+const leftover =
+  /^parley-[\d-]{10}T[\d-]{8}Z\.db(?:\.sealed)?\.(?:open|partial|open\.partial)(?:-wal|-shm|-journal)?$/;
 
 export function backupFolder(home: string, { folder }: Pick<Config["backup"], "folder">): string {
   return isAbsolute(folder) ? folder : join(home, folder);
@@ -66,6 +71,9 @@ export function scheduledBackups(options: ScheduledBackupsOptions): ScheduledBac
     const folder = backupFolder(home, settings());
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const stamp = new Date(nowMs).toISOString().slice(0, 19).replaceAll(":", "-");
+    // What a killed one left is not encrypted, and may fill the disk.
+    for (const name of readdirSync(folder))
+      if (leftover.test(name)) rmSync(join(folder, name), { force: true });
     const path = join(folder, `parley-${stamp}Z.db${passphrase === undefined ? "" : ".sealed"}`);
     const bytes = await jobs.backup(database, path, passphrase?.reveal());
     log.info({ path, bytes }, "a backup was made");
@@ -92,6 +100,10 @@ export function scheduledBackups(options: ScheduledBackupsOptions): ScheduledBac
   let timer = clock.after(firstMs, again);
   return {
     lastAtMs: newest,
+    everyMs() {
+      const { everyHours } = settings();
+      return everyHours === undefined || database === null ? null : everyHours * hourMs;
+    },
     trouble: () => trouble,
     stop() {
       stopped = true;

@@ -2,7 +2,7 @@
 // the one before. A crash may lose all of it, because nothing here is needed for correctness.
 import { cooldowns, type Cooldowns } from "@parley/models";
 import type { Clock } from "@parley/protocol";
-import { botLoops, messageLimits, type BotLoops, type MessageLimits } from "@parley/access";
+import { botLoops, type BotLoops } from "@parley/access";
 import type { RateLimit } from "@parley/delivery";
 import { hookMemory, type HookMemory } from "../hooks/hook-runner.ts";
 import { jobChanges, type JobChanges } from "../schedules/job-changes.ts";
@@ -15,7 +15,6 @@ export interface ProcessMemory {
   readonly cooldowns: Cooldowns;
   readonly quarantine: QuarantineMemory;
   readonly botLoops: BotLoops;
-  readonly messageLimits: MessageLimits;
   /** Counts turns whose stable prompt changed, by the section that changed. */
   readonly stableMoves: Map<string, number>;
   /** Counts heartbeats by what became of them. */
@@ -35,7 +34,6 @@ export function processMemory(clock: Clock): ProcessMemory {
     cooldowns: cooldowns(clock),
     quarantine: quarantineMemory(),
     botLoops: botLoops(clock),
-    messageLimits: messageLimits(clock),
     stableMoves: new Map(),
     heartbeats: new Map(),
     slots: slotCounts(),

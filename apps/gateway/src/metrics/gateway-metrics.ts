@@ -29,6 +29,13 @@ export interface GatewayMetrics {
   stop(): void;
 }
 
+const triedCredentials = [
+  "wrong_token",
+  "wrong_code",
+  "wrong_signature",
+  "too_many_wrong",
+] as const satisfies readonly RefusalReason[];
+
 const waitBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 const turnBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800];
 const callBuckets = [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
@@ -97,6 +104,9 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
     "What calls cost, where the price is known, in US dollars.",
   );
   registerProcessMetrics(registry, startedAtMs, lag);
+  // What an alert waits for begins at zero: Prometheus sees no increase in a series that just appeared.
+  turns.add({ outcome: "dead" }, 0);
+  for (const reason of triedCredentials) refused.add({ reason }, 0);
 
   function countUsage(model: string, usage: Usage): void {
     tokens.add({ model, kind: "input" }, usage.inputTokens);
@@ -108,6 +118,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
 
   function counted(model: Model): Model {
     async function* stream(...args: Parameters<Model["stream"]>): AsyncGenerator<ModelEvent> {
+      calls.add({ model: model.id, result: "ok" }, 0);
       const begunAt = clock.mono();
       let spoke = false;
       for await (const event of model.stream(...args)) {

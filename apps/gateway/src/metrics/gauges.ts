@@ -8,6 +8,7 @@ import type { MetricRegistry, Sample } from "@parley/control";
 import type { GatewayState } from "../gateway-state.ts";
 import { childrenNow } from "../operator/status.ts";
 import type { SlotNumbers } from "../schedules/slot-counts.ts";
+import type { ScheduledBackups } from "../maintenance/scheduled-backups.ts";
 import type { Reloader } from "../reload/reloader.ts";
 
 export interface WatchedParts {
@@ -16,8 +17,8 @@ export interface WatchedParts {
   readonly state: Pick<GatewayState, "phase" | "ready" | "store">;
   readonly turnsRunning: () => number;
   readonly deliveriesRunning: () => number;
-  /** Of the backups on a schedule; null before the first. */
-  readonly lastBackupAtMs: () => number | null;
+  /** The backups on a schedule. */
+  readonly backups: Pick<ScheduledBackups, "lastAtMs" | "everyMs" | "trouble">;
   readonly stableMoves: () => ReadonlyMap<string, number>;
   readonly heartbeats: () => ReadonlyMap<string, number>;
   /** What the nightly upkeep of notes proposed. */
@@ -171,9 +172,24 @@ export function registerGauges(registry: MetricRegistry, parts: WatchedParts): v
     "parley_last_backup_timestamp_seconds",
     "When the newest backup on a schedule was made; absent where there is none.",
     () => {
-      const atMs = parts.lastBackupAtMs();
+      const atMs = parts.backups.lastAtMs();
       return atMs === null ? [] : [[{}, atMs / 1_000]];
     },
+  );
+  registry.look(
+    "gauge",
+    "parley_backup_interval_seconds",
+    "Time between two backups on a schedule; absent where none are made.",
+    () => {
+      const everyMs = parts.backups.everyMs();
+      return everyMs === null ? [] : [[{}, everyMs / 1_000]];
+    },
+  );
+  registry.look(
+    "gauge",
+    "parley_backup_ok",
+    "0 while the last backup on a schedule could not be made.",
+    () => [[{}, parts.backups.everyMs() !== null && parts.backups.trouble() !== null ? 0 : 1]],
   );
   registry.look("gauge", "parley_control_connections", "Clients of the control plane.", () => [
     [{}, parts.connections()],

@@ -172,6 +172,7 @@ export async function runOnce({
     once: (_request, run) => run(),
     audit: audit.write,
     refusals: noRefusals,
+    clock,
     ids,
     log,
   });

@@ -7,7 +7,7 @@ export function updateMethods({ selfUpdate, ids }: Pick<DaemonPorts, "selfUpdate
     "update.check": ({ look }: MethodParams<"update.check">): Promise<MethodResult<"update.check">> =>
       selfUpdate.check(look),
     async "update.run"({ to }: MethodParams<"update.run">): Promise<MethodResult<"update.run">> {
-      selfUpdate.begin(`control:${ids.uuid()}`, to);
+      await selfUpdate.begin(`control:${ids.uuid()}`, to);
       return { asked: true };
     },
   };

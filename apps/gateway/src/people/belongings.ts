@@ -1,6 +1,7 @@
 // Decides of every stored record whether it goes with a person, stays, or stays without them. Pure: looking
 // and forgetting decide the same.
 import type { Entry, ImageContent, TextContent } from "@parley/protocol";
+import { holdsPersonName, holdsWords, isIdentifier, isOneToken } from "@parley/memory";
 import { addUsed, noneUsed, type Used } from "@parley/runner";
 import type { StoredRecord, Verdict } from "@parley/store";
 import { removedMark, type PersonMarks } from "./person.ts";
@@ -21,17 +22,24 @@ export function belongings(marks: PersonMarks, survey: Survey, mediaCells: Reado
   const spokeNear = (conversation: string, cause: string): boolean =>
     survey.spokeAt.has(conversation) || survey.spokeIn.has(cause.split("#")[0] ?? "");
 
-  /** `spoke`: they wrote in that place, so their names and short words there mean them. */
-  const cleaned = (text: string, spoke: boolean): string => {
-    let clean = text;
-    for (const words of spoke ? survey.words : telling) clean = clean.replaceAll(words, removedMark);
-    if (spoke) for (const name of survey.names) clean = clean.replace(wholeWord(name), removedMark);
-    return marks.without(clean);
-  };
+  /**
+   * `spoke`: they wrote in that place, so their names and short words there mean them. Whoever wrote
+   * "message" there, or is called so, takes no name of a field or a kind along.
+   */
+  const cleaning =
+    (spoke: boolean) =>
+    (text: string, holds: Holds): string => {
+      let clean = text;
+      if (holds === "words" || (holds === "any" && !isOneToken(text)))
+        for (const words of spoke ? survey.words : telling) clean = clean.replaceAll(words, removedMark);
+      if (spoke && holds !== "field" && (holds !== "any" || !isIdentifier(text)))
+        for (const name of survey.names) clean = clean.replace(wholeWord(name), removedMark);
+      return marks.without(clean);
+    };
 
   const cleanedTexts = (texts: StoredRecord["texts"], spoke: boolean): Verdict => {
     const after = Object.fromEntries(
-      Object.entries(texts).map(([name, text]) => [name, cleanedJson(text, (each) => cleaned(each, spoke))]),
+      Object.entries(texts).map(([name, text]) => [name, cleanedJson(text, cleaning(spoke))]),
     );
     return Object.entries(after).some(([name, text]) => text !== texts[name]) ? after : "keep";
   };
@@ -62,7 +70,7 @@ export function belongings(marks: PersonMarks, survey: Survey, mediaCells: Reado
         return [{ ...part, text: cut.text }];
       });
       if (ownTurn(turn) && !isLeft) return "remove";
-      const after = cleanedJson(JSON.stringify({ ...read, content }), (each) => cleaned(each, spoke));
+      const after = cleanedJson(JSON.stringify({ ...read, content }), cleaning(spoke));
       return after === body ? "keep" : { body: after };
     }
     if (ownTurn(turn)) return "remove";
@@ -77,12 +85,17 @@ export function belongings(marks: PersonMarks, survey: Survey, mediaCells: Reado
   const cell = ({ id, texts }: StoredRecord): Verdict => {
     const text = texts["value"] ?? "";
     if (machinery.test(id)) return "keep";
+    // Ids there may be too short, or written in other signs, to be known among other words.
+    if (/^pair(?:ed|ing):/.test(id)) {
+      const { channel = "", senderId = "" } = (jsonIn(text) ?? {}) as { [name: string]: string | undefined };
+      return marks.isId(channel, senderId) ? "remove" : "keep";
+    }
     const isOfTurn = [...textsOf(jsonIn(text), "turn")].some(ownTurn);
     if (marks.names(id) || [...survey.sessions].some((key) => id.includes(key)) || mediaCells.has(id))
       return "remove";
     if (/^(?:cronrun|cronhook|job):/.test(id) && survey.jobs.has(id.split(":")[1] ?? "")) return "remove";
     if (id.startsWith("prompt:text:"))
-      return marks.names(text) || cleaned(text, false) !== text ? "remove" : "keep";
+      return marks.names(text) || cleaning(false)(text, "words") !== text ? "remove" : "keep";
     if (isOfTurn) return "remove";
     if (id.startsWith("auth:")) {
       const [peer] = textsOf(jsonIn(text), "peer");
@@ -109,7 +122,7 @@ export function belongings(marks: PersonMarks, survey: Survey, mediaCells: Reado
       Object.entries(fields).filter(([, value]) => !marks.namesPlace(JSON.stringify(value))),
     );
     const before = texts["fields"] ?? "";
-    const after = cleanedJson(JSON.stringify(kept), (each) => cleaned(each, survey.spokeIn.has(id)));
+    const after = cleanedJson(JSON.stringify(kept), cleaning(survey.spokeIn.has(id)));
     return after === before ? "keep" : { fields: after };
   };
 
@@ -143,29 +156,47 @@ export function belongings(marks: PersonMarks, survey: Survey, mediaCells: Reado
   };
 }
 
-/** Changes the texts of a stored document, and of documents inside it. */
-function cleanedJson(stored: string, clean: (text: string) => string): string {
+/** What a text of a stored document is: words, what somebody is called, the name of a field, or not known. */
+type Holds = "words" | "name" | "field" | "any";
+
+/**
+ * Changes the texts of a stored document, and of documents inside it. `inArgs`: with these a model called a
+ * tool, which may hand on any word as it was said.
+ */
+function cleanedJson(
+  stored: string,
+  clean: (text: string, holds: Holds) => string,
+  inArgs: boolean = false,
+): string {
   const document = jsonIn(stored);
-  if (typeof document !== "object" || document === null) return clean(stored);
+  if (typeof document !== "object" || document === null) return clean(stored, inArgs ? "words" : "any");
   let isChanged = false;
-  const within = (value: unknown): unknown => {
+  const within = (value: unknown, holds: Holds, isArg: boolean): unknown => {
     if (typeof value === "string") {
-      const after = /^\s*[[{]/.test(value) ? cleanedJson(value, clean) : clean(value);
+      const after = /^\s*[[{]/.test(value)
+        ? cleanedJson(value, clean, isArg)
+        : clean(value, isArg ? "words" : holds);
       isChanged ||= after !== value;
       return after;
     }
-    if (Array.isArray(value)) return value.map(within);
+    if (Array.isArray(value)) return value.map((each) => within(each, holds, isArg));
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => {
-        const named = clean(name);
-        isChanged ||= named !== name;
-        return [named, within(each)];
+      Object.entries(value).map(([field, each]) => {
+        const after = clean(field, "field");
+        isChanged ||= after !== field;
+        return [after, within(each, heldBy(field, value), isArg || field === "args")];
       }),
     );
   };
-  const after = within(document);
+  const after = within(document, "any", inArgs);
   return isChanged ? JSON.stringify(after) : stored;
+}
+
+function heldBy(field: string, holder: object): Holds {
+  if (holdsWords(field)) return "words";
+  // The name of a call is its tool's.
+  return holdsPersonName(field) && !("type" in holder) ? "name" : "any";
 }
 
 function wholeWord(name: string): RegExp {

@@ -1,10 +1,14 @@
 // Finds and removes what files of the state folder and of workspaces hold of a person: their notes, kept
 // results, files of their messages, lines of the log. Each file is replaced by a rename, so that a kill
-// leaves it whole, and running it again finishes the work.
+// leaves it whole, and running it again finishes the work. What a command says may still grow: there bytes
+// are blotted out where they stand, so that nothing is lost that it says meanwhile.
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import {
   closeSync,
+  constants,
   fsyncSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -12,6 +16,7 @@ import {
   rmSync,
   statSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { AgentConfig } from "@parley/config";
@@ -27,6 +32,8 @@ export interface FileCut {
   /** Null: the whole file goes. */
   readonly text: string | null;
   readonly lines: readonly string[];
+  /** Of a file that may still grow: as many bytes as it has now, theirs blotted out. */
+  readonly blotted?: Buffer;
 }
 
 export interface PersonFiles {
@@ -37,8 +44,11 @@ export interface PersonFiles {
 
 const notesFiles = ["MEMORY.md", "memory.md", "USER.md"];
 const resultsFolder = ".parley/results";
+const outputsFolder = ".parley/exec";
 /** A larger file is none of a person's notes. */
 const mostBytes = 4_000_000;
+/** Shorter words stand in too many other texts. */
+const leastWordsChars = 24;
 const mostLeftovers = 50;
 
 /** Nothing is changed. */
@@ -49,6 +59,8 @@ export async function filesOf(
   where: {
     readonly home: string;
     readonly agents: readonly AgentConfig[];
+    /** What their commands said, below a workspace. */
+    readonly outputs: ReadonlySet<string>;
     readonly cells: Pick<Cells, "get">;
   },
 ): Promise<PersonFiles> {
@@ -69,10 +81,11 @@ export async function filesOf(
     const { workspace } = agent;
     const paths = [...notesFiles, ...filesBelow(workspace, "memory")];
     for (const path of paths) {
-      const text = textOf(join(workspace, path));
+      const isTheirs = [...folders].some((folder) => path.startsWith(folder));
+      // Of what is theirs alone a file goes that is too large to be looked into, too.
+      const text = textOf(join(workspace, path)) ?? (isTheirs ? "" : null);
       if (text === null) continue;
       const all = text.split("\n");
-      const isTheirs = [...folders].some((folder) => path.startsWith(folder));
       const gone: string[] = [];
       const kept: string[] = [];
       for (const line of all) {
@@ -84,11 +97,17 @@ export async function filesOf(
       if (gone.length === 0) continue;
       notes.push({ path: join(workspace, path), text: isTheirs ? null : kept.join("\n"), lines: gone });
     }
-    for (const path of filesBelow(workspace, resultsFolder)) {
+    for (const path of [...filesBelow(workspace, resultsFolder), ...filesBelow(workspace, outputsFolder)]) {
       const whole = join(workspace, path);
-      if (resultMarks.has(path.slice(resultsFolder.length + 1).split("-")[0] ?? ""))
+      if (
+        where.outputs.has(path) ||
+        resultMarks.has(path.slice(resultsFolder.length + 1).split("-")[0] ?? "")
+      )
         results.push({ path: whole, text: null, lines: [] });
-      else {
+      else if (path.startsWith(`${outputsFolder}/`)) {
+        const blotted = blottedOut(whole, marks, survey);
+        if (blotted !== null) results.push({ path: whole, text: blotted.toString(), lines: [], blotted });
+      } else {
         const text = textOf(whole);
         const clean = text === null ? null : withoutWords(text, marks, survey);
         if (text !== null && clean !== text) results.push({ path: whole, text: clean, lines: [] });
@@ -108,17 +127,38 @@ export async function filesOf(
 }
 
 export function cutFiles(cuts: readonly FileCut[]): void {
-  for (const { path, text } of cuts) {
+  for (const { path, text, blotted } of cuts) {
     if (text === null) {
       rmSync(path, { force: true });
       continue;
     }
+    if (blotted !== undefined) {
+      writeOver(path, blotted);
+      continue;
+    }
+    const found = statSync(path, { throwIfNoEntry: false });
+    // It went meanwhile.
+    if (found === undefined) continue;
     const draft = `${path}.parley-draft`;
-    writeFileSync(draft, text, { mode: statSync(path).mode & 0o777 });
+    // What a command put there, a link to somewhere else for example, is not written through.
+    rmSync(draft, { force: true, recursive: true });
+    writeFileSync(draft, text, { mode: found.mode & 0o777, flag: "wx" });
     const file = openSync(draft, "r");
     fsyncSync(file);
     closeSync(file);
     renameSync(draft, path);
+  }
+}
+
+/** Who appends to the file meanwhile writes behind these bytes. One that went, or became a link, is left. */
+function writeOver(path: string, bytes: Buffer): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return;
+  const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at, bytes.length - at, at);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -132,6 +172,12 @@ export function cutLogs(logs: readonly FileCut[], marks: PersonMarks, survey: Su
   }
 }
 
+/**
+ * Files that a daemon keeps locked: whoever closes one that it opened in the same process drops the lock, so
+ * that a second daemon could begin beside the first.
+ */
+const lockedFile = /(?:^|\/)(?:daemon\.lock|state\.db)(?:-wal|-shm|-journal)?$/;
+
 /** Files that still name one of their accounts, which nobody but the operator may change. */
 export function leftovers(
   home: string,
@@ -142,11 +188,8 @@ export function leftovers(
   for (const root of new Set([home, ...workspaces])) {
     for (const path of filesBelow(root, "")) {
       if (found.size >= mostLeftovers) return [...found];
-      if (
-        /^(?:state\.db(?:-wal|-shm)?$|media\/|logs\/|audit\/|memory\/[^/]*\.sqlite|browser\/)/.test(path) &&
-        root === home
-      )
-        continue;
+      if (lockedFile.test(path)) continue;
+      if (/^(?:media\/|logs\/|audit\/|memory\/[^/]*\.sqlite|browser\/)/.test(path) && root === home) continue;
       const text = textOf(join(root, path));
       if (text !== null && marks.names(text)) found.add(join(root, path));
     }
@@ -213,9 +256,37 @@ function fieldsOf(line: string): { readonly sender?: string; readonly from?: str
   }
 }
 
+/** Null where nothing of them stands in it. */
+function blottedOut(path: string, marks: PersonMarks, survey: Survey): Buffer | null {
+  const bytes = bytesOf(path);
+  if (bytes === null) return null;
+  // What is no text has one character for each byte, so that all others stay as they are.
+  const form = isUtf8(bytes) ? "utf8" : "latin1";
+  const blot = (found: string): string => "*".repeat(Buffer.byteLength(found, form));
+  const text = bytes.toString(form);
+  let clean = text;
+  for (const words of survey.words)
+    if (words.length >= leastWordsChars) {
+      const written = form === "utf8" ? words : Buffer.from(words).toString("latin1");
+      clean = clean.replaceAll(written, blot(written));
+    }
+  clean = marks.without(clean, blot);
+  return clean === text ? null : Buffer.from(clean, form);
+}
+
+/** Null for a file that went meanwhile, or may not be read. */
+function bytesOf(path: string): Buffer | null {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : null;
+  } catch {
+    return null;
+  }
+}
+
 function withoutWords(text: string, marks: PersonMarks, survey: Survey): string {
   let clean = text;
-  for (const words of survey.words) if (words.length >= 24) clean = clean.replaceAll(words, "[removed]");
+  for (const words of survey.words)
+    if (words.length >= leastWordsChars) clean = clean.replaceAll(words, "[removed]");
   return marks.without(clean);
 }
 

@@ -23,8 +23,8 @@ export interface PersonMarks {
   namesPlace(text: string): boolean;
   /** A text that names one of their accounts, or such a place. */
   names(text: string): boolean;
-  /** The text without their accounts. */
-  without(text: string): string;
+  /** The text without their accounts; each becomes what `as` makes of it. */
+  without(text: string, as?: (account: string) => string): string;
 }
 
 /** Stands where their words stood. */
@@ -89,7 +89,7 @@ export function marksOf({ ids, link }: Person): PersonMarks {
     isId: (channel, id) => ids.some((each) => each.id === id && (channel === "" || each.channel === channel)),
     namesPlace: (text) => place.test(text),
     names: (text) => any.test(text),
-    without: (text) => text.replace(all, (found) => (found.includes(":") ? removedId : removedMark)),
+    without: (text, as = (found) => (found.includes(":") ? removedId : removedMark)) => text.replace(all, as),
   };
 }
 

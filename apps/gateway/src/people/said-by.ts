@@ -111,10 +111,10 @@ export function labelOf(name: string): string {
   return label(name, 64);
 }
 
-/** Somebody quoted them: the fence stays, its words go. */
+/** Somebody quoted them, or replied to a message of theirs that stands above. */
 function ofTheirs(quote: readonly string[], known: ReadonlySet<string>): readonly string[] {
-  const [, note = ""] = quote;
-  const whose = /replies to a message of ("(?:[^"\\]|\\.)*")/.exec(note)?.[1];
+  const [first = "", note = ""] = quote;
+  const whose = (repliedAbove.exec(first) ?? /replies to a message of ("(?:[^"\\]|\\.)*")/.exec(note))?.[1];
   if (whose === undefined || !known.has(nameIn(whose))) return quote;
   return [removedMark];
 }

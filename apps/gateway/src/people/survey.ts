@@ -1,6 +1,12 @@
 // Looks once through everything that is stored and gathers what belongs to one person: their sessions, turns
 // and messages, the names they went by, and the words that others may have quoted.
-import { parseRowPayload, parseSessionKey, type Entry, type SessionKeyParts } from "@parley/protocol";
+import {
+  parseRowPayload,
+  parseSessionKey,
+  type Entry,
+  type InternalRow,
+  type SessionKeyParts,
+} from "@parley/protocol";
 import type { StoredRecord } from "@parley/store";
 import { cutSaidBy, labelOf } from "./said-by.ts";
 import type { PersonMarks } from "./person.ts";
@@ -35,6 +41,9 @@ interface Turn {
 
 const leastWordChars = 6;
 const taskHead = /Task from session (agent:\S+?):? /;
+/** What Parley writes there is no person's, and others are told the same. */
+const parleysWords: ReadonlySet<string> = new Set<InternalRow["kind"]>(["approval", "heartbeat", "restart"]);
+const parleysEntry = /^\[System Message\] /;
 
 export function surveyor(marks: PersonMarks) {
   const rows = new Set<string>();
@@ -67,8 +76,9 @@ export function surveyor(marks: PersonMarks) {
     const inbound = inboundIn(texts["payload"] ?? "");
     const isTheirs =
       (inbound !== null && marks.wrote(inbound)) || marks.ownsSession(lane) || marks.ownsPlace(conversation);
-    if (turn !== "" && inbound?.internal !== true) count(turns, turn, isTheirs);
-    if (inbound?.internal !== true) count(users, lane, isTheirs);
+    const internal = inbound?.internal ?? null;
+    if (turn !== "" && internal === null) count(turns, turn, isTheirs);
+    if (internal === null) count(users, lane, isTheirs);
     if (!isTheirs) {
       if (inbound !== null) otherNames.add(labelOf(inbound.sender.name));
       return;
@@ -78,8 +88,10 @@ export function surveyor(marks: PersonMarks) {
     if (!marks.ownsPlace(conversation)) spokeAt.add(conversation);
     if (open && texts["payload"] !== undefined) busy.add(lane);
     if (inbound === null || !marks.wrote(inbound)) return;
-    names.add(labelOf(inbound.sender.name));
-    for (const text of [inbound.text, ...inbound.enclosed]) words.add(text.trim());
+    // What Parley does in their name bears its own.
+    if (internal === null) names.add(labelOf(inbound.sender.name));
+    if (internal === null || !parleysWords.has(internal))
+      for (const text of [inbound.text, ...inbound.enclosed]) words.add(text.trim());
     for (const { ref } of inbound.attachments)
       attachments.push({ account: `${inbound.channel}:${inbound.account}`, ref });
   };
@@ -94,7 +106,7 @@ export function surveyor(marks: PersonMarks) {
       if (parent !== undefined && !parents.has(lane)) parents.set(lane, parent);
     }
     if (marks.ownsSession(lane)) {
-      words.add(text.trim());
+      if (!parleysEntry.test(text)) words.add(text.trim());
       return;
     }
     if (read.by !== undefined) {
@@ -185,7 +197,7 @@ export function surveyor(marks: PersonMarks) {
         turns: new Set([...ownTurns, ...answered.map(([turn]) => turn)]),
         rows,
         jobs,
-        spokeIn,
+        spokeIn: new Set([...spokeIn].filter((lane) => !sessions.has(lane))),
         spokeAt,
         names: new Set([...names].filter((name) => name.length > 2 && !otherNames.has(name))),
         words: [...words]
@@ -206,7 +218,8 @@ export interface InboundSeen {
   readonly text: string;
   readonly enclosed: readonly string[];
   readonly attachments: readonly { readonly ref: string }[];
-  readonly internal: boolean;
+  /** Null for what a person or program sent. */
+  readonly internal: InternalRow["kind"] | null;
 }
 
 /** Null for a payload of another version, or of an event that could not be read. */
@@ -216,7 +229,7 @@ export function inboundIn(payload: string): InboundSeen | null {
     return {
       ...inbound,
       enclosed: (inbound.enclosed ?? []).flatMap(({ words }) => words),
-      internal: internal !== undefined,
+      internal: internal?.kind ?? null,
     };
   } catch {
     // Then only its lane and conversation say whose it is.

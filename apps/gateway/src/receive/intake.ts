@@ -4,7 +4,7 @@ import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
 import { accountKey, type Clock } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import { reactionsWanted, admission, type AdmitOptions, authorityOf } from "@parley/access";
+import { reactionsWanted, admission, messageLimits, type AdmitOptions, authorityOf } from "@parley/access";
 import type { UnreachableChats } from "@parley/delivery";
 import { droppedLog } from "@parley/runner";
 import type { PathHooks } from "../hooks/heard.ts";
@@ -25,7 +25,6 @@ export interface IntakeOptions
       | "questionHere"
       | "modelNamed"
       | "refusals"
-      | "messageLimits"
       | "bootAtMs"
       | "log"
     > {
@@ -62,7 +61,7 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     queueOverflow: queueOverflow(inbox, droppedLog(cells), options.stopTurn),
     refusals: options.refusals,
-    messageLimits: options.messageLimits,
+    messageLimits: messageLimits({ cells, clock }),
     limits: config.limits,
     bootAtMs,
     spokenIn: spokenIn({

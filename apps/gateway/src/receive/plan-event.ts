@@ -191,7 +191,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
   }
 
   /** An edit replaces what was counted; a program has its own limits. */
-  function tooMuch({ inbound, owner }: Admitted): ReturnType<MessageLimits["over"]> {
+  async function tooMuch({ inbound, owner }: Admitted): ReturnType<MessageLimits["over"]> {
     if (inbound.kind === "edit" || isProgram(inbound) || (owner && !options.limits.owners)) return null;
     return options.messageLimits.over(inbound, options.limits);
   }
@@ -259,7 +259,7 @@ export function eventPlanner(options: PlanEventOptions): EventPlanner {
         if (inbound.kind === "callback" && !(await options.buttonPresses.claim(event)))
           return refuse("the button was pressed before");
         if (command?.place === "past-lane") return { command, by };
-        const over = tooMuch(by);
+        const over = await tooMuch(by);
         if (over !== null) {
           note(over.of === "person" ? "person_limit" : "place_limit");
           return refuse(

@@ -44,13 +44,16 @@ export function watchFiles({ files: first, onChange, clock, log }: WatchFilesOpt
 
   /** The files may have changed since they were read. */
   function begin(): void {
+    const these = files;
     listen();
-    void look().then(() => !stopped && onChange());
+    void look().then(() => !stopped && files === these && onChange());
   }
 
   async function look(): Promise<void> {
+    const these = files;
     const now = await marks();
-    if (stopped) return;
+    // Others are watched since: what is known of these would pass for a change.
+    if (stopped || files !== these) return;
     if (seen === null) seen = now;
     if (now === seen) return;
     settling?.cancel();

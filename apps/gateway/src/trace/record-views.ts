@@ -56,7 +56,7 @@ export function shownDelivery(delivery: DeliveryView): DeliveryStory {
     createdAtMs: delivery.createdAtMs,
     state: deliveryState(delivery),
     text: excerpt(
-      delivery.parts.map(({ content }) => textOf(readable(() => parseContent(content)))).join("\n"),
+      delivery.parts.map(({ content }) => readOf(readable(() => parseContent(content)))).join("\n"),
     ),
     parts: delivery.parts.map(shownPart),
   };
@@ -78,6 +78,12 @@ function shownPart(part: PartView): DeliveryStory["parts"][number] {
     startedAtMs: part.startedAtMs === 0 ? null : part.startedAtMs,
     reason: part.reason,
   };
+}
+
+/** As people read it: without the markup of a platform. */
+function readOf(content: Content | null): string {
+  const plain = content?.kind === "rendered" && content.part.kind === "text" ? content.part.plain : "";
+  return plain === "" ? textOf(content) : plain;
 }
 
 export function textOf(content: Content | null): string {

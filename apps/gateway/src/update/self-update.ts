@@ -21,7 +21,9 @@ import { commandLine } from "../installation.ts";
 export interface SelfUpdateOptions {
   readonly home: string;
   readonly env: { readonly [name: string]: string | undefined };
-  readonly cells: Pick<Cells, "get" | "put">;
+  readonly cells: Pick<Cells, "get" | "put" | "list">;
+  /** Names this process among those that share a store: each tells of its own updates alone. */
+  readonly node: string;
   readonly outbox: Pick<Outbox, "post">;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,17 +36,27 @@ export interface SelfUpdate {
   check(look?: boolean): Promise<MethodResult<"update.check">>;
   /** For a chat: which version is there. */
   checkInWords(): Promise<string>;
-  /** Begins; whoever asked hears how it ended. `to`: a version; absent: the newest. */
-  begin(askedBy: string, to: string | undefined): void;
+  /**
+   * Begins; whoever asked hears how it ended, also when it did not begin. `to`: a version; absent: the
+   * newest. Throws Fault("conflict") while another update runs.
+   */
+  begin(askedBy: string, to: string | undefined): Promise<void>;
   /** For a chat: the answer; null when this request was made before and is done. */
   ask(by: Pick<Inbound, "id" | "address">, to: string | undefined): Promise<string | null>;
   /** Goes on with what a dead process left, and tells of what ended. `told`: for who is no chat. */
-  look(told?: (record: UpdateRecord) => Promise<void>): Promise<void>;
+  look(told?: (ended: EndedUpdate) => Promise<void>): Promise<void>;
 }
 
+/** `askedBy`: the message of a chat, or what `begin` was given. */
+export type EndedUpdate = Pick<UpdateRecord, "askedBy" | "state" | "from" | "to" | "reason">;
+
+/** Kept until the end was told, so that whoever asked hears it also after a crash. */
 interface Asked {
-  readonly address: Address;
+  /** Null for who is no chat. */
+  readonly address: Address | null;
   readonly isOver: boolean;
+  /** Absent in what an older version kept. */
+  readonly node?: string;
 }
 
 /** Longer than a platform redelivers a message. */
@@ -55,16 +67,25 @@ const mostResumes = 2;
 const checkWithinMs = 60_000;
 /** Longer than a release source may take to answer: a program that wrote no record until then has failed. */
 const beginsWithinMs = 300_000;
+/** More than ask for an update within a day. */
+const mostAsked = 1_000;
 
-export function selfUpdate({ home, env, cells, outbox, clock, log, start }: SelfUpdateOptions): SelfUpdate {
+export function selfUpdate(options: SelfUpdateOptions): SelfUpdate {
+  const { home, env, cells, outbox, node, clock, log, start } = options;
   const run = start ?? ownProgram;
-  const cellOf = (id: string): string => `chat-update:${id}`;
+  const prefix = "chat-update:";
+  const cellOf = (id: string): string => `${prefix}${id}`;
+  const busyWords = "An update runs already; whoever asked for it hears how it ended.";
   const begins = "I look for the new version, back up, and restart into it. I say here how it ended.";
   let resumes = 0;
   let isLooking = false;
-  /** Asked for in this process, and not begun yet as far as the record says. */
-  let awaited: { readonly by: string; readonly sinceMono: number } | null = null;
-  let tell: (record: UpdateRecord) => Promise<void> = async () => undefined;
+  /** Of the last look that failed: the same is said once. */
+  let failure: string | null = null;
+  /** Who asked since when, and nothing was begun for them yet as far as the record says. */
+  const awaited = new Map<string, number>();
+  /** Those of them that this process started the program for. */
+  const started = new Set<string>();
+  let tell: (ended: EndedUpdate) => Promise<void> = async () => undefined;
 
   function ownProgram(args: readonly string[]): void {
     const program = programHere();
@@ -78,49 +99,46 @@ export function selfUpdate({ home, env, cells, outbox, clock, log, start }: Self
     }).unref();
   }
 
-  async function answer(record: UpdateRecord): Promise<void> {
-    const { askedBy } = record;
-    if (askedBy === null) return;
-    if (!(await answerChat(askedBy, wordsOfEnd(record, home)))) await tell(record);
-  }
-
-  /** False for who is no chat. */
-  async function answerChat(askedBy: string, words: string): Promise<boolean> {
-    const cell = await cells.get(cellOf(askedBy));
-    if (cell === null) return false;
-    const { address, isOver } = JSON.parse(cell.value) as Asked;
-    if (isOver) return true;
-    await outbox.post([textDelivery(`updated:${askedBy}`, address, words, askedBy)]);
-    await cells.put(cellOf(askedBy), JSON.stringify({ address, isOver: true } satisfies Asked), {
+  async function keep(askedBy: string, address: Address | null, isOver: boolean): Promise<void> {
+    await cells.put(cellOf(askedBy), JSON.stringify({ address, isOver, node } satisfies Asked), {
       ttlMs: lifeMs,
     });
-    return true;
+  }
+
+  /** Once; `ended.askedBy` may have heard it before. */
+  async function answer(ended: EndedUpdate, endedAtMs: number | null): Promise<void> {
+    const { askedBy } = ended;
+    if (askedBy === null) return;
+    const cell = await cells.get(cellOf(askedBy));
+    // An older version kept nothing for who is no chat; what ended long ago was told then.
+    if (cell === null && clock.now() - (endedAtMs ?? 0) >= lifeMs) return;
+    const { address, isOver } =
+      cell === null ? { address: null, isOver: false } : (JSON.parse(cell.value) as Asked);
+    if (isOver) return;
+    if (address === null) await tell(ended);
+    else await outbox.post([textDelivery(`updated:${askedBy}`, address, wordsOfEnd(ended, home), askedBy)]);
+    await keep(askedBy, address, true);
+  }
+
+  /** Another update may have had the lock, or a crash came before the program wrote its record. */
+  async function giveUp(askedBy: string): Promise<void> {
+    log.error({ askedBy }, "an update did not begin: logs/update.log of the state folder says why");
+    const reason = "it did not begin. My operator finds why in logs/update.log";
+    await answer({ askedBy, state: "failed", from: version, to: version, reason }, clock.now());
+    awaited.delete(askedBy);
   }
 
   async function look(): Promise<void> {
-    const { readRecord, hasEnded, isRunning } = await import("@parley/update");
+    const { readRecord, hasEnded, isUpdating } = await import("@parley/update");
     const record = readRecord(home);
-    if (awaited !== null && record?.askedBy === awaited.by) awaited = null;
-    if (awaited !== null && clock.mono() - awaited.sinceMono > beginsWithinMs) {
-      log.error(
-        { askedBy: awaited.by },
-        "an update did not begin: logs/update.log of the state folder says why",
-      );
-      await answerChat(
-        awaited.by,
-        "I did not update: it did not begin. My operator finds why in logs/update.log.",
-      );
-      awaited = null;
-    }
-    if (record === null && awaited === null) {
+    awaited.delete(record?.askedBy ?? "");
+    for (const [by, sinceMono] of awaited) if (clock.mono() - sinceMono > beginsWithinMs) await giveUp(by);
+    if (record !== null && hasEnded(record)) await answer(record, record.endedAtMs);
+    if ((record === null || hasEnded(record)) && awaited.size === 0) {
       isLooking = false;
       return;
     }
-    if (record !== null && hasEnded(record) && awaited === null) {
-      isLooking = false;
-      return answer(record);
-    }
-    if (record !== null && !hasEnded(record) && !isRunning(record.driver) && resumes < mostResumes) {
+    if (record !== null && !hasEnded(record) && !isUpdating(home) && resumes < mostResumes) {
       resumes += 1;
       log.warn({ update: record.id, to: record.to }, "an update was not finished; it is gone on with");
       run(["--resume"]);
@@ -129,7 +147,16 @@ export function selfUpdate({ home, env, cells, outbox, clock, log, start }: Self
   }
 
   const again = (): void =>
-    void look().catch((error: unknown) => log.error({ error }, "the end of an update could not be told"));
+    void look().then(
+      () => (failure = null),
+      (error: unknown) => {
+        // A disk that was full, for example: whoever asked still waits for the answer.
+        const words = error instanceof Error ? error.message : String(error);
+        if (words !== failure) log.error({ error }, "the end of an update could not be told yet");
+        failure = words;
+        clock.after(lookEveryMs, again);
+      },
+    );
 
   function follow(): void {
     if (isLooking) return;
@@ -137,26 +164,37 @@ export function selfUpdate({ home, env, cells, outbox, clock, log, start }: Self
     clock.after(lookEveryMs, again);
   }
 
-  function begin(askedBy: string, to: string | undefined): void {
+  function starts(askedBy: string, to: string | undefined): void {
     run(["--asked-by", askedBy, ...(to === undefined ? [] : [`--to=${to}`])]);
-    awaited = { by: askedBy, sinceMono: clock.mono() };
+    awaited.set(askedBy, clock.mono());
+    started.add(askedBy);
     log.info({ askedBy, to }, "an update was asked for");
     follow();
   }
 
   /** Of a process that runs, or that is about to. */
-  async function isUpdating(): Promise<boolean> {
-    if (awaited !== null) return true;
-    const { readRecord, hasEnded } = await import("@parley/update");
+  async function isBusy(): Promise<boolean> {
+    if ([...awaited.keys()].some((by) => started.has(by))) return true;
+    // Nothing is loaded, and no lock made, where there never was an update.
+    if (!["update.guard", "update.json"].some((name) => existsSync(join(home, name)))) return false;
+    const { readRecord, hasEnded, isUpdating } = await import("@parley/update");
     const record = readRecord(home);
-    return record !== null && !hasEnded(record);
+    return (record !== null && !hasEnded(record)) || isUpdating(home);
   }
 
   /** A crash may have come between the request and its beginning. */
   async function hasBegun(askedBy: string): Promise<boolean> {
-    if (awaited?.by === askedBy) return true;
+    if (started.has(askedBy)) return true;
     const { readRecord } = await import("@parley/update");
     return readRecord(home)?.askedBy === askedBy;
+  }
+
+  /** Those that the process before this one began for, and did not answer. */
+  async function takeUp(): Promise<void> {
+    for (const { key, value } of await cells.list(prefix, mostAsked)) {
+      const asked = JSON.parse(value) as Asked;
+      if (!asked.isOver && asked.node === node) awaited.set(key.slice(prefix.length), clock.mono());
+    }
   }
 
   /** What the command line finds at the release source. */
@@ -175,7 +213,11 @@ export function selfUpdate({ home, env, cells, outbox, clock, log, start }: Self
   }
 
   const updates: SelfUpdate = {
-    begin,
+    async begin(askedBy, to) {
+      if (await isBusy()) throw new Fault("conflict", busyWords);
+      await keep(askedBy, null, false);
+      starts(askedBy, to);
+    },
     async checkInWords() {
       const { installed, newest, update, byHand, problem } = await updates.check();
       if (problem !== null) return `I cannot look for a new version: ${problem.replaceAll(`${home}/`, "")}`;
@@ -209,30 +251,34 @@ export function selfUpdate({ home, env, cells, outbox, clock, log, start }: Self
     async ask({ id, address }, to) {
       const before = await cells.get(cellOf(id));
       if (before !== null) {
-        if ((JSON.parse(before.value) as Asked).isOver) return null;
-        if (!(await hasBegun(id))) begin(id, to);
+        const asked = JSON.parse(before.value) as Asked;
+        if (asked.isOver) return null;
+        const isHere = asked.node === undefined || asked.node === node;
+        if (isHere && !(await hasBegun(id))) starts(id, to);
         return begins;
       }
-      if (await isUpdating()) return "An update runs already; whoever asked for it hears how it ended.";
-      await cells.put(cellOf(id), JSON.stringify({ address, isOver: false } satisfies Asked), {
-        ttlMs: lifeMs,
-      });
-      begin(id, to);
+      if (await isBusy()) return busyWords;
+      await keep(id, address, false);
+      starts(id, to);
       return begins;
     },
     async look(told) {
       if (told !== undefined) tell = told;
+      await takeUp();
       // Nothing is loaded where there never was an update.
-      if (!existsSync(join(home, "update.json"))) return;
+      if (awaited.size === 0 && !existsSync(join(home, "update.json"))) return;
       isLooking = true;
-      await look();
+      await look().catch((error: unknown) => {
+        clock.after(lookEveryMs, again);
+        throw error;
+      });
     },
   };
   return updates;
 }
 
 /** In words for chats: no paths of this machine. */
-function wordsOfEnd({ state, from, to, reason }: UpdateRecord, home: string): string {
+function wordsOfEnd({ state, from, to, reason }: EndedUpdate, home: string): string {
   const why = (reason ?? "").replaceAll(`${home}/`, "");
   if (state === "done") return `I am updated: Parley ${to} runs, ${from} before it.`;
   if (state === "went-back") return `The update to ${to} did not do (${why}). Parley ${from} runs again.`;

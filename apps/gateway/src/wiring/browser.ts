@@ -56,7 +56,11 @@ export function wireBrowser({
         ...launch,
         path,
         profileOf: (profile) => join(home, "browser", profile),
-        proxy: () => (proxy ??= openProxy()),
+        proxy: () =>
+          (proxy ??= openProxy().catch((error: unknown) => {
+            proxy = null;
+            throw error;
+          })),
         mayEvaluate: evaluateEnabled,
         idleMs: idleMinutes * 60_000,
         clock,

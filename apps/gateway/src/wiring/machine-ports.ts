@@ -96,7 +96,7 @@ export async function wireMachinePorts(
   const origins = fileOrigins({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
   // `openCommands` has ended those commands.
   await origins.endLeftovers([home]);
-  const updates = selfUpdate({ ...wiring, cells, outbox, log: log.child({ part: "update" }) });
+  const updates = selfUpdate({ ...wiring, cells, outbox, node, log: log.child({ part: "update" }) });
   const settings = agentSettings({
     ...wiring,
     update: updates.begin,
@@ -140,7 +140,7 @@ export async function wireMachinePorts(
   const wayOut = wireWayOut(outward);
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
   await restartOfChat.restarted();
-  await updates.look((record) => settings.updated(record));
+  await updates.look((ended) => settings.updated(ended));
   return {
     ...basicPorts(wiring, commands, origins),
     settings,

@@ -124,8 +124,8 @@ function card(server: string, tools: readonly Waiting[], code: string): readonly
 
 function plain(text: string, chars: number): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
-  const cut = line.length > chars ? `${line.slice(0, chars).toWellFormed()}…` : line;
-  return visibleText(cut).replaceAll(/[`*_[\]<>|~]+/g, " ");
+  const shown = visibleText(line.slice(0, chars).toWellFormed()).replaceAll(/[`*_[\]<>|~]+/g, " ");
+  return line.length > chars ? `${shown}…` : shown;
 }
 
 /** As the servers are started: with their secrets. */

@@ -1,4 +1,5 @@
-// Keeps a thing that is made of settings: made at its first use, and anew when the settings are others.
+// Keeps a thing that is made of settings: made at its first use, and anew when the settings are others
+// or when it could not be made.
 
 /** Makes a thing of settings at its first use, and anew when they are others; the old one is ended. */
 export function remade<Settings, Made>(
@@ -9,7 +10,10 @@ export function remade<Settings, Made>(
   const close = async (): Promise<void> => {
     const was = now;
     now = null;
-    if (was !== null) await end(await was.made);
+    if (was === null) return;
+    // What was not made needs no end.
+    const made = await was.made.catch(() => null);
+    if (made !== null) await end(made);
   };
   const of = (settings: Settings): Promise<Made> => {
     const as = JSON.stringify(settings);
@@ -17,7 +21,12 @@ export function remade<Settings, Made>(
     // Calls under way fail, since their settings do not hold any more.
     void close().catch(() => {});
     const made = make(settings);
-    now = { as, made };
+    const current = { as, made };
+    now = current;
+    // A port may be taken for a moment: the next call tries again.
+    made.catch(() => {
+      if (now === current) now = null;
+    });
     return made;
   };
   return Object.assign(of, { close });

@@ -38,6 +38,7 @@ test("records who asked for what and how it ended, and no word, value or secret"
     once: (_request, run) => run(),
     audit: log.write,
     refusals: noRefusals,
+    clock,
     ids: seededIds(1),
     log: silentLog,
   });
@@ -64,6 +65,51 @@ test("records who asked for what and how it ended, and no word, value or secret"
     ["dead.drop", "device:dev1", false, "denied", { id: "x" }],
   ]);
   expect(JSON.stringify(found).toLowerCase()).not.toContain("canary");
+});
+
+test("keeps one record of a look, however often an open page asks, and another of whoever comes back", async () => {
+  const clock = virtualClock();
+  const written: string[] = [];
+  const dispatch = dispatcher({
+    handlers: Object.fromEntries(Object.keys(methods).map((name) => [name, async () => ({})])) as never,
+    ownsSession: () => true,
+    once: (_request, run) => run(),
+    audit: ({ method, by, ok }) => void written.push(`${method} ${by} ${ok ? "done" : "refused"}`),
+    refusals: noRefusals,
+    clock,
+    ids: seededIds(1),
+    log: silentLog,
+  });
+  const told = async (method: string, by: Caller = caller, params: object = {}): Promise<string[]> => {
+    await dispatch({ type: "req", id: "1", method, params } as never, by);
+    return written.splice(0);
+  };
+  expect(await told("audit.list")).toEqual(["audit.list device:dev1 done"]);
+  for (let poll = 0; poll < 1_000; poll += 1) {
+    await clock.advance(5_000);
+    expect(await told("audit.list")).toEqual([]);
+  }
+  expect(await told("devices.list")).toEqual(["devices.list device:dev1 done"]);
+  // Another connection, another thing, a refusal, and whoever was away.
+  expect(await told("audit.list", { ...caller })).toEqual(["audit.list device:dev1 done"]);
+  for (const agent of ["a", "b"])
+    expect(await told("prompt.show", caller, { agent })).toEqual(["prompt.show device:dev1 done"]);
+  expect(await told("prompt.show", caller, { agent: "a" })).toEqual([]);
+  for (const turn of [1, 2])
+    expect(await told("prompt.show", caller, { session: "s", turn })).toEqual([
+      "prompt.show device:dev1 done",
+    ]);
+  const reader = { ...caller, scopes: ["read"] } as const satisfies Caller;
+  for (let times = 0; times < 2; times += 1)
+    expect(await told("audit.list", reader)).toEqual(["audit.list device:dev1 refused"]);
+  await clock.advance(300_000);
+  expect(await told("audit.list")).toEqual(["audit.list device:dev1 done"]);
+  // What changes something is recorded each time; of more than a hundred things seen the oldest begins anew.
+  for (let times = 0; times < 2; times += 1)
+    expect(await told("dead.drop", caller, { id: "x" })).toEqual(["dead.drop device:dev1 done"]);
+  for (let at = 0; at < 100; at += 1) await told("prompt.show", caller, { agent: `agent-${at}` });
+  expect(await told("prompt.show", caller, { agent: "agent-99" })).toEqual([]);
+  expect(await told("audit.list")).toEqual(["audit.list device:dev1 done"]);
 });
 
 test("is read over its files, without lines that were cut, and page by page", async () => {

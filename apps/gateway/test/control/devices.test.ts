@@ -1,8 +1,8 @@
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { deviceMethods } from "../../src/operator/devices.ts";
-import { pairedDeviceMethods } from "../../src/operator/paired-devices.ts";
-import { loginMethods } from "../../src/operator/logins.ts";
+import { deviceMethods } from "../../src/operator/access/devices.ts";
+import { pairedDeviceMethods } from "../../src/operator/access/paired-devices.ts";
+import { loginMethods } from "../../src/operator/access/logins.ts";
 import { startControl, type Client, type Fixture } from "./control-fixture.ts";
 
 type Control = Fixture & { readonly operator: Client };

@@ -4,6 +4,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { originTrouble } from "@parley/control";
 import { startControl, until } from "./control-fixture.ts";
@@ -44,6 +45,8 @@ function webFolder(): string {
   writeFileSync(join(root, "web", "assets", "app-1a2b.js"), "run()");
   writeFileSync(join(root, "web", "assets", "long-1a2b.js"), "run();".repeat(1_000));
   writeFileSync(join(root, "web", "canvas.html"), "<p>viewer</p>");
+  writeFileSync(join(root, "web", "diagram.html"), "<p>diagram</p>");
+  for (const name of ["diagram.js", "mermaid.js"]) writeFileSync(join(root, "web", name), "draw()");
   writeFileSync(join(root, "secret.html"), "secret");
   return join(root, "web");
 }
@@ -118,6 +121,25 @@ describe("the page", () => {
     });
   });
 
+  test("that a release brought compressed comes whole to every browser", async () => {
+    const folder = webFolder();
+    const whole = "packed();".repeat(1_000);
+    writeFileSync(join(folder, "assets/packed-1a2b.js.br"), brotliCompressSync(whole));
+    const { server } = await startControl({ webRoot: folder });
+    for (const [accepted, encoding] of [
+      ["gzip, deflate, br", "br"],
+      ["gzip", "gzip"],
+      ["identity", null],
+    ] as const) {
+      const headers = { "accept-encoding": accepted };
+      const answer = await fetch(`${server.url}assets/packed-1a2b.js`, { headers });
+      expect([answer.status, answer.headers.get("content-encoding")]).toEqual([200, encoding]);
+      expect(answer.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+      expect(await answer.text()).toBe(whole);
+    }
+    expect((await get(server.port, "/assets/packed-1a2b.js.br")).status).toBe(404);
+  });
+
   test("may be held in a frame by nobody, but the canvas's viewer by the page itself", async () => {
     const { server } = await startControl({ webRoot: webFolder() });
     const policyOf = async (path: string) =>
@@ -126,6 +148,23 @@ describe("the page", () => {
     expect(await policyOf("/canvas.html")).toBe(
       String(page).replace("frame-ancestors 'none'", "frame-ancestors 'self'"),
     );
+  });
+
+  test("draws diagrams in a frame that may send nothing, to which alone its two scripts are open", async () => {
+    const { server } = await startControl({ webRoot: webFolder() });
+    const policy = String((await get(server.port, "/diagram.html")).headers["content-security-policy"]);
+    expect(policy).toMatch(/^sandbox allow-scripts; default-src 'none'; script-src 'self'; /);
+    expect(policy).not.toMatch(/allow-same-origin|allow-top|https?:|\*|data:|blob:/);
+    for (const directive of ["connect-src", "form-action", "base-uri", "frame-src"])
+      expect(policy).toContain(`; ${directive} 'none'`);
+    const fromFrame = { origin: "null" };
+    for (const path of ["/diagram.js", "/mermaid.js"]) {
+      const { status, headers } = await get(server.port, path, fromFrame);
+      expect([status, headers["cross-origin-resource-policy"]]).toEqual([200, "cross-origin"]);
+      expect((await get(server.port, path, { ...fromFrame, host: "evil.example" })).status).toBe(403);
+    }
+    for (const path of ["/", "/diagram.html", "/assets/app-1a2b.js"])
+      expect((await get(server.port, path, fromFrame)).status).toBe(403);
   });
 
   test("that was never built says how to build it", async () => {

@@ -337,14 +337,14 @@ describe("whatever a client sends", () => {
     ).not.toMatchObject({ ok: true });
   });
 
-  test("a lone surrogate and odd keys are just text", async () => {
+  test("a lone surrogate becomes a replacement character, and odd keys are just keys", async () => {
     const control = await startControl();
     const client = await operator(Promise.resolve(control));
     client.sendText(
       '{"type":"req","id":"s","method":"chat.send","params":{"text":"\\ud800","idempotencyKey":"k","__proto__":{"admin":true}}}',
     );
     expect((await client.answer("s")).ok).toBe(true);
-    expect(control.calls[0]?.params).toEqual({ text: "\ud800", idempotencyKey: "k" });
+    expect(control.calls[0]?.params).toEqual({ text: "\ufffd", idempotencyKey: "k" });
   });
 
   test("the gateway goes on serving others", async () => {

@@ -47,6 +47,35 @@ export async function heldBy(cdp: CDPSession): Promise<Held> {
   return { heapKb: Math.round(usedSize / 1_024), nodes, listeners: jsEventListeners, documents };
 }
 
+const newestOf = (page: Page): Promise<unknown> =>
+  page.evaluate(`document.querySelector("parley-messages").chat.messages.at(-1)?.seq ?? 0`);
+
+const isQuiet = (page: Page): Promise<unknown> =>
+  page.evaluate(`(({ working, outgoing, draft }) => !working && outgoing.length === 0 && draft === null)(
+    document.querySelector("parley-messages").chat)`);
+
+/** Not typed: that takes the driver longer than the page. */
+const say = (page: Page, messages: number): Promise<unknown> =>
+  page.evaluate(`for (let at = 0; at < ${messages}; at += 1)
+    document.querySelector("parley-page-chat").console.session.send(
+      "!say " + at + " **bold** and \`code\`\\n\\n- one\\n- two\\n\\n\`\`\`\\nnpm start " + at + "\\n\`\`\`")`);
+
+/**
+ * Fills what the page keeps up to a limit: as many messages as it holds of a conversation, and the rows of
+ * the audit log, which lists each refusal. What grows afterwards grows for ever.
+ */
+export async function fillUp(page: Page, messages: number): Promise<void> {
+  await page.getByRole("textbox").waitFor();
+  for (let said = 0; said < messages; said += 100) {
+    await say(page, Math.min(100, messages - said));
+    await eventually(async () => (await isQuiet(page)) === true, 240_000, "the answers");
+  }
+  await page.evaluate(`(async () => {
+    const { line } = document.querySelector("parley-page-chat").console.session;
+    for (let at = 0; at < 500; at += 1) await line.request("dead.drop", { id: "none" }).catch(() => {});
+  })()`);
+}
+
 /**
  * Says `messages` short things and one long answer of `pieces`, goes through every page, breaks the line once,
  * reads back and comes to the end again.
@@ -59,19 +88,11 @@ export async function useHeavily(
   await go("chat");
   const field = page.getByRole("textbox");
   await field.waitFor();
-  const newest = (): Promise<unknown> =>
-    page.evaluate(`document.querySelector("parley-messages").chat.messages.at(-1)?.seq ?? 0`);
-  const isQuiet = (): Promise<unknown> =>
-    page.evaluate(`(({ working, outgoing, draft }) => !working && outgoing.length === 0 && draft === null)(
-      document.querySelector("parley-messages").chat)`);
-  const before = Number(await newest());
-  // Not typed: that takes the driver longer than the page.
-  await page.evaluate(`for (let at = 0; at < ${messages}; at += 1)
-    document.querySelector("parley-page-chat").console.session.send(
-      "!say " + at + " **bold** and \`code\`\\n\\n- one\\n- two\\n\\n\`\`\`\\nnpm start " + at + "\\n\`\`\`")`);
+  const before = Number(await newestOf(page));
+  await say(page, messages);
   await field.fill(`!stream ${pieces} 2 ${"word and word, ".repeat(pieces / 4)}`);
   await field.press("Enter");
-  await eventually(async () => Number(await newest()) > before + messages, 120_000, "the answers");
+  await eventually(async () => Number(await newestOf(page)) > before + messages, 120_000, "the answers");
   for (const place of pages) {
     await go(place);
     await page.locator(`parley-page-${place.split(/[/?]/)[0] ?? ""} h1`).waitFor({ state: "attached" });
@@ -91,5 +112,5 @@ export async function useHeavily(
       ${scroll}.scrollTop = ${top};
       requestAnimationFrame(() => requestAnimationFrame(resolve));
     })`);
-  await eventually(async () => (await isQuiet()) === true, 240_000, "an end of the work");
+  await eventually(async () => (await isQuiet(page)) === true, 240_000, "an end of the work");
 }

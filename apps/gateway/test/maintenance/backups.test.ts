@@ -70,6 +70,8 @@ test("a backup is made when the newest is old enough, over restarts, and the old
     });
   mkdirSync(folder);
   writeFileSync(join(folder, "mine.db"), "by hand");
+  // A backup that was killed lies there unencrypted.
+  writeFileSync(join(folder, "parley-2025-12-31T00-01-30Z.db.sealed.open"), "copy");
   let backups = run();
   expect(backups.lastAtMs()).toBeNull();
   await clock.advance(120_000);

@@ -5,7 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { loadConfig, type Config } from "@parley/config";
 import { silentLog, type Clock } from "@parley/protocol";
 import { applyRetentionRegularly } from "../../src/daemon/periodic-work.ts";
+import { oldTalk, removeTalk, type OldTalk } from "../../src/maintenance/old-talk.ts";
 import { retention } from "../../src/maintenance/retention.ts";
+import { threadIndex } from "../../src/operator/sessions/thread-index.ts";
 import { virtualClock } from "@parley/testkit";
 import { stage, type Stage } from "../message-path/stage.ts";
 
@@ -87,6 +89,25 @@ test("conversations whose last words are too old go, and what is younger stays",
   expect(at.model.asked.at(-1)?.users.join("\n")).not.toContain("before");
 });
 
+test.each([["went on"], ["began anew"]])(
+  "a conversation that %s between the look and the taking keeps all its words",
+  async (how) => {
+    const at = await staged();
+    const ann = at.person("ann");
+    await ann.says("old").gets("re: old");
+    await at.pass(60_000);
+    const found: OldTalk[] = [];
+    for await (const old of oldTalk(at.store(), at.clock.now() - 30_000)) found.push(old);
+    expect(found).toEqual([expect.objectContaining({ key: dm("ann"), before: null })]);
+    if (how === "began anew") await ann.says("/new").gets(/./);
+    await ann.says("young").gets("re: young");
+    const taken = await Promise.all(found.map((old) => removeTalk(at.store(), old, at.clock.now())));
+    expect(taken).toEqual([0]);
+    expect(JSON.stringify(await at.transcript(dm("ann")))).toContain("young");
+    expect(JSON.stringify(await at.transcript(dm("ann"), 1))).toContain("old");
+  },
+);
+
 test("transcripts of a job that ran once go by cron.sessionRetention, though no run follows, and nothing else does", async () => {
   const at = await staged();
   await at.person("ann").says("hello").gets("re: hello");
@@ -123,6 +144,56 @@ test("transcripts of a job that ran once go by cron.sessionRetention, though no 
   expect((await run(dayMs + 60_000)).map(({ name, count }) => [name, count])).toEqual([["jobs", left]]);
   expect(await at.transcript(own)).toEqual([]);
   expect(await at.transcript(dm("ann"))).toHaveLength(2);
+});
+
+test("what was shown is what goes: files that only old words name stay for the next time, and runs of jobs count once", async () => {
+  const at = await staged();
+  const config = await configIn(at.home, { retention: { transcripts: { days: 2 } }, media: { keepDays: 3 } });
+  const name = `${"ab".repeat(32)}.png`;
+  await at.person("ann").says(`look at ${name}`).gets(/re: /);
+  const owner = { agent: "main", kind: "operator", sender: null, isOwner: true } as const;
+  const none = { conversation: null, session: null, turn: null, authority: "owner", tools: null } as const;
+  await at
+    .core()
+    .schedules.add(
+      { name: "once", schedule: { kind: "at", at: "1m" }, message: "x", delivery: { kind: "none" } },
+      { ...owner, ...none },
+    );
+  await at.pass(120_000);
+  const path = join(at.home, "media", name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, "x");
+  utimesSync(path, at.clock.now() / 1_000, at.clock.now() / 1_000);
+  const shown = await counts(at, config, false, 6 * dayMs);
+  expect(shown).toMatchObject({ transcripts: 2, media: 0 });
+  expect(shown["jobs"]).toBeGreaterThan(0);
+  expect(await counts(at, config, true, 6 * dayMs)).toEqual(shown);
+  expect(existsSync(path)).toBe(true);
+});
+
+test("a pinned conversation and what its words name stay; its pin off, they go", async () => {
+  const at = await staged({ second: "web" });
+  const config = await configIn(at.home, {
+    retention: { transcripts: { days: 2 }, results: { days: 2 } },
+  });
+  const ann = at.person("web-ann", { on: at.loopback });
+  const named = "0123456789ab-call_1.txt";
+  await ann.says(`it is in .parley/results/${named}`).gets(/re: /);
+  const key = (await at.store().sessions.list({ limit: 9 }))[0]?.key ?? "";
+  const results = join(at.home, "work/.parley/results");
+  mkdirSync(results, { recursive: true });
+  const lastMs = at.clock.now() / 1_000;
+  for (const file of [named, "0123456789ab-call_2.txt"]) {
+    writeFileSync(join(results, file), "x");
+    utimesSync(join(results, file), lastMs, lastMs);
+  }
+  const threads = threadIndex(at.store().cells, "default");
+  await threads.set("web-ann", "", { pinned: true });
+  expect(await counts(at, config, true, 5 * dayMs)).toMatchObject({ transcripts: 0, results: 1 });
+  expect(readdirSync(results)).toEqual([named]);
+  expect(await at.transcript(key)).toHaveLength(2);
+  await threads.set("web-ann", "", { pinned: false });
+  expect(await counts(at, config, true, 5 * dayMs)).toMatchObject({ transcripts: 2, results: 1 });
 });
 
 test("a session that is at work is not touched", async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { loadConfig } from "@parley/config";
 import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
+import { draw } from "@parley/media";
 import { expect, onTestFinished, test } from "vitest";
 import { wireDrawing } from "../../src/wiring/drawing.ts";
 
@@ -44,4 +45,21 @@ test.each([
   ["use below nothing", { data: [{ b64_json: png }], usage: { input_tokens: -1e15 } }, 1, 0.5],
 ])("%s", async (_what, answer, count, cost) => {
   expect(await costOf(answer, count)).toBe(cost);
+});
+
+test("an edit that was stopped before it is sent ends as stopped, and takes nothing else with it", async () => {
+  const engine = {
+    kind: "openai",
+    baseUrl: "http://127.0.0.1:1",
+    apiKey: "k",
+    headers: {},
+    model: "m",
+  } as const;
+  const images = [{ bytes: Buffer.from(png, "base64"), mediaType: "image/png" }];
+  const request = { prompt: "a hat", count: 1, images } as never;
+  await expect(draw(engine, request, virtualClock(), AbortSignal.abort())).rejects.toMatchObject({
+    code: "aborted",
+  });
+  // What Node rejects on its own comes some turns later.
+  for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 });

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { loadConfig } from "@parley/config";
 import { memoryEngine } from "@parley/memory";
-import { silentLog, type Inbound } from "@parley/protocol";
+import { silentLog, systemIds, type Inbound } from "@parley/protocol";
 import { peopleStored } from "../../src/people/forget-person.ts";
 import type { PersonPorts } from "../../src/people/forget-person.ts";
 import type { Asked, Answer } from "./scripted-model.ts";
@@ -30,7 +30,7 @@ export const traces = [
 
 /** "NAME {args}" is called; everything else is repeated, with the speaker's words in it. */
 function script({ messages, text, users }: Asked): Answer {
-  const call = /^(write) (\{.*\})$/m.exec(users.at(-1) ?? "");
+  const call = /^(write|sessions_spawn) (\{.*\})$/m.exec(users.at(-1) ?? "");
   const lastUser = messages.findLastIndex(({ role }) => role === "user");
   const called = messages.slice(lastUser).some(({ role }) => role === "tool");
   if (call !== null && !called)
@@ -61,6 +61,7 @@ export async function people(s: Stage, config: object = {}, store: PersonPorts["
     memory,
     home: s.home,
     clock: s.clock,
+    ids: systemIds(),
     log: silentLog,
   });
 }

@@ -7,7 +7,7 @@ import type { Button } from "@parley/protocol";
 import { provenanceOf } from "@parley/runner";
 import { memoryEngine } from "@parley/memory";
 import type { JsonObject } from "@parley/protocol";
-import { forgetMethods } from "../../src/operator/memory.ts";
+import { forgetMethods } from "../../src/operator/agent/memory.ts";
 import type { Answer, Asked } from "./scripted-model.ts";
 import { configIn, stage, type Stage, type StageOptions } from "./stage.ts";
 

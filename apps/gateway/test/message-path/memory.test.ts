@@ -6,7 +6,7 @@ import { memoryEngine } from "@parley/memory";
 import type { JsonObject } from "@parley/protocol";
 import { provenanceOf } from "@parley/runner";
 import type { Answer, Asked } from "./scripted-model.ts";
-import { forgetMethods } from "../../src/operator/memory.ts";
+import { forgetMethods } from "../../src/operator/agent/memory.ts";
 import { configIn, stage, type Stage, type StageOptions } from "./stage.ts";
 
 let s: Stage;
@@ -198,7 +198,7 @@ describe("/forget", () => {
     expect((await filesWith(secret)).length).toBeGreaterThan(2);
     await olga.says(`/forget ${secret}`).gets(/MEMORY\.md#L2: - The code of the shed.*\/forget yes/s);
     expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toContain(secret);
-    await olga.says("/forget yes").gets(/^Forgotten: \d+ lines of notes and \d+ stored texts/);
+    await olga.says("/forget yes").gets(/^Forgotten: \d+ lines? of notes and \d+ stored texts/);
     expect(await readFile(join(s.home, "workspace/MEMORY.md"), "utf8")).toBe("- Ann drinks tea.\n");
     expect(await readFile(join(s.home, "workspace/memory/2026-11-23.md"), "utf8")).toBe("- it rained\n");
     expect(await filesWith(secret)).toEqual([]);

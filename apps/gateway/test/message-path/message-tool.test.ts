@@ -212,6 +212,20 @@ describe("later calls", () => {
     expect(reaction?.parts[0]?.content).toContain(JSON.stringify(said.event.messageId));
   });
 
+  test("words are no reaction: the call itself says so, and nothing goes out", async () => {
+    const olga = await begin(
+      once({ action: "react", emoji: "well done" }, (asked) => results(asked).join("")),
+    );
+    await olga.says("we won").gets(/"well done" is no emoji: give one character/);
+    expect((await s.deliveries()).filter(({ id }) => id.endsWith("/message"))).toEqual([]);
+  });
+
+  test.each(["❤", "👩‍👩‍👧", "🇩🇪", "1️⃣", "👍🏽", "ℹ️"])("%s is a reaction", async (emoji) => {
+    const olga = await begin(once({ action: "react", emoji }, () => "Great!"));
+    await olga.says("we won").gets("Great!");
+    expect((await s.deliveries()).filter(({ id }) => id.endsWith("/message"))).toHaveLength(1);
+  });
+
   test("change no request for approval and no answer of a command", async () => {
     const olga = await begin(() => "hi");
     await olga.says("/status").gets(/./);

@@ -1,8 +1,10 @@
 // What is stored of one person, forgotten and handed out: after it no byte of theirs is anywhere below the state folder, and others have what they had.
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { appendFile, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
+import { importLedger } from "../../src/import/ledger.ts";
 import { exportPerson } from "../../src/people/export-person.ts";
 import { begin, inGroup, lived, mediaName, olgaInGroup, people, withTraces, zed } from "./life-of-zebedee.ts";
 import type { Stage } from "./stage.ts";
@@ -53,6 +55,99 @@ test("shows first, then removes every byte of theirs and nothing of the others",
   const olga = s.person("olga", { chat: "g1" });
   olga.says("still here", { ...olgaInGroup, id: "telegram:default:later", messageId: "later" });
   await s.until(() => olga.sees().some((text) => text.includes("still here")), "an answer in the group");
+});
+
+test("what Parley did in their name takes its own name from nobody, and the output of their commands goes", async () => {
+  s = await begin();
+  await lived(s);
+  const spawn = 'sessions_spawn {"task":"think of the mauve submarine"}';
+  await s
+    .person(zed)
+    .says(spawn, { sender: inGroup.sender, id: "telegram:default:spawn", messageId: "spawn" })
+    .gets(/mauve/, /I heard/, /I heard/, /I heard/);
+  const output = ".parley/exec/mwth6nlx-vpngkdrw.log";
+  const others = ".parley/exec/mwth6nlx-aaaaaaaa.log";
+  const [turn] = (await s.rows()).filter(({ lane }) => lane.endsWith(`:dm:${zed}`)).map((row) => row.turn);
+  for (const [name, text, by] of [
+    ["vpngkdrw", "velvet hammock", turn],
+    ["aaaaaaaa", "wind", "agent:main:telegram:dm:olga#1"],
+  ] as const) {
+    const log = `.parley/exec/mwth6nlx-${name}.log`;
+    await s.store().cells.put(`command:n:${name}`, JSON.stringify({ id: name, turn: by, log }), {});
+    await mkdir(join(s.home, "workspace/.parley/exec"), { recursive: true });
+    await writeFile(join(s.home, "workspace", log), text);
+  }
+  const { forget } = await people(s);
+  const done = await forget(`telegram:${zed}`, true);
+  expect(done.names).toEqual(["Zebedee Quux"]);
+  expect(done.shared).toEqual(["agent:main:telegram:group:g1"]);
+  expect(existsSync(join(s.home, "workspace", output))).toBe(false);
+  expect(existsSync(join(s.home, "workspace", others))).toBe(true);
+  expect(await withTraces(s)).toEqual([]);
+});
+
+test("what another's command goes on saying is not lost: their words are blotted out where they stand", async () => {
+  s = await begin();
+  await lived(s);
+  const path = join(s.home, "workspace/.parley/exec/mwth6nlx-cccccccc.log");
+  await mkdir(dirname(path), { recursive: true });
+  const command = await open(path, "a");
+  // No text in the middle, and words that end in letters of several bytes.
+  await command.writeFile(`first \u00fc telegram:${zed} \n`);
+  await command.writeFile(Buffer.from([0xff, 0xfe, 0x0a]));
+  await command.writeFile(`again ${zed}\n`);
+  const { forget } = await people(s);
+  const size = (await stat(path)).size;
+  expect((await forget(`telegram:${zed}`, false)).counts).toMatchObject({ "kept results": 1 });
+  await forget(`telegram:${zed}`, true);
+  expect((await stat(path)).size).toBe(size);
+  await command.writeFile("what came later\n");
+  await command.close();
+  const said = await readFile(path);
+  expect(said.toString("latin1").replaceAll("*", "")).toBe(
+    Buffer.from("first \u00fc  \n").toString("latin1") + "\u00ff\u00fe\nagain \nwhat came later\n",
+  );
+  expect(await withTraces(s)).toEqual([]);
+});
+
+test("what imports remember names them no more, and still the next import does not bring them back", async () => {
+  s = await begin();
+  await lived(s);
+  const session = `agent:main:telegram:dm:${zed}`;
+  const before = importLedger(s.home);
+  await before.add("person", [`telegram:default:${zed}`, "telegram:default:5"]);
+  await before.add("session", [session, "agent:main:telegram:dm:5"]);
+  const { forget } = await people(s);
+  const plan = await forget(`telegram:${zed}`, false);
+  expect(plan.counts).toMatchObject({ "records of imports": 2 });
+  expect(plan.notes.join()).not.toContain("imported.json");
+  expect((await forget(`telegram:${zed}`, true)).notes.join()).not.toContain("imported.json");
+  expect(await withTraces(s)).toEqual([]);
+  const after = importLedger(s.home);
+  expect(after.has("person", `telegram:default:${zed}`)).toBe(true);
+  await after.add("session", [session, "agent:main:main"]);
+  // A short id stands in other numbers: it is looked for where ids stand.
+  await forget("telegram:5", true);
+  const text = await readFile(join(s.home, "imported.json"), "utf8");
+  expect((JSON.parse(text) as { carried: unknown }).carried).toEqual(["session agent:main:main"]);
+  const last = importLedger(s.home);
+  expect(["5", zed].map((id) => last.has("person", `telegram:default:${id}`))).toEqual([true, true]);
+  expect(last.has("session", session)).toBe(true);
+  expect(last.has("person", "telegram:default:6")).toBe(false);
+});
+
+test("a file of notes that somebody else named them in is told, before and after what was theirs is cut out of it", async () => {
+  s = await begin();
+  await lived(s);
+  const path = join(s.home, "workspace/memory/shared/all.md");
+  await appendFile(path, `- ask telegram:${zed} about the hall\n`);
+  const { forget } = await people(s);
+  expect((await forget(`telegram:${zed}`, false)).notes).toContain(
+    `${path} would still name them: it is yours to change`,
+  );
+  const done = await forget(`telegram:${zed}`, true);
+  expect(done.notes).toContain(`${path} names them: it is yours to change`);
+  expect(await readFile(path, "utf8")).toBe(`- ask telegram:${zed} about the hall\n`);
 });
 
 test("is refused while something of theirs is at work, and changes nothing", async () => {

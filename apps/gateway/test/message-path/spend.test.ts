@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { recentDays } from "@parley/protocol";
 import { addUsed, noneUsed, tokensOf, usageLog, type UsageRow, resetIn } from "@parley/runner";
-import { usageMethods } from "../../src/operator/usage.ts";
+import { usageMethods } from "../../src/operator/agent/usage.ts";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";

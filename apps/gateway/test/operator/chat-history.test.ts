@@ -1,6 +1,6 @@
 import { conversationKey, systemClock, type Address } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { chatMethods, type ChatPorts } from "../../src/operator/chat.ts";
+import { chatMethods, type ChatPorts } from "../../src/operator/sessions/chat.ts";
 import { memoryStore } from "../receive/store.ts";
 
 const peer = "web-1";

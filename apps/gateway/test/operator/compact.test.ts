@@ -1,7 +1,7 @@
 // /compact given by an operator: it stands behind what was said, in the conversation that was used last.
 import { conversationKey, parseRowPayload, systemClock, systemIds } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { compactMethods } from "../../src/operator/compact.ts";
+import { compactMethods } from "../../src/operator/sessions/compact.ts";
 import { caller, lane, stage, taking } from "./web-stage.ts";
 
 test("it waits behind what was said, is told there, and a repeat under its key stands there once", async () => {

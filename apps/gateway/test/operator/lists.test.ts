@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { gatewayMetrics, type GatewayMetrics } from "../../src/metrics/gateway-metrics.ts";
 import type { SessionKey } from "@parley/protocol";
 import { noneUsed, type UsageRow } from "@parley/runner";
-import { sessionMethods } from "../../src/operator/sessions.ts";
-import { usageMethods } from "../../src/operator/usage.ts";
+import { sessionMethods } from "../../src/operator/sessions/sessions.ts";
+import { usageMethods } from "../../src/operator/agent/usage.ts";
 import { operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
 
 async function dead(at: OperateFixture, ...ids: readonly string[]): Promise<void> {
@@ -99,6 +99,13 @@ test("sessions of one agent are not those of another whose name begins alike, an
     "agent:ab:web:dm:1",
     "agent:a:telegram:dm:7",
   ]);
+  // Words are looked for in all of them, whatever the limit of those that are told.
+  await at.store.sessions.patch("agent:a:main" as SessionKey, { name: "Garden" });
+  expect(await list({ find: " TELEgram:dm ", limit: 1 })).toEqual(["agent:a:telegram:dm:7"]);
+  expect(await list({ find: "gard" })).toEqual(["agent:a:main"]);
+  expect(await list({ find: "main", agent: "ab" })).toEqual(["agent:ab:main"]);
+  expect(await list({ find: "main", limit: 1 })).toHaveLength(1);
+  expect(await list({ find: "nothing of the kind" })).toEqual([]);
 });
 
 test("what was used: days in their order, everything else the costliest first, equal costs by what was read and written", async () => {
@@ -150,7 +157,7 @@ test("the page of numbers says what the lists show, by pool and account", async 
     state: { phase: () => "draining", ready: () => ({ ok: false }), store: () => true },
     turnsRunning: () => 3,
     deliveriesRunning: () => 4,
-    lastBackupAtMs: () => null,
+    backups: { everyMs: () => null, trouble: () => null, lastAtMs: () => null },
     stableMoves: () => new Map([["skills", 5]]),
     proposals: async () => [],
     heartbeats: () => new Map([["quiet-hours", 9]]),

@@ -4,7 +4,7 @@ import { modelsFrom } from "@parley/models";
 import { silentLog, systemClock } from "@parley/protocol";
 import { fakeModels, type FakeModels } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { modelMethods } from "../../src/operator/models.ts";
+import { modelMethods } from "../../src/operator/agent/models.ts";
 import { wireModels } from "../../src/wiring/models.ts";
 
 let server: FakeModels;

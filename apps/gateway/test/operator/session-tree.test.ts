@@ -2,7 +2,7 @@
 import type { Child } from "@parley/runner";
 import type { Session } from "@parley/store";
 import { expect, test } from "vitest";
-import { sessionTree } from "../../src/operator/session-tree.ts";
+import { sessionTree } from "../../src/operator/sessions/session-tree.ts";
 
 const main = "agent:main:main";
 const child = (id: string, parent: string, startedAtMs: number, end: Child["end"] = null): Child => ({
@@ -44,6 +44,16 @@ const shown = (root: string | null) =>
     ({ key, depth, state, reason, endedAtMs, tokens }) =>
       [depth, key.replace("agent:main:", ""), state, reason, endedAtMs, tokens].join(" "),
   );
+
+test("a sub-agent says the beginning of what it was told to do, another session nothing", () => {
+  const [of] = children.slice(-1);
+  if (of === undefined) throw new Error("there is a child");
+  const long = [{ ...of, task: "dig ".repeat(100) }];
+  expect(sessionTree(null, long, sessions, new Set()).map(({ task }) => task?.length ?? null)).toEqual([
+    null,
+    300,
+  ]);
+});
 
 const tree = [
   "0 main working   11",

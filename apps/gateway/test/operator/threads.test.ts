@@ -1,5 +1,6 @@
 // A person's conversations side by side, by the frames of the control plane over a real store.
 import { Fault, type Entry, type Inbound } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { caller, stage, taking } from "./web-stage.ts";
 
@@ -21,6 +22,31 @@ test("are listed with their first words, named, pinned, and off the list until s
   expect((await list())[1]).toMatchObject({ name: "Garden", text: "once more" });
   // Another peer has none of it.
   expect((await call["chat.threads"]({}, { ...caller, peer: "web-2" })).threads).toHaveLength(1);
+});
+
+test("of very many the pinned ones and those that were used last are listed, the open one, and any that is looked for", async () => {
+  const clock = virtualClock();
+  const { call } = await stage(clock);
+  for (const thread of ["z", "a", "m", "b"]) {
+    await clock.advance(1_000);
+    await call["chat.send"]({ text: `about ${thread}`, thread, idempotencyKey: thread }, caller);
+  }
+  await call["chat.thread"]({ thread: "z", name: "Garden", pinned: true }, caller);
+  const list = async (how: object) => {
+    const { threads, left } = await call["chat.threads"](how, caller);
+    return [threads.map(({ thread }) => thread), left];
+  };
+  expect(await list({})).toEqual([[null, "z", "b", "m", "a"], 0]);
+  expect(await list({ limit: 3 })).toEqual([[null, "z", "b"], 2]);
+  expect(await list({ limit: 3, thread: "a" })).toEqual([[null, "z", "b", "a"], 1]);
+  expect(await list({ limit: 2, find: " GARD" })).toEqual([["z"], 0]);
+  expect(await list({ limit: 2, find: "about a" })).toEqual([["a"], 0]);
+  expect(await list({ limit: 2, find: "about" })).toEqual([["z", "b", "m"], 1]);
+  expect(await list({ find: "nothing of the kind" })).toEqual([[], 0]);
+  // Whoever writes again in the oldest one finds it at the top; not each message is written down for that.
+  await clock.advance(600_000);
+  await call["chat.send"]({ text: "more", thread: "a", idempotencyKey: "again" }, caller);
+  expect(await list({ limit: 3 })).toEqual([[null, "z", "a"], 2]);
 });
 
 test("what nobody has begun to answer is changed or taken back by its writer, and by nobody else", async () => {

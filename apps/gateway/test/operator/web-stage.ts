@@ -1,17 +1,17 @@
 // A person's web conversations over a real store: what is sent becomes rows, as in the gateway.
-import { conversationKey, systemClock, type Address } from "@parley/protocol";
+import { conversationKey, systemClock, type Address, type Clock } from "@parley/protocol";
 import { webChannel } from "@parley/channels";
 import type { NewRow } from "@parley/store";
-import { chatMethods, type ChatPorts } from "../../src/operator/chat.ts";
-import { forkMethods, type ForkPorts } from "../../src/operator/fork.ts";
-import { threadMethods, type ThreadPorts } from "../../src/operator/threads.ts";
+import { chatMethods, type ChatPorts } from "../../src/operator/sessions/chat.ts";
+import { forkMethods, type ForkPorts } from "../../src/operator/sessions/fork.ts";
+import { threadMethods, type ThreadPorts } from "../../src/operator/sessions/threads.ts";
 import { memoryStore } from "../receive/store.ts";
 
 export const caller = { peer: "web-1", scopes: ["read", "write", "admin"] } as const;
 export const lane = "agent:main:web:dm:web-1";
 export const taking = { pool: "main", holder: "boot", leaseMs: 60_000, maxRows: 10 };
 
-export async function stage() {
+export async function stage(clock: Clock = systemClock()) {
   const store = await memoryStore(systemClock());
   const kept = new Map<string, Uint8Array>();
   const web = webChannel({
@@ -53,7 +53,7 @@ export async function stage() {
     wired: { web },
     route: ({ address }: { readonly address: Address }) => ({ agent: "main", session: session(address) }),
     store,
-    clock: systemClock(),
+    clock,
     config: { agents: { list: [{ id: "main" }] } },
     modelCatalog: { find: async (_agent: unknown, word: string) => ({ ref: `fake/${word}` }) },
   } as unknown as ChatPorts & ThreadPorts & ForkPorts;

@@ -6,18 +6,19 @@ import { numberOf, type Evidence } from "./evidence.ts";
 import { startMs } from "./timeline.ts";
 
 /**
- * Deaths from outside that hit one open turn, the last of them while it alone was tried: nothing tells it from a
- * turn that kills (docs/decisions/0010).
+ * Deaths from outside that hit one open turn, the last of them at one of its own steps while it alone was tried:
+ * nothing tells it from a turn that kills (docs/decisions/0010).
  */
 const undecidable = 3;
 
-/** How often the plan killed the process while this row was open. */
-function harmfulDeaths({ history }: Evidence["world"], { acceptedAtMs, endedAtMs }: RowView): number {
-  return history().filter((line) => {
+/** Whether the plan killed the process so often while this row was open that nothing tells it from a guilty one. */
+function cannotBeTold({ history }: Evidence["world"], { acceptedAtMs, endedAtMs }: RowView): boolean {
+  const deaths = history().filter((line) => {
     const atMs = Number(line.split(" ", 1)[0]) * 1_000 + startMs;
     const isOpen = atMs >= acceptedAtMs && atMs <= (endedAtMs ?? Infinity);
-    return isOpen && /boot-\S+ dies: (?:before|after|\w+\.\w+#)/.test(line);
-  }).length;
+    return isOpen && /boot-\S+ dies: (?:killed|before|after|\w+\.\w+#)/.test(line);
+  });
+  return deaths.length >= undecidable && deaths.at(-1)?.endsWith(" dies: killed") === false;
 }
 
 export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcripts }: Evidence): void {
@@ -38,7 +39,7 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     if (isDeadly && row.outcome !== "dead")
       world.broken("suspects", `${row.id} kills the process, and ended ${row.outcome}`);
     const isBuried = row.outcome === "dead" && row.reason?.startsWith("the process died") === true;
-    if (!isDeadly && isBuried && harmfulDeaths(world, row) < undecidable)
+    if (!isDeadly && isBuried && !cannotBeTold(world, row))
       world.broken("suspects", `${row.id} was buried (${row.reason}), and it kills nobody`);
     const told = `${row.id} (#${numberOf(row) ?? "-"})`;
     if (

@@ -7,7 +7,7 @@ import { empty } from "../parts/empty.ts";
 import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
 import { storyView } from "../parts/story.ts";
-import { copyable, sessionWords, unhidden } from "../parts/text.ts";
+import { copyable, sessionTitle, unhidden } from "../parts/text.ts";
 import { timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
@@ -73,7 +73,7 @@ export class Activity extends Page {
       { label: words.said, cell: ({ said }) => html`<bdi>${unhidden(said)}</bdi>` },
       {
         label: words.where,
-        cell: ({ session }) => html`<bdi>${session.name ?? sessionWords(session.key)}</bdi>`,
+        cell: ({ session }) => html`<bdi>${sessionTitle(session)}</bdi>`,
         isWide: true,
       },
       { label: words.answer, cell: ({ answer }) => html`<bdi>${unhidden(answer)}</bdi>`, isWide: true },

@@ -201,7 +201,11 @@ export class Approvals extends Page {
     if (state !== "open") return html`<p role="status">${words.decided(words.states[state])}</p>`;
     if (!this.console.may("approve")) return html`<p class="quiet-text">${words.cannot}</p>`;
     const decide = (decision: Decision) => async (): Promise<string> => {
-      const { say } = await this.console.call("approvals.resolve", { id, decision });
+      const { say } = await this.console.call("approvals.resolve", {
+        id,
+        decision,
+        idempotencyKey: this.console.ids.uuid(),
+      });
       await this.#approvals.again();
       return say;
     };

@@ -10,19 +10,28 @@ import { timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
-type AuditEntry = MethodResult<"audit.list">["records"][number] & { readonly key: string };
+type AuditEntry = MethodResult<"audit.list">["records"][number] & {
+  readonly key: string;
+  readonly name: string | undefined;
+};
 
 const words = t.audit;
 
 export class Audit extends Page {
   readonly #records = this.reading(async () => {
-    const { records } = await this.console.call("audit.list", { limit: 500 });
+    const [{ records }, known] = await Promise.all([
+      this.console.call("audit.list", { limit: 500 }),
+      // Without names the records are told all the same, by their tokens.
+      this.console.call("devices.list", {}).catch(() => null),
+    ]);
+    // A device that was revoked has no name any more.
+    const names = new Map(known?.devices.map(({ id, name }) => [`device:${id}`, name]));
     const counts = new Map<string, number>();
     const keyed = records.map((record): AuditEntry => {
       const base = `${record.atMs}-${record.method}`;
       const count = (counts.get(base) ?? 0) + 1;
       counts.set(base, count);
-      return { ...record, key: `${base}-${count}` };
+      return { ...record, key: `${base}-${count}`, name: names.get(record.by) };
     });
     return keyed.toReversed();
   });
@@ -44,7 +53,7 @@ export class Audit extends Page {
       { label: words.state, cell: badge },
       {
         label: words.by,
-        cell: ({ by, client }) => html`<bdi>${unhidden(`${by} (${client})`)}</bdi>`,
+        cell: ({ by, name, client }) => html`<bdi>${unhidden(`${name ?? by} (${client})`)}</bdi>`,
         isWide: true,
       },
       { label: words.about, cell: ({ about }) => html`<bdi>${aboutOf(about)}</bdi>`, isWide: true },
@@ -56,8 +65,8 @@ export class Audit extends Page {
       columns,
       keyOf: ({ key }) => key,
       hrefOf: ({ key }) => addressOf("audit", [key]),
-      textOf: ({ method, by, client, about, address }) =>
-        `${method} ${by} ${client} ${address} ${aboutOf(about)}`,
+      textOf: ({ method, by, name, client, about, address }) =>
+        `${method} ${by} ${name ?? ""} ${client} ${address} ${aboutOf(about)}`,
       chosen: this.address.rest[0],
       empty: empty(words),
     });
@@ -70,14 +79,15 @@ export class Audit extends Page {
     const back = addressOf("audit");
     if (record === undefined)
       return drawer({ key, title: words.title, back, body: html`<p class="quiet-text">${words.gone}</p>` });
-    const { method, by, client, address, about, atMs } = record;
+    const { method, by, name, client, address, about, atMs } = record;
     return drawer({
       key,
       title: method,
       back,
       body: facts([
         [words.state, badge(record)],
-        [words.by, copyable(unhidden(by), 44)],
+        ...(name === undefined ? [] : [[words.device, html`<bdi>${unhidden(name)}</bdi>`] as const]),
+        [words.by, copyable(by, 44)],
         [words.client, html`<bdi>${unhidden(client)}</bdi>`],
         [words.address, html`<bdi>${address}</bdi>`],
         [words.when, timeOf(atMs, this.console.clock.now())],

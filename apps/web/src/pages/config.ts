@@ -2,8 +2,6 @@
 // file moved meanwhile, and taken back within ten minutes. Secrets stay masked; a mask keeps what it hides.
 import type { MethodParams, MethodResult, Timer } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
-import { act } from "../parts/act.ts";
-import { diffLines, diffView } from "../parts/diff.ts";
 import { facts } from "../parts/drawer.ts";
 import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
@@ -13,6 +11,7 @@ import { copyable } from "../parts/text.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 import type { ConfigEditor, Mistake } from "../view/config-editor.ts";
+import { changeView, movedView, savedView } from "../view/config-change.ts";
 import { problemsView } from "../view/config-problems.ts";
 
 type Read = MethodResult<"config.get">;
@@ -88,7 +87,8 @@ export class Config extends Page {
     const isText = this.#how === "text";
     return html`<div class="config">
       <div>
-        ${facts([[words.path, copyable(read.path, 80)]])} ${isOther ? this.#moved() : nothing}
+        ${facts([[words.path, copyable(read.path, 80)]])}
+        ${isOther ? movedView(() => this.#readAnew()) : nothing}
         ${read.file === null ? html`<p class="trouble">${words.unreadable}</p>` : nothing}
         <div class="segments" role="group" aria-label=${words.how}>
           ${(["form", "text"] as const).map(
@@ -205,49 +205,22 @@ export class Config extends Page {
     this.requestUpdate();
   }
 
-  #moved(): TemplateResult {
-    return html`<div class="trouble" role="alert">
-      ${words.moved}
-      ${act({
-        label: words.discard,
-        look: "danger",
-        confirm: words.discardMeans,
-        run: async () => {
-          this.#take(null);
-          await this.#config.again();
-          return undefined;
-        },
-      })}
-    </div>`;
+  async #readAnew(): Promise<undefined> {
+    this.#take(null);
+    await this.#config.again();
   }
 
-  #change(draft: Draft | null): TemplateResult {
+  #change(draft: Draft | null): unknown {
     if (draft === null)
-      return this.#saved === null
-        ? html`<p class="quiet-text small">${words.noChange}</p>`
-        : html`${nothing}`;
-    return html`<section class="card">
-      <h2>${words.changes}</h2>
-      ${diffView(words.changes, diffLines(draft.before.text, draft.text))}
-      ${
-        this.#restart.length === 0
-          ? nothing
-          : html`<p class="small"><b>${words.restart}</b>: <bdi>${this.#restart.join(", ")}</bdi></p>`
-      }
-      <div class="act-row after">
-        ${act({ label: words.save, confirm: words.saveMeans, run: () => this.#save() })}
-        ${act({ label: words.check, look: "quiet", run: () => this.#check(draft.text) })}
-        ${act({
-          label: words.discard,
-          look: "quiet",
-          confirm: words.discardMeans,
-          run: async () => {
-            this.#take(null);
-            return undefined;
-          },
-        })}
-      </div>
-    </section>`;
+      return this.#saved === null ? html`<p class="quiet-text small">${words.noChange}</p>` : nothing;
+    return changeView(draft.before.text, draft.text, this.#restart, {
+      save: () => this.#save(),
+      check: () => this.#check(draft.text),
+      discard: async () => {
+        this.#take(null);
+        return undefined;
+      },
+    });
   }
 
   /** Asks the gateway what it would say to the draft; an older answer than the newest draft is dropped. */
@@ -290,55 +263,30 @@ export class Config extends Page {
     return undefined;
   }
 
-  #done(): TemplateResult {
+  #done(): unknown {
     const saved = this.#saved;
-    if (saved === null) return html`${nothing}`;
-    const { changed, backup, restartNeeded, before, atMs, hash } = saved;
+    if (saved === null) return nothing;
+    const { before, atMs, hash, changed } = saved;
     const mayUndo =
       this.console.clock.now() - atMs < undoForMs && this.#config.value?.hash === hash && changed.length > 0;
-    return html`<section class="card after" role="status">
-      <h2>${words.saved}</h2>
-      ${facts([
-        [words.changed, html`<bdi>${changed.join(", ") || words.nothing}</bdi>`],
-        [words.restart, html`<bdi>${restartNeeded.join(", ") || words.noRestart}</bdi>`],
-        ...(backup === null ? [] : ([[words.backup, copyable(backup, 60)]] as const)),
-      ])}
-      <div class="act-row after">
-        ${
-          mayUndo
-            ? act({
-                label: words.undo,
-                look: "quiet",
-                confirm: words.undoMeans,
-                run: async () => {
-                  const { changed: back } = await this.console.call("config.apply", {
-                    text: before.text,
-                    baseHash: hash,
-                  });
-                  this.#saved = null;
-                  await this.#config.again();
-                  return words.undone(back.length);
-                },
-              })
-            : nothing
-        }
-        ${
-          restartNeeded.length > 0
-            ? act({
-                label: words.restartNow,
-                look: "danger",
-                confirm: words.restartMeans,
-                run: async () => {
-                  const { turnsRunning, deliveriesWaiting } = await this.console.call("restart", {
-                    reason: "config",
-                  });
-                  return words.restarting(turnsRunning, deliveriesWaiting);
-                },
-              })
-            : nothing
-        }
-      </div>
-    </section>`;
+    return savedView(saved, {
+      undo: mayUndo ? () => this.#undo(before.text, hash) : null,
+      restart: async () => {
+        const { turnsRunning, deliveriesWaiting } = await this.console.call("restart", { reason: "config" });
+        return words.restarting(turnsRunning, deliveriesWaiting);
+      },
+    });
+  }
+
+  async #undo(text: string, baseHash: string): Promise<string> {
+    const { changed } = await this.console.call("config.apply", {
+      text,
+      baseHash,
+      idempotencyKey: this.console.ids.uuid(),
+    });
+    this.#saved = null;
+    await this.#config.again();
+    return words.undone(changed.length);
   }
 }
 

@@ -79,7 +79,7 @@ export class DeadLetters extends Page {
 
   #run(method: "dead.retry" | "dead.drop", id: string): () => Promise<string> {
     return async () => {
-      await this.console.call(method, { id });
+      await this.console.call(method, { id, idempotencyKey: this.console.ids.uuid() });
       await this.#rows.again();
       return words.done;
     };

@@ -1,7 +1,7 @@
 // Lists the tokens that may use the control plane, and the devices that agents may use; makes one, pairs one,
 // and takes one away, whole or by a grant.
 import type { DeviceGrant, MethodResult, Scope } from "@parley/protocol";
-import { html, nothing, svg, type TemplateResult } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";
 import { drawer, facts } from "../parts/drawer.ts";
 import { empty } from "../parts/empty.ts";
@@ -13,14 +13,9 @@ import { copyable, unhidden } from "../parts/text.ts";
 import { timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
+import { codeOf, qrModules, renewedAs, type Code, type Renewed } from "../view/device-code.ts";
 
 type Device = MethodResult<"devices.list">["devices"][number];
-type Modules = readonly (readonly boolean[])[];
-type Code = Pick<MethodResult<"devices.pair">, "name" | "code" | "link" | "url"> & {
-  readonly modules: Modules;
-};
-/** `modules`: where its code is to be scanned. */
-type Renewed = MethodResult<"devices.rotate"> & { readonly modules?: Modules };
 
 const words = t.devices;
 /** Those of a browser first. */
@@ -60,7 +55,7 @@ export class Devices extends Page {
   #body(devices: readonly Device[]): TemplateResult {
     const now = this.console.clock.now();
     const columns: readonly Column<Device>[] = [
-      { label: words.name, cell: ({ name }) => html`<bdi>${unhidden(name)}</bdi>` },
+      { label: words.name, cell: (device) => html`<bdi>${unhidden(device.name)}</bdi>${this.#mark(device)}` },
       { label: words.may, cell: (device) => rightsOf(device) },
       {
         label: words.connections,
@@ -96,6 +91,7 @@ export class Devices extends Page {
       title: unhidden(name),
       back,
       body: html`${this.#renewed?.id === id ? renewedAs(this.#renewed) : nothing}${facts([
+        ...(this.#isHere(device) ? [[words.here, words.hereMeans] as const] : []),
         [words.id, copyable(id)],
         [device.grants === undefined ? words.may : words.granted, rightsOf(device)],
         [words.connections, words.connected(connections)],
@@ -117,7 +113,7 @@ export class Devices extends Page {
       )}${act({
         label: words.revoke,
         look: "danger",
-        confirm: words.revokeMeans(unhidden(name), connections),
+        confirm: this.#isHere(device) ? words.revokeHere : words.revokeMeans(unhidden(name), connections),
         run: async () => {
           const { closed } = await this.console.call("devices.revoke", { id });
           await this.#devices.again();
@@ -125,6 +121,15 @@ export class Devices extends Page {
         },
       })}`,
     });
+  }
+
+  /** The browser that shows this page. */
+  #isHere({ peer }: Device): boolean {
+    return peer !== "" && peer === this.console.session.line.peer;
+  }
+
+  #mark(device: Device): unknown {
+    return this.#isHere(device) ? html` <span class="badge">${words.hereShort}</span>` : nothing;
   }
 
   /** One that is away hears nothing; one that is there may be in other hands. */
@@ -244,45 +249,6 @@ export class Devices extends Page {
     }
     await this.#devices.again();
   }
-}
-
-async function qrModules(link: string): Promise<Modules> {
-  const { encode } = await import("uqr");
-  return encode(link, { border: 2 }).data;
-}
-
-function renewedAs({ name, token, code, link, url, modules }: Renewed): unknown {
-  if (token !== undefined)
-    return html`<p><b>${words.once(name)}</b></p>
-      ${copyable(token, 120)}`;
-  if (code === undefined || link === undefined || url === undefined || modules === undefined) return nothing;
-  return codeOf({ name, code, link, url, modules });
-}
-
-/** How a device comes in by a code: by the phone's camera, or by a command on a computer. */
-function codeOf({ name, code, link, url, modules }: Code): TemplateResult {
-  return html`<p>${words.scan(name)}</p>
-    ${qrOf(modules)}${copyable(link, 300)}
-    <p class="quiet-text">${words.computer}</p>
-    ${copyable(`parley node run --url ${url} --code ${code}`, 300)}`;
-}
-
-/** Dark on light in every theme, or phones do not read it. */
-function qrOf(modules: Modules): TemplateResult {
-  const dark = modules.flatMap((row, y) =>
-    row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])),
-  );
-  const side = modules.length;
-  return html`<svg
-    role="img"
-    aria-label=${words.qr}
-    viewBox="0 0 ${side} ${side}"
-    width="240"
-    height="240"
-    shape-rendering="crispEdges"
-  >
-    ${svg`<rect width=${side} height=${side} fill="#fff" /><path d=${dark.join("")} fill="#000" />`}
-  </svg>`;
 }
 
 function rightsOf({ grants: granted, scopes: held }: Device): unknown {

@@ -3,20 +3,21 @@
 import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";
-import { diffLine } from "../parts/diff.ts";
-import { drawer, facts } from "../parts/drawer.ts";
+import { signed } from "../parts/diff.ts";
+import { drawer } from "../parts/drawer.ts";
 import { form } from "../parts/form.ts";
 import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
-import { copyable, unhidden } from "../parts/text.ts";
-import { ago, timeOf } from "../parts/time.ts";
+import { unhidden } from "../parts/text.ts";
+import { timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
+import { linesView } from "../view/memory-lines.ts";
+import { proposalsView } from "../view/memory-proposals.ts";
 
 type Found = MethodResult<"memory.search">;
 type Forgetting = MethodResult<"memory.forget">;
 type Change = MethodResult<"memory.history">["changes"][number];
-type Proposal = MethodResult<"memory.proposals">["proposals"][number];
 
 const words = t.memory;
 
@@ -96,7 +97,7 @@ export class Memory extends Page {
         onSubmit: ({ q = "", agent = "" }) =>
           this.console.go(this.#to([], agent === "" ? { q } : { q, agent })),
       })}
-      ${found === null ? nothing : this.#found(found)} ${this.#proposals(proposals)} ${this.#history(changes)}
+      ${found === null ? nothing : this.#found(found)} ${this.#proposed(proposals)} ${this.#history(changes)}
       ${this.console.may("admin") ? this.#forget() : nothing}
     </div>`;
   }
@@ -127,117 +128,27 @@ export class Memory extends Page {
     </section>`;
   }
 
-  #proposals(proposals: readonly Proposal[]): unknown {
-    const open = proposals.filter(({ state }) => state === "open" || state === "accepting");
-    const decided = proposals.filter((each) => !open.includes(each));
-    if (proposals.length === 0) return nothing;
-    const now = this.console.clock.now();
-    return html`<section class="card">
-      <h2>${words.proposals}</h2>
-      <p class="quiet-text small">${words.proposalsHelp}</p>
-      ${open.map((each) => this.#proposal(each))}
-      ${
-        decided.length === 0
-          ? nothing
-          : html`<details class="fold">
-              <summary>${words.decided} <span class="quiet-text number">${decided.length}</span></summary>
-              <ul class="plain-list">
-                ${decided.map(
-                  ({ state, said, createdAtMs, by }) =>
-                    html`<li>
-                      <span class="badge ${state === "accepted" ? "ok" : "off"}"
-                        >${words.proposalStates[state]}</span
-                      >
-                      <span><bdi>${unhidden(said)}</bdi></span>
-                      <span class="quiet-text end">
-                        ${by === undefined ? nothing : html`<bdi>${unhidden(by)}</bdi> · `}
-                        ${timeOf(createdAtMs, now)}
-                      </span>
-                    </li>`,
-                )}
-              </ul>
-            </details>`
-      }
-    </section>`;
-  }
-
-  #proposal({ id, agent, turn, state, createdAtMs, expiresAtMs, changes }: Proposal): TemplateResult {
-    const now = this.console.clock.now();
-    const isMine = state === "open" && this.console.may("admin");
-    const taken = changes.map((_, at) => at + 1).filter((number) => !this.#left.has(`${id} ${number}`));
-    const decide = async (decision: "accept" | "refuse"): Promise<string> => {
-      const some = decision === "accept" && taken.length < changes.length ? { changes: taken } : {};
-      const { said } = await this.console.call("memory.decide", { id, decision, ...some });
-      await this.#memory.again();
-      return said;
-    };
-    return html`<div class="proposal" data-key=${id}>
-      <p class="quiet-text small">
-        <bdi>${agent}</bdi> · ${timeOf(createdAtMs, now)} ·
-        <a href=${addressOf("why", [turn])}>${words.story}</a> · ${words.until(ago(expiresAtMs, now))}
-        ${state === "open" ? nothing : html`· ${words.proposalStates[state]}`}
-      </p>
-      ${changes.map((change, at) => this.#proposed(change, id, at + 1, isMine && changes.length > 1))}
-      ${
-        isMine
-          ? html`<div class="act-row after">
-              ${
-                taken.length === 0
-                  ? nothing
-                  : act({
-                      label: words.accept(taken.length, changes.length),
-                      confirm: words.acceptMeans,
-                      run: () => decide("accept"),
-                    })
-              }
-              ${act({ label: words.refuse, look: "quiet", confirm: words.refuseMeans, run: () => decide("refuse") })}
-            </div>`
-          : nothing
-      }
-    </div>`;
-  }
-
-  #proposed(
-    { kind, lines, text, why, untrusted }: Proposal["changes"][number],
-    id: string,
-    number: number,
-    mayLeave: boolean,
-  ): TemplateResult {
-    const name = `${id} ${number}`;
-    return html`<div class="after">
-      <p class="small">
-        ${
-          mayLeave
-            ? html`<input
-                type="checkbox"
-                aria-label=${words.takeThis(number)}
-                .checked=${!this.#left.has(name)}
-                @change=${({ target }: Event) => {
-                  if ((target as HTMLInputElement).checked) this.#left.delete(name);
-                  else this.#left.add(name);
-                  this.requestUpdate();
-                }}
-              />`
-            : nothing
-        }
-        <b>${words.kinds[kind]}</b> <bdi>${unhidden(why)}</bdi>
-        ${
-          untrusted === undefined
-            ? nothing
-            : html`<span class="badge warn">${words.untrusted}</span>
-                <bdi class="lines">${unhidden(untrusted)}</bdi>`
-        }
-      </p>
-      <div class="diff">
-        ${lines.map(({ path, line, text: was }, at) =>
-          text === null && at === 0
-            ? diffLine({ kind: "same", text: `${path}:${line} ${was}` })
-            : signed(`${path}:${line} ${was}`, "removed"),
-        )}
-        ${text === null ? nothing : signed(text, "added")}
-      </div>
-      ${text === null ? html`<p class="quiet-text small">${words.superseded}</p>` : nothing}
-    </div>`;
+  #proposed(proposals: MethodResult<"memory.proposals">["proposals"]): unknown {
+    return proposalsView(proposals, {
+      left: this.#left,
+      mayDecide: this.console.may("admin"),
+      nowMs: this.console.clock.now(),
+      onLeave: (name, isLeft) => {
+        if (isLeft) this.#left.add(name);
+        else this.#left.delete(name);
+        this.requestUpdate();
+      },
+      decide: async (id, decision, some) => {
+        const { said } = await this.console.call("memory.decide", {
+          id,
+          decision,
+          ...some,
+          idempotencyKey: this.console.ids.uuid(),
+        });
+        await this.#memory.again();
+        return said;
+      },
+    });
   }
 
   #history(changes: readonly Change[]): TemplateResult {
@@ -268,7 +179,11 @@ export class Memory extends Page {
                               look: "quiet",
                               confirm: words.undoMeans,
                               run: async () => {
-                                await this.console.call("memory.undo", { ...this.#agent, id });
+                                await this.console.call("memory.undo", {
+                                  ...this.#agent,
+                                  id,
+                                  idempotencyKey: this.console.ids.uuid(),
+                                });
                                 await this.#memory.again();
                                 return undefined;
                               },
@@ -354,33 +269,7 @@ export class Memory extends Page {
           ? html`<p class=${trouble === null ? "quiet-text" : "trouble"} role="status">
               ${trouble === null ? t.list.loading : t.reading.failed(trouble)}
             </p>`
-          : why.lines.map(
-              ({ path, line: number, text, writtenBy }) =>
-                html`<div>
-                  <pre class="block" tabindex="0" aria-label=${words.line}>${unhidden(text)}</pre>
-                  <p class="quiet-text small"><bdi>${unhidden(path)}</bdi>:${number}</p>
-                  ${
-                    writtenBy.length === 0
-                      ? html`<p class="small">${words.nobody}</p>`
-                      : writtenBy.map(({ session, turn, by, atMs, tool, untrusted }) =>
-                          facts([
-                            [words.by, html`<bdi>${unhidden(by.join(", "))}</bdi>`],
-                            [words.when, timeOf(atMs, this.console.clock.now())],
-                            [words.tool, html`<code><bdi>${tool}</bdi></code>`],
-                            [words.session, copyable(session, 44)],
-                            [words.turn, html`<a href=${addressOf("why", [turn])}>${words.story}</a>`],
-                            ...(untrusted === undefined
-                              ? []
-                              : ([[words.untrusted, html`<bdi>${unhidden(untrusted)}</bdi>`]] as const)),
-                          ]),
-                        )
-                  }
-                </div>`,
-            ),
+          : linesView(why.lines, this.console.clock.now()),
     });
   }
-}
-
-function signed(text: string, kind: "removed" | "added"): unknown {
-  return text === "" ? nothing : text.split("\n").map((line) => diffLine({ kind, text: line }));
 }

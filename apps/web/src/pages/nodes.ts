@@ -74,9 +74,16 @@ export class Nodes extends Page {
         [words.started, timeOf(node.startedAtMs, this.console.clock.now())],
         [words.turns, String(node.turns)],
         [words.deliveries, String(node.deliveries)],
-        [words.leads, html`<bdi>${node.leads.join(", ") || words.none}</bdi>`],
+        [words.leads, html`<bdi>${this.#leadsOf(node)}</bdi>`],
       ]),
     });
+  }
+
+  /** Accounts are shared out where there are several processes; one alone has them all. */
+  #leadsOf({ leads, role }: Node): string {
+    const isAlone = this.#nodes.value?.nodes.filter(({ up }) => up).length === 1;
+    if (leads.length > 0) return leads.join(", ");
+    return isAlone && role === "all" ? words.every : words.none;
   }
 }
 

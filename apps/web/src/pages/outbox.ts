@@ -104,7 +104,7 @@ export class Outbox extends Page {
 
   #run(method: "outbox.retry" | "outbox.drop", id: string): () => Promise<string> {
     return async () => {
-      await this.console.call(method, { id });
+      await this.console.call(method, { id, idempotencyKey: this.console.ids.uuid() });
       await this.#deliveries.again();
       return words.done;
     };

@@ -4,13 +4,14 @@ import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { Page } from "../parts/page.ts";
 import { plot } from "../parts/plot.ts";
-import { sessionWords } from "../parts/text.ts";
+import { sessionTitle, sessionWords, unhidden } from "../parts/text.ts";
 import { duration, timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
 const words = t.overview;
 const lookedName = "parley.overview.looked-at";
+const mostLanes = 12;
 const looks = {
   ok: "ok",
   degraded: "warn",
@@ -27,6 +28,7 @@ interface View {
   readonly pairings: number;
   readonly cron: MethodResult<"cron.status"> | null;
   readonly sessions: MethodResult<"sessions.list">["sessions"];
+  readonly lanes: MethodResult<"lanes.list"> | null;
   readonly usage: MethodResult<"usage"> | null;
 }
 
@@ -45,7 +47,7 @@ export class Overview extends Page {
     const { call } = this.console;
     // One part that fails, because the store does or the config is being mended, leaves the others.
     const or = <T>(part: Promise<T>): Promise<T | null> => part.catch(() => null);
-    const [status, approvals, questions, pairing, cron, sessions, usage] = await Promise.all([
+    const [status, approvals, questions, pairing, cron, sessions, usage, lanes] = await Promise.all([
       call("status", {}),
       or(call("approvals.list", { all: false })),
       or(call("questions.list", { all: false })),
@@ -53,6 +55,8 @@ export class Overview extends Page {
       or(call("cron.status", {})),
       or(call("sessions.list", { limit: 8 })),
       or(call("usage", { by: "day", days: 30 })),
+      // Those with work come first.
+      or(call("lanes.list", { limit: mostLanes })),
     ]);
     return {
       status,
@@ -62,6 +66,7 @@ export class Overview extends Page {
       cron,
       sessions: sessions?.sessions ?? [],
       usage,
+      lanes,
     };
   }
 
@@ -80,7 +85,7 @@ export class Overview extends Page {
     </div>`;
   }
 
-  #health({ state, reasons, config, version, startedAtMs }: View["status"]): TemplateResult {
+  #health({ state, reasons, config, version, startedAtMs, channels }: View["status"]): TemplateResult {
     const broken = [
       ...(config.problems.length > 0 ? [words.checkConfig, ...config.problems] : []),
       ...reasons,
@@ -92,18 +97,29 @@ export class Overview extends Page {
       <p class="verdict badge ${look}">
         ${state === "ok" && first !== undefined ? words.states.degraded : words.states[state]}
       </p>
-      ${first === undefined ? nothing : html`<p class="first"><b>${words.doThis}</b> <bdi>${first}</bdi></p>`}
+      ${first === undefined ? nothing : html`<p class="first"><b>${words.doThis}</b> <bdi>${unhidden(first)}</bdi> ${this.#way(first, channels)}</p>`}
       ${
         others.length === 0
           ? nothing
           : html`<ul class="others small">
-              ${others.map((each) => html`<li><bdi>${each}</bdi></li>`)}
+              ${others.map((each) => html`<li><bdi>${unhidden(each)}</bdi></li>`)}
             </ul>`
       }
       <p class="quiet-text small">
         ${words.version(version)} · ${words.up(duration(this.console.clock.now() - startedAtMs))}
       </p>
     </section>`;
+  }
+
+  /** Where the first thing that is wrong is mended. */
+  #way(first: string, channels: View["status"]["channels"]): unknown {
+    const account = channels
+      .map(({ channel, account: name }) => `${channel}:${name}`)
+      .find((each) => first.startsWith(`${each} `));
+    if (account !== undefined) return this.#linked("channels", words.open(account), [account]);
+    if (first === words.checkConfig || first.startsWith(words.restart))
+      return this.#linked("config", words.openConfig);
+    return first.includes("/estop") ? this.#linked("tools", words.openTools) : nothing;
   }
 
   #waits({ status, approvals, questions, pairings, cron }: View): TemplateResult {
@@ -142,7 +158,7 @@ export class Overview extends Page {
                 ({ key, name, agent, updatedAtMs, working }) =>
                   html`<li>
                     <span class="ellipsis"
-                      >${this.#linked("sessions", html`<bdi>${name ?? sessionWords(key)}</bdi>`, [key])}</span
+                      >${this.#linked("sessions", html`<bdi>${sessionTitle({ key, name })}</bdi>`, [key])}</span
                     >
                     <span class="quiet-text small"><bdi>${agent}</bdi></span>
                     ${
@@ -171,12 +187,12 @@ export class Overview extends Page {
               ${channels.map(
                 ({ channel, account, state, reason, lastInboundAtMs }) =>
                   html`<li>
-                    <span class="badge ${looks[state]}">${state}</span>
+                    <span class="badge ${looks[state]}">${t.channels.states[state]}</span>
                     <span class="ellipsis"
                       >${this.#linked("channels", html`<bdi>${channel}:${account}</bdi>`, [`${channel}:${account}`])}</span
                     >
                     <span class="quiet-text small end">
-                      ${reason === undefined ? (lastInboundAtMs === undefined ? nothing : timeOf(lastInboundAtMs, now)) : html`<bdi>${reason}</bdi>`}
+                      ${reason === undefined ? (lastInboundAtMs === undefined ? nothing : timeOf(lastInboundAtMs, now)) : html`<bdi>${unhidden(reason)}</bdi>`}
                     </span>
                   </li>`,
               )}
@@ -185,7 +201,7 @@ export class Overview extends Page {
     </section>`;
   }
 
-  #work({ status, usage }: View): TemplateResult {
+  #work({ status, usage, lanes }: View): TemplateResult {
     const { turnsRunning, rowsWaiting, deliveriesWaiting, memoryBytes } = status;
     const days = usage?.rows.toSorted((a, b) => a.name.localeCompare(b.name)) ?? [];
     return html`<section class="card wide">
@@ -194,6 +210,7 @@ export class Overview extends Page {
         ${words.turns(turnsRunning)} · ${words.rows(rowsWaiting)} · ${words.deliveries(deliveriesWaiting)} ·
         ${words.memory(Math.round(memoryBytes / 1_048_576))}
       </p>
+      ${this.#lanes(lanes)}
       ${
         days.length < 2
           ? nothing
@@ -214,6 +231,35 @@ export class Overview extends Page {
             </div>`
       }
     </section>`;
+  }
+
+  /** Who is at work and where something waits; those at rest say nothing. */
+  #lanes(lanes: View["lanes"]): unknown {
+    const busy = [
+      ...(lanes?.sessions ?? []).map((lane) => ({
+        ...lane,
+        page: "sessions",
+        name: sessionWords(lane.lane),
+      })),
+      ...(lanes?.conversations ?? []).map((lane) => ({ ...lane, page: "outbox", name: unhidden(lane.lane) })),
+    ].filter(({ holder, waiting }) => holder !== null || waiting > 0);
+    if (busy.length === 0) return nothing;
+    return html`<ul class="plain-list">
+      ${busy.map(
+        ({ lane, page, name, holder, waiting }) =>
+          html`<li>
+            <span class="badge ${holder === null ? "warn" : "ok"}"
+              >${holder === null ? words.laneWaits : words.working}</span
+            >
+            <span class="ellipsis"
+              >${this.#linked(page, html`<bdi>${name}</bdi>`, page === "sessions" ? [lane] : [])}</span
+            >
+            <span class="quiet-text small end">
+              ${waiting === 0 ? nothing : page === "sessions" ? words.rows(waiting) : words.deliveries(waiting)}
+            </span>
+          </li>`,
+      )}
+    </ul>`;
   }
 
   /** A link where there is such a page, else its words alone. */

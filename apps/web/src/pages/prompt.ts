@@ -4,7 +4,7 @@ import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { empty } from "../parts/empty.ts";
 import { Page } from "../parts/page.ts";
-import { sessionWords, unhidden } from "../parts/text.ts";
+import { sessionTitle, sessionWords, unhidden } from "../parts/text.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 import { changes, type TurnPrompt } from "../view/prompt-changes.ts";
@@ -94,13 +94,13 @@ export class Prompt extends Page {
       this.console.go(addressOf("prompt", [to], { turn: kept.turn || null, since: kept.since || null }));
     };
     const known = sessions.some(({ key }) => key === session);
-    const named = sessions.map(({ key, name }) => ({ key, name: name ?? sessionWords(key) }));
+    const named = sessions.map(({ key, name }) => ({ key, name: sessionTitle({ key, name }) }));
     const all = known ? named : [{ key: session, name: sessionWords(session) }, ...named];
     return html`<div class="choosers">
       <label
         >${words.session}
         <select @change=${({ target }: Event) => go({ session: (target as HTMLSelectElement).value })}>
-          ${all.map(({ key, name }) => html`<option value=${key} ?selected=${key === session}>${unhidden(name)}</option>`)}
+          ${all.map(({ key, name }) => html`<option value=${key} ?selected=${key === session}>${name}</option>`)}
         </select>
       </label>
       <label

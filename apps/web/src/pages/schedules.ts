@@ -228,7 +228,10 @@ export class Schedules extends Page {
           : act({
               label: words.make,
               run: async () => {
-                const { job } = await this.console.call("cron.add", { job: { ...preview.written } });
+                const { job } = await this.console.call("cron.add", {
+                  job: { ...preview.written },
+                  idempotencyKey: this.console.ids.uuid(),
+                });
                 this.#preview = null;
                 await this.#jobs.again();
                 this.console.go(addressOf("schedules", [job.id]));

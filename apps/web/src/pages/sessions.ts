@@ -1,31 +1,95 @@
-// Lists the sessions of everybody; one opens with its newest words, and can be begun anew or forgotten.
-import type { MethodResult } from "@parley/protocol";
-import { html, nothing, type TemplateResult } from "lit";
+// Lists the sessions of everybody; one opens with its settings and its words, the newest first, those of
+// before it was begun anew too, and can be begun anew, made shorter or forgotten.
+import type { MethodParams, MethodResult, Timer } from "@parley/protocol";
+import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { act } from "../parts/act.ts";
 import { drawer, facts } from "../parts/drawer.ts";
 import { empty } from "../parts/empty.ts";
 import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
-import { copyable, sessionWords, unhidden } from "../parts/text.ts";
+import { wordsOf } from "../parts/reading.ts";
+import { copyable, sessionTitle, sessionWords, unhidden } from "../parts/text.ts";
 import { clockOf, timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
+import { childTree } from "../view/child-tree.ts";
+import { sessionSettings } from "../view/session-settings.ts";
 
 type Session = MethodResult<"sessions.list">["sessions"][number];
 type Shown = MethodResult<"sessions.show">;
 
 const words = t.sessions;
+/** As many as the gateway gives at once. */
+const mostSessions = 1_000;
+/** More are no help to whoever looks for one. */
+const mostFound = 200;
+/** Whoever writes pauses for longer. */
+const typedMs = 200;
+const entriesEach = 100;
+const mostEntries = 1_000;
+
+const sessionAddress = (key: string): string => addressOf("sessions", [key]);
 
 export class Sessions extends Page {
-  readonly #sessions = this.reading(() => this.console.call("sessions.list", { limit: 500 }));
+  readonly #sessions = this.reading(() => this.console.call("sessions.list", { limit: mostSessions }));
+  /** Those that are looked for, where not all are listed; null while nobody looks. */
+  readonly #found = this.reading(async () => {
+    const find = this.#wanted.trim();
+    const isWhole = (this.#sessions.value?.sessions.length ?? 0) < mostSessions;
+    if (find === "" || isWhole) return null;
+    return (await this.console.call("sessions.list", { find, limit: mostFound })).sessions;
+  }, 10_000);
+  #wanted = "";
+  #look: Timer | null = null;
   readonly #shown = this.reading(
     async () => {
       const [key] = this.address.rest;
-      return key === undefined ? null : this.console.call("sessions.show", { key, limit: 100 });
+      if (key === undefined) return null;
+      const epoch = this.#epoch;
+      const shown = await this.console.call("sessions.show", {
+        key,
+        limit: this.#entries,
+        ...(epoch === null ? {} : { epoch }),
+      });
+      return { ...shown, read: this.#entries };
+    },
+    3_000,
+    () => `${this.address.rest[0] ?? ""} ${this.#epoch ?? ""}`,
+  );
+  readonly #models = this.reading(
+    async () => (await this.console.call("models.list", {})).models.map(({ id }) => id),
+    60_000,
+  );
+  /** The open session's sub-agents, and whose it is itself. */
+  readonly #spawned = this.reading(
+    async () => {
+      const [key] = this.address.rest;
+      const tree = key === undefined ? null : await this.console.call("sessions.tree", { key });
+      return tree?.sessions ?? [];
     },
     3_000,
     () => this.address.rest[0] ?? "",
   );
+  /** What sub-agents are called, and under whom they work. */
+  readonly #called = this.reading(async () => {
+    const { sessions } = await this.console.call("sessions.tree", {});
+    return new Map(sessions.filter(({ parent }) => parent !== null).map((each) => [each.key, each]));
+  }, 10_000);
+  /** How many entries of the open session are read. */
+  #entries = entriesEach;
+  #wrong: string | null = null;
+
+  /** Which beginning of the session is read; null: the last one. */
+  get #epoch(): number | null {
+    const epoch = Number(this.address.query.get("epoch"));
+    return Number.isInteger(epoch) && epoch > 0 ? epoch : null;
+  }
+
+  override willUpdate(changed: PropertyValues<this>): void {
+    if (!changed.has("address") || changed.get("address")?.rest[0] === this.address.rest[0]) return;
+    this.#entries = entriesEach;
+    this.#wrong = null;
+  }
 
   override render(): TemplateResult {
     return this.frame({
@@ -37,10 +101,20 @@ export class Sessions extends Page {
     });
   }
 
-  #body(sessions: readonly Session[]): TemplateResult {
+  /** Somebody writes what they look for: it is asked for when they pause. */
+  #find(wanted: string): void {
+    this.#wanted = wanted;
+    this.#look?.cancel();
+    this.#look = this.console.clock.after(typedMs, () => void this.#found.again());
+  }
+
+  #body(listed: readonly Session[]): TemplateResult {
+    const known = new Set(listed.map(({ key }) => key));
+    const found = this.#wanted.trim() === "" ? [] : (this.#found.value ?? []);
+    const sessions = [...listed, ...found.filter(({ key }) => !known.has(key))];
     const now = this.console.clock.now();
     const columns: readonly Column<Session>[] = [
-      { label: words.name, cell: ({ key, name }) => html`<bdi>${unhidden(name ?? sessionWords(key))}</bdi>` },
+      { label: words.name, cell: (session) => this.#named(session) },
       { label: words.kind, cell: ({ kind }) => words.kinds[kind], isWide: true },
       { label: words.agent, cell: ({ agent }) => html`<bdi>${agent}</bdi>`, isWide: true },
       {
@@ -57,16 +131,29 @@ export class Sessions extends Page {
       },
       { label: words.changed, cell: ({ updatedAtMs }) => timeOf(updatedAtMs, now) },
     ];
-    return list<Session>({
+    const isCut = listed.length >= mostSessions;
+    return html`${isCut ? html`<p class="quiet-text small">${words.newest(mostSessions)}</p>` : nothing}
+    ${list<Session>({
       label: words.title,
       rows: sessions,
       columns,
       keyOf: ({ key }) => key,
       hrefOf: ({ key }) => addressOf("sessions", [key]),
-      textOf: ({ key, name, agent }) => `${key} ${name ?? ""} ${agent}`,
+      textOf: ({ key, name, agent }) =>
+        `${key} ${name ?? ""} ${agent} ${this.#called.value?.get(key)?.label ?? ""}`,
+      onFilter: (wanted) => this.#find(wanted),
       chosen: this.address.rest[0],
       empty: empty(words),
-    });
+    })}`;
+  }
+
+  /** A sub-agent is called as its parent called it. */
+  #named({ key, name }: Session): TemplateResult {
+    const { label = null, parent = null } = this.#called.value?.get(key) ?? {};
+    const title = html`<bdi>${sessionTitle({ key, name: name ?? label })}</bdi>`;
+    return parent === null
+      ? title
+      : html`${title} <span class="quiet-text small">${words.under(sessionWords(parent))}</span>`;
   }
 
   #drawer(): TemplateResult | null {
@@ -85,22 +172,36 @@ export class Sessions extends Page {
     const now = this.console.clock.now();
     return drawer({
       key,
-      title: shown.name ?? sessionWords(key),
+      title: sessionTitle({ key, name: shown.name ?? this.#spawned.value?.[0]?.label ?? null }),
       back: addressOf("sessions"),
       body: html`${facts([
           [words.key, copyable(key, 44)],
           [words.agent, html`<bdi>${shown.agent}</bdi>`],
           [words.kind, words.kinds[shown.kind]],
-          [words.model, html`<bdi>${shown.model ?? words.asAgent}</bdi>`],
-          [words.thinking, shown.thinking ?? words.asAgent],
-          [words.reasoning, shown.reasoning ?? words.asAgent],
+          ...(this.console.may("admin")
+            ? []
+            : ([
+                [words.model, html`<bdi>${shown.model ?? words.asAgent}</bdi>`],
+                [words.thinking, shown.thinking ?? words.asAgent],
+                [words.reasoning, shown.reasoning ?? words.asAgent],
+              ] as const)),
+          ...this.#parent(),
           [words.epoch, shown.epoch.toLocaleString("en")],
           [words.tokens, t.story.tokens(shown.inputTokens, shown.outputTokens)],
           [words.begun, timeOf(shown.createdAtMs, now)],
           [words.changed, timeOf(shown.updatedAtMs, now)],
         ])}
+        ${
+          this.console.may("admin")
+            ? sessionSettings(shown, this.#models.value ?? [], (patch) => void this.#set(key, patch))
+            : nothing
+        }
+        ${this.#wrong === null ? nothing : html`<p class="trouble" role="alert"><bdi>${this.#wrong}</bdi></p>`}
+        ${this.#children(now)}
         <h3>${words.entries}</h3>
-        ${shown.entries.length === 0 ? html`<p class="quiet-text">${words.noEntries}</p>` : nothing}
+        ${this.#epochs(shown)}
+        ${shown.entries.length === 0 ? html`<p class="quiet-text">${this.#epoch === null ? words.noEntries : words.nothingKept}</p>` : nothing}
+        ${shown.entries.length < shown.read ? nothing : this.#earlier(shown.read)}
         <ol class="transcript">
           ${shown.entries.map(
             ({ type, text, atMs, turn }) =>
@@ -115,6 +216,70 @@ export class Sessions extends Page {
         </ol>`,
       foot: this.#acts(shown),
     });
+  }
+
+  #parent(): readonly (readonly [string, unknown])[] {
+    const [root] = this.#spawned.value ?? [];
+    const parent = root?.parent ?? null;
+    if (root === undefined || parent === null) return [];
+    return [
+      [
+        t.children.of,
+        html`<a href=${addressOf("sessions", [parent])}><bdi>${sessionWords(parent)}</bdi></a>`,
+      ],
+      ...((root.task ?? "") === ""
+        ? []
+        : [[t.children.task, html`<bdi>${unhidden(root.task ?? "")}</bdi>`] as const]),
+    ];
+  }
+
+  #children(nowMs: number): unknown {
+    const children = this.#spawned.value ?? [];
+    if (children.length < 2) return nothing;
+    return html`<h3>${t.children.count(children.length - 1)}</h3>
+      ${childTree({ children, nowMs: Math.floor(nowMs / 1_000) * 1_000, hrefOf: sessionAddress })}`;
+  }
+
+  /** What was said before it was begun anew is kept, and read here. */
+  #epochs({ key, epoch }: Shown): unknown {
+    if (epoch < 2) return nothing;
+    const read = this.#epoch ?? epoch;
+    const link = (to: number, label: string): unknown =>
+      to < 1 || to > epoch
+        ? nothing
+        : html`<a
+            class="button quiet"
+            href=${addressOf("sessions", [key], { epoch: to === epoch ? null : String(to) })}
+            >${label}</a
+          >`;
+    return html`<div class="act-row">
+      <span class="quiet-text small">${words.beginning(read, epoch)}</span>
+      ${link(read - 1, words.before)} ${link(read + 1, words.after)}
+    </div>`;
+  }
+
+  #earlier(read: number): unknown {
+    if (read >= mostEntries) return html`<p class="quiet-text small">${words.newestEntries(mostEntries)}</p>`;
+    return html`<button
+      class="quiet"
+      @click=${() => {
+        this.#entries = Math.min(mostEntries, read * 3);
+        void this.#shown.again();
+      }}
+    >
+      ${words.earlier}
+    </button>`;
+  }
+
+  async #set(key: string, patch: Omit<MethodParams<"sessions.patch">, "key">): Promise<void> {
+    try {
+      await this.console.call("sessions.patch", { key, ...patch });
+      this.#wrong = null;
+    } catch (error) {
+      this.#wrong = t.act.failed(wordsOf(error));
+    }
+    // A choice that was not taken shows what counts.
+    await this.#shown.again();
   }
 
   #acts({ key, epoch }: Shown): TemplateResult {

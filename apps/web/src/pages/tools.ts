@@ -6,7 +6,7 @@ import { drawer, facts } from "../parts/drawer.ts";
 import { empty } from "../parts/empty.ts";
 import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
-import { copyable, sessionWords, unhidden } from "../parts/text.ts";
+import { copyable, sessionTitle, sessionWords, unhidden } from "../parts/text.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 
@@ -104,13 +104,11 @@ export class Tools extends Page {
       ${
         sessions.some(({ key }) => key === session)
           ? nothing
-          : html`<option value=${session} selected>${unhidden(sessionWords(session))}</option>`
+          : html`<option value=${session} selected>${sessionWords(session)}</option>`
       }
       ${sessions.map(
         ({ key, name }) =>
-          html`<option value=${key} ?selected=${key === session}>
-            ${unhidden(name ?? sessionWords(key))}
-          </option>`,
+          html`<option value=${key} ?selected=${key === session}>${sessionTitle({ key, name })}</option>`,
       )}
     </select>`;
   }

@@ -90,7 +90,7 @@ export class Usage extends Page {
             </tr>
           </thead>
           <tbody>
-            ${shown.map((row) => line(this.#by === "session" ? sessionWords(row.name) : row.name, row))}
+            ${shown.map((row) => line(this.#by === "session" ? sessionWords(row.name) : unhidden(row.name), row))}
             ${line(words.total, total, true)}
           </tbody>
         </table>
@@ -106,7 +106,7 @@ function line(name: string, amounts: Amounts, isTotal = false): TemplateResult {
   const { turns, inputTokens, cacheReadTokens, outputTokens, costUsd } = amounts;
   const count = (value: number): string => value.toLocaleString("en");
   return html`<tr class=${isTotal ? "total" : ""}>
-    <th scope="row"><bdi>${unhidden(name)}</bdi></th>
+    <th scope="row"><bdi>${name}</bdi></th>
     <td class="numeric">${count(turns)}</td>
     <td class="numeric wide-only">${count(inputTokens)}</td>
     <td class="numeric wide-only">${count(cacheReadTokens)}</td>

@@ -1,6 +1,7 @@
 // A button that asks the gateway for something: says what it will do, asks again where that cannot be
 // undone, and tells the result where one looked.
 import { html, LitElement, nothing, type TemplateResult } from "lit";
+import { RequestFailure } from "../session/link.ts";
 import { t } from "../texts/texts.ts";
 import { wordsOf } from "./reading.ts";
 
@@ -68,7 +69,8 @@ export class Act extends LitElement {
       this.stage = "rest";
     } catch (error) {
       this.stage = "failed";
-      this.told = t.act.failed(wordsOf(error));
+      const isUnknown = error instanceof RequestFailure && error.wasSent;
+      this.told = t.act[isUnknown ? "unknown" : "failed"](wordsOf(error));
     }
   }
 }

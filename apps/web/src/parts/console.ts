@@ -19,7 +19,10 @@ export interface Console {
   readonly storage: Storage;
   readonly session: ChatSession;
   readonly chat: ChatState;
-  /** Calls a frame of the control plane; rejects with RequestFailure. */
+  /**
+   * Calls a frame of the control plane; rejects with RequestFailure. With an idempotency key it is asked
+   * again over the next line until an answer comes.
+   */
   call<M extends MethodName>(method: M, params: MethodParams<M>): Promise<MethodResult<M>>;
   /** Listens to an event of the gateway; the answer ends it. */
   on<E extends EventName>(event: E, hear: (payload: EventPayloads[E]) => void): () => void;

@@ -81,3 +81,8 @@ export function diffLine({ kind, text }: DiffLine): TemplateResult {
     <span aria-hidden="true">${sign}</span><span class="diff-text">${unhidden(text)}</span>
   </p>`;
 }
+
+/** The lines of a change, each with its sign. */
+export function signed(text: string, kind: "removed" | "added"): unknown {
+  return text === "" ? nothing : text.split("\n").map((line) => diffLine({ kind, text: line }));
+}

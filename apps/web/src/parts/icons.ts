@@ -21,6 +21,9 @@ const strokes = {
   list: "M4 6h16M4 12h16M4 18h16",
   canvas: "M4 5h16v14H4zM14 5v14",
   mic: "M12 3a3 3 0 0 0-3 3v5a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v4",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
+  save: "M12 4v11M7 10l5 5 5-5M5 20h14",
+  away: "M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13",
   close: "M6 6l12 12M18 6L6 18",
 } as const;
 

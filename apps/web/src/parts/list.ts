@@ -21,6 +21,8 @@ export interface ListParts<R> {
   readonly hrefOf: (row: R) => string;
   /** What the filter searches; without it there is none. */
   readonly textOf?: (row: R) => string;
+  /** Hears what the filter says, where there is more to be found than is listed. */
+  readonly onFilter?: (wanted: string) => void;
   /** The key of the row whose drawer is open. */
   readonly chosen?: string | undefined;
   /** Beside the filter. */
@@ -135,6 +137,7 @@ export class List extends LitElement {
 
   #search({ target }: Event): void {
     this.filter = (target as HTMLInputElement).value;
+    this.parts.onFilter?.(this.filter);
   }
 
   #hold(): void {

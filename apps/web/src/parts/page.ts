@@ -2,7 +2,7 @@
 // all; it is given the shell and its address, and says what it shows. Focus goes into a drawer that opens,
 // and back to its row.
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
-import type { Address } from "./address.ts";
+import { addressOf, type Address } from "./address.ts";
 import { t } from "../texts/texts.ts";
 import type { Command, Console } from "./console.ts";
 import { Reading } from "./reading.ts";
@@ -16,6 +16,15 @@ export abstract class Page extends LitElement {
 
   protected override createRenderRoot(): HTMLElement {
     return this;
+  }
+
+  /** Whoever came by a key, a link or the palette goes on reading here; a drawer takes the focus itself. */
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.updateComplete.then(() => {
+      const body = this.querySelector<HTMLElement>(".page-body");
+      if (this.isConnected && this.querySelector(".drawer") === null) body?.focus({ preventScroll: true });
+    });
   }
 
   /** Entries that this page adds to the command palette. */
@@ -55,10 +64,19 @@ export abstract class Page extends LitElement {
             ? nothing
             : html`<p class="trouble" role="alert">${t.reading.failed(reading.trouble)}</p>`
         }
-        ${reading.value === null ? skeleton() : body()}
+        ${reading.value !== null ? body() : reading.trouble === null ? skeleton() : this.#leave(title)}
       </div>
       ${drawer ?? nothing}
     </div>`;
+  }
+
+  /** An address of what is not there has a way out; a line that broke comes back by itself. */
+  #leave(title: string): TemplateResult {
+    const { page, rest, query } = this.address;
+    const isPlain = rest.length === 0 && query.size === 0;
+    return isPlain || this.console.chat.connection.kind !== "online"
+      ? skeleton()
+      : html`<p><a class="button quiet" href=${addressOf(page)}>${t.reading.leave(title)}</a></p>`;
   }
 
   protected override updated(_changed: PropertyValues<this>): void {

@@ -92,6 +92,7 @@ export class Reading<T> implements ReactiveController {
 }
 
 export function wordsOf(error: unknown): string {
-  if (error instanceof RequestFailure) return error.code === "closed" ? t.reading.offline : error.message;
+  if (error instanceof RequestFailure)
+    return error.code !== "closed" ? error.message : error.wasSent ? t.reading.lost : t.reading.offline;
   throw error;
 }

@@ -184,11 +184,16 @@ function addNamed(form: SchemaForm, { path, schema }: Place): unknown {
   </form>`;
 }
 
+/** What is wrong with a place, or with what stands in it and has no field of its own. */
+function wrongAt({ problems }: SchemaForm, key: string): string | undefined {
+  return [...problems].find(([each]) => each === key || each.startsWith(`${key}.`))?.[1];
+}
+
 function leaf(form: SchemaForm, { path, schema }: Place, name: string): TemplateResult {
   const key = path.join(".");
   const value = valueAt(form.value, path);
   const id = `field-${key}`;
-  const wrong = form.problems.get(key);
+  const wrong = wrongAt(form, key);
   const help = [
     schema.description,
     schema.default === undefined ? undefined : words.default(JSON.stringify(schema.default)),
@@ -216,7 +221,7 @@ function leaf(form: SchemaForm, { path, schema }: Place, name: string): Template
 
 function control(form: SchemaForm, { path, schema }: Place, id: string, value: unknown): TemplateResult {
   const kind = kindOf(schema, value);
-  const wrong = form.problems.get(path.join("."));
+  const wrong = wrongAt(form, path.join("."));
   const by = wrong === undefined ? `${id}-help` : `${id}-wrong ${id}-help`;
   const invalid = wrong === undefined ? nothing : "true";
   const set = (read: (text: string) => unknown) => (event: Event) => {

@@ -3,6 +3,7 @@
 import type { DeliveryStory, Story, StoryTurn } from "@parley/protocol";
 import { html, nothing, svg, type TemplateResult } from "lit";
 import { t } from "../texts/texts.ts";
+import { unhidden } from "./text.ts";
 import { clockOf, duration } from "./time.ts";
 
 interface Moment {
@@ -30,9 +31,9 @@ export function storyView(story: Story): TemplateResult {
           ${atMs === null ? html`<span></span>` : clockOf(atMs)}
           <span class="dot" aria-hidden="true"></span>
           <div class="what">
-            <bdi>${what}</bdi
+            <bdi>${unhidden(what)}</bdi
             >${forMs === undefined ? nothing : html` <span class="number">${duration(forMs)}</span>`}
-            ${why === null || why === undefined || why === "" ? nothing : html`<div class="why"><bdi>${why}</bdi></div>`}
+            ${why === null || why === undefined || why === "" ? nothing : html`<div class="why"><bdi>${unhidden(why)}</bdi></div>`}
             ${forMs === undefined ? nothing : span(forMs / longestMs)}
           </div>
         </li>`,

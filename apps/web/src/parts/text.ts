@@ -32,11 +32,10 @@ export function unhidden(text: string): string {
 
 /** An id, cut in the middle; a press copies the whole. */
 export function copyable(text: string, longest = 28): TemplateResult {
-  const half = Math.floor((longest - 1) / 2);
-  const shown = text.length <= longest ? text : `${text.slice(0, half)}…${text.slice(-half)}`;
+  const shown = unhidden(cut(text, longest));
   return html`<button
     class="copyable"
-    title=${text}
+    title=${unhidden(text)}
     @click=${async ({ currentTarget }: Event) => {
       const told = (currentTarget as HTMLElement).querySelector("[role=status]");
       if (await copyText(text)) told?.replaceChildren(t.act.copied);
@@ -46,10 +45,33 @@ export function copyable(text: string, longest = 28): TemplateResult {
   </button>`;
 }
 
-/** A session without a name, by what its key says: `telegram dm 4242`. */
+/** Longer parts of a key are ids that a machine made up. */
+const mostKeyChars = 14;
+
+/**
+ * A session without a name, by what its key says: `telegram dm 4242`, or `web uip4…kviu plans` for the
+ * conversation "plans" of one browser.
+ */
 export function sessionWords(key: string): string {
   const [kind, , ...rest] = key.split(":");
-  return kind === "agent" && rest.length > 0 ? rest.map(decoded).join(" ") : key;
+  if (kind !== "agent" || rest.length === 0) return unhidden(key);
+  const words = rest.map(decoded);
+  const [channel, place, peer = "", , thread] = words;
+  const short =
+    channel === "web" && place === "dm"
+      ? ["web", peer.replace(/^web-/, ""), ...(thread === undefined ? [] : [thread])]
+      : words;
+  return short.map((word) => unhidden(word.length <= mostKeyChars ? word : cut(word, 9))).join(" ");
+}
+
+/** What people call a session, safe beside other words. */
+export function sessionTitle({ key, name }: { readonly key: string; readonly name: string | null }): string {
+  return name === null ? sessionWords(key) : unhidden(name);
+}
+
+function cut(text: string, longest: number): string {
+  const half = Math.floor((longest - 1) / 2);
+  return text.length <= longest ? text : `${text.slice(0, half)}…${text.slice(-half)}`;
 }
 
 function decoded(part: string): string {

@@ -35,6 +35,8 @@ export interface Connection {
   readonly state: ConnectionState;
   /** What the token allows, or allowed when it was last used; empty while nobody knows. */
   readonly scopes: readonly Scope[];
+  /** How the gateway calls this browser; null until it answered. */
+  readonly peer: string | null;
   /** Rejects with RequestFailure, with the code `closed` where there is no line. */
   request<M extends MethodName>(method: M, params: MethodParams<M>): Promise<MethodResult<M>>;
   /** With the code of a login link, or with what this browser keeps. */
@@ -61,6 +63,7 @@ export function connection(options: ConnectionOptions): Connection {
   const { token, clock, ids } = options;
   let state: ConnectionState = { kind: "connecting" };
   let scopes = token.scopes();
+  let peer: string | null = null;
   let link: Link | null = null;
   let auth: ConnectParams["auth"] | null = null;
   /** Used when the kept token turns out to be revoked. */
@@ -91,7 +94,7 @@ export function connection(options: ConnectionOptions): Connection {
         token.keep(welcome.deviceToken);
         auth = { token: welcome.deviceToken };
       }
-      ({ scopes } = welcome);
+      ({ scopes, peer } = welcome);
       token.keepScopes(scopes);
       await options.onOpen(made, welcome);
       failures = 0;
@@ -152,6 +155,9 @@ export function connection(options: ConnectionOptions): Connection {
     },
     get scopes() {
       return scopes;
+    },
+    get peer() {
+      return peer;
     },
     request: (method, params) => (link === null ? Promise.reject(lostLine()) : link.request(method, params)),
     start(code) {

@@ -20,15 +20,19 @@ import {
 export class RequestFailure extends Error {
   readonly code: WireError["code"] | "closed";
   readonly retryAfterMs: number | undefined;
+  /** The line went dead after the request left: nobody knows whether it was done. */
+  readonly wasSent: boolean;
 
   constructor({
     code,
     message,
     retryAfterMs,
-  }: Omit<WireError, "code"> & { readonly code: WireError["code"] | "closed" }) {
+    wasSent = false,
+  }: Omit<WireError, "code"> & { readonly code: WireError["code"] | "closed"; readonly wasSent?: boolean }) {
     super(message);
     this.code = code;
     this.retryAfterMs = retryAfterMs;
+    this.wasSent = wasSent;
   }
 }
 
@@ -76,7 +80,7 @@ export async function openLink({
     if (isOver) return;
     isOver = true;
     watch.cancel();
-    for (const { reject } of pending.values()) reject(lostLine());
+    for (const { reject } of pending.values()) reject(lostLine(true));
     pending.clear();
     // A dead line answers no goodbye: nothing waits for it.
     socket.close();
@@ -143,6 +147,6 @@ export async function openLink({
   }
 }
 
-export function lostLine(): RequestFailure {
-  return new RequestFailure({ code: "closed", message: "The connection was lost." });
+export function lostLine(wasSent = false): RequestFailure {
+  return new RequestFailure({ code: "closed", message: "The connection was lost.", wasSent });
 }

@@ -8,15 +8,17 @@ import type { Page } from "../parts/page.ts";
 import { ago } from "../parts/time.ts";
 import { chatSession } from "../session/chat-session.ts";
 import { codeIn, storedToken } from "../session/credential.ts";
+import { askOnce } from "../session/keyed.ts";
 import { storedOutbox } from "../session/outbox.ts";
 import { emptyChat, type ChatState } from "../session/state.ts";
 import { t } from "../texts/texts.ts";
 import { loginView } from "./login.ts";
 import { addressOf, readAddress, type Address } from "../parts/address.ts";
 import { icon } from "../parts/icons.ts";
-import { keyHelp, keyListener } from "./keys.ts";
+import { keyHelpView, keyListener } from "./keys.ts";
 import type { Choice, Palette } from "./palette.ts";
 import { oncePerFrame } from "./once-per-frame.ts";
+import { pageElements } from "./page-elements.ts";
 import { places, type PageEntry, type PlaceName } from "../parts/places.ts";
 import { railView, tabsView } from "./rail.ts";
 import { applyTheme, keepTheme, readTheme, themes } from "./theme.ts";
@@ -28,12 +30,15 @@ export class Shell extends LitElement {
     chat: { state: true },
     address: { state: true },
     outlet: { state: true },
+    wantsHelp: { state: true },
   };
   declare chat: ChatState;
   declare address: Address;
-  /** What stands where the page belongs. */
-  declare outlet: Page | "loading" | "unknown" | "failed";
-  readonly #elements = new Map<string, Page>();
+  /** What stands where the page belongs; an error says why it does not. */
+  declare outlet: Page | "loading" | "unknown" | Error;
+  /** Somebody asked for the keys once. */
+  declare wantsHelp: boolean;
+  readonly #elements = pageElements((tag, kind) => this.#create(tag, kind));
   readonly #hearers = new Map<string, Set<Hearer>>();
   readonly #watchers = new Set<() => void>();
   readonly #console: Console;
@@ -50,10 +55,11 @@ export class Shell extends LitElement {
     applyTheme(readTheme(localStorage));
     this.chat = emptyChat;
     this.outlet = "loading";
+    this.wantsHelp = false;
     this.#console = this.#makeConsole();
     this.#onKey = keyListener(this, {
       openPalette: () => this.#palette?.open(),
-      openHelp: () => this.querySelector<HTMLDialogElement>("dialog.keys-help")?.showModal(),
+      openHelp: () => this.#openHelp(),
       goTo: (letter) => this.#goToPlace(places.find((place) => place.letter === letter)?.name),
       onPage: (key) => this.outlet instanceof HTMLElement && this.outlet.onKey(key),
     });
@@ -81,6 +87,7 @@ export class Shell extends LitElement {
       }),
       onEvent: (event) => this.#tell(event),
     });
+    const onChange = (hear: () => void): (() => void) => added(this.#watchers, hear);
     const chatNow = (): ChatState => this.chat;
     return {
       clock,
@@ -90,9 +97,9 @@ export class Shell extends LitElement {
       get chat() {
         return chatNow();
       },
-      call: (method, params) => session.line.request(method, params),
+      call: (method, params) => askOnce({ line: session.line, clock, onChange }, method, params),
       on: (event, hear) => added(this.#hearersOf(event), hear as Hearer),
-      onChange: (hear) => added(this.#watchers, hear),
+      onChange,
       may: (scope) => session.line.scopes.includes(scope),
       has: (page) => this.#allowed().some(({ path }) => path === page),
       go: (address) => {
@@ -131,14 +138,17 @@ export class Shell extends LitElement {
   }
 
   override updated(changed: PropertyValues<this>): void {
-    // A phone's bar and tabs are longer than its screen.
-    if (changed.has("outlet") || changed.has("address"))
-      for (const here of this.querySelectorAll(".rail a[aria-current], .tabs a[aria-current]"))
-        here.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (changed.has("outlet") || changed.has("address")) requestAnimationFrame(this.#showHere);
     const title = this.#entry()?.title;
     const shown = title === undefined ? t.name : `${title} · ${t.name}`;
     if (document.title !== shown) document.title = shown;
   }
+
+  /** A phone's bar and tabs are longer than its screen. A frame knows where things stand anyway. */
+  readonly #showHere = (): void => {
+    for (const here of this.querySelectorAll(".rail a[aria-current], .tabs a[aria-current]"))
+      here.scrollIntoView({ block: "nearest", inline: "nearest" });
+  };
 
   override render(): TemplateResult {
     const { connection } = this.chat;
@@ -164,17 +174,8 @@ export class Shell extends LitElement {
         ${tabs.length > 1 ? tabsView(tabs, entry) : nothing}
         <div class="outlet">${this.#outlet()}</div>
       </main>
-      <parley-palette .choices=${this.#choices()}></parley-palette>
-      <dialog class="keys-help" aria-label=${t.shell.keys}>
-        <h2>${t.shell.keys}</h2>
-        <dl class="help-keys">
-          ${[...keyHelp, ...places.map(({ name, letter }) => [`g ${letter}`, t.places[name]] as const)].map(
-            ([keys, does]) =>
-              html`<dt>${does}</dt>
-                <dd><kbd>${keys}</kbd></dd>`,
-          )}
-        </dl>
-      </dialog>
+      <parley-palette .list=${this.#choices}></parley-palette>
+      ${this.wantsHelp ? keyHelpView() : nothing}
     `;
   }
 
@@ -188,27 +189,29 @@ export class Shell extends LitElement {
         </div>`
       : html`<div class="empty" role="alert">
           <h2>${t.shell.loadFailed}</h2>
+          <p><bdi>${this.outlet.message}</bdi></p>
           <button class="quiet" @click=${() => location.reload()}>${t.shell.reload}</button>
         </div>`;
   }
 
-  #choices(): readonly Choice[] {
-    return [
-      ...(this.outlet instanceof HTMLElement ? this.outlet.commands() : []),
-      ...this.#allowed().map(({ path, place, title }) => ({
-        name: t.shell.goTo(title),
-        icon: icon(place),
-        keys: `g ${places.find(({ name }) => name === place)?.letter ?? ""}`,
-        run: () => this.#console.go(addressOf(path)),
-      })),
-      ...themes.map((theme) => ({ name: t.shell.theme[theme], run: () => keepTheme(localStorage, theme) })),
-      {
-        name: t.shell.showKeys,
-        keys: "?",
-        run: () => this.querySelector<HTMLDialogElement>("dialog.keys-help")?.showModal(),
-      },
-      { name: t.shell.logOut, run: () => this.#console.session.line.logout() },
-    ];
+  readonly #choices = (): readonly Choice[] => [
+    ...(this.outlet instanceof HTMLElement ? this.outlet.commands() : []),
+    ...this.#allowed().map(({ path, place, title }) => ({
+      name: t.shell.goTo(title),
+      icon: icon(place),
+      keys: `g ${places.find(({ name }) => name === place)?.letter ?? ""}`,
+      run: () => this.#console.go(addressOf(path)),
+    })),
+    ...themes.map((theme) => ({ name: t.shell.theme[theme], run: () => keepTheme(localStorage, theme) })),
+    { name: t.shell.showKeys, keys: "?", run: () => this.#openHelp() },
+    { name: t.shell.logOut, run: () => this.#console.session.line.logout() },
+  ];
+
+  #openHelp(): void {
+    this.wantsHelp = true;
+    void this.updateComplete.then(() =>
+      this.querySelector<HTMLDialogElement>("dialog.keys-help")?.showModal(),
+    );
   }
 
   get #palette(): Palette | null {
@@ -245,19 +248,19 @@ export class Shell extends LitElement {
 
   async #load(entry: PageEntry): Promise<void> {
     try {
-      const made = this.#elements.get(entry.path) ?? (await this.#make(entry));
-      this.#elements.set(entry.path, made);
-    } catch {
-      // The gateway is away, or was updated and has this file no more.
-      if (this.#entry() === entry) this.outlet = "failed";
+      await this.#elements.make(entry);
+    } catch (error) {
+      // The gateway is away, or was updated and has this file no more: its operator is told which.
+      console.error(error);
+      if (this.#entry() === entry)
+        this.outlet = error instanceof Error ? error : new Error(String(error), { cause: error });
       return;
     }
     this.#route();
   }
 
-  async #make({ path, load }: PageEntry): Promise<Page> {
-    const tag = `parley-page-${path}`;
-    if (customElements.get(tag) === undefined) customElements.define(tag, await load());
+  #create(tag: string, kind: new () => Page): Page {
+    if (customElements.get(tag) === undefined) customElements.define(tag, kind);
     const page = document.createElement(tag) as Page;
     page.console = this.#console;
     return page;

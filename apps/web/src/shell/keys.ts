@@ -1,8 +1,10 @@
 // Hears the keys that count everywhere, and never takes one from somebody who writes.
+import { html, type TemplateResult } from "lit";
+import { icon } from "../parts/icons.ts";
+import { places } from "../parts/places.ts";
 import { t } from "../texts/texts.ts";
 
-/** For the help that `?` shows. */
-export const keyHelp: readonly (readonly [keys: string, does: string])[] = [
+const keyHelp: readonly (readonly [keys: string, does: string])[] = [
   ["⌘K / Ctrl K", t.keys.palette],
   ["g …", t.keys.go],
   ["j", t.keys.nextRow],
@@ -10,8 +12,36 @@ export const keyHelp: readonly (readonly [keys: string, does: string])[] = [
   ["Enter", t.keys.open],
   ["Esc", t.keys.close],
   ["/", t.keys.filter],
+  ["y · n", t.keys.decide],
+  ["Enter · Shift Enter", t.keys.send],
+  ["e · ↑", t.keys.last],
+  ["↑ ↓ · ← →", t.keys.menu],
+  ["Ctrl Space · Ctrl Shift M", t.keys.config],
   ["?", t.keys.help],
 ];
+
+/** What `?` shows. */
+export function keyHelpView(): TemplateResult {
+  const all = [...keyHelp, ...places.map(({ name, letter }) => [`g ${letter}`, t.places[name]] as const)];
+  return html`<dialog class="keys-help" aria-label=${t.shell.keys} @click=${closeOutside}>
+    <form method="dialog" class="drawer-head">
+      <h2>${t.shell.keys}</h2>
+      <button class="quiet close" aria-label=${t.shell.close}>${icon("close")}</button>
+    </form>
+    <dl class="help-keys">
+      ${all.map(
+        ([keys, does]) =>
+          html`<dt>${does}</dt>
+            <dd><kbd>${keys}</kbd></dd>`,
+      )}
+    </dl>
+  </dialog>`;
+}
+
+/** A press beside a dialog closes it. */
+function closeOutside({ target, currentTarget }: Event): void {
+  if (target === currentTarget) (currentTarget as HTMLDialogElement).close();
+}
 
 export interface KeyActs {
   openPalette(): void;

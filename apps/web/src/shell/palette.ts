@@ -1,5 +1,6 @@
 // The command palette: every page, every command of the page that is open, found by a few letters and run by
-// Enter. It is a dialog of the browser's own, so that focus stays inside and returns to where it was.
+// Enter. It is a dialog of the browser's own, so that focus stays inside and returns to where it was. Nothing
+// of it is drawn until somebody opens it.
 import { html, LitElement, nothing, type TemplateResult } from "lit";
 import { t } from "../texts/texts.ts";
 
@@ -12,14 +13,23 @@ export interface Choice {
 }
 
 export class Palette extends LitElement {
-  static override properties = { choices: {}, wanted: { state: true }, at: { state: true } };
-  declare choices: readonly Choice[];
+  static override properties = {
+    list: { attribute: false },
+    choices: { state: true },
+    wanted: { state: true },
+    at: { state: true },
+  };
+  /** Lists what can be chosen now. */
+  declare list: () => readonly Choice[];
+  /** As they were when it was opened; null while it is closed. */
+  declare choices: readonly Choice[] | null;
   declare wanted: string;
   declare at: number;
 
   constructor() {
     super();
-    this.choices = [];
+    this.list = () => [];
+    this.choices = null;
     this.wanted = "";
     this.at = 0;
   }
@@ -29,6 +39,7 @@ export class Palette extends LitElement {
   }
 
   open(): void {
+    this.choices = this.list();
     this.wanted = "";
     this.at = 0;
     const dialog = this.querySelector("dialog");
@@ -38,7 +49,8 @@ export class Palette extends LitElement {
 
   override render(): TemplateResult {
     const found = this.#found();
-    return html`<dialog aria-label=${t.shell.palette} @click=${this.#outside}>
+    const onClose = (): void => void (this.choices = null);
+    return html`<dialog aria-label=${t.shell.palette} @click=${this.#outside} @close=${onClose}>
       <input
         class="search"
         role="combobox"
@@ -67,7 +79,7 @@ export class Palette extends LitElement {
             </div>`,
         )}
       </div>
-      ${found.length === 0 ? html`<p class="empty" role="status">${t.shell.nothingFound}</p>` : nothing}
+      ${this.choices !== null && found.length === 0 ? html`<p class="empty" role="status">${t.shell.nothingFound}</p>` : nothing}
     </dialog>`;
   }
 
@@ -78,7 +90,7 @@ export class Palette extends LitElement {
       const at = name.toLowerCase().indexOf(wanted);
       return at === -1 ? 1_000 : at;
     };
-    return this.choices
+    return (this.choices ?? [])
       .filter(({ name }) => hasInOrder(name.toLowerCase(), wanted))
       .toSorted((a, b) => rank(a) - rank(b));
   }

@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import type { Outgoing } from "../session/state.ts";
 import { addressOf } from "../parts/address.ts";
+import { once } from "../parts/once.ts";
 import { t } from "../texts/texts.ts";
 import { toolCards, type ToolCall } from "./tool-card.ts";
 
@@ -13,6 +14,10 @@ export interface MessagePlace {
   readonly before: ChatMessage | undefined;
   /** Calls of tools that led to it. */
   readonly calls: readonly ToolCall[];
+  /** Those of them of which all is known. */
+  readonly wholeCalls: ReadonlyMap<string, ToolCall>;
+  /** How many of the calls are one line; absent: as many as where they are drawn for the first time. */
+  readonly folded?: number;
   /** Nobody has begun to answer it. */
   readonly isQueued: boolean;
   /** What its buttons were answered with; null while they were not. */
@@ -37,18 +42,20 @@ export interface Retry {
 }
 
 const words = t.chat;
-/** Made once: making one takes longer than drawing a message. */
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+/** Made once, when the first message is drawn: making one takes longer than drawing a message. */
+const dayFormat = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "full" }));
+const exactFormat = once(
+  () => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }),
+);
+const timeFormat = once(() => new Intl.DateTimeFormat(undefined, { timeStyle: "short" }));
 
 export function messageView(message: ChatMessage, place: MessagePlace): TemplateResult {
   const { role, text, atMs, buttons = [] } = message;
-  const { before, calls, said, tell } = place;
+  const { before, calls, wholeCalls, folded, said, tell } = place;
   const at = new Date(atMs);
   const isNewDay = before === undefined || new Date(before.atMs).toDateString() !== at.toDateString();
-  const day = isNewDay ? html`<p class="day">${dayFormat.format(at)}</p>` : nothing;
-  return html`${day}${calls.length === 0 ? nothing : toolCards(calls)}
+  const day = isNewDay ? html`<p class="day">${dayFormat().format(at)}</p>` : nothing;
+  return html`${day}${calls.length === 0 ? nothing : toolCards(calls, wholeCalls, (call, isOpen) => tell("look-at", { call, isOpen }), folded)}
     <article class=${role}>
       <span class="sr-only">${words.speakers[role]}:</span>
       ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
@@ -69,7 +76,7 @@ function foot(message: ChatMessage, at: Date, place: MessagePlace): TemplateResu
             <button class="foot" @click=${() => tell("cancel", id)}>${words.cancel}</button>`
         : nothing
     }
-    <time datetime=${at.toISOString()} title=${exactFormat.format(at)}>${timeFormat.format(at)}</time>
+    <time datetime=${at.toISOString()} title=${exactFormat().format(at)}>${timeFormat().format(at)}</time>
     <details
       class="menu"
       ?open=${place.isOpen}

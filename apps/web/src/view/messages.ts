@@ -15,7 +15,7 @@ import { nearBlocks, piecesOf } from "./near-blocks.ts";
 import { dressMath } from "./math.ts";
 import { dressRichText, pressInRichText } from "./rich-text.ts";
 import { richTextStyles } from "./rich-text-styles.ts";
-import { toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
+import { foldedAtFirst, foldedOutOfSight, toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
 
 /** Closer to the end than this, in pixels, the view follows what is new. */
 const followWithinPx = 80;
@@ -28,6 +28,7 @@ export class Messages extends LitElement {
   static override properties = {
     chat: {},
     calls: {},
+    wholeCalls: {},
     queued: {},
     models: {},
     mayWrite: {},
@@ -38,6 +39,8 @@ export class Messages extends LitElement {
   declare chat: ChatState;
   /** Calls of tools, the oldest first. */
   declare calls: readonly ToolCall[];
+  /** Those of them of which all is known. */
+  declare wholeCalls: ReadonlyMap<string, ToolCall>;
   /** Ids of messages that nobody has begun to answer. */
   declare queued: ReadonlySet<string>;
   /** Names of models that an answer can be asked of again. */
@@ -53,6 +56,9 @@ export class Messages extends LitElement {
   /** Calls before the message with this seq, and those of now. */
   #before: ReadonlyMap<number, readonly ToolCall[]> = new Map();
   #last: readonly ToolCall[] = noCalls;
+  /** How many of a turn's calls are folded, by its first call: it changes only where nobody sees it. */
+  readonly #folds = new Map<string, number>();
+  #foldFrame = 0;
   readonly #heights = new Map<number, number>();
   #topPx = 0;
   /** The newest message when the reader left the end. */
@@ -63,6 +69,7 @@ export class Messages extends LitElement {
     super();
     this.following = true;
     this.calls = [];
+    this.wholeCalls = new Map();
     this.queued = new Set();
     this.models = [];
     this.mayWrite = false;
@@ -80,7 +87,7 @@ export class Messages extends LitElement {
         class="scroll"
         tabindex="0"
         role="region"
-        aria-label=${t.chat.conversation}
+        aria-label=${t.chat.messages}
         @scroll=${this.#scrolled}
         @click=${pressInRichText}
         @keydown=${pressInRichText}
@@ -97,7 +104,7 @@ export class Messages extends LitElement {
                 : html`<div class="block" data-key=${piece.key}>${this.#drawn(piece)}</div>`,
           )}
         </div>
-        ${this.#last.length === 0 ? nothing : toolCards(this.#last)}
+        ${this.#last.length === 0 ? nothing : toolCards(this.#last, this.wholeCalls, this.#lookAt, this.#foldedOf(this.#last))}
         ${draft === null ? nothing : html`<article class="assistant draft" aria-hidden="true">${contentOf(draft)}</article>`}
         ${repeat(
           waiting,
@@ -122,15 +129,18 @@ export class Messages extends LitElement {
         const calls = this.#before.get(message.seq) ?? noCalls;
         const isQueued = message.role === "user" && this.queued.has(message.id ?? "");
         const said = (message.buttons ?? []).length === 0 ? null : pressed(this.chat, message);
-        const { models, mayWrite } = this;
+        const { models, mayWrite, wholeCalls } = this;
         const isOpen = this.menuOf === message.seq;
         const onToggle = (opened: boolean): void => {
           if (opened) this.menuOf = message.seq;
           else if (this.menuOf === message.seq) this.menuOf = null;
         };
-        const place = { before, calls, isQueued, said, mayWrite, models, isOpen, onToggle, tell: this.#tell };
+        const can = { mayWrite, models, isOpen, onToggle, tell: this.#tell };
+        const folded = calls.length === 0 ? 0 : this.#foldedOf(calls);
+        const place = { before, calls, wholeCalls, folded, isQueued, said, ...can };
         // A growing draft must not draw all the others again.
-        return guard([message, said, before, calls, isQueued, models, mayWrite, isOpen], () =>
+        const whole = calls.length === 0 ? null : wholeCalls;
+        return guard([message, said, before, calls, whole, folded, isQueued, models, mayWrite, isOpen], () =>
           messageView(message, place),
         );
       },
@@ -152,6 +162,8 @@ export class Messages extends LitElement {
   readonly #tell = (name: string, detail: unknown): void => {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   };
+
+  readonly #lookAt = (call: string, isOpen: boolean): void => this.#tell("look-at", { call, isOpen });
 
   #earlier(): void {
     this.dispatchEvent(new CustomEvent("earlier"));
@@ -179,7 +191,10 @@ export class Messages extends LitElement {
   override willUpdate(changed: PropertyValues<this>): void {
     const before = changed.get("chat");
     const isOther = before !== undefined && before.thread !== this.chat.thread;
-    if (isOther) this.following = true;
+    if (isOther) {
+      this.following = true;
+      this.#folds.clear();
+    }
     // One's own message is always worth seeing.
     if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.following = true;
     if (changed.has("calls") || (changed.has("chat") && before?.messages !== this.chat.messages)) {
@@ -187,7 +202,9 @@ export class Messages extends LitElement {
       this.#blocks = blocksOf(messages, isOther ? [] : this.#blocks);
       const keys = new Set(this.#blocks.map(({ key }) => key));
       for (const key of this.#heights.keys()) if (!keys.has(key)) this.#heights.delete(key);
-      [this.#before, this.#last] = placed(this.calls, messages);
+      const [shown, last] = placed(this.calls, messages);
+      this.#before = new Map([...shown].map(([seq, calls]) => [seq, sameAs(this.#before.get(seq), calls)]));
+      this.#last = sameAs(this.#last, last);
     }
     // Those that go now may have grown since.
     if (changed.has("near") || before?.messages !== this.chat.messages) this.#measure();
@@ -197,7 +214,31 @@ export class Messages extends LitElement {
     this.#anchor = this.following ? null : this.#seenFirst();
   }
 
-  override updated(): void {
+  #foldedOf(calls: readonly ToolCall[]): number {
+    const folded = this.#folds.get(calls[0]?.id ?? "") ?? foldedAtFirst(calls.length);
+    this.#folds.set(calls[0]?.id ?? "", folded);
+    return folded;
+  }
+
+  /**
+   * Calls that nobody sees are folded in a frame of their own: what comes in below moves the view by its
+   * height, and the line above by another, so that together all of it would jump.
+   */
+  #foldSoon(): void {
+    cancelAnimationFrame(this.#foldFrame);
+    const [first] = this.#last;
+    const wanted = foldedOutOfSight(this.#last.length, this.#scroll?.clientHeight ?? innerHeight);
+    if (first === undefined || !this.following || wanted <= this.#foldedOf(this.#last)) return;
+    this.#foldFrame = requestAnimationFrame(() => {
+      this.#foldFrame = requestAnimationFrame(() => {
+        if (!this.following) return;
+        this.#folds.set(first.id, wanted);
+        this.requestUpdate();
+      });
+    });
+  }
+
+  override updated(changed: PropertyValues<this>): void {
     const scroll = this.#scroll;
     if (scroll === null) return;
     dressRichText(scroll);
@@ -212,6 +253,7 @@ export class Messages extends LitElement {
       if (by !== 0) scroll.scrollTop += by;
     }
     this.#follow();
+    if (changed.has("calls")) this.#foldSoon();
     if (this.following) this.dispatchEvent(new CustomEvent("forget-earlier"));
     this.#measure(({ dataset }) => !this.#heights.has(Number(dataset["key"])));
   }
@@ -291,6 +333,13 @@ function placed(
     else before.set(next.seq, [...(before.get(next.seq) ?? []), call]);
   }
   return [before, last];
+}
+
+/** Those of before where nothing changed, so that nothing is drawn again for them. */
+function sameAs(before: readonly ToolCall[] = noCalls, now: readonly ToolCall[]): readonly ToolCall[] {
+  const isSame = (call: ToolCall, at: number): boolean =>
+    before[at]?.id === call.id && before[at].turn === call.turn && before[at].state === call.state;
+  return before.length === now.length && now.every(isSame) ? before : now;
 }
 
 function comesAfter(message: ChatMessage | undefined, { startedAtMs }: ToolCall): boolean {

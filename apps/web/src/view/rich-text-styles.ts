@@ -49,6 +49,17 @@ export const richTextStyles = css`
   .code pre {
     margin: 0;
   }
+  .code .show-diagram {
+    margin-top: 0.3rem;
+  }
+  .code .diagram iframe {
+    display: block;
+    width: 100%;
+    height: 6rem;
+    margin-top: 0.5rem;
+    border: 0;
+    color-scheme: normal;
+  }
   .code .copy {
     position: absolute;
     top: 0.3rem;

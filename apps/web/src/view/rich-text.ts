@@ -1,6 +1,6 @@
 // Adds what an answer's HTML needs but cannot bring, because it is made of text only: a copy button for code
-// blocks, and spoilers that open. It works on finished messages, and never takes what it adds from the
-// answer.
+// blocks, diagrams, and spoilers that open. It works on finished messages, and never takes what it adds from
+// the answer.
 import { copyText } from "../parts/clipboard.ts";
 import { t } from "../texts/texts.ts";
 
@@ -20,12 +20,22 @@ export function dressRichText(root: ParentNode): void {
     frame.className = "code";
     block.replaceWith(frame);
     frame.append(block, button);
+    if (block.querySelector("code.language-mermaid") !== null) frame.append(diagramButton());
   }
   for (const spoiler of root.querySelectorAll(".rich .spoiler:not([tabindex])")) {
     spoiler.setAttribute("tabindex", "0");
     spoiler.setAttribute("role", "button");
     spoiler.setAttribute("aria-label", t.chat.spoiler);
   }
+}
+
+/** What draws it is fetched when somebody presses. */
+function diagramButton(): HTMLElement {
+  const button = document.createElement("button");
+  button.className = "quiet show-diagram";
+  button.textContent = t.chat.showDiagram;
+  button.setAttribute("aria-expanded", "false");
+  return button;
 }
 
 /** For a click or a key anywhere in the conversation. */
@@ -40,6 +50,8 @@ export function pressInRichText(event: Event): void {
   }
   const button = event.type === "click" ? target?.closest("button:is(.copy, .copy-text)") : null;
   if (button instanceof HTMLElement) void copy(button);
+  const diagram = event.type === "click" ? target?.closest("button.show-diagram") : null;
+  if (diagram instanceof HTMLElement) void import("./diagram.ts").then((it) => it.toggleDiagram(diagram));
 }
 
 async function copy(button: HTMLElement): Promise<void> {

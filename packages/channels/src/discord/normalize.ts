@@ -150,7 +150,6 @@ export function normalizeReaction(
   });
 }
 
-/** Null for interactions that need no row: pings, autocompletion. */
 /** One option of a poll; Discord tells each that is chosen or taken back by itself, numbered from 1. */
 export function normalizeVote(
   {
@@ -180,6 +179,7 @@ export function normalizeVote(
   });
 }
 
+/** Null for interactions that need no row: pings, autocompletion. */
 export function normalizeInteraction(
   interaction: APIInteraction,
   place: Place,

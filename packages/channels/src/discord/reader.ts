@@ -95,7 +95,7 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     case "MESSAGE_POLL_VOTE_ADD":
     case "MESSAGE_POLL_VOTE_REMOVE": {
       const vote = body as GatewayMessagePollVoteDispatchData;
-      const place = await places.find(idIn(vote.channel_id, "channel"), vote.guild_id);
+      const place = await places.find(idIn(vote.channel_id, "channel"), vote.guild_id ?? undefined);
       const voter = idIn(vote.user_id, "user");
       const roles = place.guild === undefined ? [] : await places.rolesOf(place.guild, voter);
       const turn = `${session.id}-${sequence ?? vote.message_id}`;

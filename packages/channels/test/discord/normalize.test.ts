@@ -160,6 +160,9 @@ test("a reply quotes what it answers, and a forward says that it is one", () => 
   const found = read(forwarded);
   expect(found).toMatchObject({ text: "", enclosed: [{ kind: "forward", words: ["old news"] }] });
   expect(found?.replyTo).toBeUndefined();
+  const embeds = [{ title: "Tide", description: "at six" }];
+  const withCard = { ...forwarded, message_snapshots: [{ message: { content: "", embeds } }] };
+  expect(JSON.stringify(read(withCard as never)?.enclosed)).toContain("at six");
 });
 
 test("an edit is known by its time; an update without one, as for a link preview, is none", () => {

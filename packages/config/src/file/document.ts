@@ -37,6 +37,9 @@ export function parseDocument(text: string): ConfigDocument {
 }
 
 function syntaxProblem(error: unknown): ConfigProblem {
+  // The parser's own recursion ended.
+  if (error instanceof RangeError)
+    return { path: "", message: `nested more than ${deepest} levels deep`, fix: "Write it flatter" };
   const { line, column, message } = error as { line?: number; column?: number; message: string };
   // The parser repeats the position at the end of its message.
   const what = message.replace(/\s*\(\d+:\d+\)$/, "").replace(/\.$/, "");

@@ -20,11 +20,13 @@ export const retentionSchema = z
       .strictObject({
         days: days(
           2,
-          "Days that long results of tools are kept in the agents' workspaces. Absent: the newest 1000 of each stay.",
+          "Days that long results of tools and the output of commands are kept in the agents' workspaces. Absent: the newest 1000 results and the output of 200 commands stay.",
         ),
       })
       .prefault({})
-      .describe("Results of tools that were too long for a transcript, in .parley/results."),
+      .describe(
+        "Results of tools that were too long for a transcript, and what commands said, in .parley/results and .parley/exec.",
+      ),
     logs: z
       .strictObject({
         days: days(

@@ -21,6 +21,15 @@ export const updateSchema = z
       .describe(
         "Releases are taken only if they are signed by this Ed25519 key, in PEM. Absent: by their sums alone.",
       ),
+    watchSeconds: z
+      .number()
+      .int()
+      .min(1)
+      .max(3_600)
+      .default(60)
+      .describe(
+        "How long a new version has to do well before the update is done; if it does not, the version before comes back.",
+      ),
   })
   .prefault({})
   .describe("Updates of Parley itself.");

@@ -63,7 +63,18 @@ function addressIn(text: string): string | null {
   return isIP(bare) === 0 ? null : plain(bare);
 }
 
-/** Strips the IPv4-in-IPv6 prefix of dual-stack sockets, and the zone, which names a local interface. */
+/**
+ * One spelling for each address, so that another one is no other source: IPv6 in its shortest form, without
+ * the zone, which names a local interface; IPv4 inside IPv6, as sockets of both families have it, as IPv4.
+ */
 function plain(address: string): string {
-  return address.replace(/%.*$/, "").replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+  const bare = address.replace(/%.*$/, "");
+  if (isIP(bare) !== 6) return bare;
+  const short = new URL(`http://[${bare}]/`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(short) ?? [];
+  if (high === undefined || low === undefined) return short;
+  return [high, low]
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 255])
+    .join(".");
 }

@@ -41,7 +41,8 @@ export function credentialFiles(
   hide: (secrets: readonly string[]) => void,
 ): CredentialFiles {
   const queues = new Map<string, Promise<unknown>>();
-  const pathOf = (server: string): string => join(folder, `${server}.json`);
+  // A server's name is its file's; whatever else somebody asks for must not lead out of the folder.
+  const pathOf = (server: string): string => join(folder, `${encodeURIComponent(server)}.json`);
 
   async function get(server: string, url: string): Promise<Credentials> {
     const none: Credentials = { v: 1, url, latest: null, issuers: {} };

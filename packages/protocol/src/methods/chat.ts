@@ -127,7 +127,14 @@ export const chatMethods = {
     scope: "read",
     sessions: "own",
     needs: "daemon",
-    params: z.object({ thread, limit }),
+    params: z.object({
+      thread,
+      limit,
+      /** Only this call, while somebody looks at it. */
+      call: z.string().max(256).optional(),
+      /** What was asked and what came back are cut to so many characters. */
+      chars: z.number().int().min(100).max(8_000).default(8_000),
+    }),
     result: z.object({ working: z.boolean(), waiting: z.array(z.string()), calls: z.array(call) }),
   },
   /** Takes back a message that nobody has begun to answer. */
@@ -151,13 +158,23 @@ export const chatMethods = {
     }),
     result: z.object({ id: z.string() }),
   },
-  /** The caller's conversations; the first has no thread. */
+  /**
+   * The caller's conversations; the first has no thread. Pinned ones and those that were used last, and the
+   * conversation `thread` in any case.
+   */
   "chat.threads": {
     scope: "read",
     sessions: "own",
     needs: "daemon",
-    params: z.object({}),
+    params: z.object({
+      thread,
+      /** Only those that have these words in their name, in their title, or in their newest message. */
+      find: z.string().max(200).optional(),
+      limit: z.number().int().min(1).max(1000).default(500),
+    }),
     result: z.object({
+      /** How many older ones were left out. */
+      left: z.number().int(),
       threads: z.array(
         z.object({
           thread: z.string().nullable(),

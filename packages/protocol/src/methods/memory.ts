@@ -158,7 +158,11 @@ export const memoryMethods = {
     scope: "admin",
     sessions: "all",
     needs: "config and store",
-    params: z.object({ agent, id: z.string().min(1).max(64).optional() }),
+    params: z.object({
+      agent,
+      id: z.string().min(1).max(64).optional(),
+      idempotencyKey: z.string().min(1).max(128).optional(),
+    }),
     result: z.object({
       agent: z.string(),
       id: z.string(),
@@ -208,6 +212,7 @@ export const memoryMethods = {
     params: z.object({
       id: z.string().min(1).max(40),
       decision: z.enum(["accept", "refuse"]),
+      idempotencyKey: z.string().min(1).max(128).optional(),
       changes: z.array(z.number().int().min(1).max(100)).max(100).optional(),
     }),
     result: z.object({ id: z.string(), said: z.string() }),

@@ -80,6 +80,8 @@ export const operatorMethods = {
       agent: z.string().max(64).optional(),
       /** Prefix of the session key. */
       prefix: z.string().max(1024).optional(),
+      /** Only those that have these words in their key or their name. */
+      find: z.string().max(200).optional(),
       sinceMs: z.number().optional(),
       limit: z.number().int().min(1).max(1000).default(100),
     }),
@@ -118,6 +120,8 @@ export const operatorMethods = {
           /** 0 for a session that no other one spawned. */
           depth: z.number().int(),
           label: z.string().nullable(),
+          /** The beginning of what a sub-agent was told to do; null for any other session. */
+          task: z.string().nullable(),
           /** How a sub-agent's run stands; `working` or `idle` for any other session. */
           state: z.enum(["idle", "working", "running", "answered", "silent", "failed", "stopped", "lost"]),
           reason: z.string().nullable(),

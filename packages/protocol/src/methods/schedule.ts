@@ -87,7 +87,7 @@ export const scheduleMethods = {
     scope: "admin",
     sessions: "all",
     needs: "config and store",
-    params: z.object({ job: written }),
+    params: z.object({ job: written, idempotencyKey: z.string().min(1).max(200).optional() }),
     result: oneJob,
   },
   /** `version`: the one that was seen; of two who edit at once, one is told. */

@@ -55,6 +55,8 @@ const limit = z.number().int().min(1).max(1000).default(100);
 
 const id = z.string().min(1).max(1024);
 const path = z.string().min(1).max(4096);
+/** Of what is done once, however often it is asked under this key. */
+const idempotencyKey = z.string().min(1).max(128).optional();
 const passphrase = z.string().min(1).max(1024);
 
 const lane = z.object({
@@ -178,14 +180,14 @@ export const methods = {
     scope: "admin",
     sessions: "all",
     needs: "store",
-    params: z.object({ id }),
+    params: z.object({ id, idempotencyKey }),
     result: z.object({ id: z.string() }),
   },
   "outbox.drop": {
     scope: "admin",
     sessions: "all",
     needs: "store",
-    params: z.object({ id }),
+    params: z.object({ id, idempotencyKey }),
     result: z.object({ id: z.string() }),
   },
   "dead.list": {
@@ -203,14 +205,14 @@ export const methods = {
     scope: "admin",
     sessions: "all",
     needs: "store",
-    params: z.object({ id }),
+    params: z.object({ id, idempotencyKey }),
     result: z.object({ id: z.string() }),
   },
   "dead.drop": {
     scope: "admin",
     sessions: "all",
     needs: "store",
-    params: z.object({ id }),
+    params: z.object({ id, idempotencyKey }),
     result: z.object({ id: z.string() }),
   },
   "lanes.list": {

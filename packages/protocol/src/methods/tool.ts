@@ -73,7 +73,11 @@ export const toolMethods = {
     scope: "approve",
     sessions: "all",
     needs: "config and store",
-    params: z.object({ id, decision: z.enum(["once", "always", "deny"]) }),
+    params: z.object({
+      id,
+      decision: z.enum(["once", "always", "deny"]),
+      idempotencyKey: z.string().min(1).max(128).optional(),
+    }),
     result: z.object({ id: z.string(), state: approval.shape.state, say: z.string() }),
   },
   /** Revokes a standing "always" approval. */

@@ -37,7 +37,7 @@ export function cardDeliveries(
   const minutes = Math.max(1, Math.round((expiresAtMs - createdAtMs) / 60_000));
   const head = `🔐 **Approval \`${id}\`**: agent "${agent}" asks to ${deed(approval)} (${plain(reason)}).\n${fenced(askedByLines(approval))}`;
   const tail = [
-    `Answer within ${minutes} minutes with a button, or with \`/approve ${id} once${grant === null ? "" : "|always"}\` or \`/deny ${id}\`.`,
+    `Answer within ${minutes} minute${minutes === 1 ? "" : "s"} with a button, or with \`/approve ${id} once${grant === null ? "" : "|always"}\` or \`/deny ${id}\`.`,
     ...(grant === null ? [] : [alwaysWords(grant.files.length)]),
   ].join("\n");
   const block = fenced(shown);

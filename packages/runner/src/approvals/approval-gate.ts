@@ -19,7 +19,7 @@ import type { ApprovalStore, Kept } from "./approval-store.ts";
 import { longestShown } from "./approval-card.ts";
 import { storedIn } from "./stored-calls.ts";
 import { heldText } from "../emergency-stop.ts";
-import { somebodyWrote } from "../pushed-rows.ts";
+import { somebodyWrote } from "../queue/pushed-rows.ts";
 import { namesIn } from "../turn-rows.ts";
 import { toolScope, type Services, type TurnScope } from "../turn-scope.ts";
 

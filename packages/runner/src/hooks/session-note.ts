@@ -7,7 +7,7 @@ import { disarmedLine, hideSecrets, type Redaction } from "@parley/agent";
 import { localDay, parseRowPayload, type Clock, type Entry, type SessionKey } from "@parley/protocol";
 import type { Cells, Inbox, Row, Sessions } from "@parley/store";
 import type { FileOrigins } from "../file-origins.ts";
-import { readEntry } from "../history.ts";
+import { readEntry } from "../transcript/history.ts";
 import { memoryNote } from "../memory/memory-note.ts";
 import { noteHistory } from "../memory/note-history.ts";
 import { notesPlace } from "../memory/notes-place.ts";

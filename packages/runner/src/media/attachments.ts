@@ -9,7 +9,7 @@ import {
   parseRowPayload,
 } from "@parley/protocol";
 import type { Row } from "@parley/store";
-import type { Reading } from "./read-attachment.ts";
+import { documentChars, type Reading } from "./read-attachment.ts";
 import type { Services, TurnScope } from "../turn-scope.ts";
 
 /** A message as the model reads it. */
@@ -27,8 +27,8 @@ export interface TurnMedia {
   read(row: Row): ReadMessage;
 }
 
-/** All documents of one message together: three long ones, or many short ones. */
-const documentsChars = 48_000;
+/** All documents of one message together: three long ones with the words of their cuts, or many short. */
+const documentsChars = 3 * (documentChars + 100);
 /** Files of one turn that are fetched at once. */
 const atOnce = 4;
 /**

@@ -50,7 +50,7 @@ const retryAfterMs = 1_000;
  * A document's share in UTF-16 units, some eight pages. The model asks a person who sends more for the part
  * that counts.
  */
-const documentChars = 16_000;
+export const documentChars = 16_000;
 
 export function mediaReader(
   { folder, pictures, transcribe }: MediaHandling,

@@ -35,7 +35,7 @@ export interface ForgettingOptions {
 }
 
 const recordPrefix = "memory-forgotten:";
-const askedPrefix = "memory-forget-asked:";
+const askedPrefix = "memory-forget-question:";
 const askedMs = 600_000;
 
 export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
@@ -44,13 +44,14 @@ export function memoryForgetting(options: ForgettingOptions): MemoryForgetting {
   const self: MemoryForgetting = {
     async ask(session, agent, query) {
       const plan = await self.forget(agent, query, false);
-      await cells.put(`${askedPrefix}${session}`, query, { ttlMs: askedMs });
+      await cells.put(`${askedPrefix}${session}`, JSON.stringify({ query }), { ttlMs: askedMs });
       return plan;
     },
     async confirm(session, agent) {
       const asked = await cells.get(`${askedPrefix}${session}`);
       if (asked === null) return null;
-      const plan = await self.forget(agent, asked.value, true);
+      const { query } = JSON.parse(asked.value) as { readonly query: string };
+      const plan = await self.forget(agent, query, true);
       await cells.remove(`${askedPrefix}${session}`);
       return plan;
     },

@@ -7,7 +7,7 @@ import type { MemoryEngine, MemoryTarget, TalkTurn } from "@parley/memory";
 import { isFault, parseSessionKey, type Clock, type Entry, type SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "@parley/store";
 import type { ToolScope } from "@parley/tools";
-import { readEntry, rewrittenField } from "../history.ts";
+import { readEntry, rewrittenField } from "../transcript/history.ts";
 import { answersToMany } from "./recall-places.ts";
 
 export interface TalkParts {

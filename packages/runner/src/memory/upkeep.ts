@@ -149,6 +149,13 @@ export function noteUpkeep(options: UpkeepOptions): NoteUpkeep {
     };
   }
 
+  /** The lines of a refused one are not proposed again soon. */
+  async function markRefused({ agent, changes }: Proposal): Promise<void> {
+    const texts = changes.map(({ lines }) => lines.map(({ text }) => text));
+    for (const { key, value, ttlMs } of book.marking("refused", agent, texts))
+      await cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
+  }
+
   async function end(kept: KeptProposal, next: Partial<Proposal>): Promise<KeptProposal | null> {
     const ended = await book.change(kept, { ...next, endedAtMs: clock.now() });
     if (ended !== null) await outbox.post(settledProposal(ended.proposal));
@@ -312,16 +319,15 @@ export function noteUpkeep(options: UpkeepOptions): NoteUpkeep {
     },
     async refuse(id, by) {
       const kept = await named(id, by);
-      const { state, changes, agent, by: before } = kept.proposal;
+      const { state, by: before } = kept.proposal;
       const { person, name } = by;
       if (state === "refused" && before?.person === person) return outcomeWords(kept.proposal);
       if (state !== "open")
         throw new Fault("conflict", `this was decided before: ${outcomeWords(kept.proposal)}`);
-      const texts = changes.map(({ lines }) => lines.map(({ text }) => text));
-      for (const { key, value, ttlMs } of book.marking("refused", agent, texts))
-        await cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
       const ended = await end(kept, { state: "refused", by: { person, name } });
       if (ended === null) throw new Fault("conflict", "somebody else decides about it just now");
+      // Only now: what another owner accepted meanwhile was not refused.
+      await markRefused(ended.proposal);
       log.info({ proposal: kept.proposal.id, by: person }, "notes upkeep refused");
       return outcomeWords(ended.proposal);
     },
@@ -329,8 +335,10 @@ export function noteUpkeep(options: UpkeepOptions): NoteUpkeep {
       for (const kept of await book.list()) {
         const { proposal } = await current(kept);
         if (proposal.state === "accepting") await finish(kept);
-        else if (proposal.state !== "open" && clock.now() - (proposal.endedAtMs ?? 0) < healWithinMs)
+        else if (proposal.state !== "open" && clock.now() - (proposal.endedAtMs ?? 0) < healWithinMs) {
+          if (proposal.state === "refused") await markRefused(proposal);
           await outbox.post(settledProposal(proposal));
+        }
       }
     },
   };

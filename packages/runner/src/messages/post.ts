@@ -153,11 +153,13 @@ export function messagesPort(services: MessageServices): Messages {
         const { emoji } = request;
         if (emoji === undefined)
           throw new Fault("invalid", "a reaction needs emoji; an empty one takes yours back");
-        const target =
+        if (!isReaction(emoji.trim(), target.address.channel))
+          throw new Fault("invalid", `${JSON.stringify(emoji)} is no emoji: give one character, as 👍`);
+        const message =
           request.handle === undefined && request.messageId === undefined
             ? namedTarget({ messageId: await answeredId(scope), handle: undefined })
             : namedTarget(request);
-        return acted({ kind: "react", target, emoji: emoji.trim() === "" ? null : emoji.trim() });
+        return acted({ kind: "react", target: message, emoji: emoji.trim() === "" ? null : emoji.trim() });
       }
       case "thread": {
         const { title, tags } = request;
@@ -238,4 +240,13 @@ function done(
     parts: [{ content: formatContent(content) }],
   };
   return { text: lines.join("\n"), effects: { deliveries: [delivery], cells } };
+}
+
+/** Servers of Discord have emoji of their own, by name. */
+function isReaction(emoji: string, channel: string): boolean {
+  if (emoji === "") return true;
+  if (channel === "discord" && /^(?:<?a?:?\w+:\d+>?|:?\w{2,32}:?)$/.test(emoji)) return true;
+  // ℹ is a letter and an emoji.
+  const isPicture = /\p{Extended_Pictographic}|[\u{1F1E6}-\u{1F1FF}]|\u20E3/u.test(emoji);
+  return isPicture && !/[[\p{L}--ℹ]\s]/v.test(emoji);
 }

@@ -91,7 +91,9 @@ export function modelCatalog(
       typed.length < 3
         ? []
         : known.flatMap(({ ref, alias }) => (ref.toLowerCase().includes(typed) ? [alias ?? ref] : []));
-    return [...new Set([...(close === null ? [] : [close]), ...holding])].slice(0, mostNearest);
+    // A bare id that several providers have is what was typed: their references tell them apart.
+    const meant = close === null || close.toLowerCase() === typed ? [] : [close];
+    return [...new Set([...meant, ...holding])].slice(0, mostNearest);
   }
 
   return {

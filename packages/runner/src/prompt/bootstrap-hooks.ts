@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { bootstrapNames, type BootstrapHook, type HookFile } from "@parley/agent";
 import { expandPath, type Config } from "@parley/config";
 import { Fault, type Clock, type HookPort } from "@parley/protocol";
-import { handlerOf, withinTime } from "../hook-modules.ts";
+import { handlerOf, withinTime } from "../hooks/hook-modules.ts";
 
 /** The event that a handler gets. It may change `context.bootstrapFiles` in place, or return the files. */
 interface BootstrapEvent {

@@ -3,7 +3,7 @@
 import { sanitizeOutbound, type Redaction } from "@parley/agent";
 import type { Entry, Json } from "@parley/protocol";
 import type { StoredEntry } from "@parley/store";
-import { readEntry } from "../history.ts";
+import { readEntry } from "../transcript/history.ts";
 import { transcriptLines } from "./transcript-lines.ts";
 
 /** One JSON object a line, as the entries are stored. */

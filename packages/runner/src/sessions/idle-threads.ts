@@ -51,6 +51,7 @@ async function whyOver(
 }
 
 function inHours(hours: number): string {
-  if (hours < 1) return `${Math.max(1, Math.round(hours * 60))} minutes`;
+  const minutes = Math.max(1, Math.round(hours * 60));
+  if (hours < 1) return minutes === 1 ? "a minute" : `${minutes} minutes`;
   return hours === 1 ? "an hour" : `${hours} hours`;
 }

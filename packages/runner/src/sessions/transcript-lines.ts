@@ -3,7 +3,7 @@
 import { sanitizeOutbound, type Redaction } from "@parley/agent";
 import type { Entry, TextContent } from "@parley/protocol";
 import type { StoredEntry } from "@parley/store";
-import { readEntry } from "../history.ts";
+import { readEntry } from "../transcript/history.ts";
 
 const entryChars = 4_000;
 const argumentChars = 500;

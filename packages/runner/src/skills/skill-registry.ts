@@ -48,6 +48,8 @@ type SkillState = SkillVerdict | { readonly status: "not allowed"; readonly reas
 export interface SurveyedSkill {
   readonly skill: Skill;
   readonly state: SkillState;
+  /** What it lacks, also where it is switched off or not allowed. */
+  readonly unmet: () => Extract<SkillVerdict, { readonly status: "unmet" }>["unmet"];
 }
 
 export interface SkillSurvey {
@@ -150,10 +152,24 @@ export function skillRegistry({
     return judgeSkill(skill.manifest, around);
   }
 
+  function unmetOf({ manifest }: Skill) {
+    const entry = (key: string): SkillEntry | null => {
+      const given = entryOf(key);
+      return given === null ? null : { env: given.env, hasApiKey: given.hasApiKey };
+    };
+    const verdict = judgeSkill(manifest, { ...around, entry });
+    return verdict.status === "unmet" ? verdict.unmet : [];
+  }
+
   async function survey(agent: AgentConfig): Promise<SkillSurvey> {
     const roots = rootsOf(agent);
     const shelf = await shelves.load(roots, settings.limits, await origins?.of(agent.workspace));
-    return { roots, shelf, skills: shelf.skills.map((skill) => ({ skill, state: stateOf(skill, agent) })) };
+    const surveyed = (skill: Skill): SurveyedSkill => ({
+      skill,
+      state: stateOf(skill, agent),
+      unmet: () => unmetOf(skill),
+    });
+    return { roots, shelf, skills: shelf.skills.map(surveyed) };
   }
 
   return {

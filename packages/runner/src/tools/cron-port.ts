@@ -56,7 +56,7 @@ export function cronPort(services: Pick<Services, "schedules" | "clock">): Sched
           const next = all.find((each) => nextOf(each, nowMs) !== null);
           const failing = all.filter(({ state }) => state.consecutiveErrors > 0).length;
           return {
-            text: `${all.length} jobs, ${failing} failing. ${next === undefined ? "Nothing is due." : `Next: ${jobLine(next, nowMs)}`} Now: ${new Date(nowMs).toISOString()}; time zone ${schedules.zone}.`,
+            text: `${all.length} jobs, ${failing} failing. ${next === undefined ? "Nothing is due." : `Next: ${jobLine(next, nowMs)}.`} Now: ${new Date(nowMs).toISOString()}; time zone ${schedules.zone}.`,
           };
         }
         case "get": {

@@ -1,9 +1,9 @@
 // Makes the tools of a turn for its agent and place, then narrows them by the policy chain and explains every
 // removal. When a required sandbox is missing, the tools that would run in it are removed, so that nothing
 // falls back to the host.
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import type { SandboxFacts } from "@parley/agent";
-import type { AgentConfig, Config } from "@parley/config";
+import type { AgentConfig } from "@parley/config";
 import { Fault, isFault, parseSessionKey, type SessionKey } from "@parley/protocol";
 import {
   applyPolicy,
@@ -14,9 +14,6 @@ import {
   networkWord,
   openSandbox,
   policySteps,
-  promptFolders,
-  promptNames,
-  workspaceFiles,
   type ExecPolicy,
   type ExecPorts,
   type MachinePorts as HandedOnPorts,
@@ -27,9 +24,7 @@ import {
   type Tool,
   type ToolRules,
   type WorkspaceFiles,
-  type WorkspaceFilesOptions,
 } from "@parley/tools";
-import { depthOf } from "../sessions/child-registry.ts";
 import { senderRules } from "@parley/access";
 import { isApproved } from "../approvals/approval-gate.ts";
 import type { FileOrigins } from "../file-origins.ts";
@@ -42,6 +37,8 @@ import { isSearched } from "./loaded-tools.ts";
 import type { RemoteTools } from "./remote-tools.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 import { toolsThatDoNotFit } from "./tools-that-fit.ts";
+import { filesByFolder, promptPathsIn, skillFolders } from "./workspace-view.ts";
+import { childRules } from "./child-tools.ts";
 
 /** The ports that the catalogue's tools use on this machine, and where it lies. */
 export interface MachinePorts extends Omit<HandedOnPorts, "memory" | "notes"> {
@@ -117,7 +114,7 @@ export function effectiveTools(
     machine?.memory === undefined
       ? {}
       : { notes: noteFiles({ memory: machine.memory, owners, cells, redaction, clock }) };
-  const filesAt = sharedFiles();
+  const filesAt = filesByFolder();
   const approved = isApproved(approvals.book);
 
   async function placeOf({ agent, session }: ToolsRequest): Promise<Sandbox | { readonly cannot: string }> {
@@ -285,50 +282,12 @@ export function effectiveTools(
  */
 const sharedKinds: readonly string[] = ["group", "channel"];
 
-/** What a child may never do: speak for its parent, change the gateway, or spawn below the last level. */
-const notForChildren = ["gateway", "cron", "message", "ask_user", "sessions_send", "session_status"];
-
-function childRules(session: SessionKey, { agents, tools }: Config): ToolRules | undefined {
-  if (parseSessionKey(session).kind !== "subagent") return undefined;
-  const { allow, deny = [] } = tools.subagents.tools ?? {};
-  const isLeaf = depthOf(session) >= agents.defaults.subagents.maxSpawnDepth;
-  const last = isLeaf ? ["sessions_spawn", "subagents", "sessions_list", "sessions_history"] : [];
-  return { ...(allow === undefined ? {} : { allow }), deny: [...deny, ...notForChildren, ...last] };
-}
-
 function without(tools: readonly Tool[], others: readonly Tool[]): readonly Tool[] {
   return tools.filter(({ name }) => !others.some((other) => other.name === name));
 }
 
 function neverRun(tool: Tool): Tool {
   return { ...tool, run: () => Promise.reject(new Fault("denied", `only owners may use ${tool.name}`)) };
-}
-
-/**
- * Lists what the config puts into prompts: folders of skills in the workspace, and workspaces of other agents
- * in it.
- */
-function promptPathsIn({ skills, agents }: Config, workspace: string): readonly string[] {
-  const others = agents.list.flatMap((other) =>
-    [...promptNames, ...promptFolders].map((name) => join(other.workspace, name)),
-  );
-  const below = [...skills.load.extraDirs, ...others].map((path) =>
-    relative(workspace, path).split(sep).join("/"),
-  );
-  return below.filter((path) => path !== "" && !path.startsWith("../"));
-}
-
-/**
- * Relative to the workspace. A prompt lists the skills there, so tools may read them even where a sandbox
- * hides the rest.
- */
-function skillFolders(workspace: string, readRoots: readonly string[]): readonly string[] {
-  const below = readRoots.map((path) => relative(workspace, path).split(sep).join("/"));
-  return [
-    "skills",
-    ".agents/skills",
-    ...below.filter((path) => path !== "" && path !== ".." && !path.startsWith("../")),
-  ];
 }
 
 /** True for tools that need a folder or a process. */
@@ -345,16 +304,5 @@ function factsOf({ kind, inside }: Sandbox, { sandbox }: AgentConfig): SandboxFa
     access: sandbox.workspaceAccess,
     network: networkWord(sandbox.network),
     elevated: false,
-  };
-}
-
-/** Shares one instance for each folder and view, because it queues the changes to a folder. */
-function sharedFiles(): (options: WorkspaceFilesOptions) => WorkspaceFiles {
-  const known = new Map<string, WorkspaceFiles>();
-  return (options) => {
-    const key = JSON.stringify(options);
-    const found = known.get(key) ?? workspaceFiles(options);
-    known.set(key, found);
-    return found;
   };
 }

@@ -31,7 +31,7 @@ export interface AgentSettingsOptions {
   /** Absent where the daemon can only be stopped. */
   readonly restarting?: Restarting | undefined;
   /** Begins an update of Parley in a process of its own. */
-  readonly update: (askedBy: string, to: string | undefined) => void;
+  readonly update: (askedBy: string, to: string | undefined) => Promise<void>;
   readonly cells: Pick<Cells, "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "find" | "accept">;
   readonly placeOf: PlaceOf;
@@ -50,7 +50,6 @@ export interface AgentSettings extends Settings {
 
 /** How an update ended; `askedBy` is what `update` was given. */
 interface EndedUpdate {
-  readonly id: string;
   readonly askedBy: string | null;
   readonly state: string;
   readonly from: string;
@@ -161,19 +160,20 @@ export function agentSettings({
       const rows = await inbox.find({ turn, limit: most });
       if (rows.some(({ payload }) => parseRowPayload(payload).internal?.kind === "restart"))
         throw new Fault("denied", "it was restarted just now; an update needs a word of the user");
+      await update(`${askedPrefix}${JSON.stringify([turn, callId])}`, to);
       log.info({ turn, to }, "an agent asked for an update");
-      update(`${askedPrefix}${JSON.stringify([turn, callId])}`, to);
     },
-    async updated({ id, askedBy, state, from, to, reason }) {
+    async updated({ askedBy, state, from, to, reason }) {
       if (askedBy?.startsWith(askedPrefix) !== true) return;
       const [turn = "", callId = ""] = JSON.parse(askedBy.slice(askedPrefix.length)) as readonly string[];
       const ended =
         state === "done"
           ? `Parley is updated from ${from} to ${to} as you asked, and runs`
           : state === "went-back"
-            ? `The update of Parley to ${to} did not do (${reason ?? ""}), and ${from} runs again`
-            : `Parley was not updated: ${reason ?? ""}`;
-      await follow(turn, `updated:${id}`, `${turn}:${callId}`, `${ended}. Tell the user in one line.`);
+            ? `The update of Parley to ${to} did not do${reason === null ? "" : ` (${reason})`}, and ${from} runs again`
+            : `Parley was not updated${reason === null ? "" : `: ${reason}`}`;
+      const id = `${turn}:${callId}`;
+      await follow(turn, `updated:${id}`, id, `${ended}. Tell the user in one line.`);
     },
     async restarted() {
       for (const { key, value } of await cells.list(prefix, most)) {

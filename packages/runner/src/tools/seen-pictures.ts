@@ -11,7 +11,7 @@ import {
   type Usage,
 } from "@parley/protocol";
 import type { SeenPictures, ToolScope } from "@parley/tools";
-import { sessionHistory } from "../history.ts";
+import { sessionHistory } from "../transcript/history.ts";
 import { knownReading } from "../media/read-attachment.ts";
 import { spendBeside } from "../usage/beside-turn.ts";
 import type { Services } from "../turn-scope.ts";

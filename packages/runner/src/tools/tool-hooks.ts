@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { expandPath, type Config } from "@parley/config";
 import type { Clock, JsonObject, Log, ToolCall } from "@parley/protocol";
 import type { Tool, ToolResult, ToolScope } from "@parley/tools";
-import { handlerOf, withinTime } from "../hook-modules.ts";
+import { handlerOf, withinTime } from "../hooks/hook-modules.ts";
 
 export interface ToolHooks {
   /** Returns why the call may not start; null when no hook objects. */

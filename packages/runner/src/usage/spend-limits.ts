@@ -18,11 +18,18 @@ import {
   parseRowPayload,
   recentDays,
 } from "@parley/protocol";
+import { firstInstantFrom } from "@parley/schedules";
 import type { CellWrite, Turn } from "@parley/store";
 import { payerOf } from "../sessions/child-registry.ts";
 import { addUsed, noneUsed, sumOf, tokensOf, usedBy, type UsageLog, type Used } from "./usage-log.ts";
 
-type Verdict = Awaited<ReturnType<Ledger["mayCall"]>>;
+interface Refusal {
+  readonly ok: false;
+  readonly reason: string;
+  readonly key: string | null;
+}
+
+const toldPrefix = "limit-told:";
 
 export interface SpendState {
   readonly agent: string;
@@ -37,6 +44,11 @@ export interface TurnSpendLimits extends Ledger {
    * Wraps the model for side calls, flush and summary: each is checked, and its usage counts for the next.
    */
   sideModel(model: Model): Model;
+  /**
+   * The cell's key that says that whom the last refusal is about was told, for this day or month; null when
+   * nothing was refused, or by the agent's own cap, which is nobody's alone.
+   */
+  refusalKey(): string | null;
   /** Returns the cell that the commit writes. */
   note(
     end: Pick<LoopEnd, "entries" | "usage">,
@@ -142,7 +154,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
     ...(await usedBySource(agent)),
   });
 
-  async function verdictFor(payers: readonly Payer[]): Promise<Verdict> {
+  async function verdictFor(payers: readonly Payer[]): Promise<Refusal | { readonly ok: true }> {
     for (const { key, caps, of } of payers) {
       const { day, month } = await usedBySource(key);
       const isOver = (used: Used, usd: number | undefined, tokens: number | undefined): boolean =>
@@ -155,7 +167,12 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
       if (over === null) continue;
       const whose = of === "agent" ? { agent: key } : { of: key };
       log.warn({ ...whose, over, caps, day, month }, "a spending limit is reached: the model is not asked");
-      return { ok: false, reason: refusal(of, over, book.timeZone, clock.now()) };
+      const period = localDay(clock.now(), book.timeZone).slice(0, over === "day" ? 10 : 7);
+      return {
+        ok: false,
+        reason: refusal(of, over, book.timeZone, clock.now()),
+        key: of === "agent" ? null : `${toldPrefix}${key}:${period}`,
+      };
     }
     return { ok: true };
   }
@@ -191,13 +208,18 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
           yield event;
         }
       }
+      let refused: string | null = null;
       let noted: { readonly day: string; readonly used: Used } | null = null;
       return {
         async mayCall(usage) {
           if (!isCapped) return { ok: true };
           open.set(turn.id, { payers: keys, used: usedSoFar(usage) });
-          return verdictFor(payers);
+          const verdict = await verdictFor(payers);
+          if (verdict.ok) return verdict;
+          refused = verdict.key;
+          return { ok: false, reason: verdict.reason };
         },
+        refusalKey: () => refused,
         sideModel(model) {
           return isCapped
             ? { ...model, stream: (request, signal) => checked(model, request, signal) }
@@ -283,15 +305,8 @@ function placeKeys(session: string): readonly string[] {
 export function resetIn(over: "day" | "month", timeZone: string, nowMs: number): string {
   const [year = 0, month = 1, day = 1] = localDay(nowMs, timeZone).split("-").map(Number);
   const next = new Date(over === "day" ? Date.UTC(year, month - 1, day + 1) : Date.UTC(year, month, 1));
-  const time = new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    hour: "2-digit",
-    minute: "2-digit",
-    hourCycle: "h23",
-  }).format(nowMs);
-  const [hours = 0, minutes = 0] = time.split(":").map(Number);
-  const days = Math.round((next.getTime() - Date.UTC(year, month - 1, day)) / 86_400_000);
-  const leftMinutes = days * 1_440 - hours * 60 - minutes;
+  // A day of the zone may have 23 or 25 hours.
+  const leftMinutes = Math.ceil((firstInstantFrom(next.getTime(), timeZone) - nowMs) / 60_000);
   const left =
     leftMinutes < 2_880
       ? `${Math.floor(leftMinutes / 60)} h ${leftMinutes % 60} min`

@@ -64,6 +64,8 @@ export function restoreDatabase(
 ): { readonly keptAs: string | null } & SettledWork {
   if (!existsSync(from)) throw new Fault("missing", `there is no file ${from}`);
   refuseUnsound(from);
+  if (describeDatabase(from, { full: false }).schema === 0)
+    throw new Fault("invalid", `${from} is no backup of Parley: it is empty, or another program's`);
   const partial = `${to}.partial`;
   try {
     copyFileSync(from, partial);

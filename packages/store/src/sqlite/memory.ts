@@ -1,7 +1,10 @@
 // Remembers the records that each message reads several times: cells, sessions, and when a pool's next lane
-// is due. Only for a handle that alone writes to its file (`exclusive`): every write goes through it, and
-// whatever undoes a write, or changes a table beside its own verbs, calls `clear`. So what is remembered is
-// what a statement would find. Leases are not remembered: a holder is refused by the file itself.
+// is due. Every write of this handle goes through it, and whatever undoes a write, or changes a table beside
+// its own verbs, calls `clear`. SQLite counts what other connections committed: when that count moved, all is
+// forgotten. So what is remembered is what a statement would find. Leases are not remembered: a holder is
+// refused by the file itself.
+import type { DatabaseSync } from "node:sqlite";
+import { query } from "./statements.ts";
 
 interface Remembered<R> {
   /** Undefined when it has to be read; null when there is no such record. */
@@ -14,6 +17,8 @@ interface Remembered<R> {
 
 export interface Memory {
   of<R>(): Remembered<R>;
+  /** Others may have written since the last work: the next `get` asks whether they did. */
+  doubt(): void;
   /** Forgets all. */
   clear(): void;
 }
@@ -21,17 +26,30 @@ export interface Memory {
 /** Of each kind; a record may hold some kilobytes. */
 const mostKept = 256;
 
-/** `isAlone`: false for a handle beside others, which remembers nothing. */
-export function storeMemory(isAlone: boolean): Memory {
+export function storeMemory(db: DatabaseSync): Memory {
   const kinds: { clear(): void }[] = [];
+  const clear = (): void => kinds.forEach((known) => known.clear());
+  /** Differs between two calls when another connection, of any process, committed between them. */
+  const version = query<{ readonly data_version: number }>(db, "pragma data_version");
+  let seen = version.get()?.data_version;
+  let isDoubted = false;
+  const look = (): void => {
+    isDoubted = false;
+    const now = version.get()?.data_version;
+    if (now !== seen) clear();
+    seen = now;
+  };
+
   return {
     of<R>(): Remembered<R> {
       const known = new Map<string, R | null>();
       kinds.push(known);
       return {
-        get: (key) => known.get(key),
+        get(key) {
+          if (isDoubted) look();
+          return known.get(key);
+        },
         keep(key, record) {
-          if (!isAlone) return record;
           if (known.size >= mostKept && !known.has(key)) known.delete(known.keys().next().value ?? "");
           known.set(key, record);
           return record;
@@ -40,6 +58,7 @@ export function storeMemory(isAlone: boolean): Memory {
         clear: () => known.clear(),
       };
     },
-    clear: () => kinds.forEach((known) => known.clear()),
+    doubt: () => void (isDoubted = true),
+    clear,
   };
 }

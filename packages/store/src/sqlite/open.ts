@@ -133,8 +133,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
       return db.isTransaction;
     },
   };
-  // Nobody else can open a database that is no file.
-  const memory = storeMemory(options.exclusive === true || path === ":memory:");
+  const memory = storeMemory(db);
   const tx = transactions(connection, {
     onFatal(error) {
       log.error({ path, error }, "the database failed under a transaction");
@@ -142,6 +141,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     },
     gone: path === ":memory:" ? () => null : filesInPlace(path),
     onUndone: () => memory.clear(),
+    onOpen: () => memory.doubt(),
     clock,
   });
   const scope: Scope = { db, clock, tx, memory };

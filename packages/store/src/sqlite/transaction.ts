@@ -60,6 +60,8 @@ export interface TransactionsOptions {
   readonly gone?: () => string | null;
   /** Called when writes were undone, of one call or of all. */
   readonly onUndone?: () => void;
+  /** Called before the work of each transaction and of each look: other connections may have written. */
+  readonly onOpen?: () => void;
   readonly clock: Pick<Clock, "mono" | "after">;
 }
 
@@ -73,7 +75,7 @@ const lockPatienceMs = 5_000;
 
 export function transactions(
   db: Connection,
-  { onFatal, gone = () => null, onUndone = () => {}, clock }: TransactionsOptions,
+  { onFatal, gone = () => null, onUndone = () => {}, onOpen = () => {}, clock }: TransactionsOptions,
 ): Transactions {
   const listeners = new Set<(pool: string) => void>();
   const woken = new Set<string>();
@@ -95,6 +97,7 @@ export function transactions(
   const begin = (calls: readonly Call[]): boolean => {
     try {
       db.exec("begin immediate");
+      onOpen();
       lockedSinceMono = null;
       return true;
     } catch (error) {
@@ -125,6 +128,7 @@ export function transactions(
       db.exec("rollback");
       onUndone();
       db.exec("begin immediate");
+      onOpen();
       return () => call.reject(verbFault(error));
     }
   };
@@ -223,6 +227,7 @@ export function transactions(
 
   const look: Transactions["look"] = (work) => {
     if (closed !== null || waiting.length > 0 || db.isTransaction) return null;
+    onOpen();
     try {
       return { value: work() };
     } catch {

@@ -114,9 +114,9 @@ export function dockerCommand(
   };
 }
 
-/** A comma or a quote in a path would end the field: CSV, as docker reads it. */
+/** A comma, a quote or the end of a line in a path would end the field: CSV, as docker reads it. */
 function mount(source: string, target: string, readOnly: boolean): readonly string[] {
-  const field = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const field = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   return [
     "--mount",
     [

@@ -62,8 +62,8 @@ export function browser(context: ToolContext): Tool | Unavailable {
       if (action !== "type" && action !== "upload" && action !== "evaluate") return null;
       const at = port.urlOf(profileOf(scope), tab);
       if (at === null || isNamed(URL.parse(at)?.hostname ?? "", heard.trusted)) return null;
-      const what = action === "upload" ? paths.join("\n") : text;
-      return `${action} at ${visibleText(at)}\n${visibleText(what)}`;
+      const what = action === "upload" ? paths : [text];
+      return [`${action} at ${visibleText(at)}`, ...what.map((each) => visibleText(each))].join("\n");
     },
     async run({ files: paths, ...call }, scope) {
       const sent = [];

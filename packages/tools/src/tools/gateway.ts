@@ -1,5 +1,5 @@
 // Lets an owner's agent look at the configuration, change what is not protected, and restart the daemon.
-import { Fault, type Json, type JsonObject } from "@parley/protocol";
+import { Fault, visibleText, type Json, type JsonObject } from "@parley/protocol";
 import { z } from "zod";
 import type { Settings } from "../ports/settings.ts";
 import type { ToolContext } from "../context.ts";
@@ -59,6 +59,15 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
       "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart, update.run. Only when the user asked. " +
       "Only a few settings can be changed (model, thinking, time zone, queue mode, resets, how answers look); all others are the operator's.",
     args,
+    // The words of a page may ask for it; the person in whose name it is done did not.
+    outside: ({ action, to, patch, config, reason }) =>
+      action === "config.get" || action === "config.schema.lookup"
+        ? null
+        : action === "update.run"
+          ? `update Parley to ${to ?? "the newest version"}`
+          : action === "restart"
+            ? `restart Parley: ${visibleText(reason)}`
+            : `${action}\n${visibleText(JSON.stringify(patch ?? config ?? null))}`,
     async run({ action, path, patch, config, baseHash, reason, to }, scope) {
       switch (action) {
         case "restart":

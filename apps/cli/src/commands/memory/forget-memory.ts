@@ -32,7 +32,10 @@ export async function memoryForget(
   if (terminal.json) document(terminal.out, done);
   else {
     const stored = done.history === null ? "" : ` and ${done.history} stored texts of conversations`;
-    line(terminal.out, `Forgotten: ${done.lines.length} lines of notes${stored}.`);
+    line(
+      terminal.out,
+      `Forgotten: ${done.lines.length} ${done.lines.length === 1 ? "line" : "lines"} of notes${stored}.`,
+    );
     for (const note of done.notes) line(terminal.out, `  ${note}`);
   }
   return exitCodes.ok;

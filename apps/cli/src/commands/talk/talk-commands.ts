@@ -20,8 +20,9 @@ export function addTalk(program: Command, { command, terminal, done }: Operation
     .description("your own conversations with the agent, and their work");
   const place = "--thread <name>";
   const placeWords = "in this conversation in place of the first";
-  command(threads, "list", "show them").action(async () =>
-    done(await (await import("./threads.ts")).threadsList(await terminal())),
+  command(threads, "list [words...]", "show them, or those with these words").action(
+    async (words: readonly string[]) =>
+      done(await (await import("./threads.ts")).threadsList(await terminal(), words)),
   );
   command(threads, "set <thread>", "name, pin or unlist one")
     .option("--name <name>", "what it is called")
@@ -63,16 +64,24 @@ export function addTalk(program: Command, { command, terminal, done }: Operation
     );
 
   const sessions = program.command("sessions").description("the conversations that the gateway keeps");
-  command(sessions, "list", "show them, the last changed first")
+  command(sessions, "list [words...]", "show them, or those with these words, the last changed first")
     .option("--agent <id>", "only those of this agent")
     .option("--limit <n>", "at most so many", "100")
-    .action(async (flags: object) =>
-      done(await (await import("./sessions.ts")).sessionsList(await terminal(), flags)),
+    .action(async (words: readonly string[], flags: object) =>
+      done(await (await import("./sessions.ts")).sessionsList(await terminal(), flags, words)),
     );
   command(sessions, "show <key>", "show one, with the newest of its transcript")
     .option("--limit <n>", "so many entries", "50")
+    .option("--epoch <n>", "what was said before it was begun anew: 1 is its first beginning")
     .action(async (key: string, flags: object) =>
       done(await (await import("./sessions.ts")).sessionsShow(await terminal(), key, flags)),
+    );
+  command(sessions, "set <key>", "give one a model or thinking of its own; `default` takes it back")
+    .option("--model <name>", "a name of `parley models list`")
+    .option("--thinking <level>", "off, minimal, low, medium, high or xhigh")
+    .option("--reasoning <level>", "whether its thoughts are shown: off, on or stream")
+    .action(async (key: string, flags: object) =>
+      done(await (await import("./sessions.ts")).sessionsSet(await terminal(), key, flags)),
     );
   command(sessions, "tree [key]", "show the sessions that have sub-agents, with these below them").action(
     async (key: string | undefined) =>

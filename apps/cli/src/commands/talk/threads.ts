@@ -8,8 +8,10 @@ export interface ThreadFlags {
   readonly thread?: string;
 }
 
-export async function threadsList(terminal: Console): Promise<ExitCode> {
-  const found = await withGateway(terminal, (client) => client.request("chat.threads", {}));
+/** Several words are looked for together. */
+export async function threadsList(terminal: Console, words: readonly string[] = []): Promise<ExitCode> {
+  const asked = words.length === 0 ? {} : { find: words.join(" ") };
+  const found = await withGateway(terminal, (client) => client.request("chat.threads", asked));
   if (terminal.json) {
     document(terminal.out, found);
     return exitCodes.ok;
@@ -20,6 +22,9 @@ export async function threadsList(terminal: Console): Promise<ExitCode> {
     line(terminal.out, `${thread ?? "(first)"}  ${name ?? ""}  ${when}  ${marks}`.trimEnd());
     if (text !== "") line(terminal.out, `  "${text.replaceAll("\n", " ")}"`);
   }
+  // A gateway of an earlier version does not count them.
+  const left = found.left ?? 0;
+  if (left > 0) line(terminal.out, `${left} older ones are left out; words behind "list" look for them.`);
   return exitCodes.ok;
 }
 

@@ -15,7 +15,7 @@ export function addUpdate(program: Command, { command, terminal, done }: Operati
       "--from <where>",
       "a folder or an https address with releases, not update.url; for a checkout a git repository",
     )
-    .option("--watch <seconds>", "how long the new version has to do well", "60")
+    .option("--watch <seconds>", "how long the new version has to do well (default: update.watchSeconds, 60)")
     .option(
       "--restore-backup",
       "to go back to a version that does not know the database: put the copy from before in its place",

@@ -16,7 +16,8 @@ import {
 } from "@parley/update";
 import { document, line, type Console } from "../../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../../exit.ts";
-import { checkoutInForce, checkoutNow, checkoutTarget, foldersInForce } from "../../update/in-force.ts";
+import { checkoutInForce, checkoutNow, checkoutTarget, ownWork, standing } from "../../update/checkout.ts";
+import { foldersInForce } from "../../update/in-force.ts";
 import type { UpdateFlags } from "./update-flags.ts";
 import { saying } from "./update-words.ts";
 
@@ -30,19 +31,23 @@ export async function check(terminal: Console, flags: UpdateFlags, installed: In
   if (installed.kind === "checkout") {
     const now = checkoutNow(installed.root);
     const target = checkoutTarget(installed.root, flags.to, flags.from);
-    const isNew = target.ref !== now.ref;
+    // What the branch follows and the checkout has already is nothing new.
+    const stands = standing(installed.root, now.ref, target.ref);
+    const isNew = stands !== "same" && (stands !== "older" || flags.to !== undefined);
+    const handWork = isNew ? ownWork(installed.root, now.ref, target.ref) : null;
     if (terminal.json)
       document(terminal.out, {
         installed: { ...shown, version: now.version },
         newest: target.version,
         update: isNew,
+        byHand: handWork,
         last: history,
       });
     else
       line(
         terminal.out,
         isNew
-          ? `${target.version} is there; this is ${now.version}. parley update brings it.`
+          ? `${target.version} is there; this is ${now.version}. ${handWork === null ? "parley update brings it." : `parley update does not bring it: ${handWork}`}`
           : `This is ${now.version}: there is nothing newer.`,
       );
     return exitCodes.ok;
@@ -50,7 +55,7 @@ export async function check(terminal: Console, flags: UpdateFlags, installed: In
   const { releases, source } = await releasesOf(terminal, flags);
   const newest = chosen(releases, flags.to);
   const isNew = compareVersions(newest.version, installed.version) > 0;
-  const todo = byHand(installed, newest.version);
+  const handWork = byHand(installed, newest.version);
   if (terminal.json)
     document(terminal.out, {
       installed: shown,
@@ -59,7 +64,7 @@ export async function check(terminal: Console, flags: UpdateFlags, installed: In
       releasedAt: newest.time,
       available: releases.map((each) => each.version),
       update: isNew,
-      byHand: todo,
+      byHand: handWork,
       last: history,
     });
   else {
@@ -69,7 +74,7 @@ export async function check(terminal: Console, flags: UpdateFlags, installed: In
         ? `Version ${newest.version} of ${newest.time.slice(0, 10)} is there; this is ${installed.version} (${installed.kind}).`
         : `This is ${installed.version} (${installed.kind}): there is nothing newer.`,
     );
-    if (isNew) line(terminal.out, todo ?? "parley update brings it.");
+    if (isNew) line(terminal.out, handWork ?? "parley update brings it.");
   }
   return exitCodes.ok;
 }
@@ -88,7 +93,10 @@ export async function plan(terminal: Console, flags: UpdateFlags, installed: Ins
   if (installed.kind === "checkout") {
     const now = checkoutNow(installed.root);
     const target = checkoutTarget(installed.root, flags.to, flags.from);
-    if (target.ref === now.ref) return { nothing: `This is ${now.version} already.`, version: now.version };
+    const stands = standing(installed.root, now.ref, target.ref);
+    if (stands === "same") return { nothing: `This is ${now.version} already.`, version: now.version };
+    if (stands === "older" && flags.to === undefined)
+      return { nothing: `This is ${now.version}: there is nothing newer.`, version: now.version };
     const refs = { from: now.version, to: target.version, fromRef: now.ref, toRef: target.ref };
     return { inForce: checkoutInForce(installed.root, say), refs, isOlder: flags.restoreBackup === true };
   }
@@ -98,8 +106,9 @@ export async function plan(terminal: Console, flags: UpdateFlags, installed: Ins
   const kept = flags.to !== undefined && flags.from === undefined && inForce(null).folders.has(flags.to);
   const release = kept ? null : chosen((await releasesOf(terminal, flags)).releases, flags.to);
   const to = release?.version ?? flags.to ?? current;
-  const todo = byHand(installed, to);
-  if (todo !== null) throw new CommandFailure("unsupported", `Parley does not update itself here: ${todo}.`);
+  const handWork = byHand(installed, to);
+  if (handWork !== null)
+    throw new CommandFailure("unsupported", `Parley does not update itself here: ${handWork}.`);
   if (to === current) return { nothing: `Version ${to} is in force already.`, version: to };
   const isOlder = compareVersions(to, current) < 0;
   if (isOlder && flags.to === undefined)

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { loadBlocks, placesIn } from "@parley/config";
 import { systemClock } from "@parley/protocol";
 import {
+  aloneWithDatabase,
   lookAfterTrial,
   readRecord,
   resumeUpdate,
@@ -17,7 +18,8 @@ import {
 } from "@parley/update";
 import type { Console } from "../../console.ts";
 import { exitCodes, type ExitCode } from "../../exit.ts";
-import { checkoutInForce, foldersInForce, shippedVersion } from "../../update/in-force.ts";
+import { checkoutInForce } from "../../update/checkout.ts";
+import { foldersInForce, shippedVersion } from "../../update/in-force.ts";
 import { versionPrograms } from "../../update/version-programs.ts";
 import { watchedGateway } from "../../update/watched-gateway.ts";
 import { withState } from "../../with-gateway.ts";
@@ -52,6 +54,7 @@ export function worldOf(terminal: Console, installed: Installed, inForce: InForc
       pruneBackups(folder);
       return path;
     },
+    aloneWithDatabase: (work) => aloneWithDatabase(home, work),
     schemaCopy: (sinceMs) => schemaCopies(home).find(({ atMs }) => atMs >= sinceMs)?.path ?? null,
     read: () => readRecord(home),
     write: (record) => writeRecord(home, record),
@@ -86,6 +89,7 @@ export async function atStart(terminal: Console, root: string, installed: Instal
     programs: versionPrograms(terminal.env, (ref) => join(root, "versions", ref, "bin/parley"), hasFile),
     read: () => readRecord(home),
     write: (record) => writeRecord(home, record),
+    aloneWithDatabase: (work) => aloneWithDatabase(home, work),
     schemaCopy: (sinceMs) => schemaCopies(home).find(({ atMs }) => atMs >= sinceMs)?.path ?? null,
     nowMs: () => systemClock().now(),
     say,

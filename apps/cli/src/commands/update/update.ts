@@ -2,12 +2,13 @@
 // its end, from wherever a dead process left it.
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { placesIn } from "@parley/config";
+import { loadBlocks, placesIn } from "@parley/config";
 import { systemClock, systemIds, version } from "@parley/protocol";
 import {
   hasEnded,
   installedAt,
   isVersion,
+  lockUpdate,
   readRecord,
   runUpdate,
   writeRecord,
@@ -20,7 +21,6 @@ import { gatewayProgram } from "../../gateway-program.ts";
 import { secondsOf } from "../../seconds.ts";
 import { copyFor } from "./database-copies.ts";
 import type { UpdateFlags } from "./update-flags.ts";
-import { lockUpdate } from "./update-lock.ts";
 import { check, plan } from "./update-target.ts";
 import { told, wordsOfEnd } from "./update-words.ts";
 import { atStart, resumed, worldOf } from "./update-world.ts";
@@ -29,7 +29,8 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
   const installed = installedAt(resolve(dirname(gatewayProgram), "../../.."), version);
   const { home } = placesIn(terminal.env);
   if (flags.atStart !== undefined) return atStart(terminal, flags.atStart, installed);
-  const watchMs = secondsOf("--watch", flags.watch ?? "60");
+  const watchMs =
+    flags.watch === undefined ? await watchedByConfigMs(terminal) : secondsOf("--watch", flags.watch);
   const isWrong = flags.to !== undefined && installed.kind !== "checkout" && !isVersion(flags.to);
   const wrongVersion = `--to takes a version, as 1.2.3, not "${flags.to ?? ""}"`;
   if (isWrong && flags.askedBy === undefined)
@@ -86,6 +87,11 @@ export async function update(terminal: Console, flags: UpdateFlags): Promise<Exi
   } finally {
     unlock();
   }
+}
+
+async function watchedByConfigMs({ env }: Console): Promise<number> {
+  const seconds = (await loadBlocks(env, ["update"]))?.config.update.watchSeconds;
+  return (seconds ?? 60) * 1_000;
 }
 
 function freshRecord(

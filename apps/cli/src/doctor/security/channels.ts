@@ -19,16 +19,20 @@ export function channelFindings(config: Config): Finding[] {
   const runsAll = agentsThat(config, ({ exec }) => exec.mode === "full");
   const bare = agentsThat(config, ({ sandbox }) => sandbox.mode === "off");
   return accounts.flatMap((account) => {
-    const isOpen =
-      account.dmPolicy === "open" || (account.dmPolicy === "allowlist" && account.allowFrom.includes("*"));
+    const listsAll = account.dmPolicy === "allowlist" && account.allowFrom.includes("*");
+    const isOpen = account.dmPolicy === "open" || listsAll;
     const groupsOpen = account.groupPolicy === "open";
     return [
       ...(isOpen
         ? [
             warn(
               "channel.dm-open",
-              `${account.name}: anybody who finds the bot may talk to the agent, at your cost`,
-              `Set ${account.at}.dmPolicy to "pairing" or "allowlist"`,
+              listsAll
+                ? `${account.name}: the allowlist has "*", which is everybody: anybody who finds the bot may talk to the agent, at your cost`
+                : `${account.name}: dmPolicy is "open": anybody who finds the bot may talk to the agent, at your cost`,
+              listsAll
+                ? `List people in ${account.at}.allowFrom instead of "*", or set ${account.at}.dmPolicy to "pairing"`
+                : `Set ${account.at}.dmPolicy to "pairing" or "allowlist"`,
             ),
           ]
         : []),

@@ -1,12 +1,13 @@
-// Checks who reaches the gateway itself: its token, its address, the names and proxies that it believes.
+// Checks who reaches the gateway itself: its tokens, its address, the names and proxies that it believes.
 import { isLoopbackBind, tokenWeakness, type Config } from "@parley/config";
 import { error, warn, type Finding } from "../finding.ts";
 import { isNear } from "./near.ts";
 
-export function listeningFindings({ gateway }: Config): readonly Finding[] {
+export function listeningFindings({ gateway, hooks }: Config): readonly Finding[] {
   const token = gateway.auth.token?.reveal();
   // Beyond loopback such a config is refused.
   const weakness = token === undefined ? null : tokenWeakness(token);
+  const wide = gateway.trustedProxies.filter((network) => /\/[0-7]$/.test(network));
   return [
     ...(weakness === null
       ? []
@@ -17,6 +18,7 @@ export function listeningFindings({ gateway }: Config): readonly Finding[] {
             "Run `parley config unset gateway.auth.token`: a random one is then made",
           ),
         ]),
+    ...hookTokenFindings(gateway, hooks),
     ...(!isLoopbackBind(gateway.bind)
       ? [
           warn(
@@ -35,11 +37,11 @@ export function listeningFindings({ gateway }: Config): readonly Finding[] {
           ),
         ]
       : []),
-    ...(gateway.trustedProxies.some((network) => /\/[0-7]$/.test(network))
+    ...(wide.length > 0
       ? [
           error(
             "gateway.trusted-proxies",
-            `gateway.trustedProxies has ${gateway.trustedProxies.join(", ")}: strangers may then say that they are anybody`,
+            `gateway.trustedProxies has ${wide.join(", ")}: strangers may then say that they are anybody`,
             "List the addresses of your proxies",
           ),
         ]
@@ -63,4 +65,42 @@ export function listeningFindings({ gateway }: Config): readonly Finding[] {
         ]
       : []),
   ];
+}
+
+/** Where only this machine reaches the port, the config's own warning about a weak one is enough. */
+function hookTokenFindings(gateway: Config["gateway"], { token, endpoints }: Config["hooks"]): Finding[] {
+  const isReached =
+    !isLoopbackBind(gateway.bind) || gateway.trustedProxies.length > 0 || gateway.publicUrl !== undefined;
+  const control = gateway.auth.token?.reveal();
+  const held = [
+    { at: "hooks.token", secret: token?.reveal() },
+    ...Object.entries(endpoints).flatMap(([name, each]) =>
+      (["token", "secret"] as const).map((key) => ({
+        at: `hooks.endpoints.${name}.${key}`,
+        secret: each[key]?.reveal(),
+      })),
+    ),
+  ];
+  const fix = "Write what `openssl rand -hex 32` prints";
+  return held.flatMap(({ at, secret }): Finding[] => {
+    if (secret === undefined) return [];
+    if (secret === control)
+      return [
+        error(
+          "hooks.token.reused",
+          `${at} is gateway.auth.token: who may call a webhook may do everything`,
+          fix,
+        ),
+      ];
+    const weakness = isReached ? tokenWeakness(secret) : null;
+    return weakness === null
+      ? []
+      : [
+          error(
+            "hooks.token.weak",
+            `${at} lets other machines make the agent work, and can be guessed: ${weakness}`,
+            fix,
+          ),
+        ];
+  });
 }

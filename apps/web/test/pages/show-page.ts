@@ -1,0 +1,430 @@
+// Shows a page of the console as lines of text, without a browser: lit's templates are walked, lists are drawn
+// as tables, and buttons can be pressed. What a browser alone knows (focus, scrolling, styles) is not seen here.
+import {
+  scopes,
+  type Clock,
+  type Ids,
+  type MethodName,
+  type MethodParams,
+  type MethodResult,
+  type Scope,
+} from "@parley/protocol";
+import { nothing, ReactiveElement, type PropertyValues, type TemplateResult } from "lit";
+import { onTestFinished, vi } from "vitest";
+import type { Act } from "../../src/parts/act.ts";
+import { readAddress } from "../../src/parts/address.ts";
+import type { Console } from "../../src/parts/console.ts";
+import { List, type ListParts } from "../../src/parts/list.ts";
+import type { MenuItem } from "../../src/parts/menu.ts";
+import type { Page } from "../../src/parts/page.ts";
+import { RequestFailure } from "../../src/session/link.ts";
+import { emptyChat } from "../../src/session/state.ts";
+import { ChildTree } from "../../src/view/child-tree.ts";
+import { memoryStorage } from "../fake-gateway.ts";
+
+/** The middle of a day, so that fixtures read easily. */
+export const nowMs = Date.UTC(2026, 0, 5, 12, 0, 0);
+
+type Answers = {
+  readonly [M in MethodName]?: MethodResult<M> | ((params: MethodParams<M>) => MethodResult<M>);
+};
+
+export interface ShownPage {
+  /** What was asked of the gateway: the method and its parameters. */
+  readonly asked: string[];
+  /** Where the page wanted to go. */
+  readonly went: string[];
+  readonly storage: Storage;
+  /** Its lines as they are now, with what was asked meanwhile already there. */
+  text(): Promise<string>;
+  /** What the filter of its list searches, row by row. */
+  searched(): Promise<readonly string[]>;
+  /** Turns to another address. */
+  go(address: string): Promise<string>;
+  /** Presses a button of `act` and says what it told. */
+  press(label: string): Promise<string | undefined>;
+  /** Sends the form that has this button. */
+  submit(button: string, values: { readonly [name: string]: string }): Promise<string>;
+  /** Lets time pass: what is due then is run. */
+  pass(ms: number): Promise<string>;
+  /** What the gateway says when it refuses. */
+  refusal(code: "unavailable" | "invalid" | "closed", message: string): Error;
+  /** The gateway tells an event. */
+  tell(event: string, payload: object): void;
+}
+
+/** One part of a file of shown pages. */
+export function section(name: string, text: string): string {
+  return `=== ${name}\n${text}\n`;
+}
+
+/** Kinds of pages that have a name as elements. */
+const named = new Set<new () => Page>();
+
+export async function showPage(
+  Kind: new () => Page,
+  parts: {
+    readonly at: string;
+    readonly answers: Answers;
+    readonly may?: readonly Scope[];
+    readonly has?: (page: string) => boolean;
+    /** As whom this browser talks. */
+    readonly peer?: string;
+    /** Of an earlier visit. */
+    readonly storage?: Storage;
+  },
+): Promise<ShownPage> {
+  vi.stubGlobal("document", { visibilityState: "visible" });
+  const clock = stoppedClock();
+  const [asked, went] = [[] as string[], [] as string[]];
+  const may = parts.may ?? scopes;
+  const storage = parts.storage ?? memoryStorage();
+  const hearers = new Map<string, ((payload: never) => void)[]>();
+  const call = async (method: MethodName, params: object): Promise<unknown> => {
+    asked.push(`${method} ${JSON.stringify(params)}`);
+    const answer = parts.answers[method] as unknown;
+    if (answer === undefined)
+      throw new RequestFailure({ code: "unavailable", message: `${method} is not there` });
+    return typeof answer === "function" ? (answer as (of: object) => unknown)(params) : answer;
+  };
+  const console: Console = {
+    clock,
+    ids: countedIds(),
+    storage,
+    session: { line: { peer: parts.peer ?? "peer-of-this-browser" } } as Console["session"],
+    chat: { ...emptyChat, connection: { kind: "online" } },
+    call: call as Console["call"],
+    on(event, hear) {
+      hearers.set(event, [...(hearers.get(event) ?? []), hear as never]);
+      return () => void hearers.delete(event);
+    },
+    onChange: () => () => {},
+    may: (scope) => may.includes(scope),
+    has: parts.has ?? (() => true),
+    go: (address) => void went.push(address),
+  };
+  if (!named.has(Kind)) customElements.define(`shown-page-${named.size}`, Kind);
+  named.add(Kind);
+  const page = new Kind() as Page & { render(): TemplateResult };
+  // Nothing is drawn into a document, and nothing is looked up there.
+  Object.assign(page, {
+    console,
+    querySelector: () => null,
+    update: (changed: PropertyValues) => ReactiveElement.prototype["update"].call(page, changed),
+  });
+  page.address = readAddress(parts.at);
+  page.connectedCallback();
+  onTestFinished(() => {
+    page.disconnectedCallback();
+    vi.unstubAllGlobals();
+  });
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  return {
+    asked,
+    went,
+    storage,
+    async text() {
+      await settle();
+      return linesOf(page.render());
+    },
+    async searched() {
+      await settle();
+      return listsOf(page.render()).flatMap(({ rows, textOf }) => rows.map((row) => textOf?.(row) ?? ""));
+    },
+    async go(address) {
+      page.address = readAddress(address);
+      page.requestUpdate();
+      await settle();
+      return linesOf(page.render());
+    },
+    async press(label) {
+      await settle();
+      const found = actsOf(page.render()).filter((each) => each.label === label);
+      if (found.length !== 1) throw new Error(`${found.length} buttons are called ${label}`);
+      const told = await found[0]?.run();
+      await settle();
+      return told;
+    },
+    async submit(button, values) {
+      await settle();
+      const form = formsOf(page.render()).find((each) => each.submit === button);
+      if (form === undefined) throw new Error(`no form has the button ${button}`);
+      form.send(values);
+      await settle();
+      return linesOf(page.render());
+    },
+    async pass(ms) {
+      clock.pass(ms);
+      await settle();
+      return linesOf(page.render());
+    },
+    refusal: (code, message) => new RequestFailure({ code, message }),
+    tell: (event, payload) => hearers.get(event)?.forEach((hear) => hear(payload as never)),
+  };
+}
+
+/** A clock that a test moves; the timers that are due then run in their order. */
+function stoppedClock(): Clock & { pass(ms: number): void } {
+  let now = nowMs;
+  const timers = new Set<{ readonly atMs: number; readonly run: () => void }>();
+  return {
+    now: () => now,
+    mono: () => now - nowMs,
+    after(afterMs, run) {
+      const timer = { atMs: now + afterMs, run };
+      timers.add(timer);
+      return { cancel: () => void timers.delete(timer) };
+    },
+    pass(ms) {
+      now += ms;
+      const due = [...timers].filter(({ atMs }) => atMs <= now).toSorted((a, b) => a.atMs - b.atMs);
+      for (const timer of due) if (timers.delete(timer)) timer.run();
+    },
+  };
+}
+
+function countedIds(): Ids {
+  let count = 0;
+  return { uuid: () => `uuid-${(count += 1)}`, code: () => `code-${(count += 1)}`, chance: () => 0.5 };
+}
+
+interface Template {
+  readonly strings: readonly string[];
+  readonly values: readonly unknown[];
+}
+type Acting = Pick<Act, "label" | "look" | "confirm" | "hint" | "run">;
+
+function isTemplate(value: unknown): value is Template {
+  return typeof value === "object" && value !== null && "_$litType$" in value;
+}
+
+/** What a directive of lit stands for, by how it is called: repeat, guard, keyed, unsafeHTML. */
+function meant(values: readonly unknown[]): unknown {
+  const [first, second, third] = values;
+  if (typeof third === "function" && typeof second === "function")
+    return [...(first as readonly unknown[])].map((each, at) =>
+      (third as (one: unknown, at: number) => unknown)(each, at),
+    );
+  if (typeof second === "function") return (second as () => unknown)();
+  return values.length === 1 ? { markup: first } : second;
+}
+
+function children(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (isTemplate(value)) return value.values;
+  if (typeof value === "object" && value !== null && "_$litDirective$" in value)
+    return [meant((value as unknown as { values: readonly unknown[] }).values)];
+  return [];
+}
+
+function actsOf(value: unknown): readonly Acting[] {
+  if (isTemplate(value) && value.strings[0]?.startsWith("<parley-act")) return [actOf(value)];
+  if (isTemplate(value) && value.strings[0]?.startsWith("<parley-list"))
+    return actsOf((value.values[0] as ListParts<unknown>).tools);
+  return children(value).flatMap(actsOf);
+}
+
+function listsOf(value: unknown): readonly ListParts<unknown>[] {
+  if (isTemplate(value) && value.strings[0]?.startsWith("<parley-list"))
+    return [value.values[0] as ListParts<unknown>];
+  return children(value).flatMap(listsOf);
+}
+
+function actOf({ values }: Template): Acting {
+  const [label, look, confirm, hint, run] = values;
+  return { label, look, confirm, hint, run } as Acting;
+}
+
+function formsOf(
+  value: unknown,
+): readonly { readonly submit: string; send(values: { readonly [name: string]: string }): void }[] {
+  if (isTemplate(value) && value.strings[0]?.startsWith('<form class="form"')) {
+    const send = value.values[0] as (event: object) => void;
+    return [
+      {
+        submit: String(value.values.at(-1)),
+        send(values) {
+          vi.stubGlobal(
+            "FormData",
+            class extends Map<string, string> {
+              constructor() {
+                super(Object.entries(values));
+              }
+            },
+          );
+          send({ preventDefault() {}, target: null });
+        },
+      },
+    ];
+  }
+  return children(value).flatMap(formsOf);
+}
+
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+function plainWords(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The markup of a template, with lists and buttons drawn. */
+function markupOf(value: unknown): string {
+  if (value === nothing || value === null || value === undefined) return "";
+  if (Array.isArray(value)) return value.map(markupOf).join("");
+  if (typeof value === "object" && "markup" in value) return String(value.markup);
+  if (!isTemplate(value)) {
+    const inner = children(value);
+    return typeof value === "object" && inner.length > 0
+      ? inner.map(markupOf).join("")
+      : escaped(plainWords(value));
+  }
+  const [first = ""] = value.strings;
+  if (first.startsWith("<parley-act")) {
+    const { label, look, confirm, hint } = actOf(value);
+    const marks = [look, hint === undefined ? "" : `key ${hint}`, confirm ?? ""].filter(
+      (mark) => mark !== "",
+    );
+    return `<span>[${escaped([label, ...marks].join(" | "))}]</span>`;
+  }
+  if (first.startsWith("<parley-list")) {
+    const list = new List();
+    list.parts = value.values[0] as ListParts<unknown>;
+    const { rows, textOf } = list.parts;
+    const searched =
+      textOf === undefined ? "" : rows.map((row) => `<p>searched: ${escaped(textOf(row))}</p>`).join("");
+    return markupOf(list.render()) + searched;
+  }
+  if (first.startsWith("<parley-menu")) {
+    const [label, items] = value.values as [string, () => readonly MenuItem[]];
+    const names = items().map(({ name, means }) => (means === undefined ? name : `${name} (${means})`));
+    return `<p>menu ${escaped(`${label}: ${names.join(" | ")}`)}</p>`;
+  }
+  if (first.startsWith("<parley-child-tree")) {
+    const [tree, nowMs_, hrefOf] = value.values;
+    return markupOf(Object.assign(new ChildTree(), { tree, nowMs: nowMs_, hrefOf }).render());
+  }
+  return value.strings.reduce((markup, string, at) => {
+    const value_ = value.values[at - 1];
+    const isInTag = markup.lastIndexOf("<") > markup.lastIndexOf(">");
+    return markup + (isInTag ? attribute(markup, value_) : markupOf(value_)) + string;
+  });
+}
+
+/** The value of an attribute; what is left out has none, and what hears events is not shown. */
+function attribute(before: string, value: unknown): string {
+  const [, name = ""] = /\s([.@?]?[\w-]+)=$/.exec(before) ?? [];
+  if (name.startsWith("@")) return '""';
+  if (name.startsWith("?")) return value === true ? '"yes"' : '"no"';
+  const isQuoted = name === "";
+  const words = value === nothing ? "(none)" : escaped(plainWords(value));
+  return isQuoted ? words : `"${words}"`;
+}
+
+const inline = new Set([
+  "a",
+  "b",
+  "bdi",
+  "button",
+  "code",
+  "i",
+  "kbd",
+  "mark",
+  "span",
+  "time",
+  "label",
+  "td",
+  "th",
+  "dd",
+  "svg",
+  "rect",
+  "path",
+  "title",
+  "g",
+  "option",
+]);
+
+/** One line for each block: links with their address, badges with their look, fields with what they hold. */
+export function linesOf(template: unknown): string {
+  const lines: string[] = [];
+  let line = "";
+  const end = (): void => {
+    const words = line.replaceAll(/\s+/g, " ").trim();
+    if (words !== "") lines.push(words);
+    line = "";
+  };
+  const open: { readonly name: string; readonly after: string; readonly from: number }[] = [];
+  for (const [, close, name = "", attributes = "", text] of markupOf(template).matchAll(
+    /<(\/?)([\w-]+)((?:"[^"]*"|[^>"])*)>|([^<]+)/g,
+  )) {
+    if (text !== undefined) {
+      line += plain(text);
+      continue;
+    }
+    if (!inline.has(name) && !(close === "/" && name === "dt")) end();
+    if (close === "/") {
+      const last = open.findLastIndex((each) => each.name === name);
+      const [one] = last === -1 ? [] : open.splice(last);
+      line += one?.after ?? "";
+      continue;
+    }
+    const of = (attr: string): string | undefined => {
+      const found = new RegExp(`(?:^|\\s)[.?]?${attr}=(?:"([^"]*)"|(\\S+))`).exec(attributes);
+      const words = found?.[1] ?? found?.[2];
+      return words === undefined || words === "(none)" ? undefined : plain(words);
+    };
+    const [before, after] = drawn(name, of);
+    line += before;
+    if (!voids.has(name) && !attributes.endsWith("/")) open.push({ name, after, from: line.length });
+    else line += after;
+  }
+  end();
+  return `${lines
+    .join("\n")
+    .replaceAll(/\[copy (.*?), copy =(.*?)\]/g, copied)
+    .replaceAll(localTime, "")}\n`;
+}
+
+/** An id that a press copies, with what of it is shown where it is cut. */
+function copied(_: string, shown: string, whole: string): string {
+  return shown === whole ? `[copy ${whole}]` : `[copy ${whole}, shown ${shown}]`;
+}
+
+/** Told in the reader's own zone; the instant stands behind it. */
+const localTime = /\b\d{1,2}:\d\d(?::\d\d)?(?:\s[AP]M)?(?=\{)/g;
+
+const voids = new Set(["input", "br"]);
+const plain = (text: string): string =>
+  text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+
+function drawn(name: string, of: (attribute: string) => string | undefined): readonly [string, string] {
+  const kind = of("class")?.split(/\s+/).filter(Boolean) ?? [];
+  if (/^h[123]$/.test(name)) return [`${"#".repeat(Number(name[1]))} `, ""];
+  if (kind.includes("badge"))
+    return [`(${kind.filter((each) => each !== "badge" && each !== "end").join(" ")}: `, ")"];
+  if (name === "a")
+    return [
+      "",
+      `<${of("href") ?? ""}>${of("aria-current") === "true" || of("aria-current") === "page" ? "*" : ""}`,
+    ];
+  if (name === "time") return ["", `{${(of("datetime") ?? "").replace(/^2026-|:00\.000Z$/g, "")}}`];
+  if (kind.includes("copyable")) return ["[copy ", `=${of("title") ?? ""}]`];
+  if (name === "button") return [`[${of("disabled") === "yes" ? "off: " : ""}`, "]"];
+  if (name === "option")
+    return [
+      `${of("selected") === "yes" ? " >" : " "}${of("label") ?? ""}`,
+      of("value") === undefined ? "" : `=${of("value")}`,
+    ];
+  if (name === "input" || name === "textarea") {
+    const value = of("value") ?? of("defaultValue") ?? "";
+    const marks = [of("type"), of("checked") === "yes" || of("checked") === "true" ? "checked" : undefined];
+    return [`_${of("name") ?? ""}=${value}_${marks.filter((mark) => mark !== undefined).join(" ")}`, ""];
+  }
+  if (name === "td" || name === "th" || name === "dd") return [" | ", ""];
+  if (name === "dt") return ["", ":"];
+  if (name === "li") return [`- ${kind.length === 0 ? "" : `(${kind.join(" ")}) `}`, ""];
+  if (name === "rect" && of("width") !== undefined) return [` <bar ${of("width")} x ${of("height")}>`, ""];
+  if (name === "p" && (kind.includes("trouble") || kind.includes("wrong"))) return ["! ", ""];
+  return ["", ""];
+}

@@ -1,0 +1,393 @@
+// Who may be asked, who may answer, until when, and what is said and kept at each end of a question. The
+// store is real; the turns and the channel are what a test says.
+import { noRedaction } from "@parley/agent";
+import {
+  formatRowPayload,
+  parseContent,
+  parseRowPayload,
+  silentLog,
+  type SessionKey,
+} from "@parley/protocol";
+import type { NewDelivery, NewRow, SqliteStore } from "@parley/store";
+import { directMessage, virtualClock } from "@parley/testkit";
+import type { ToolScope } from "@parley/tools";
+import { afterEach, describe, expect, test } from "vitest";
+import { createQuestions, type QuestionsOptions } from "../src/questions/questions.ts";
+import { questionId } from "../src/questions/question.ts";
+import { questionStore } from "../src/questions/question-store.ts";
+import { memoryStore } from "./store.ts";
+
+const stores: SqliteStore[] = [];
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+});
+
+const session = "agent:main:telegram:dm:7" as SessionKey;
+const scope = (more: object = {}): ToolScope =>
+  ({
+    session,
+    agent: "main",
+    turn: `${session}#1`,
+    callId: "c1",
+    conversation: "telegram:default:dm:7",
+    by: { owner: false, senders: ["telegram:7"] },
+    ...more,
+  }) as unknown as ToolScope;
+const request = (more: object = {}) => ({
+  question: "Which?",
+  options: ["red", "blue"],
+  fields: [],
+  minutes: 10,
+  ...more,
+});
+const id = questionId(`${session}#1`, "c1");
+const olga = { person: "telegram:7", name: "Olga", owner: false };
+const minute = 60_000;
+
+async function stage(
+  more: Partial<QuestionsOptions> & { readonly rows?: readonly object[]; readonly buttons?: boolean } = {},
+) {
+  const clock = virtualClock();
+  const begunMs = clock.now();
+  const store = await memoryStore(clock);
+  stores.push(store);
+  const posted: NewDelivery[] = [];
+  const accepted: NewRow[] = [];
+  const turn = { state: "open", stop: null as string | null, log: [] as object[] };
+  const epoch = { now: 0 };
+  const row = {
+    id: "r1",
+    pool: "main",
+    lane: session,
+    conversation: "telegram:default:dm:7",
+    authority: "telegram:7",
+    payload: formatRowPayload({
+      v: 1,
+      inbound: directMessage({ sender: { id: "7" } }),
+      owner: false,
+    } as never),
+  };
+  const questions = createQuestions({
+    cells: store.cells,
+    inbox: {
+      find: async () => (more.rows ?? [row]) as never,
+      accept: async (rows) => (accepted.push(...rows), []) as never,
+    },
+    outbox: { post: async (deliveries) => (posted.push(...deliveries), []) as never },
+    turns: { find: async () => turn as never },
+    sessions: { open: async () => ({ epoch: epoch.now }) as never },
+    channel: () => ({ capabilities: { inlineButtons: more.buttons ?? true, forms: false } }) as never,
+    placeOf: () => null,
+    owners: async () => ["telegram:1", "discord:2"],
+    identityLinks: {},
+    redaction: noRedaction,
+    clock,
+    log: silentLog,
+    ...more,
+  });
+  const book = questionStore(store.cells, clock);
+  return {
+    questions,
+    clock,
+    store,
+    turn,
+    epoch,
+    accepted,
+    after: (ms: number) => clock.advance(begunMs + ms - clock.now()),
+    kept: async () => (await book.get(id))?.question,
+    /** Writes what the first run of the call returns, as its journal does. */
+    async ask(what = request(), where = scope()) {
+      const done = await questions.ask(where, what);
+      for (const { key, value } of done.effects?.cells ?? []) await store.cells.put(key, value ?? "", {});
+      return done;
+    },
+    cards: () =>
+      posted.map(({ id: delivery, parts }) => {
+        const content = parts.map((part) => parseContent(part.content));
+        const said = /"markdown":"((?:[^"\\]|\\.)*)"/.exec(JSON.stringify(content))?.[1] ?? "";
+        return `${delivery.split(":")[0]}: ${said.split(String.raw`\n\n`).at(-1)}`;
+      }),
+  };
+}
+const refusal = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    (value) => `went through: ${JSON.stringify(value)}`,
+    (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+  );
+
+describe("a question is refused", () => {
+  const task = { ...directMessage({ sender: { id: "7" } }) };
+  const unseen = {
+    id: "m1",
+    payload: formatRowPayload({
+      v: 1,
+      inbound: task,
+      owner: false,
+      internal: { kind: "message", id: "x", turn: "t" },
+    } as never),
+  };
+  const unread = "denied: nobody reads this turn's conversation, so nobody could answer";
+  test.each<[string, object, object, object, string]>([
+    ["where a program asked", {}, { conversation: "api:default:dm:7" }, {}, unread],
+    ["in a webhook's turn", {}, { conversation: "hook:default:dm:7" }, {}, unread],
+    ["in a sub-agent without a thread", {}, { session: "agent:main:subagent:0123456789ab-1" }, {}, unread],
+    ["where only another session asked", { rows: [unseen] }, {}, {}, unread],
+    ["where no channel is open", { channel: () => null }, {}, {}, unread],
+    [
+      "where only programs spoke",
+      {},
+      { by: { owner: false, senders: ["api:x", "hook:y"] } },
+      {},
+      "denied: no person's words began this turn, so there is nobody to ask",
+    ],
+    [
+      "with options and fields",
+      {},
+      {},
+      { fields: [{ label: "a", long: false }] },
+      "invalid: a question has options or fields, not both",
+    ],
+    ["without words", {}, {}, { question: " \n " }, "invalid: nothing of this question can be shown"],
+  ])("%s", async (_, options, where, what, words) => {
+    const s = await stage(options);
+    expect(await refusal(s.questions.ask(scope(where), request(what)))).toBe(words);
+    expect(await s.questions.list()).toEqual([]);
+  });
+});
+
+test("a question is kept whole with its call, waits for its minutes, and says what a message instead would mean", async () => {
+  const s = await stage();
+  const nowMs = s.clock.now();
+  const done = await s.ask(request({ options: [" red ", "blue", "red", " "] }));
+  expect(done.waitsFor).toEqual({ ticket: id, untilMs: nowMs + 10 * minute });
+  expect(done.text).toBe(
+    "Nobody chose, and somebody wrote a message, which follows: read it as the answer if it is one. The question is closed. The options were: 1. red; 2. blue.",
+  );
+  expect(await s.kept()).toEqual({
+    v: 1,
+    id,
+    session,
+    epoch: 0,
+    turn: `${session}#1`,
+    callId: "c1",
+    conversation: "telegram:default:dm:7",
+    question: "Which?",
+    options: ["red", "blue"],
+    fields: [],
+    numbered: false,
+    people: ["telegram:7"],
+    owner: false,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + 10 * minute,
+    state: "open",
+  });
+  const open = await stage();
+  expect((await open.ask(request({ options: [] }))).text).toMatch(/The question is closed\.$/);
+});
+
+test("its options are numbers only where there are no buttons, and never on the page", async () => {
+  const numbered = async (buttons: boolean, conversation: string): Promise<boolean | undefined> => {
+    const s = await stage({ buttons });
+    await s.ask(request(), scope({ conversation }));
+    return (await s.kept())?.numbered;
+  };
+  expect(await numbered(true, "telegram:default:dm:7")).toBe(false);
+  expect(await numbered(false, "telegram:default:dm:7")).toBe(true);
+  expect(await numbered(false, "web:default:dm:7")).toBe(false);
+});
+
+test("those may answer whose words the turn follows, on every platform where they are known; in an owner's turn every owner", async () => {
+  const identityLinks = {
+    olga: ["telegram:7", "discord:70"],
+    boss: ["discord:2", "slack:B"],
+    other: ["irc:x"],
+  };
+  const people = async (by: object): Promise<readonly string[] | undefined> => {
+    const s = await stage({ identityLinks });
+    await s.ask(request(), scope({ by }));
+    return (await s.kept())?.people;
+  };
+  expect(await people({ owner: false, senders: ["telegram:7", "api:k", "telegram:9"] })).toEqual([
+    "telegram:7",
+    "telegram:9",
+    "discord:70",
+  ]);
+  expect(await people({ owner: true, senders: ["telegram:1"] })).toEqual([
+    "telegram:1",
+    "discord:2",
+    "slack:B",
+  ]);
+});
+
+describe("an answer", () => {
+  test("is stored, wakes the turn under the question's ticket, changes the card, and is what the call returns", async () => {
+    const s = await stage();
+    await s.ask();
+    await s.after(minute);
+    expect(await s.questions.answer(` ${id.toUpperCase()} `, " 2 ", olga)).toBe("Thank you, noted.");
+    expect(await s.kept()).toMatchObject({
+      state: "answered",
+      answer: { text: "blue", by: "telegram:7", name: "Olga" },
+      endedAtMs: s.clock.now(),
+    });
+    expect(s.accepted.map(({ id: row, subject, as, lane }) => ({ row, subject, as, lane }))).toEqual([
+      { row: `question:${id}`, subject: `ticket:${id}`, as: { kind: "work", ticket: id }, lane: session },
+    ]);
+    expect(parseRowPayload(s.accepted[0]?.payload ?? "").inbound.text).toContain(
+      'The question "Which?" was answered by Olga, telegram:7: blue',
+    );
+    expect(s.cards()).toEqual([String.raw`question: ✅ blue\n(Olga, telegram:7)`]);
+    expect(await s.questions.ask(scope(), request())).toEqual({ text: "Answered by Olga, telegram:7: blue" });
+  });
+
+  test.each<[string, string, string, object, string]>([
+    ["to no question", "nothing", "red", olga, 'missing: there is no question "nothing"'],
+    [
+      "to a name far too long",
+      "x".repeat(50),
+      "red",
+      olga,
+      `missing: there is no question "${"x".repeat(40)}"`,
+    ],
+    ["of a stranger", id, "red", { ...olga, person: "telegram:8" }, "denied: this question is not for you"],
+    [
+      "of an owner in another's turn",
+      id,
+      "red",
+      { person: "telegram:1", name: "B", owner: true },
+      "denied: this question is not for you",
+    ],
+    ["without words", id, " ", olga, `invalid: write the answer behind the id: /answer ${id} …`],
+    [
+      "longer than 8,000 characters",
+      id,
+      "x".repeat(8_001),
+      olga,
+      "invalid: an answer has at most 8000 characters",
+    ],
+    ["of 8,000 characters", id, "x".repeat(8_000), olga, 'went through: "Thank you, noted."'],
+    ["by the pressed option", id, "#1", olga, 'went through: "Thank you, noted."'],
+  ])("%s", async (_, name, text, by, words) => {
+    const s = await stage();
+    await s.ask();
+    expect(await refusal(s.questions.answer(name, text, by as typeof olga))).toBe(words);
+    const went = words.startsWith("went");
+    expect([(await s.kept())?.state, s.accepted.length]).toEqual(went ? ["answered", 1] : ["open", 0]);
+  });
+
+  test("of an owner counts in an owner's turn, though the list of people does not name them", async () => {
+    const s = await stage({ owners: async () => [] });
+    await s.ask(request(), scope({ by: { owner: true, senders: ["telegram:7"] } }));
+    const boss = { person: "slack:9", name: "Boss", owner: true };
+    expect(await refusal(s.questions.answer(id, "1", { ...boss, owner: false }))).toBe(
+      "denied: this question is not for you",
+    );
+    expect(await s.questions.answer(id, "1", boss)).toBe("Thank you, noted.");
+  });
+
+  test("said again by the same person is done again; another one is told who was first", async () => {
+    const s = await stage();
+    await s.ask(request(), scope({ by: { owner: false, senders: ["telegram:7", "telegram:8"] } }));
+    await s.questions.answer(id, "1", olga);
+    expect(await s.questions.answer(id, "RED", olga)).toBe("Thank you, noted.");
+    expect(s.accepted.map(({ id: row }) => row)).toEqual([`question:${id}`, `question:${id}`]);
+    const before = "conflict: this was answered before by Olga, telegram:7: red";
+    expect(await refusal(s.questions.answer(id, "2", olga))).toBe(before);
+    expect(await refusal(s.questions.answer(id, "1", { ...olga, person: "telegram:8" }))).toBe(before);
+  });
+
+  test("counts until the very millisecond when the time is over", async () => {
+    const early = await stage();
+    await early.ask();
+    await early.after(10 * minute - 1);
+    expect(await early.questions.answer(id, "1", olga)).toBe("Thank you, noted.");
+    const late = await stage();
+    await late.ask();
+    await late.after(10 * minute);
+    expect(await refusal(late.questions.answer(id, "1", olga))).toBe("conflict: the time to answer is over");
+    expect(late.cards()).toEqual(["question: ⌛ Nobody answered in time."]);
+    expect(await late.questions.ask(scope(), request())).toEqual({
+      text: "Nobody answered in time. Go on without the answer, or end.",
+    });
+  });
+
+  test.each<[string, (s: Awaited<ReturnType<typeof stage>>) => unknown]>([
+    ["whose turn is over", ({ turn }) => (turn.state = "done")],
+    ["whose turn is stopped", ({ turn }) => (turn.stop = "a person")],
+    ["whose conversation began anew", (s) => (s.epoch.now = 1)],
+    ["that was stopped", ({ questions }) => questions.stop({ session })],
+  ])("to one %s comes too late", async (_, change) => {
+    const s = await stage();
+    await s.ask();
+    await change(s);
+    expect(await refusal(s.questions.answer(id, "1", olga))).toBe("conflict: what asked this has ended");
+    expect(s.cards()).toEqual(["question: ⏹ Stopped."]);
+    expect(await s.questions.ask(scope(), request())).toEqual({
+      text: "The question was withdrawn before anybody answered.",
+    });
+    expect(s.accepted).toEqual([]);
+  });
+});
+
+test("a message instead closes the question by the call's own write, with its card", async () => {
+  const s = await stage();
+  await s.ask();
+  await s.after(minute);
+  const again = await s.questions.ask(scope(), request({ minutes: 99 }));
+  expect(again.waitsFor).toEqual({ ticket: id, untilMs: s.clock.now() + 9 * minute });
+  expect(JSON.parse(again.effects?.cells?.[0]?.value ?? "")).toMatchObject({ id, state: "written" });
+  expect(again.effects?.deliveries).toHaveLength(1);
+  expect(JSON.stringify(again.effects?.deliveries)).toContain("Answered by a message.");
+});
+
+test("a bare number answers the open question of that person in that place, where options are shown as numbers", async () => {
+  const s = await stage({ buttons: false });
+  await s.ask();
+  const from = (text: string, more: object = {}) =>
+    ({ ...directMessage({ sender: { id: "7" } }), text, ...more }) as never;
+  const inPlace = directMessage({ sender: { id: "7" } }).address;
+  expect(inPlace).toMatchObject({ channel: "telegram", account: "default", kind: "dm", peer: "7" });
+  const found = async (text: string, more: object = {}) =>
+    (await s.questions.numbered(from(text, more))) === id;
+  expect([await found("1"), await found(" 2\n"), await found("02")]).toEqual([true, true, true]);
+  for (const text of ["0", "3", "1.", "one", "", "001"]) expect(await found(text)).toBe(false);
+  expect(await found("1", { kind: "callback" })).toBe(false);
+  expect(await found("1", { sender: { id: "8", name: "x", isBot: false } })).toBe(false);
+  expect(await found("1", { address: { ...inPlace, peer: "8" } })).toBe(false);
+  expect(await found("1", { address: { ...inPlace, thread: "5" } })).toBe(false);
+  await s.questions.stop({ turn: `${session}#1` });
+  expect(await found("1")).toBe(false);
+});
+
+test("a stop ends the open questions of its turn or session alone, and counts them", async () => {
+  const s = await stage();
+  await s.ask();
+  await s.ask(request(), scope({ callId: "c2" }));
+  await s.ask(request(), scope({ callId: "c3", turn: `${session}#2` }));
+  await s.questions.answer(questionId(`${session}#1`, "c2"), "1", olga);
+  expect(await s.questions.stop({ turn: "another" })).toBe(0);
+  expect(await s.questions.stop({ turn: `${session}#1` })).toBe(1);
+  expect(await s.questions.stop({ session })).toBe(1);
+  expect((await s.questions.list()).map(({ callId, state }) => `${callId} ${state}`).toSorted()).toEqual([
+    "c1 stopped",
+    "c2 answered",
+    "c3 stopped",
+  ]);
+});
+
+test("a start does again what the process before may have left undone, for a day", async () => {
+  const s = await stage();
+  await s.ask();
+  await s.ask(request(), scope({ callId: "c2" }));
+  await s.questions.answer(id, "1", olga);
+  s.accepted.length = 0;
+  await s.after(86_400_000 - 1);
+  await s.questions.heal();
+  expect(s.accepted.map(({ id: row }) => row)).toEqual([`question:${id}`]);
+  // The second one's time was over long ago, and is ended by whoever looks first.
+  expect(s.cards()).toContain("question: ⌛ Nobody answered in time.");
+  s.accepted.length = 0;
+  await s.after(86_400_000);
+  await s.questions.heal();
+  expect(s.accepted).toEqual([]);
+});

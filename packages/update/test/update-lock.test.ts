@@ -1,0 +1,62 @@
+// One update of a state folder runs at a time, whatever a process left that died.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { isUpdating, lockUpdate } from "../src/update-lock.ts";
+
+let home: string;
+let file: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "parley-lock-"));
+  file = join(home, "update.lock");
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+test("a second update is told which process has the lock, until that gives it up", () => {
+  expect(isUpdating(home)).toBe(false);
+  const unlock = lockUpdate(home);
+  expect(isUpdating(home)).toBe(true);
+  expect(() => lockUpdate(home)).toThrow(`An update runs already (process ${process.pid}).`);
+  unlock();
+  expect([isUpdating(home), existsSync(file)]).toEqual([false, false]);
+  lockUpdate(home)();
+});
+
+test("a lock that is made and has no number in it yet cannot be taken away", () => {
+  const unlock = lockUpdate(home);
+  writeFileSync(file, "");
+  expect(() => lockUpdate(home)).toThrow("An update runs already.");
+  unlock();
+});
+
+test("a lock of a process that was killed holds nobody up, though its number is another's by now", async () => {
+  const module = join(import.meta.dirname, "../src/update-lock.ts");
+  const script = `import { lockUpdate } from ${JSON.stringify(module)}; lockUpdate(${JSON.stringify(home)}); console.log("has it"); setInterval(() => {}, 1000);`;
+  const child = spawn(
+    process.execPath,
+    ["--conditions", "development", "--input-type=module", "-e", script],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  await once(child.stdout, "data");
+  expect(readFileSync(file, "utf8")).toBe(`${child.pid}\n`);
+  expect(() => lockUpdate(home)).toThrow(`process ${child.pid}`);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  expect(isUpdating(home)).toBe(false);
+  writeFileSync(file, `${process.ppid}\n`);
+  lockUpdate(home)();
+});
+
+test("a version that knows the file alone is waited for while its process is there", () => {
+  writeFileSync(file, String(process.ppid));
+  expect(isUpdating(home)).toBe(true);
+  expect(() => lockUpdate(home)).toThrow(`process ${process.ppid}`);
+  writeFileSync(file, "4194305");
+  expect(isUpdating(home)).toBe(false);
+  lockUpdate(home)();
+});
