@@ -9,14 +9,7 @@ import { choicesOf, found, kindOf, withValue, type Schema } from "../src/parts/s
 import { placeAt } from "../src/parts/json5-place.ts";
 import { leftConversations, newestOf } from "../src/session/left-conversations.ts";
 import { storedOutbox } from "../src/session/outbox.ts";
-import {
-  askedBefore,
-  emptyChat,
-  pressed,
-  withEcho,
-  withMessages,
-  type ChatState,
-} from "../src/session/state.ts";
+import { askedBefore, emptyChat, pressed, withMessages, type ChatState } from "../src/session/state.ts";
 import { draftOf, keepDraft, keepRead, readThrough } from "../src/session/storage.ts";
 import { Palette } from "../src/shell/palette.ts";
 import { readTheme } from "../src/shell/theme.ts";
@@ -134,21 +127,22 @@ test("a draft stays until it is empty; what was read never goes back", () => {
   expect([readThrough(storage, "t"), readThrough(storage, null)]).toEqual([5, 0]);
 });
 
-test("the echo of a message hides the first that has its words, is of this conversation, and is not refused", () => {
-  const out = (key: string, more: object = {}) => ({ key, text: "hi", thread: null, atMs: 0, ...more });
-  const outgoing = [
-    out("refused", { refused: "no" }),
-    out("other", { thread: "t" }),
-    out("words", { text: "ho" }),
-    out("first"),
-    out("second"),
-  ];
-  const once = withEcho({ ...emptyChat, outgoing }, "hi");
+test("what this page sent is shown once: as soon as it is read back, by its key and not by its words", () => {
+  const out = (key: string) => ({ key, text: "hi", thread: null, atMs: 0 });
+  const back = (seq: number, id: string): ChatMessage => ({
+    seq,
+    id,
+    role: "user",
+    text: "hi",
+    html: "",
+    atMs: seq,
+  });
+  const before = { ...emptyChat, outgoing: [out("k-1"), out("k-2"), out("k-3")] };
   const echoed = (state: ChatState): readonly string[] =>
     state.outgoing.filter((each) => each.echoed === true).map(({ key }) => key);
-  expect(echoed(once)).toEqual(["first"]);
-  expect(echoed(withEcho(once, "hi"))).toEqual(["first", "second"]);
-  expect(withEcho(once, "nothing")).toBe(once);
+  const once = withMessages(before, [back(7, "web:main:owner:k-2"), back(8, "web:main:owner:another")]);
+  expect(echoed(once)).toEqual(["k-2"]);
+  expect(echoed(withMessages(once, [back(9, "web:main:owner:k-1")]))).toEqual(["k-1", "k-2"]);
 });
 
 test("messages stand by their numbers, none twice; an answer ends the draft, a person's words do not", () => {

@@ -1,7 +1,8 @@
 // The gateway's own token: from the config, or a random one in the state folder that is made once and
 // readable by its owner only.
 import { createHash, timingSafeEqual } from "node:crypto";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Fault, type Ids } from "@parley/protocol";
 
@@ -20,9 +21,9 @@ export function newToken(ids: Ids): string {
 export async function gatewayTokenIn(path: string, ids: Ids): Promise<string> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, `${newToken(ids)}\n`, { flag: "wx", mode: 0o600 });
+    await makeOnce(path, `${newToken(ids)}\n`, ids);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw unusable(path, cause);
+    throw unusable(path, cause);
   }
   let token: string;
   try {
@@ -38,6 +39,21 @@ export async function gatewayTokenIn(path: string, ids: Ids): Promise<string> {
       `the token in ${path} is too short to be safe; delete the file and start again`,
     );
   return token;
+}
+
+/** Whole or not at all: another process never reads half a token, and a death leaves none behind. */
+async function makeOnce(path: string, text: string, ids: Ids): Promise<void> {
+  if (existsSync(path)) return;
+  const draft = `${path}.${ids.uuid()}`;
+  await writeFile(draft, text, { flag: "wx", mode: 0o600, flush: true });
+  try {
+    await link(draft, path);
+  } catch (error) {
+    // Some shared folders know no links.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
 }
 
 /** Compares in constant time: digests have one length, whatever was sent. */

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -236,6 +236,14 @@ describe("the token file", () => {
     ).toBe(1);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(tokens[0]?.length).toBeGreaterThanOrEqual(43);
+  });
+
+  test("is whole for every process that starts at once, and no draft stays beside it", async () => {
+    const home = folder();
+    const path = join(home, "gateway-token");
+    const starts = Array.from({ length: 40 }, () => gatewayTokenIn(path, systemIds()));
+    expect(new Set(await Promise.all(starts)).size).toBe(1);
+    expect(readdirSync(home)).toEqual(["gateway-token"]);
   });
 
   test("is narrowed when somebody widened it, and refused when it is too short", async () => {

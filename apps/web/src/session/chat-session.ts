@@ -15,7 +15,7 @@ import type { TokenShelf } from "./credential.ts";
 import { leftConversations, newestOf } from "./left-conversations.ts";
 import { RequestFailure, type Link } from "./link.ts";
 import type { Outbox, Unsent, UnsentFile } from "./outbox.ts";
-import { emptyChat, withEcho, withMessages, type ChatState } from "./state.ts";
+import { emptyChat, withMessages, type ChatState } from "./state.ts";
 
 export interface ChatSessionOptions {
   readonly base: string;
@@ -191,8 +191,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     if (event === "chat.message") {
       const message = payload as EventPayloads["chat.message"];
       lastSeq = Math.max(lastSeq ?? 0, message.seq);
-      const next = withMessages(state, [message]);
-      return change(message.role === "user" && next !== state ? withEcho(next, message.text) : next);
+      return change(withMessages(state, [message]));
     }
     if (event === "chat.delta") {
       const draft = payload as EventPayloads["chat.delta"];

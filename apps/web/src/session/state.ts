@@ -40,35 +40,21 @@ export const emptyChat: ChatState = {
   hasEarlier: false,
 };
 
-/** Adds messages; one with a known seq changes nothing. */
+/**
+ * Adds messages; one with a known seq changes nothing. What this page sent is known by its key, which ends
+ * the message's id: it may be read here before the answer to its request comes, and is shown once.
+ */
 export function withMessages(state: ChatState, added: readonly ChatMessage[]): ChatState {
   const known = new Set(state.messages.map(({ seq }) => seq));
   const fresh = added.filter(({ seq }) => !known.has(seq));
   if (fresh.length === 0) return state;
   const answered = fresh.some(({ role }) => role !== "user");
+  const isEchoed = ({ key }: Outgoing): boolean => fresh.some(({ id }) => id?.endsWith(`:${key}`) === true);
   return {
     ...state,
     messages: [...state.messages, ...fresh].toSorted((a, b) => a.seq - b.seq),
+    outgoing: state.outgoing.map((each) => (isEchoed(each) ? { ...each, echoed: true } : each)),
     draft: answered ? null : state.draft,
-  };
-}
-
-/**
- * The echo of a message may come before the answer to its request: the first outgoing one with this text is
- * shown no longer.
- */
-export function withEcho(state: ChatState, text: string): ChatState {
-  const echoed = state.outgoing.find(
-    (each) =>
-      each.text === text &&
-      each.thread === state.thread &&
-      each.echoed === undefined &&
-      each.refused === undefined,
-  );
-  if (echoed === undefined) return state;
-  return {
-    ...state,
-    outgoing: state.outgoing.map((each) => (each === echoed ? { ...each, echoed: true } : each)),
   };
 }
 
