@@ -47,6 +47,18 @@ interface Spawned {
   readonly children: Children;
 }
 
+/** One that nobody has written to yet. */
+const unwritten: Omit<Thread, "thread"> = {
+  sessionKey: "",
+  name: null,
+  title: null,
+  pinned: false,
+  text: "",
+  seq: 0,
+  atMs: null,
+  working: false,
+};
+
 /** A gateway of another version, kept open over an update, may answer less; the conversation stays usable. */
 export class ChatReadings implements ReactiveController {
   readonly threads: Reading<Threads>;
@@ -98,6 +110,12 @@ export class ChatReadings implements ReactiveController {
   hostDisconnected(): void {
     this.#look?.cancel();
     for (const quit of this.#quits) quit();
+  }
+
+  /** The conversation that is open; one that nobody has written to yet is none of the list. */
+  get current(): Thread {
+    const thread = this.#page.address.rest[0] ?? null;
+    return this.threads.value?.threads.find((each) => each.thread === thread) ?? { ...unwritten, thread };
   }
 
   /** Somebody writes what they look for: it is asked for when they pause. */

@@ -11,17 +11,17 @@ import { blocksOf, type Block } from "./blocks.ts";
 import { controlStyles } from "./control-styles.ts";
 import { contentOf, messageView, outgoingView } from "./message.ts";
 import { messageStyles } from "./messages-styles.ts";
-import { nearBlocks, piecesOf } from "./near-blocks.ts";
+import { nearBlocks, piecesOf, seenFirst } from "./near-blocks.ts";
+import { placedCalls } from "./placed-calls.ts";
 import { dressMath } from "./math.ts";
 import { dressRichText, pressInRichText } from "./rich-text.ts";
 import { richTextStyles } from "./rich-text-styles.ts";
-import { foldedAtFirst, foldedOutOfSight, toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
+import { foldedOutOfSight, toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
 
 /** Closer to the end than this, in pixels, the view follows what is new. */
 const followWithinPx = 80;
 /** Closer to the beginning than this, more is read. */
 const earlierWithinPx = 800;
-const noCalls: readonly ToolCall[] = [];
 
 export class Messages extends LitElement {
   static override styles = [controlStyles, messageStyles, richTextStyles, toolStyles];
@@ -53,17 +53,13 @@ export class Messages extends LitElement {
   /** The seq of the message whose menu is open. */
   declare menuOf: number | null;
   #blocks: readonly Block[] = [];
-  /** Calls before the message with this seq, and those of now. */
-  #before: ReadonlyMap<number, readonly ToolCall[]> = new Map();
-  #last: readonly ToolCall[] = noCalls;
-  /** How many of a turn's calls are folded, by its first call: it changes only where nobody sees it. */
-  readonly #folds = new Map<string, number>();
+  readonly #placed = placedCalls();
   #foldFrame = 0;
   readonly #heights = new Map<number, number>();
   #topPx = 0;
   /** The newest message when the reader left the end. */
   #leftAtSeq = 0;
-  #anchor: { readonly element: Element; readonly top: number } | null = null;
+  #anchor: ReturnType<typeof seenFirst> = null;
 
   constructor() {
     super();
@@ -79,6 +75,7 @@ export class Messages extends LitElement {
 
   override render(): TemplateResult {
     const { outgoing, draft, working, connection, hasEarlier, thread } = this.chat;
+    const last = this.#placed.last();
     const waiting = outgoing.filter((each) => each.echoed === undefined && each.thread === thread);
     const isOnline = connection.kind === "online";
     const empty = this.#blocks.length === 0 && waiting.length === 0 && draft === null && isOnline;
@@ -104,7 +101,7 @@ export class Messages extends LitElement {
                 : html`<div class="block" data-key=${piece.key}>${this.#drawn(piece)}</div>`,
           )}
         </div>
-        ${this.#last.length === 0 ? nothing : toolCards(this.#last, this.wholeCalls, this.#lookAt, this.#foldedOf(this.#last))}
+        ${last.length === 0 ? nothing : toolCards(last, this.wholeCalls, this.#lookAt, this.#placed.foldedOf(last))}
         ${draft === null ? nothing : html`<article class="assistant draft" aria-hidden="true">${contentOf(draft)}</article>`}
         ${repeat(
           waiting,
@@ -126,7 +123,7 @@ export class Messages extends LitElement {
       ({ seq }) => seq,
       (message, index) => {
         const before = messages[index - 1] ?? after;
-        const calls = this.#before.get(message.seq) ?? noCalls;
+        const calls = this.#placed.before(message.seq);
         const isQueued = message.role === "user" && this.queued.has(message.id ?? "");
         const said = (message.buttons ?? []).length === 0 ? null : pressed(this.chat, message);
         const { models, mayWrite, wholeCalls } = this;
@@ -136,7 +133,7 @@ export class Messages extends LitElement {
           else if (this.menuOf === message.seq) this.menuOf = null;
         };
         const can = { mayWrite, models, isOpen, onToggle, tell: this.#tell };
-        const folded = calls.length === 0 ? 0 : this.#foldedOf(calls);
+        const folded = this.#placed.foldedOf(calls);
         const place = { before, calls, wholeCalls, folded, isQueued, said, ...can };
         // A growing draft must not draw all the others again.
         const whole = calls.length === 0 ? null : wholeCalls;
@@ -193,7 +190,7 @@ export class Messages extends LitElement {
     const isOther = before !== undefined && before.thread !== this.chat.thread;
     if (isOther) {
       this.following = true;
-      this.#folds.clear();
+      this.#placed.unfold();
     }
     // One's own message is always worth seeing.
     if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.following = true;
@@ -202,22 +199,14 @@ export class Messages extends LitElement {
       this.#blocks = blocksOf(messages, isOther ? [] : this.#blocks);
       const keys = new Set(this.#blocks.map(({ key }) => key));
       for (const key of this.#heights.keys()) if (!keys.has(key)) this.#heights.delete(key);
-      const [shown, last] = placed(this.calls, messages);
-      this.#before = new Map([...shown].map(([seq, calls]) => [seq, sameAs(this.#before.get(seq), calls)]));
-      this.#last = sameAs(this.#last, last);
+      this.#placed.place(this.calls, messages);
     }
     // Those that go now may have grown since.
     if (changed.has("near") || before?.messages !== this.chat.messages) this.#measure();
     // Nothing is known of a height before the first time.
     const heightPx = this.#scroll?.clientHeight ?? innerHeight;
     if (this.following) this.near = this.#nearTo(Infinity, heightPx);
-    this.#anchor = this.following ? null : this.#seenFirst();
-  }
-
-  #foldedOf(calls: readonly ToolCall[]): number {
-    const folded = this.#folds.get(calls[0]?.id ?? "") ?? foldedAtFirst(calls.length);
-    this.#folds.set(calls[0]?.id ?? "", folded);
-    return folded;
+    this.#anchor = this.following ? null : seenFirst(this.#scroll);
   }
 
   /**
@@ -226,13 +215,14 @@ export class Messages extends LitElement {
    */
   #foldSoon(): void {
     cancelAnimationFrame(this.#foldFrame);
-    const [first] = this.#last;
-    const wanted = foldedOutOfSight(this.#last.length, this.#scroll?.clientHeight ?? innerHeight);
-    if (first === undefined || !this.following || wanted <= this.#foldedOf(this.#last)) return;
+    const last = this.#placed.last();
+    const [first] = last;
+    const wanted = foldedOutOfSight(last.length, this.#scroll?.clientHeight ?? innerHeight);
+    if (first === undefined || !this.following || wanted <= this.#placed.foldedOf(last)) return;
     this.#foldFrame = requestAnimationFrame(() => {
       this.#foldFrame = requestAnimationFrame(() => {
         if (!this.following) return;
-        this.#folds.set(first.id, wanted);
+        this.#placed.fold(first, wanted);
         this.requestUpdate();
       });
     });
@@ -256,19 +246,6 @@ export class Messages extends LitElement {
     if (changed.has("calls")) this.#foldSoon();
     if (this.following) this.dispatchEvent(new CustomEvent("forget-earlier"));
     this.#measure(({ dataset }) => !this.#heights.has(Number(dataset["key"])));
-  }
-
-  /** The first message that is seen, and where. */
-  #seenFirst(): { readonly element: Element; readonly top: number } | null {
-    const scroll = this.#scroll;
-    if (scroll === null) return null;
-    const { top: edge, bottom: end } = scroll.getBoundingClientRect();
-    const isSeen = (element: Element): boolean => element.getBoundingClientRect().bottom > edge;
-    const block = firstOf([...scroll.querySelectorAll(".block")], isSeen);
-    if (block === undefined) return null;
-    const element = firstOf([...block.querySelectorAll("article")], isSeen) ?? block;
-    const { top } = element.getBoundingClientRect();
-    return top < end ? { element, top } : null;
   }
 
   #measure(which: (block: HTMLElement) => boolean = () => true): void {
@@ -302,46 +279,4 @@ export class Messages extends LitElement {
     const scroll = this.#scroll;
     if (this.following) scroll?.scrollTo({ top: scroll.scrollHeight });
   }
-}
-
-/** The first of those for which it holds, where it holds for all after one for which it does. */
-function firstOf<T>(all: readonly T[], holds: (one: T) => boolean): T | undefined {
-  let [from, to] = [0, all.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    const one = all[middle];
-    if (one !== undefined && holds(one)) to = middle;
-    else from = middle + 1;
-  }
-  return all[from];
-}
-
-/** Each turn's calls before the first message that came after them; those of now at the end. */
-function placed(
-  calls: readonly ToolCall[],
-  messages: readonly ChatMessage[],
-): readonly [ReadonlyMap<number, readonly ToolCall[]>, readonly ToolCall[]] {
-  const before = new Map<number, ToolCall[]>();
-  const last: ToolCall[] = [];
-  const first = messages[0]?.atMs ?? 0;
-  let at = 0;
-  for (const call of calls.toSorted((a, b) => a.startedAtMs - b.startedAtMs)) {
-    if (call.startedAtMs < first) continue;
-    while (at < messages.length && !comesAfter(messages[at], call)) at += 1;
-    const next = messages[at];
-    if (next === undefined) last.push(call);
-    else before.set(next.seq, [...(before.get(next.seq) ?? []), call]);
-  }
-  return [before, last];
-}
-
-/** Those of before where nothing changed, so that nothing is drawn again for them. */
-function sameAs(before: readonly ToolCall[] = noCalls, now: readonly ToolCall[]): readonly ToolCall[] {
-  const isSame = (call: ToolCall, at: number): boolean =>
-    before[at]?.id === call.id && before[at].turn === call.turn && before[at].state === call.state;
-  return before.length === now.length && now.every(isSame) ? before : now;
-}
-
-function comesAfter(message: ChatMessage | undefined, { startedAtMs }: ToolCall): boolean {
-  return message !== undefined && message.role !== "user" && message.atMs >= startedAtMs;
 }

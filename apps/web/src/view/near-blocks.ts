@@ -81,3 +81,29 @@ function within(
   }
   return found;
 }
+
+/** The first message that is seen, and where; null: none is. */
+export function seenFirst(
+  scroll: Element | null,
+): { readonly element: Element; readonly top: number } | null {
+  if (scroll === null) return null;
+  const { top: edge, bottom: end } = scroll.getBoundingClientRect();
+  const isSeen = (element: Element): boolean => element.getBoundingClientRect().bottom > edge;
+  const block = firstOf([...scroll.querySelectorAll(".block")], isSeen);
+  if (block === undefined) return null;
+  const element = firstOf([...block.querySelectorAll("article")], isSeen) ?? block;
+  const { top } = element.getBoundingClientRect();
+  return top < end ? { element, top } : null;
+}
+
+/** The first of those for which it holds, where it holds for all after one for which it does. */
+function firstOf<T>(all: readonly T[], holds: (one: T) => boolean): T | undefined {
+  let [from, to] = [0, all.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const one = all[middle];
+    if (one !== undefined && holds(one)) to = middle;
+    else from = middle + 1;
+  }
+  return all[from];
+}

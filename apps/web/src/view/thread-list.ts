@@ -17,6 +17,12 @@ export function titleOf({ name, title, thread }: Thread): string {
   return name ?? title ?? (thread === null ? words.first : words.unnamed);
 }
 
+/** Those of both, each once. */
+export function together(threads: readonly Thread[], found: readonly Thread[]): readonly Thread[] {
+  const known = new Set(threads.map(({ thread }) => thread));
+  return [...threads, ...found.filter(({ thread }) => !known.has(thread))];
+}
+
 interface ThreadListParts {
   readonly threads: readonly Thread[];
   /** The one that is open. */

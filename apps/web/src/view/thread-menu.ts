@@ -6,7 +6,7 @@ import { titleOf, type Thread } from "./thread-list.ts";
 
 const words = t.chat.menu;
 
-export interface ThreadActs {
+export interface ThreadMenuActs {
   readonly name: (row: Thread) => void;
   readonly pin: (row: Thread) => void;
   readonly export: (row: Thread) => void;
@@ -14,7 +14,7 @@ export interface ThreadActs {
 }
 
 /** The first conversation stays on the list. */
-function threadItems(row: Thread, acts: ThreadActs, mayWrite: boolean): readonly MenuItem[] {
+function threadItems(row: Thread, acts: ThreadMenuActs, mayWrite: boolean): readonly MenuItem[] {
   const { thread, pinned } = row;
   const saved: MenuItem = { name: words.export, icon: "save", run: () => acts.export(row) };
   if (!mayWrite) return [saved];
@@ -36,6 +36,6 @@ function threadItems(row: Thread, acts: ThreadActs, mayWrite: boolean): readonly
   ];
 }
 
-export function threadMenu(row: Thread, acts: ThreadActs, mayWrite: boolean): unknown {
+export function threadMenu(row: Thread, acts: ThreadMenuActs, mayWrite: boolean): unknown {
   return menu(t.chat.menuOf(titleOf(row)), () => threadItems(row, acts, mayWrite));
 }
