@@ -99,7 +99,7 @@ export function leaderElection(options: LeaderElectionOptions): LeaderElection {
         : found.value === mine
           ? found
           : null;
-    if (cell === null || ended) return;
+    if (cell === null) return;
     if (found !== null && !(await cells.touch(key, cell.version, termMs))) return;
     if (ended) return void (await cells.touch(key, cell.version, 1));
     const current = { term: cell.version, sureUntilMono: askedMono + termMs - marginMs, ended: false };

@@ -1,25 +1,10 @@
 // A client of one node sees what another node shows, for as long as it follows and not for ever after.
 import { eventHub } from "@parley/control";
-import type { Bus } from "@parley/queue";
+import { silentBus } from "@parley/queue";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { hubOfNodes } from "../src/cluster-events.ts";
-
-/** Buses that hear each other at once and never themselves. */
-function buses(count: number): readonly Bus[] {
-  const all = Array.from({ length: count }, () => new Map<string, Set<(body: string) => void>>());
-  return all.map((own) => ({
-    shared: true,
-    tell(topic, body) {
-      for (const other of all) if (other !== own) for (const listen of other.get(topic) ?? []) listen(body);
-    },
-    hear(topic, listen) {
-      own.set(topic, (own.get(topic) ?? new Set()).add(listen));
-      return () => void own.get(topic)?.delete(listen);
-    },
-    close: async () => {},
-  }));
-}
+import { buses } from "./buses.ts";
 
 test("what is shown reaches a follower on another node for hours, and nobody is followed once he left", async () => {
   const clock = virtualClock();
@@ -83,5 +68,38 @@ test("a follower looks by itself every two seconds, since the word that a stream
   door?.follow("s", { wake: () => (woken += 1), show: () => {} });
   for (let n = 0; n < 20; n += 1) await clock.advance(500);
   expect(woken).toBe(5);
+  door?.close();
+});
+
+test("a node alone follows its own streams, tells nobody and looks again for nothing", async () => {
+  const clock = virtualClock();
+  const own = eventHub();
+  const hub = hubOfNodes(own, silentBus, clock);
+  let woken = 0;
+  const stop = hub.follow("s", { wake: () => (woken += 1), show: () => {} });
+  expect([hub.looksAgain, hub.isFollowed("s"), hub.isFollowed("t"), clock.armed()]).toEqual([
+    false,
+    true,
+    false,
+    0,
+  ]);
+  hub.appended("s");
+  hub.appended("t");
+  expect(woken).toBe(1);
+  stop();
+  expect(hub.isFollowed("s")).toBe(false);
+  hub.close();
+});
+
+test("while one of two followers of a node stays, its node goes on saying so, and looks for it", async () => {
+  const clock = virtualClock();
+  const [worker, door] = buses(2).map((bus) => hubOfNodes(eventHub(), bus, clock));
+  let woken = 0;
+  const first = door?.follow("s", { wake: () => {}, show: () => {} });
+  door?.follow("s", { wake: () => (woken += 1), show: () => {} });
+  first?.();
+  for (let n = 0; n < 130; n += 1) await clock.advance(1_000);
+  expect([worker?.looksAgain, worker?.isFollowed("s"), woken]).toEqual([true, true, 65]);
+  worker?.close();
   door?.close();
 });

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { leaderElection, type LeaderElection } from "../src/leader-election.ts";
+import { freeLeaders, leaderCell, leaderElection, type LeaderElection } from "../src/leader-election.ts";
 
 const account = "telegram:default";
 let clock: VirtualClock;
@@ -180,4 +180,54 @@ test("a lost term leaves one look a second, not one more for each loss", async (
   await pass(10_000);
   // The weather is asked before and after each verb.
   expect(asked / 2).toBe(10);
+});
+
+test("who steps aside looks no sooner than after five seconds, though nobody took its place", async () => {
+  const first = stand("a");
+  await pass(300);
+  await first.stepAside();
+  await pass(4_500);
+  expect(told).toEqual(["a leads", "a ended"]);
+  await pass(2_000);
+  expect(told).toEqual(["a leads", "a ended", "a leads"]);
+});
+
+test("what a dead boot led is free at once, and nothing of another boot of that node", async () => {
+  for (const [name, value] of [
+    ["dead", { node: "a", boot: "boot-1" }],
+    ["alive", { node: "boot-1", boot: "boot-2" }],
+  ] as const)
+    await store.cells.put(leaderCell(name), JSON.stringify(value), { ttlMs: 60_000 });
+  await freeLeaders(store.cells, "boot-1");
+  await clock.advance(2);
+  const [dead, alive] = await Promise.all(["dead", "alive"].map((name) => store.cells.get(leaderCell(name))));
+  expect([dead, alive?.expiresAtMs]).toEqual([null, clock.now() - 2 + 60_000]);
+});
+
+test("who resigns while its claim is on its way leaves no claim and does not begin", async () => {
+  let release: (() => void) | null = null;
+  const held: Pick<Cells, "get" | "put" | "touch"> = {
+    get: store.cells.get,
+    touch: store.cells.touch,
+    async put(...args) {
+      const cell = await store.cells.put(...args);
+      await new Promise<void>((resolve) => (release = resolve));
+      return cell;
+    },
+  };
+  const first = leaderElection({
+    account,
+    node: "a",
+    bootId: "boot-a",
+    cells: held,
+    clock,
+    log: silentLog,
+    lead: async () => void told.push("a leads"),
+    lost: async () => void told.push("a ended"),
+  });
+  await pass(300);
+  await first.resign();
+  (release as (() => void) | null)?.();
+  await pass(300);
+  expect([told, await store.cells.get(leaderCell(account))]).toEqual([[], null]);
 });

@@ -99,3 +99,44 @@ test.each([
 ])("a node that is %j could lead an account: %j", (more, leads) => {
   expect(canLead({ ...line, up: true, silentMs: 0, ...more })).toBe(leads);
 });
+
+test.each<[string, boolean, readonly Partial<NodeLine>[], boolean]>([
+  ["none, of itself alone", false, [], false],
+  ["none, of workers and nodes that end", false, [{ role: "worker" }, { state: "draining" }], false],
+  ["one that may", false, [{ role: "worker" }, { role: "edge" }], true],
+  ["one, but this process says that it is alone", true, [{ role: "edge" }], false],
+])("the others that could lead: %s", async (_what, alone, others, could) => {
+  const clock = virtualClock();
+  const { cells, close } = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "boot",
+    onFatal: () => {},
+  });
+  onTestFinished(close);
+  const log = silentLog;
+  const keeping = [
+    line,
+    ...others.map((each, n) => ({ ...line, ...each, node: `n${n}`, boot: `b${n}` })),
+  ].map((own, n) => keepNodeRegistry({ alone: n === 0 && alone, cells, line: () => own, clock, log }));
+  await clock.advance(100);
+  expect(await keeping[0]?.othersLead()).toBe(could);
+  for (const each of keeping) await each.leave();
+});
+
+test("who leaves leads nothing any more in the list, whatever it led", async () => {
+  const clock = virtualClock();
+  const written: string[] = [];
+  const registry = keepNodeRegistry({
+    alone: false,
+    cells: { list: async () => [], put: async (key, value) => (written.push(`${key} ${value}`), null) },
+    line: () => ({ ...line, leads: ["telegram:a"] }),
+    clock,
+    log: silentLog,
+  });
+  await clock.advance(1);
+  await registry.leave();
+  const shown = (more: Partial<NodeLine>): string => `node:here ${JSON.stringify({ ...line, ...more })}`;
+  expect(written).toEqual([shown({ leads: ["telegram:a"] }), shown({ state: "gone", leads: [] })]);
+});
