@@ -1,7 +1,14 @@
 // Calls to paired devices: within the grants, until the deadline, answered once, and by their device alone.
 import { createHash } from "node:crypto";
 import { deviceStore, type Devices } from "@parley/control";
-import { silentLog, systemIds, type DeviceGrant } from "@parley/protocol";
+import {
+  deviceCommands,
+  Fault,
+  silentLog,
+  systemIds,
+  type DeviceGrant,
+  type DeviceRequest,
+} from "@parley/protocol";
 import { sqliteStore, type CellWrite, type Store } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -13,6 +20,7 @@ let devices: Devices;
 let calls: DeviceCalls;
 let ended: { readonly call: DeviceCall; readonly text: string }[];
 let waited: boolean;
+let isStoreAway: boolean;
 let nth = 0;
 
 beforeEach(async () => {
@@ -26,11 +34,14 @@ beforeEach(async () => {
     },
   });
   devices = deviceStore(store.cells, clock, systemIds());
-  [ended, waited] = [[], true];
+  [ended, waited, isStoreAway] = [[], true, false];
   calls = deviceCalls({
     cells: store.cells,
     devices,
-    ended: async (call, text) => void ended.push({ call, text }),
+    async ended(call, text) {
+      if (isStoreAway) throw new Fault("unavailable", "away");
+      ended.push({ call, text });
+    },
     isWaited: async () => waited,
     keepPicture: async (bytes) => ({ path: `${bytes.length}.png`, mediaType: "image/png" }),
     keepSound: async (bytes) => ({ path: `${bytes.length}.webm`, words: "hello" }),
@@ -181,4 +192,108 @@ test("an id never begins with a dash, which a command line reads as an option, a
   expect(await devices.setGrants(id, null, ["run"])).toEqual({ grants: ["notify"], most: ["notify"] });
   expect(await devices.revoke(id)).toBe("laptop");
   expect(await devices.setGrants(id, ["notify"])).toBeNull();
+});
+
+async function invoke(node: string, request: DeviceRequest, timeoutSeconds = 60): Promise<string> {
+  const asked = await calls.invoke(by(), { node, ...request, timeoutSeconds });
+  await write(asked.cells);
+  return asked.waitsFor?.ticket ?? "";
+}
+const whole = { text: "x", argv: ["ls"], path: "a", title: "t", facing: "back", seconds: 3 } as const;
+
+test("each command is handed over with its own words, and of an answer only what it may have is kept", async () => {
+  const all = [...new Set(Object.values(deviceCommands))];
+  const id = await pair("phone", ...all);
+  const seen: unknown[] = [];
+  for (const command of Object.keys(deviceCommands) as (keyof typeof deviceCommands)[]) {
+    const ticket = await invoke("phone", { ...whole, command } as unknown as DeviceRequest);
+    const [{ id: _id, forMs: _forMs, command: _command, ...words } = {}] = await calls.waiting(id, undefined);
+    const answer = { ok: command !== "run", text: "done", picture: "AAAA", sound: "BBBBBBBB" };
+    expect(await calls.finish(id, ticket, answer)).toBe(true);
+    const { picture, sound } = ended.at(-1)?.call.result ?? {};
+    seen.push([command, words, picture, sound]);
+  }
+  const picture = { path: "3.png", mediaType: "image/png" };
+  expect(seen).toEqual([
+    ["notify", { text: "x", title: "t" }, undefined, undefined],
+    ["run", { argv: ["ls"] }, undefined, undefined],
+    ["file_read", { path: "a" }, undefined, undefined],
+    ["file_list", { path: "a" }, undefined, undefined],
+    ["file_write", { path: "a", text: "x" }, undefined, undefined],
+    ["screenshot", {}, picture, undefined],
+    ["camera", { facing: "back" }, picture, undefined],
+    ["microphone", { seconds: 3 }, undefined, { path: "6.webm", words: "hello" }],
+    ["location", {}, undefined, undefined],
+    ["clipboard_read", {}, undefined, undefined],
+    ["clipboard_write", { text: "x" }, undefined, undefined],
+  ]);
+  expect(Object.fromEntries(calls.counts)).toEqual({ ok: 10, failed: 1 });
+});
+
+test.each([
+  ["notify", "notify needs text"],
+  ["run", "run needs argv"],
+  ["file_read", "file_read needs path"],
+  ["file_write", "file_write needs path and text"],
+  ["clipboard_write", "clipboard_write needs text"],
+] as const)("%s without its words is refused: %s", async (command, words) => {
+  await pair("phone", ...new Set(Object.values(deviceCommands)));
+  await expect(invoke("phone", { command } as DeviceRequest)).rejects.toThrow(words);
+});
+
+test("a call can be looked up for a week after its deadline, its mark is there for a day, and lateness is counted", async () => {
+  const id = await pair("laptop", "notify");
+  const day = 86_400_000;
+  const { ticket, again } = await ask("laptop", undefined, 3 * 86_400);
+  const untilMs = clock.now() + 3 * day;
+  const lives = async (): Promise<readonly unknown[]> =>
+    (await store.cells.list("device-", 9))
+      .filter(({ key }) => key.endsWith(ticket))
+      .map(({ key, expiresAtMs }) => [key.split(":")[0], ((expiresAtMs ?? 0) - untilMs) / day]);
+  expect(await lives()).toEqual([
+    ["device-call", 7],
+    ["device-open", 1],
+  ]);
+  expect((await again()).waitsFor).toEqual({ ticket, untilMs });
+  await clock.advance(2 * day);
+  await write((await again()).cells);
+  expect((await lives())[0]).toEqual(["device-call", 7]);
+  await clock.advance(day);
+  expect((await again()).isError).toBe(true);
+  expect(Object.fromEntries(calls.counts)).toEqual({ late: 1 });
+  expect(await calls.open(id, ticket)).toBeNull();
+  expect(await calls.finish(id, ticket, result)).toBe(false);
+  expect(Object.fromEntries(calls.counts)).toEqual({ late: 2 });
+  expect(await lives()).toEqual([["device-call", 7]]);
+});
+
+test("a grant that is taken away is refused at once, its waiting calls are handed over no more, and those alone end", async () => {
+  const id = await pair("laptop", "notify", "run");
+  await store.cells.put(`device-push:${id}`, "{}", {});
+  const kept = await invoke("laptop", { command: "notify", text: "hi" });
+  const taken = await invoke("laptop", { command: "run", argv: ["ls"] });
+  await devices.setGrants(id, ["notify"]);
+  await expect(invoke("laptop", { command: "run", argv: ["ls"] })).rejects.toThrow(/without the grant "run"/);
+  expect((await calls.waiting(id, undefined)).map((call) => call.id)).toEqual([kept]);
+  await calls.endOf(id, ["notify"]);
+  expect(ended.map(({ call }) => [call.id, call.state])).toEqual([[taken, "revoked"]]);
+  expect(Object.fromEntries(calls.counts)).toEqual({ revoked: 1 });
+  expect(await calls.open(id, kept)).toEqual({ request: { command: "notify", text: "hi" }, forMs: 60_000 });
+  expect(await calls.open(id, taken)).toBeNull();
+  expect(await calls.open("other", kept)).toBeNull();
+  expect(await store.cells.get(`device-push:${id}`)).not.toBeNull();
+  await calls.endOf(id);
+  expect(await store.cells.get(`device-push:${id}`)).toBeNull();
+  expect(Object.fromEntries(calls.counts)).toEqual({ revoked: 2 });
+});
+
+test("an answer that could not be told is told when the device repeats it", async () => {
+  const id = await pair("laptop", "notify");
+  const { ticket } = await ask("laptop");
+  isStoreAway = true;
+  await expect(calls.finish(id, ticket, result)).rejects.toThrow("away");
+  isStoreAway = false;
+  expect(await calls.finish(id, ticket, { ok: true, text: "another" })).toBe(false);
+  expect(ended.map(({ call }) => call.result?.text)).toEqual(["shown"]);
+  expect(await store.cells.list("device-open:", 9)).toEqual([]);
 });

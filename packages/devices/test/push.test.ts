@@ -83,7 +83,8 @@ const clock = virtualClock();
 let store: Store;
 let push: PushCalls;
 let sent: PushRequest[];
-let answers: (number | Fault)[];
+let sentAtMs: number[];
+let answers: (number | Fault | { readonly status: number; readonly retryAfterMs: number })[];
 let waiting: { request: DeviceRequest; untilMs: number } | null;
 let connected: boolean;
 
@@ -97,7 +98,8 @@ beforeEach(async () => {
       throw error;
     },
   });
-  [sent, answers, connected] = [[], [], false];
+  [sent, sentAtMs, answers, connected] = [[], [], [], false];
+  const begunMs = clock.now();
   waiting = { request: { command: "notify", text: "tea" }, untilMs: clock.now() + 600_000 };
   push = pushCalls({
     cells: store.cells,
@@ -109,9 +111,10 @@ beforeEach(async () => {
     },
     async send(request) {
       sent.push(request);
+      sentAtMs.push(clock.now() - begunMs);
       const answer = answers.shift() ?? 201;
       if (answer instanceof Fault) throw answer;
-      return { status: answer };
+      return typeof answer === "number" ? { status: answer } : answer;
     },
     isConnected: () => connected,
     contact: () => undefined,
@@ -151,13 +154,13 @@ test.each([404, 410])("a subscription that the service answers with %i is droppe
 });
 
 test("a refusal of the service or of the way out is not repeated, and drops nothing", async () => {
-  answers = [403, new Fault("denied", "closed to agents"), 201];
-  for (const id of ["c1", "c2", "c3"]) {
+  answers = [403, new Fault("denied", "closed to agents"), new Fault("invalid", "no address"), 201];
+  for (const id of ["c1", "c2", "c3", "c4"]) {
     push.made("phone", id);
     await clock.advance(600);
   }
-  expect(sent).toHaveLength(3);
-  expect(Object.fromEntries(push.counts)).toEqual({ refused: 2, sent: 1 });
+  expect(sent).toHaveLength(4);
+  expect(Object.fromEntries(push.counts)).toEqual({ refused: 3, sent: 1 });
 });
 
 test("an open page has a moment to take its call; what is over wakes nobody", async () => {
@@ -182,7 +185,24 @@ test("of a picture that is asked for the push tells that alone, and a long text 
   waiting = { request: { command: "notify", text: "\u0007".repeat(5_000) }, untilMs: clock.now() + 9_000 };
   push.made("phone", "c3");
   await clock.advance(10);
-  expect(sent.map(({ body }) => JSON.parse(opened(body)).command)).toEqual(["camera", "notify", "notify"]);
+  waiting = {
+    request: { command: "notify", text: `x${"\u{1f375}".repeat(500)}`, title: "t".repeat(900) },
+    untilMs: clock.now() + 9_000,
+  };
+  push.made("phone", "c4");
+  await clock.advance(10);
+  const [camera, tea, bells, odd] = sent.map(({ body }) => JSON.parse(opened(body)));
+  expect(camera).toEqual({ v: 1, id: "c1", command: "camera" });
+  expect(tea).toEqual({ v: 1, id: "c2", command: "notify", title: "t", text: "\u{1f375}".repeat(400) });
+  expect(bells).toEqual({ v: 1, id: "c3", command: "notify", text: "\u0007".repeat(400) });
+  expect(odd).toEqual({
+    v: 1,
+    id: "c4",
+    command: "notify",
+    title: "t".repeat(800),
+    text: `x${"\u{1f375}".repeat(399)}\ufffd`,
+  });
+  expect(sent.map(({ headers }) => headers["ttl"])).toEqual(["9", "9", "9", "9"]);
 });
 
 test("calls that the last process left are pushed at the start; a device that is put out gets none", async () => {
@@ -199,4 +219,62 @@ test("calls that the last process left are pushed at the start; a device that is
 test("the gateway's key stays the same", async () => {
   expect(await push.key()).toBe(await push.key());
   expect(Buffer.from(await push.key(), "base64url")).toHaveLength(65);
+});
+
+test("whatever the service says, a push is tried again within an hour", async () => {
+  waiting = { request: { command: "notify", text: "tea" }, untilMs: clock.now() + 86_400_000 };
+  answers = [{ status: 429, retryAfterMs: 9_000_000 }, 201];
+  push.made("phone", "c1");
+  push.made("phone", "c1");
+  await clock.advance(3_599_999);
+  expect(sentAtMs).toEqual([0]);
+  await clock.advance(1);
+  expect(sentAtMs).toEqual([0, 3_600_000]);
+});
+
+test("an open page that took no call in three seconds is woken; a service that stops ends every wait", async () => {
+  connected = true;
+  push.made("phone", "c1");
+  await clock.advance(2_000);
+  await clock.advance(2_000);
+  expect(sentAtMs).toEqual([3_000]);
+  connected = false;
+  answers = [503];
+  push.made("phone", "c2");
+  await clock.advance(500);
+  await push.stop();
+  push.made("phone", "c3");
+  await clock.advance(10_000);
+  expect(sent).toHaveLength(2);
+});
+
+test("a browser that subscribed anew while its old address was gone keeps the new one", async () => {
+  answers = [410, 201];
+  const anew = { ...subscription, endpoint: "https://push.example/send/new" };
+  push.made("phone", "c1");
+  await push.subscribe("phone", anew);
+  await clock.advance(1_000);
+  push.made("phone", "c2");
+  await clock.advance(1_000);
+  expect(sent.at(-1)?.url).toBe(anew.endpoint);
+});
+
+test("of two gateways that make keys at once both use those of the first", async () => {
+  let isBlind = true;
+  const cells = {
+    ...store.cells,
+    get: async (key: string) => (isBlind ? ((isBlind = false), null) : store.cells.get(key)),
+  };
+  const second = pushCalls({
+    cells,
+    calls: { open: async () => null },
+    send: async () => ({ status: 201 }),
+    isConnected: () => false,
+    contact: () => undefined,
+    clock,
+    ids: systemIds(),
+    log: silentLog,
+  });
+  const first = await push.key();
+  expect([await second.key(), await push.key()]).toEqual([first, first]);
 });
