@@ -11,6 +11,7 @@ import { runCommandLine } from "../src/index.ts";
 
 export interface FakeGateway {
   readonly home: string;
+  readonly port: number;
   readonly requests: RequestFrame[];
   /** Sends an event to whoever is connected. */
   tell(event: string, payload: unknown): void;
@@ -39,8 +40,11 @@ export function stateFolder(config: string | null, tokenFile: string | null = to
   return home;
 }
 
-/** `refuses`: lets nobody in, with these words. */
-export async function fakeGateway(answer: Answer, refuses?: string): Promise<FakeGateway> {
+/** Why a login is refused; absent: it is not. */
+type Refuses = string | ((login: RequestFrame) => string | undefined);
+
+/** `refuses`: lets nobody in, with these words, or decides for each login. */
+export async function fakeGateway(answer: Answer, refuses?: Refuses): Promise<FakeGateway> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0, path: "/ws" });
   await new Promise((resolve) => server.once("listening", resolve));
   onTestFinished(() => {
@@ -57,9 +61,11 @@ export async function fakeGateway(answer: Answer, refuses?: string): Promise<Fak
       socket.send(JSON.stringify(answerFrame(request, answer, refuses)));
     });
   });
-  const home = stateFolder(`{ gateway: { port: ${(server.address() as AddressInfo).port} } }`);
+  const { port } = server.address() as AddressInfo;
+  const home = stateFolder(`{ gateway: { port: ${port} } }`);
   return {
     home,
+    port,
     requests,
     hangUp(reason) {
       for (const socket of sockets) socket.close(1012, reason);
@@ -70,9 +76,11 @@ export async function fakeGateway(answer: Answer, refuses?: string): Promise<Fak
   };
 }
 
-function answerFrame(request: RequestFrame, answer: Answer, refuses: string | undefined): unknown {
+function answerFrame(request: RequestFrame, answer: Answer, refuses: Refuses | undefined): unknown {
   try {
-    if (refuses !== undefined) throw new Refusal("unauthorized", refuses);
+    const isLogin = request.method === "connect";
+    const why = typeof refuses === "function" ? (isLogin ? refuses(request) : undefined) : refuses;
+    if (why !== undefined) throw new Refusal("unauthorized", why);
     const welcome = {
       protocol: 1,
       server: { version: "0", bootId: "b" },
@@ -85,7 +93,7 @@ function answerFrame(request: RequestFrame, answer: Answer, refuses: string | un
       type: "res",
       id: request.id,
       ok: true,
-      payload: request.method === "connect" ? welcome : answer(request),
+      payload: isLogin ? welcome : answer(request),
     };
   } catch (error) {
     const { code, message } = error as Refusal;

@@ -172,7 +172,7 @@ test("where this node leads, the channel itself types, acts and answers; where i
     return did.splice(0);
   };
   expect(channel.health()).toEqual({ state: "ok" });
-  expect(await channel.sentSince?.({} as never, 0 as never)).toEqual({ sent: 1 });
+  expect(await channel.sentSince?.({} as never, {} as never, 0 as never, {} as never)).toEqual({ sent: 1 });
   expect(did.splice(0)).toEqual(["second looks"]);
   const rest = ["second settles 1,2"];
   expect(await all()).toEqual([

@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { placesIn } from "@parley/config";
-import { deadline, sleep, systemClock, type MethodResult } from "@parley/protocol";
+import { deadline, sleep, systemClock, type Clock, type MethodResult } from "@parley/protocol";
 import type { GatewayNow, WatchedGateway } from "@parley/update";
 import { stop } from "../commands/stop.ts";
 import type { Console } from "../console.ts";
@@ -21,7 +21,11 @@ const startedByOthersWithinMs = 3_000;
 const lookEveryMs = 200;
 
 /** `launcher` is the program that starts whatever version is in force. */
-export function watchedGateway(terminal: Console, launcher: string): WatchedGateway {
+export function watchedGateway(
+  terminal: Console,
+  launcher: string,
+  clock: Clock = systemClock(),
+): WatchedGateway {
   const { home } = placesIn(terminal.env);
   const silent = { ...quietly(terminal), out: new Writable({ write: (_chunk, _encoding, done) => done() }) };
   let supervisor: Supervisor | null = null;
@@ -57,7 +61,7 @@ export function watchedGateway(terminal: Console, launcher: string): WatchedGate
       if (supervisor !== null) return supervisor.start();
       for (let waitedMs = 0; waitedMs < startedByOthersWithinMs; waitedMs += lookEveryMs) {
         if ((await pidInHome(terminal)) !== null) return;
-        await sleep(systemClock(), lookEveryMs);
+        await sleep(clock, lookEveryMs);
       }
       mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
       const log = openSync(join(home, "logs/start.log"), "a", 0o600);
@@ -71,7 +75,7 @@ export function watchedGateway(terminal: Console, launcher: string): WatchedGate
     },
     async pageTrouble() {
       const { url } = await gatewayAddress(terminal.env);
-      const { signal, cancel } = deadline(systemClock(), pageWithinMs, "the page");
+      const { signal, cancel } = deadline(clock, pageWithinMs, "the page");
       try {
         const answer = await fetch(`${url}/`, { signal });
         await answer.body?.cancel();
