@@ -165,7 +165,7 @@ test.each([
     gateway: { port: 1 },
     agents: { list: [
       { id: "main", sandbox: { mode: "off", backend: "docker" } },
-      { id: "one", sandbox: { mode: "all", backend: "bubblewrap" } },
+      { id: "one", sandbox: { mode: "non-main", backend: "bubblewrap" } },
       { id: "two", sandbox: { mode: "all", backend: "docker" } },
       { id: "three", sandbox: { mode: "all", backend: "docker" } },
     ] },
@@ -187,14 +187,17 @@ test.each([
 );
 
 test('a docker sandbox whose network is "egress" is told, since its commands are refused', async () => {
-  const sandbox = (backend: string) => `{ mode: "all", backend: "${backend}", network: "egress" }`;
+  const sandbox = (backend: string, mode = "all") =>
+    `{ mode: "${mode}", backend: "${backend}", network: "egress" }`;
   const told = await doctor(
     stateFolder(`{ gateway: { port: 1 }, agents: { list: [
-      { id: "main", sandbox: ${sandbox("docker")} }, { id: "one", sandbox: ${sandbox("bubblewrap")} } ] } }`),
+      { id: "main", sandbox: ${sandbox("docker")} }, { id: "one", sandbox: ${sandbox("bubblewrap")} },
+      { id: "two", sandbox: ${sandbox("docker", "non-main")} }, { id: "three", sandbox: ${sandbox("docker", "off")} } ] } }`),
   );
   const found = told.findings.filter(({ id }) => id === "sandbox.egress");
   expect(found.map(({ message }) => message)).toEqual([
     expect.stringMatching(/^The sandbox of main is docker's/),
+    expect.stringMatching(/^The sandbox of two is docker's/),
   ]);
 });
 

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -104,6 +105,7 @@ test("a version that is here is not brought again; one that is nowhere is missin
 
 test.each([
   ["says that it is another", "2.0.1", "file.tgz says that it is 2.0.1, not 2.0.0"],
+  ["says more than its version", "2.0.0-rc", "file.tgz says that it is 2.0.0-rc, not 2.0.0"],
   ["does not run", "x; exit 1", "version 2.0.0 does not run here"],
 ])("a version that %s gets no name, and its draft goes", async (_what, says, words) => {
   const { prepare, there } = made(installed("tarball"), release("tarball", "2.0.0", says));
@@ -155,7 +157,7 @@ test("a trial names the version before and its home; done, it leaves the two and
   const record = { fromRef: "1.2.0", toRef: "2.0.0" } as UpdateRecord;
   inForce.begin(record);
   expect(inForce.folders.readTrial()).toEqual({ home: "/home", starts: 0 });
-  expect(readFileSync(join(of.root, "previous/bin/parley"), "utf8")).toBe("");
+  expect(readlinkSync(join(of.root, "previous"))).toBe("versions/1.2.0");
   expect(readdirSync(of.root).toSorted()).toEqual(["package.json", "previous", "trial", "versions"]);
   inForce.end({ ...record, state: "went-back" });
   expect([inForce.folders.readTrial(), there()]).toEqual([null, ["1.0.0", ...all]]);

@@ -88,6 +88,14 @@ test.each<[string, object, readonly string[]]>([
       "warn gateway.troubled: 2 answers did not arrive -> Look at `parley outbox list --troubled`, then retry or drop them",
     ],
   ],
+  [
+    "gave messages up alone",
+    { deadRows: 3 },
+    [
+      wellWords,
+      "warn gateway.dead: 3 messages failed for good -> Look at `parley dead list`, then retry or drop them",
+    ],
+  ],
 ])("of a gateway that %s", async (_what, more, told) => {
   const gateway = await fakeGateway(() => ({ ...status, ...more }));
   expect(await findings(gateway.home)).toEqual(told);

@@ -241,6 +241,21 @@ test.each([
   await expect(invoke("phone", { command } as DeviceRequest)).rejects.toThrow(words);
 });
 
+test("the words that a command may have can be left out", async () => {
+  const id = await pair("phone", ...new Set(Object.values(deviceCommands)));
+  for (const command of [
+    "file_list",
+    "screenshot",
+    "camera",
+    "microphone",
+    "location",
+    "clipboard_read",
+  ] as const)
+    expect(await invoke("phone", { command })).not.toBe("");
+  await invoke("phone", { command: "notify", text: "x" });
+  expect(await calls.waiting(id, undefined)).toHaveLength(7);
+});
+
 test("a call can be looked up for a week after its deadline, its mark is there for a day, and lateness is counted", async () => {
   const id = await pair("laptop", "notify");
   const day = 86_400_000;

@@ -172,8 +172,8 @@ test("an open page has a moment to take its call; what is over wakes nobody", as
   expect(sent).toEqual([]);
 });
 
-test("of a picture that is asked for the push tells that alone, and a long text is cut to what fits", async () => {
-  waiting = { request: { command: "camera", facing: "back" }, untilMs: clock.now() + 9_000 };
+test("of anything but a message the push tells its name alone, and a long text is cut to what fits", async () => {
+  waiting = { request: { command: "clipboard_write", text: "a secret" }, untilMs: clock.now() + 9_000 };
   push.made("phone", "c1");
   await clock.advance(10);
   waiting = {
@@ -191,8 +191,8 @@ test("of a picture that is asked for the push tells that alone, and a long text 
   };
   push.made("phone", "c4");
   await clock.advance(10);
-  const [camera, tea, bells, odd] = sent.map(({ body }) => JSON.parse(opened(body)));
-  expect(camera).toEqual({ v: 1, id: "c1", command: "camera" });
+  const [other, tea, bells, odd] = sent.map(({ body }) => JSON.parse(opened(body)));
+  expect(other).toEqual({ v: 1, id: "c1", command: "clipboard_write" });
   expect(tea).toEqual({ v: 1, id: "c2", command: "notify", title: "t", text: "\u{1f375}".repeat(400) });
   expect(bells).toEqual({ v: 1, id: "c3", command: "notify", text: "\u0007".repeat(400) });
   expect(odd).toEqual({

@@ -1,5 +1,5 @@
 // /compact given by an operator: it stands behind what was said, in the conversation that was used last.
-import { conversationKey, parseRowPayload, systemClock, systemIds } from "@parley/protocol";
+import { conversationKey, parseRowPayload, systemClock, systemIds, type Address } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { compactMethods } from "../../src/operator/sessions/compact.ts";
 import { caller, lane, stage, taking } from "./web-stage.ts";
@@ -25,4 +25,43 @@ test("it waits behind what was said, is told there, and a repeat under its key s
     name: "compact",
     args: "names",
   });
+});
+
+test("it stands where somebody wrote last, with the place's guild, and by the rights of whoever gave it", async () => {
+  const { store, call } = await stage();
+  const compact = compactMethods({ store, clock: systemClock(), ids: systemIds() })["sessions.compact"];
+  await call["chat.send"]({ text: "one", idempotencyKey: "1" }, caller);
+  const [row] = await store.inbox.find({ lane: lane as never, limit: 1 });
+  const { inbound } = parseRowPayload(row?.payload ?? "");
+  const address = { channel: "discord", account: "work", kind: "group", peer: "c7" } as unknown as Address;
+  const conversation = conversationKey(address);
+  const later = { ...inbound, id: "later", address, guild: "g1", parent: "p1" };
+  await store.inbox.accept([
+    {
+      id: "later",
+      subject: `${conversation}/m`,
+      version: 0,
+      pool: "main",
+      lane: lane as never,
+      conversation,
+      authority: "member",
+      as: { kind: "work" },
+      payload: JSON.stringify({ v: 1, owner: false, inbound: later }),
+    },
+  ]);
+  const member = { ...caller, scopes: ["read", "write"] } as const;
+  const asked = { key: lane, idempotencyKey: "k" };
+  const first = await compact(asked, member);
+  expect(first.id).toBe(`discord:work:compact:${caller.peer}:k`);
+  const second = await compact({ key: lane }, caller);
+  expect((await compact({ key: lane }, caller)).id).not.toBe(second.id);
+  const rows = await store.inbox.find({ lane: lane as never, limit: 9 });
+  const [byMember, byOwner] = [first.id, second.id].map((id) => rows.find((each) => each.id === id));
+  expect([byMember?.authority, byOwner?.authority]).toEqual(["member", "owner"]);
+  const { inbound: said, command, owner } = parseRowPayload(byMember?.payload ?? "");
+  expect([said, command, owner]).toMatchObject([
+    { address, guild: "g1", parent: "p1", sender: { id: caller.peer, name: "operator" }, kind: "command" },
+    { name: "compact", args: "" },
+    false,
+  ]);
 });
