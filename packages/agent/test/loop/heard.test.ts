@@ -48,3 +48,23 @@ it("knows nothing of what comes with the answer itself or behind it", () => {
   expect(heardBefore([], turn, "a").untrusted).toBeNull();
   expect(heardBefore([], turn, "b").sources).toEqual(["a.test"]);
 });
+
+it("trusts calls until the first stranger speaks, and no message that carries a stranger's words", () => {
+  const forwarded: Entry = { ...user("forwarded"), untrusted: "f.test" } as Entry;
+  const turn = [
+    user("go"),
+    answer("a"),
+    forwarded,
+    answer("b"),
+    result("b", "b.test"),
+    result("a"),
+    answer("c"),
+  ];
+  expect(heardBefore([], turn, "c")).toEqual({
+    untrusted: "f.test",
+    trusted: ["go", JSON.stringify({ url: "https://a.test/" })],
+    read: ["forwarded", "words of b", "words of a"],
+    sources: ["f.test", "b.test"],
+  });
+  expect(heardBefore([], turn, "unknown").sources).toEqual(["f.test", "b.test"]);
+});

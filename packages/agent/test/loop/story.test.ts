@@ -1,0 +1,385 @@
+// Whole turns, told step by step: what the model was asked, what the journal holds and how the turn ended. A
+// diff in test/tables/turns.txt is a diff in behaviour.
+import type { ModelEvent, ModelRequest } from "@parley/models";
+import {
+  type AssistantEntry,
+  Fault,
+  type Entry,
+  type ImageContent,
+  type TextContent,
+  type Usage,
+  noUsage,
+  silentLog,
+} from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { expect, test } from "vitest";
+import { type JournalStep, type LoopContext, type LoopDeps } from "../../src/index.ts";
+import {
+  journal,
+  keyed,
+  type Line,
+  type Ran,
+  run,
+  said,
+  scripted,
+  type ScriptedModel,
+  tool,
+  user,
+} from "./stage.ts";
+
+type Part = ModelRequest["messages"][number]["content"][number];
+
+const picture = (data: string): ImageContent => ({ type: "image", mediaType: "image/png", data });
+const words = (text: string): TextContent => ({ type: "text", text });
+const used = (usage: Usage): string =>
+  `${usage.inputTokens} in, ${usage.outputTokens} out, ${usage.cacheReadTokens} read, ${usage.cacheWriteTokens} written`;
+
+function partsOf(content: readonly Part[]): string {
+  return content
+    .map((part) => {
+      if (part.type === "text") return JSON.stringify(part.text);
+      if (part.type === "image") return `<picture ${part.data}>`;
+      if (part.type === "toolCall") return `${part.name}#${part.id}${JSON.stringify(part.args)}`;
+      return `<${part.type}>`;
+    })
+    .join(" ");
+}
+
+function toldEntry(entry: Entry): string {
+  if (entry.type === "toolResult") {
+    const more = [
+      ...(entry.isError ? ["error"] : []),
+      ...(entry.untrusted === undefined ? [] : [`of ${entry.untrusted}`]),
+      ...(entry.usage === undefined ? [] : [used(entry.usage)]),
+      `at ${entry.atMs}`,
+    ];
+    return `${entry.callId} ${entry.name} (${more.join("; ")}): ${partsOf(entry.content)}`;
+  }
+  if (entry.type === "assistant")
+    return `answer of ${entry.model}, ${entry.stop}, ${used(entry.usage)}, at ${entry.atMs}: ${partsOf(entry.content)}`;
+  return entry.type === "user" ? `user: ${partsOf(entry.content)}` : `${entry.type}: ${entry.text}`;
+}
+
+function toldStep(step: JournalStep): string {
+  if (step.kind === "intent") return `intent ${step.name}#${step.callId}`;
+  if (step.kind === "absorbed") return `absorbed ${step.entries.map(toldEntry).join(" ")}`;
+  if (step.kind === "model")
+    return `model${step.closing ? ", without tools" : ""}${step.bad.map((bad) => `, bad ${bad.callId}`).join("")}`;
+  return step.kind === "result" ? `result ${step.entry.callId}` : `summary, ${used(step.usage)}`;
+}
+
+function toldRequest({ messages, tools, toolChoice, maxTokens, thinking, cacheKey }: ModelRequest): string[] {
+  const more = [
+    ...(toolChoice === undefined ? [] : [`tools: ${toolChoice}`]),
+    ...(maxTokens === undefined ? [] : [`at most ${maxTokens}`]),
+    `thinking ${thinking}`,
+    `cache ${cacheKey}`,
+  ];
+  return [
+    `  asked (${more.join("; ")}) with ${(tools ?? []).map(({ name }) => name).join(" ")}`,
+    ...messages.map((each) => {
+      const which = each.role === "tool" ? ` ${each.callId} ${each.name}${each.isError ? " error" : ""}` : "";
+      return `    ${each.role}${which}: ${partsOf(each.content)}`;
+    }),
+  ];
+}
+
+function told(
+  title: string,
+  model: ScriptedModel,
+  steps: readonly JournalStep[],
+  { end, events }: Ran,
+): string {
+  const last = [
+    ...(end.error === undefined ? [] : [`${end.error.kind}: ${end.error.message}`]),
+    ...(end.reason === undefined ? [] : [end.reason]),
+    ...(end.tickets === undefined ? [] : [`waits for ${end.tickets.join(" ")} until ${end.untilMs}`]),
+  ];
+  return [
+    `# ${title}`,
+    // A long turn shows what was asked last, which holds the rest.
+    ...(model.requests.length > 3 ? model.requests.slice(-1) : model.requests).flatMap(toldRequest),
+    `  journal: ${steps.map(toldStep).join(" | ")}`,
+    ...end.entries.map((entry) => `  ${toldEntry(entry)}`),
+    `  events: ${events.map(({ type }) => type).join(" ")}`,
+    `  ends ${[end.stop, ...last].join("; ")}, ${used(end.usage)}: ${JSON.stringify(end.finalText)}`,
+    "",
+  ].join("\n");
+}
+
+const stories: string[] = [];
+/** Runs a turn and adds it to those that are told. */
+async function tell(
+  title: string,
+  lines: readonly Line[] | ScriptedModel,
+  more: Parameters<typeof run>[1] & { readonly steps?: JournalStep[] } = {},
+): Promise<Ran> {
+  const { steps = [], ...deps } = more;
+  const model = "stream" in lines ? lines : scripted(lines);
+  const ran = await run(model, { journal: journal(steps), ...deps });
+  stories.push(told(title, model, steps, ran));
+  return ran;
+}
+
+/** A model that says each list of events in turn. */
+function saying(...answers: readonly (readonly ModelEvent[])[]): ScriptedModel {
+  const model = scripted([]);
+  return {
+    ...model,
+    async *stream(request) {
+      yield* answers[model.requests.push(request) - 1] ?? [];
+    },
+  };
+}
+const finished = (content: AssistantEntry["content"], more: object = {}): ModelEvent => ({
+  type: "end",
+  stop: "stop",
+  usage: { ...noUsage, inputTokens: 3, outputTokens: 4 },
+  content,
+  ...more,
+});
+
+const answered = (id: string): readonly Entry[] => [
+  user(`before ${id}`),
+  {
+    type: "assistant",
+    content: [{ type: "toolCall", id, name: "look", args: {} }],
+    model: "m",
+    stop: "toolUse",
+    usage: noUsage,
+    atMs: 0,
+  },
+  { type: "toolResult", callId: id, name: "look", content: [words("seen")], isError: false, atMs: 0 },
+];
+
+async function mixed(): Promise<void> {
+  const clock = virtualClock();
+  const logged: unknown[] = [];
+  const order: string[] = [];
+  const noted = (name: string, effect: "reads" | "writes", answer: ReturnType<typeof said>) =>
+    tool(name, effect, async () => {
+      order.push(`${name} begins`);
+      await Promise.resolve();
+      order.push(`${name} ends`);
+      return answer;
+    });
+  const paid = (inputTokens: number) => ({ ...noUsage, inputTokens, cacheWriteTokens: 1 });
+  const log = { ...silentLog, error: (given: unknown) => void logged.push(given) } as LoopDeps["log"];
+  const asked: Usage[] = [];
+  await tell(
+    "tools of every kind in one answer",
+    [
+      // The history has the first answer.
+      {},
+      {
+        text: "Let me see.",
+        calls: [
+          { name: "note", id: "h1" },
+          { name: "LOOK", args: { n: 1 } },
+          { name: "page" },
+          { name: "note", args: { n: 2 } },
+          { name: "fails" },
+          { name: "breaks" },
+        ],
+        bad: [{ name: "look", raw: "{" }],
+      },
+      { text: "Half of it.", calls: [{ name: "page" }] },
+      { text: "Done.", end: { stop: "length", usage: { ...noUsage, outputTokens: 7, cacheReadTokens: 2 } } },
+    ],
+    {
+      clock,
+      log,
+      resultBytes: 200,
+      secrets: ["hunter22"],
+      tools: [
+        noted("note", "writes", { ...said("noted"), usage: paid(10) }),
+        noted("look", "reads", {
+          content: [words("hunter22 is the word"), picture("a"), words("and more"), picture("b")],
+          usage: paid(20),
+        }),
+        tool("page", "reads", () => ({
+          ...said(`${"far ".repeat(60)}hunter22 ${"away ".repeat(60)}`),
+          content: [words(`${"far ".repeat(60)}hunter22 ${"away ".repeat(60)}`), picture("c"), picture("d")],
+          untrusted: { source: "page.test", note: "Told by the tool." },
+        })),
+        tool("fails", "reads", () => {
+          throw new Fault("invalid", "no such thing");
+        }),
+        tool("breaks", "reads", () => {
+          throw new Error("it broke");
+        }),
+        { ...tool("zeta", "reads"), deferred: true },
+        { ...tool("alpha", "reads"), deferred: true },
+      ],
+      loaded: async () => ["zeta", "unheard", "alpha"],
+      ledger: {
+        async mayCall(usage) {
+          asked.push(usage);
+          return { ok: true };
+        },
+      },
+      input: { history: answered("h1"), cacheKey: "room", thinking: "low", maxTokens: 900 },
+    },
+  );
+  stories.push(`  the ledger was asked with ${asked.map(used).join(" | ")}`);
+  stories.push(`  in this order: ${order.join(", ")}`, `  ${logged.length} errors logged\n`);
+}
+
+async function summaries(): Promise<void> {
+  const costs = { ...noUsage, cacheWriteTokens: 9 };
+  const seen: string[] = [];
+  const context: LoopContext = {
+    prepare: async (entries) => {
+      seen.push(`prepare ${entries.length}`);
+      return { summary: null, usage: seen.length > 1 ? noUsage : costs };
+    },
+    fit: (entries) => ({ entries: entries.slice(-2), maxTokens: 50 }),
+    overflowed: async (entries, signal) => {
+      seen.push(`overflowed ${entries.length} ${signal.aborted}`);
+      const summary = { type: "summary" as const, text: "It was long.", throughSeq: 1, atMs: 5 };
+      return seen.length > 4 ? null : { summary, usage: { ...noUsage, outputTokens: 6 } };
+    },
+  };
+  const tooLong = (): ModelEvent =>
+    finished([], { stop: "error", error: { kind: "context_overflow", message: "too long" } });
+  const model = saying([tooLong()], [tooLong()]);
+  await tell("too long twice", model, { context, input: { history: answered("h1") } });
+  stories.push(`  ${seen.join(", ")}\n`);
+  const budget = {
+    mayCall: async ({ cacheWriteTokens }: Usage) =>
+      cacheWriteTokens > 0 ? { ok: false as const, reason: "all is spent" } : { ok: true as const },
+  };
+  seen.length = 0;
+  await tell("a summary uses up what was left", [{ text: "never said" }], { context, ledger: budget });
+}
+
+async function failures(): Promise<void> {
+  const call = { type: "toolCall" as const, id: "c", name: "look", args: {} };
+  const down = { stop: "error", error: { kind: "unavailable", message: "down" } };
+  const text = (delta: string): ModelEvent => ({ type: "text", delta });
+  const bad = (id: string): ModelEvent => ({
+    type: "badToolCall",
+    id,
+    name: "look",
+    raw: "{",
+    reason: "no JSON",
+  });
+  const thought = { type: "thinking" as const, text: "hm", signature: "s" };
+  await tell(
+    "words only in deltas, beside a thought and a call",
+    saying([text("Well, "), text("no"), finished([thought, call], down)]),
+  );
+  await tell("words in the end too", saying([text("Well"), finished([words("Well, no"), call], down)]));
+  await tell("a stream without an end", saying([text("half"), bad("b1")]));
+  await tell(
+    "what was discarded is forgotten, and the model names itself",
+    saying(
+      [
+        text("wrong"),
+        bad("b1"),
+        { type: "discard" },
+        text("right"),
+        bad("b2"),
+        finished([words("right"), call], { stop: "toolUse", model: "other/name" }),
+      ],
+      [text("lost"), { type: "discard" }],
+    ),
+    { tools: [tool("look", "reads")] },
+  );
+}
+
+async function stopped(): Promise<void> {
+  const of = async (title: string, kind: "plain" | "keyed"): Promise<void> => {
+    const clock = virtualClock();
+    const stop = new AbortController();
+    const hang = () => new Promise<never>(() => {});
+    const stuck =
+      kind === "plain" ? tool("stuck", "writes", hang) : { ...keyed("stuck", hang as never), run: hang };
+    const ran = tell(
+      title,
+      [{ calls: [{ name: "look" }, { name: "stuck" }, { name: "look" }, { name: "stuck", args: { n: 2 } }] }],
+      {
+        clock,
+        signal: stop.signal,
+        tools: [stuck, tool("look", "reads")],
+      },
+    );
+    await clock.advance(1_000);
+    stop.abort();
+    await clock.advance(5_000);
+    await ran;
+  };
+  await of("stopped while a write runs", "plain");
+  await of("stopped while a keyed call runs", "keyed");
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const waits = keyed("ask", () => {
+    stop.abort();
+    return { ...said("later"), waitsFor: { ticket: "q1", untilMs: 9 } };
+  });
+  await tell(
+    "stopped when a call begins to wait",
+    [{ calls: [{ name: "ask" }, { name: "ask" }, { name: "look" }] }],
+    {
+      clock,
+      signal: stop.signal,
+      tools: [waits, tool("look", "reads")],
+    },
+  );
+  const write = { calls: [{ name: "write" }, { name: "look" }, { name: "write", args: { n: 2 } }] };
+  const steps: JournalStep[] = [
+    {
+      kind: "model",
+      entry: {
+        type: "assistant",
+        content: write.calls.map(({ name, args = {} }, at) => ({
+          type: "toolCall",
+          id: `c0_${at}`,
+          name,
+          args,
+        })),
+        model: "m",
+        stop: "toolUse",
+        usage: noUsage,
+        atMs: 0,
+      },
+      bad: [],
+      closing: false,
+    },
+    { kind: "intent", callId: "c0_0", name: "write" },
+  ];
+  await tell("stopped before a resumed turn goes on", [write], {
+    signal: AbortSignal.abort(),
+    steps,
+    tools: [tool("write", "writes"), tool("look", "reads")],
+  });
+}
+
+async function repeated(): Promise<void> {
+  let at = 0;
+  const same = { calls: [{ name: "look", args: { a: { x: 1, y: [1, 2] } } }] };
+  const turned = { calls: [{ name: "Look", args: { a: { y: [1, 2], x: 1 } } }] };
+  const other = { calls: [{ name: "look", args: { a: { x: 1, y: [2, 1] } } }] };
+  await tell(
+    "the same call over and over, an error once, a picture that changes",
+    [same, turned, same, other, other, same, same, turned],
+    {
+      tools: [
+        tool("look", "reads", () => {
+          at += 1;
+          return { content: [words("same"), picture(at === 5 ? "new" : "old")], isError: at === 4 };
+        }),
+      ],
+      input: { maxSteps: 8, finalPass: true },
+    },
+  );
+}
+
+test("turns go like this", async () => {
+  await mixed();
+  await summaries();
+  await failures();
+  await stopped();
+  await repeated();
+  await expect(`${stories.join("\n")}\n`).toMatchFileSnapshot("../tables/turns.txt");
+});
