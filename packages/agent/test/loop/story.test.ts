@@ -29,7 +29,7 @@ import {
 
 type Part = ModelRequest["messages"][number]["content"][number];
 
-const picture = (data: string): ImageContent => ({ type: "image", mediaType: "image/png", data });
+const picture = (path: string): ImageContent => ({ type: "image", mediaType: "image/png", path });
 const words = (text: string): TextContent => ({ type: "text", text });
 const used = (usage: Usage): string =>
   `${usage.inputTokens} in, ${usage.outputTokens} out, ${usage.cacheReadTokens} read, ${usage.cacheWriteTokens} written`;
@@ -38,7 +38,7 @@ function partsOf(content: readonly Part[]): string {
   return content
     .map((part) => {
       if (part.type === "text") return JSON.stringify(part.text);
-      if (part.type === "image") return `<picture ${part.data}>`;
+      if (part.type === "image") return `<picture ${part.path}>`;
       if (part.type === "toolCall") return `${part.name}#${part.id}${JSON.stringify(part.args)}`;
       return `<${part.type}>`;
     })
