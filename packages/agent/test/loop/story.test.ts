@@ -154,7 +154,7 @@ const answered = (id: string): readonly Entry[] => [
 
 async function mixed(): Promise<void> {
   const clock = virtualClock();
-  const logged: unknown[] = [];
+  const logged: string[] = [];
   const order: string[] = [];
   const noted = (name: string, effect: "reads" | "writes", answer: ReturnType<typeof said>) =>
     tool(name, effect, async () => {
@@ -164,7 +164,10 @@ async function mixed(): Promise<void> {
       return answer;
     });
   const paid = (inputTokens: number) => ({ ...noUsage, inputTokens, cacheWriteTokens: 1 });
-  const log = { ...silentLog, error: (given: unknown) => void logged.push(given) } as LoopDeps["log"];
+  const log = {
+    ...silentLog,
+    error: ({ tool: name }: { readonly tool: string }) => void logged.push(name),
+  } as unknown as LoopDeps["log"];
   const asked: Usage[] = [];
   await tell(
     "tools of every kind in one answer",
@@ -211,7 +214,7 @@ async function mixed(): Promise<void> {
         { ...tool("zeta", "reads"), deferred: true },
         { ...tool("alpha", "reads"), deferred: true },
       ],
-      loaded: async () => ["zeta", "unheard", "alpha"],
+      loaded: async () => ["alpha", "unheard", "zeta"],
       ledger: {
         async mayCall(usage) {
           asked.push(usage);
@@ -222,7 +225,7 @@ async function mixed(): Promise<void> {
     },
   );
   stories.push(`  the ledger was asked with ${asked.map(used).join(" | ")}`);
-  stories.push(`  in this order: ${order.join(", ")}`, `  ${logged.length} errors logged\n`);
+  stories.push(`  in this order: ${order.join(", ")}`, `  an error is logged of ${logged.join(", ")}\n`);
 }
 
 async function summaries(): Promise<void> {
@@ -367,7 +370,7 @@ async function repeated(): Promise<void> {
       tools: [
         tool("look", "reads", () => {
           at += 1;
-          return { content: [words("same"), picture(at === 5 ? "new" : "old")], isError: at === 4 };
+          return { content: [words("same"), picture(at === 6 ? "new" : "old")], isError: at === 4 };
         }),
       ],
       input: { maxSteps: 8, finalPass: true },
