@@ -18,6 +18,7 @@ const ports: Partial<ToolContext> = {
     schema: async () => ({ type: "object" }),
     write: async () => ({ restart: false }),
     restart: async () => undefined,
+    checkUpdate: async () => "",
     update: async () => undefined,
   },
   browser: {

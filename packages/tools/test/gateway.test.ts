@@ -45,6 +45,7 @@ beforeEach(() => {
       return { restart: false };
     },
     restart: async (_scope, reason) => void restarts.push(reason),
+    checkUpdate: async () => "Parley 9.9.9 is there.",
     update: async (_scope, to) => void updates.push(to ?? "newest"),
   };
 });
@@ -55,6 +56,8 @@ describe("gateway", () => {
     expect(await said(tool(), { action: "update.run" })).toContain("you are told how it ended");
     await said(tool(), { action: "update.run", to: "1.2.3" });
     expect(updates).toEqual(["newest", "1.2.3"]);
+    expect(await said(tool(), { action: "update.check" })).toBe("Parley 9.9.9 is there.");
+    expect(updates).toHaveLength(2);
   });
 
   test("what a page may have asked for is shown to an owner first, and what only looks is not", () => {
@@ -69,10 +72,8 @@ describe("gateway", () => {
     expect(shown({ action: "restart", reason: "a\u202eb" })).toMatch(/^restart Parley: a[^\u202e]+b$/);
     expect(shown({ action: "config.patch", patch: { x: 1 } })).toBe('config.patch\n{"x":1}');
     expect(shown({ action: "config.apply", config: { y: 2 } })).toBe('config.apply\n{"y":2}');
-    expect([shown({ action: "config.get" }), shown({ action: "config.schema.lookup" })]).toEqual([
-      null,
-      null,
-    ]);
+    const looks = ["config.get", "config.schema.lookup", "update.check"];
+    expect(looks.map((action) => shown({ action }))).toEqual([null, null, null]);
   });
 
   test("shows the configuration without its secrets, and its schema", async () => {

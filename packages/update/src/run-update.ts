@@ -118,6 +118,8 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     return record;
   };
   const { to, from, toRef, fromRef } = record;
+  /** Starts of before the swap that were told to end. */
+  const told = new Set<string>();
 
   async function prepare(): Promise<void> {
     put({ state: "preparing" });
@@ -185,16 +187,15 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
         await gateway.stop();
         await restoreForNew();
         await gateway.start();
-      } else if (isBefore(found)) {
-        say("Restarting: what runs may end first ...");
-        await gateway.restart();
       } else if (found === null) await gateway.start();
+      // Also one that was killed and started again before the swap: it is another than was found.
+      else if (found !== "silent" && (isBefore(found) || found.version !== toRef)) await restart(found);
       trouble = await watch();
     } catch (error) {
       trouble = wordsOf(error);
     }
-    const told = world.read();
-    if (told !== null && told.id === record.id && hasEnded(told)) return told;
+    const now = world.read();
+    if (now !== null && now.id === record.id && hasEnded(now)) return now;
     if (trouble !== null) return goBack(trouble);
     say(`${to} is well.`);
     return ended("done", null);
@@ -204,11 +205,17 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     return found !== null && found !== "silent" && found.bootId === record.before?.bootId;
   }
 
+  async function restart({ bootId }: GatewayNow): Promise<void> {
+    told.add(bootId);
+    say("Restarting: what runs may end first ...");
+    await gateway.restart();
+  }
+
   /** A service manager starts the gateway as soon as it ended, and that start did a part of this. */
   function takeUp(): void {
-    const told = world.read();
-    if (told === null || told.id !== record.id) return;
-    const { state, reason, restore, replaced, kept, endedAtMs } = told;
+    const now = world.read();
+    if (now === null || now.id !== record.id) return;
+    const { state, reason, restore, replaced, kept, endedAtMs } = now;
     // Not `worked`: what the new version did while no process updated, nobody has seen.
     record = { ...record, state, reason, restore, replaced, kept, endedAtMs };
   }
@@ -240,7 +247,10 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
       const nowMono = clock.mono();
       if (found !== null && found !== "silent") {
         heardMono = nowMono;
-        if (!isBefore(found)) {
+        const isOld = isBefore(found) || told.has(found.bootId);
+        // Its start began before the swap, and it listens only now.
+        if (!isOld && found.version === fromRef) await restart(found);
+        else if (!isOld) {
           if (boot !== null && boot !== found.bootId) return "it ended, and was started again";
           boot = found.bootId;
           if (found.state === "safe-mode") return "it came up in safe mode";

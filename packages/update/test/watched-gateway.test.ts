@@ -81,7 +81,8 @@ function stage(script: Script) {
   const world: UpdateWorld = {
     gateway: {
       now: async () => {
-        if (restartedAt === null) return script.before === undefined ? ok({ bootId: "old" }) : script.before;
+        if (restartedAt === null)
+          return script.before === undefined ? ok({ bootId: "old", version: "1.0.0" }) : script.before;
         return inForce === "1.0.0"
           ? ok({ bootId: "old again", version: "1.0.0" })
           : script.afterwards(since());
@@ -168,6 +169,48 @@ test("an update that does well says each step, keeps the order of what it does, 
 /** From `fromMs` on the second answer. */
 const later = (fromMs: number, first: Answer, second: Answer) => (sinceMs: number) =>
   sinceMs < fromMs ? first : second;
+
+test.each<[string, Answer, readonly string[]]>([
+  ["listens again before the swap", ok({ bootId: "again", version: "1.0.0" }), ["restart"]],
+  ["listens again after the swap only", null, ["start", "restart"]],
+  ["does not answer at the swap", "silent", ["restart"]],
+])(
+  "an old version that was killed while the update prepared, and %s, does not pass for the new one",
+  async (_, atSwap, did) => {
+    const s = stage({ afterwards: () => ok() });
+    let looks = 0;
+    const now = async (): Promise<Answer> => {
+      if (s.world.inForce.now() === "1.0.0") return ok({ bootId: "old", version: "1.0.0" });
+      if ((looks += 1) === 1) return atSwap;
+      // It drains for some looks after it was told to end.
+      if (s.did.includes("restart")) looks += 10;
+      return looks > 50 ? ok() : ok({ bootId: "again", version: "1.0.0" });
+    };
+    const ended = await runUpdate(begun, { ...s.world, gateway: { ...s.world.gateway, now } });
+    expect([ended.state, ended.reason]).toEqual(["done", null]);
+    expect(s.did).toEqual([...steps.slice(0, -1), ...did, "end done"]);
+  },
+);
+
+test("one of a checkout, where two commits say the same version, is restarted by what was found at the swap", async () => {
+  const s = stage({ afterwards: () => ok() });
+  const now = async (): Promise<Answer> => {
+    const bootId = s.world.inForce.now() === "1.0.0" ? "old" : s.did.includes("restart") ? "new" : "again";
+    return ok({ bootId, version: "0.1.0" });
+  };
+  const ended = await runUpdate(begun, { ...s.world, gateway: { ...s.world.gateway, now } });
+  expect(ended.state).toBe("done");
+  expect(s.did).toEqual([...steps, "end done"]);
+});
+
+test("a new version that was started before the update came to it is not restarted", async () => {
+  const s = stage({ afterwards: () => ok() });
+  const now = async (): Promise<Answer> =>
+    s.world.inForce.now() === "1.0.0" ? ok({ bootId: "old", version: "1.0.0" }) : ok();
+  const ended = await runUpdate(begun, { ...s.world, gateway: { ...s.world.gateway, now } });
+  expect(ended.state).toBe("done");
+  expect(s.did).toEqual([...steps.slice(0, -1), "end done"]);
+});
 
 describe("a new version goes back", () => {
   test.each<[string, Script, string, number]>([

@@ -100,6 +100,7 @@ export async function wireMachinePorts(
   const settings = agentSettings({
     ...wiring,
     update: updates.begin,
+    checkUpdate: updates.checkInWords,
     cells,
     inbox,
     node,
@@ -198,7 +199,14 @@ export function idleMachinePorts(
     ...idleBrowser(wiring.config, searchPath(wiring.env)),
     speech: idleSpeech(wiring.config, wiring.env),
     drawing: idleDrawing(wiring.config),
-    settings: { read: refuse, schema: refuse, write: refuse, restart: refuse, update: refuse },
+    settings: {
+      read: refuse,
+      schema: refuse,
+      write: refuse,
+      restart: refuse,
+      checkUpdate: refuse,
+      update: refuse,
+    },
     devices: { some: () => false, list: refuse, invoke: refuse },
   };
 }

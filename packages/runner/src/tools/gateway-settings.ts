@@ -32,6 +32,7 @@ export interface AgentSettingsOptions {
   readonly restarting?: Restarting | undefined;
   /** Begins an update of Parley in a process of its own. */
   readonly update: (askedBy: string, to: string | undefined) => Promise<void>;
+  readonly checkUpdate: () => Promise<string>;
   readonly cells: Pick<Cells, "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "find" | "accept">;
   readonly placeOf: PlaceOf;
@@ -75,6 +76,7 @@ export function agentSettings({
   restartNeeded,
   restarting,
   update,
+  checkUpdate,
   cells,
   inbox,
   placeOf,
@@ -156,6 +158,7 @@ export function agentSettings({
       log.info({ turn, reason }, "an agent asked for a restart");
       clock.after(restartDelayMs, restarting.begin);
     },
+    checkUpdate,
     async update({ turn, callId }: ToolScope, to) {
       const rows = await inbox.find({ turn, limit: most });
       if (rows.some(({ payload }) => parseRowPayload(payload).internal?.kind === "restart"))

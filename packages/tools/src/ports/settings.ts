@@ -18,6 +18,8 @@ export interface Settings {
   write(value: JsonObject, basedOn: string): Promise<{ readonly restart: boolean }>;
   /** Restarts once this turn's answer is stored. */
   restart(scope: ToolScope, reason: string): Promise<void>;
+  /** In words: whether there is a newer version, or why nobody knows. Changes nothing. */
+  checkUpdate(): Promise<string>;
   /** Updates Parley; the session is told how it ended. `to`: a version, the newest when absent. */
   update(scope: ToolScope, to: string | undefined): Promise<void>;
 }

@@ -14,6 +14,7 @@ const block = z.record(z.string(), z.json());
 const args = z.object({
   action: z.enum([
     "restart",
+    "update.check",
     "update.run",
     "config.schema.lookup",
     "config.get",
@@ -56,12 +57,12 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
   return defineTool({
     ...gatewayListing,
     description:
-      "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart, update.run. Only when the user asked. " +
+      "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart, update.check (tells what is there, changes nothing), update.run. Only when the user asked. " +
       "Only a few settings can be changed (model, thinking, time zone, queue mode, resets, how answers look); all others are the operator's.",
     args,
     // The words of a page may ask for it; the person in whose name it is done did not.
     outside: ({ action, to, patch, config, reason }) =>
-      action === "config.get" || action === "config.schema.lookup"
+      action === "config.get" || action === "config.schema.lookup" || action === "update.check"
         ? null
         : action === "update.run"
           ? `update Parley to ${to ?? "the newest version"}`
@@ -73,6 +74,8 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
         case "restart":
           await settings.restart(scope, reason);
           return textResult("Parley restarts after this answer.");
+        case "update.check":
+          return textResult(await settings.checkUpdate());
         case "update.run":
           await settings.update(scope, to);
           return textResult("The update begins; you are told how it ended.");

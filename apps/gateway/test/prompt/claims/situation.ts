@@ -107,6 +107,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       schema: async (): Promise<Json> => ({ type: "string" }),
       write: async () => ({ restart: false }),
       restart: async () => {},
+      checkUpdate: async () => "",
       update: async () => {},
     };
     const remote = {

@@ -224,12 +224,13 @@ export const stableClaims: readonly Claim[] = [
       /^With `gateway`: (.*) It changes only settings that protect nobody, and refuses all others\.$/,
       "the gateway tool has each action, and refuses a protected setting",
       async ([, text = ""], s) => {
-        const actions = text.match(/\b(?:config\.[a-z.]*[a-z]|update\.run|restart(?= restarts))/g) ?? [];
+        const actions =
+          text.match(/\b(?:config\.[a-z.]*[a-z]|update\.(?:check|run)|restart(?= restarts))/g) ?? [];
         const patch = { action: "config.patch", patch: { tools: { exec: { mode: "full" } } } };
         const reaches = async (): Promise<boolean> =>
           !draw(s).isOwner || (await s.call("gateway", patch)).includes("only the operator may change");
         return (
-          actions.length >= 5 &&
+          actions.length === 7 &&
           actions.every((action) => schemaOf(s, "gateway").includes(`"${action}"`)) &&
           reaches()
         );

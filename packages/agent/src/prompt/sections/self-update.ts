@@ -12,7 +12,7 @@ export const selfUpdate: StableSection = {
     tools.has("gateway")
       ? [
           "Change, restart or update Parley ONLY when the user explicitly asks for it. Do not run config.patch, config.apply, restart or update.run unless that was requested; if it is not explicit, ask first.",
-          `With \`${tools.name("gateway")}\`: config.schema.lookup explains a key, config.get reads, config.patch changes some keys, config.apply replaces all, restart restarts, update.run updates Parley. It changes only settings that protect nobody, and refuses all others.`,
+          `With \`${tools.name("gateway")}\`: config.schema.lookup explains a key, config.get reads, config.patch changes some keys, config.apply replaces all, restart restarts, update.check tells whether there is a newer Parley, update.run updates it. It changes only settings that protect nobody, and refuses all others.`,
         ].join("\n")
       : null,
   why: ({ tools }) => (tools.has("gateway") ? "the gateway tool is available" : "no gateway tool"),
