@@ -2,13 +2,13 @@ import { loopback, type Channel } from "@parley/channels";
 import { Fault, silentLog, type Action } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { registerMenu } from "../src/commands/command-menu.ts";
+import { keepMenu, registerMenu } from "../src/commands/command-menu.ts";
 import { tellingCommands } from "../src/commands/parse-command.ts";
 import { memoryStore } from "./receive/store.ts";
 
 const menu = [{ name: "stop", description: "stop what I am doing" }];
 
-async function account(refusals: readonly Fault[] = []) {
+async function account(refusals: readonly Fault[] = [], state: () => "ok" | "stopped" = () => "ok") {
   const clock = virtualClock();
   const { cells } = await memoryStore(clock);
   const told: Action[] = [];
@@ -16,6 +16,7 @@ async function account(refusals: readonly Fault[] = []) {
   const channel: Channel = {
     ...loopback({ account: "default", clock }),
     actions: ["setCommands"],
+    health: () => ({ state: state() }),
     act: async (_to, action) => {
       const refusal = left.shift();
       if (refusal !== undefined) throw refusal;
@@ -26,7 +27,16 @@ async function account(refusals: readonly Fault[] = []) {
   const ending = new AbortController();
   const start = (commands = menu): Promise<void> =>
     registerMenu({ channel, menu: commands, cells, clock, log: silentLog, signal: ending.signal });
-  return { clock, told, start, ending };
+  const keep = (menuNow: () => Promise<typeof menu>, more: Partial<Channel> = {}): Promise<void> =>
+    keepMenu({
+      channel: { ...channel, ...more },
+      menuNow,
+      cells,
+      clock,
+      log: silentLog,
+      signal: ending.signal,
+    });
+  return { clock, told, start, keep, ending };
 }
 
 test("the menu is told once, and again only when it changed", async () => {
@@ -68,6 +78,52 @@ test("the end of the daemon ends the waiting", async () => {
   ending.abort();
   await done;
   expect([told, clock.armed()]).toEqual([[], 0]);
+});
+
+test("a channel that was stopped is told nothing, not even once it answers again", async () => {
+  let state: "ok" | "stopped" = "stopped";
+  const { clock, told, start, keep } = await account([new Fault("unavailable", "away")], () => state);
+  await start();
+  await keep(async () => menu);
+  state = "ok";
+  const done = start();
+  await clock.advance(59_999);
+  state = "stopped";
+  await clock.advance(1);
+  await done;
+  expect([told, clock.armed()]).toEqual([[], 0]);
+});
+
+test("a menu is looked at each minute and told when it changed, until its channel stops", async () => {
+  let state: "ok" | "stopped" = "ok";
+  const { clock, told, keep } = await account([], () => state);
+  const menus = [menu, menu, [...menu, { name: "help", description: "what I understand" }], menu, []];
+  let asked = 0;
+  const done = keep(async () => menus[(asked += 1) - 1] ?? []);
+  const after = async (ms: number): Promise<readonly [number, number]> => {
+    await clock.advance(ms);
+    return [asked, told.length];
+  };
+  expect(await after(59_999)).toEqual([1, 1]);
+  expect(await after(1)).toEqual([2, 1]);
+  expect(await after(60_000)).toEqual([3, 2]);
+  expect(await after(60_000)).toEqual([4, 3]);
+  state = "stopped";
+  expect(await after(60_000)).toEqual([4, 3]);
+  await done;
+  expect(told.map((action) => (action.kind === "setCommands" ? action.commands : []))).toEqual([
+    menu,
+    menus[2],
+    menu,
+  ]);
+});
+
+test("a platform without menus is not asked what to show", async () => {
+  const { keep, told } = await account();
+  const unasked = () => expect.unreachable("no menu is needed");
+  await keep(unasked, { actions: ["react"] });
+  await keep(unasked, { act: undefined } as never);
+  expect(told).toEqual([]);
 });
 
 test("commands that report, or show what is private, answer where nobody else sees it", () => {

@@ -103,3 +103,18 @@ test("while one of two followers of a node stays, its node goes on saying so, an
   worker?.close();
   door?.close();
 });
+
+test("of more streams than are remembered the one that was told longest ago is no longer followed elsewhere", () => {
+  const clock = virtualClock();
+  const [bus, other] = buses(2);
+  if (bus === undefined || other === undefined) throw new Error("two buses were asked for");
+  const worker = hubOfNodes(eventHub(), bus, clock);
+  for (let nth = 0; nth < 10_000; nth += 1) other.tell("followed", `s${nth}`);
+  // Said again, it is the newest.
+  other.tell("followed", "s0");
+  expect(worker.isFollowed("s1")).toBe(true);
+  other.tell("followed", "one more");
+  const followed = ["s0", "s1", "s2", "s9999", "one more"].filter((stream) => worker.isFollowed(stream));
+  expect(followed).toEqual(["s0", "s2", "s9999", "one more"]);
+  worker.close();
+});

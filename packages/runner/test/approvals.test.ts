@@ -10,6 +10,7 @@ import {
 import type { NewDelivery } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
+import { isApproved } from "../src/approvals/approval-gate.ts";
 import { cardDeliveries, settledCard, toldElsewhere } from "../src/approvals/approval-card.ts";
 import { outcomeOf, settledWords, ticketRow } from "../src/approvals/approval-outcome.ts";
 import { approvalStore } from "../src/approvals/approval-store.ts";
@@ -311,6 +312,46 @@ describe("a decision", () => {
     for (const id of ids) expect(id).toMatch(/^[a-hj-km-np-z2-9]{10}$/);
     expect(approvalId("t", "c", "h")).toBe(ids[0]);
     expect([storedIn("approved_abc"), storedIn("call_1"), storedIn("approved_")]).toEqual(["abc", null, ""]);
+  });
+});
+
+describe("the last look before the start", () => {
+  const [turn, session] = ["agent:main:telegram:dm:7#1", "agent:main:telegram:dm:7" as SessionKey];
+  const look = async (
+    asked: { readonly turn?: string; readonly callId?: string; readonly hash?: string; session?: string },
+    kept: Partial<Approval>,
+  ): Promise<boolean> => {
+    const approval = approvalOf({ id: approvalId(turn, "c1", "h"), state: "used", ...kept });
+    const book = {
+      get: async (id: string) => (id === approval.id ? { approval, version: 1, cell: "" } : null),
+    };
+    const { hash = "h", ...scope } = asked;
+    return isApproved(book as never)({} as never, hash, { turn, session, callId: "c1", ...scope } as never);
+  };
+  const used = { turn, callId: "c1" };
+  const late = `approved_${approvalId(turn, "c1", "h")}`;
+
+  test("takes the approval that this call of this turn used up, by its own id or the stored call's", async () => {
+    expect(await look({}, { used })).toBe(true);
+    expect(await look({ turn: "t#2", callId: late }, { used: { turn: "t#2", callId: late } })).toBe(true);
+  });
+
+  test.each<[string, Parameters<typeof look>[0], Partial<Approval>]>([
+    ["a call that was never asked about", { callId: "c2" }, { used }],
+    ["the stored call of an approval that its first call used", { callId: late }, { used }],
+    ["the first call of an approval that the stored call used", {}, { used: { turn, callId: late } }],
+    [
+      "the stored call in another turn",
+      { turn: "t#3", callId: late },
+      { used: { turn: "t#2", callId: late } },
+    ],
+    ["another session", { session: "agent:main:main" }, { used }],
+    ["another action", { callId: late, hash: "i" }, { used: { turn, callId: late } }],
+    ["an approval that is given and not used up yet", {}, { used, state: "once" }],
+    ["an approval for good that is not used up yet", {}, { used, state: "always" }],
+    ["an approval that nobody used", {}, {}],
+  ])("refuses %s", async (_whose, asked, kept) => {
+    expect(await look(asked, kept)).toBe(false);
   });
 });
 

@@ -62,3 +62,33 @@ test("a summary stands for the same entries in the copy, wherever they come to s
   // Before the summary nothing stood for anything.
   expect((await run(command, 12)).patch).toEqual({ model: "m" });
 });
+
+test("of several summaries the last one copied stands, also when a later one is left behind", async () => {
+  const summary = (throughSeq: number): Entry => ({
+    type: "summary",
+    text: `through ${throughSeq}`,
+    throughSeq,
+    atMs: 0,
+  });
+  const talk = [10, 11, 13, 14, 15, 17, 19].map((seq) => [seq, user(`m${seq}`)] as const);
+  const command = copying(
+    [...talk, [12, summary(10)] as const, [16, summary(14)] as const, [18, summary(17)] as const].toSorted(
+      ([a], [b]) => a - b,
+    ),
+    100,
+  );
+  const stands = async (throughSeq: number) => {
+    const { patch = {}, entries } = await run(command, throughSeq);
+    return [
+      patch[standsFromField],
+      ...entries.flatMap((each) => (each.type === "summary" ? [each.throughSeq] : [])),
+    ];
+  };
+  expect(await Promise.all([11, 12, 15, 17, 19].map(stands))).toEqual([
+    [undefined],
+    [101, 101],
+    [101, 101],
+    [105, 101, 105],
+    [108, 101, 105, 108],
+  ]);
+});

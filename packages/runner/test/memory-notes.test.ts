@@ -6,7 +6,7 @@ import { silentLog, type SessionKey, localDay, recentDays } from "@parley/protoc
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isWritable, memoryNote } from "../src/memory/memory-note.ts";
 import { notesPlace, type NotesPlace } from "../src/memory/notes-place.ts";
-import { startupNotes } from "../src/memory/startup-memory.ts";
+import { startupDue, startupFor, startupNotes } from "../src/memory/startup-memory.ts";
 
 let workspace: string;
 beforeEach(async () => {
@@ -154,5 +154,28 @@ describe("recent notes", () => {
     await symlink(join(tmpdir(), "parley-elsewhere.md"), join(workspace, "memory/2026-11-21.md"));
     expect(await told()).toBeNull();
     await rm(join(tmpdir(), "parley-elsewhere.md"));
+  });
+});
+
+describe("a new conversation", () => {
+  const dm = { channel: "telegram", account: "default", kind: "dm", peer: "42" } as const;
+  const told = (fields: object, epoch = 3, kind: "dm" | "group" = "dm", text: string | null = "notes") =>
+    startupFor({ epoch }, { fields } as never, { ...dm, kind }, async () => text);
+
+  test("is told its notes in its first turn, in private, and never again", async () => {
+    const first = await told(startupDue(3));
+    expect(first).toEqual({ text: "notes", patch: { startupMemory: null } });
+    const nothing = { text: null, patch: {} };
+    expect(await told({ ...startupDue(3), ...first.patch })).toEqual(nothing);
+    expect(await told({})).toEqual(nothing);
+    expect(await told(startupDue(2))).toEqual(nothing);
+    expect(await told(startupDue(4))).toEqual(nothing);
+    expect(await told(startupDue(3), 3, "group")).toEqual(nothing);
+  });
+
+  test("that has none to be told is not looked at again", async () => {
+    const done = { text: null, patch: { startupMemory: null } };
+    expect(await told(startupDue(3), 3, "dm", null)).toEqual(done);
+    expect(await startupFor({ epoch: 3 }, { fields: startupDue(3) } as never, dm, undefined)).toEqual(done);
   });
 });

@@ -389,6 +389,7 @@ describe("the agent's settings", () => {
       [{ canRestart: false }, "this gateway can only be stopped, and started again by hand"],
       [{ trouble: "no key" }, "not restarted, because Parley would not come up again: no key"],
       [{ rows: again }, "it was restarted just now; another restart needs a word of the user"],
+      [{ rows: again.toReversed() }, "it was restarted just now; another restart needs a word of the user"],
     ] as const) {
       const { port, scope, cells, clock, did } = await settings(options);
       await expect(port.restart(scope, "x")).rejects.toThrow(message);

@@ -203,6 +203,63 @@ test("without a token there is neither, and nothing at all where hooks are switc
   expect((await off.post("wake", { text: "hi" })).status).toBe(404);
 });
 
+test("a value is named by its path, with or without the name of the body before it", async () => {
+  const paths = [
+    "a",
+    "payload.a",
+    "body.a",
+    " payload.b.0 ",
+    "b[1].c",
+    "payload.b[1].c",
+    "payload.payload.a",
+    "x.payload.y",
+    "payload",
+    "payload.body.a",
+    "gone",
+    "b",
+    "length",
+    "payloadx",
+  ];
+  const { post, row } = await world({
+    mappings: [
+      {
+        match: { path: "all" },
+        signatureHeader: "x-s",
+        maxBytes: 5_000,
+        wakeMode: "now",
+        action: "wake",
+        textTemplate: `${paths.map((path) => `{{${path}}}`).join("|")}|{{body}}`,
+      },
+    ],
+  });
+  const body = JSON.stringify({
+    a: "one",
+    b: ["two", { c: 3 }],
+    x: { payload: { y: "four" } },
+    payload: { a: "five", body: { a: "six" } },
+    payloadx: null,
+  });
+  await post("all", body);
+  const [first = "", ...more] = row().inbound.text.split("\n").at(-1)?.split("|") ?? [];
+  expect([first, ...more]).toEqual([
+    "one",
+    "one",
+    "one",
+    "two",
+    "3",
+    "3",
+    "five",
+    "four",
+    '{"a":"five","body":{"a":"six"}}',
+    "",
+    "",
+    '["two",{"c":3}]',
+    "",
+    "null",
+    body,
+  ]);
+});
+
 test("a mapping says in the operator's words what came; fields are data, and what is missing is empty", async () => {
   const caller = { signatureHeader: "x-s", maxBytes: 5_000, wakeMode: "now" };
   const { post, row, told } = await world({

@@ -48,6 +48,35 @@ test("a sealed file opens with its passphrase alone, whatever its size, and hold
   expect(readdirSync(home)).not.toContain("other");
 });
 
+test("a file that is not sealed or not opened leaves no file open and none behind", () => {
+  const at = (name: string): string => join(home, name);
+  const openFiles = (): number => readdirSync("/proc/self/fd").length;
+  writeFileSync(at("plain"), "text");
+  writeFileSync(at("stands"), "mine");
+  writeFileSync(at("short"), "PARLEY-SEALED-1");
+  sealFile(at("plain"), at("sealed"), "p", seededIds(1), 8);
+  const before = openFiles();
+  const seal = (from: string, to: string) => () => sealFile(at(from), at(to), "p", seededIds(1), 8);
+  const unseal = (from: string, to: string) => () => unsealFile(at(from), at(to), "q");
+  for (const [attempt, words] of [
+    [seal("plain", "stands"), "EEXIST"],
+    [seal("gone", "new"), "ENOENT"],
+    [seal(".", "new"), "EISDIR"],
+    [unseal("sealed", "stands"), "EEXIST"],
+    [unseal("sealed", "new"), "not its passphrase"],
+    [unseal("plain", "new"), "damaged or was cut off"],
+    [unseal("sealed", "nowhere/new"), "ENOENT"],
+    [() => isSealed(at(".")), "EISDIR"],
+  ] as const) {
+    expect(attempt).toThrow(words);
+    expect([words, openFiles()]).toEqual([words, before]);
+  }
+  expect([isSealed(at("sealed")), isSealed(at("short"))]).toEqual([true, false]);
+  expect(openFiles()).toBe(before);
+  expect(readFileSync(at("stands"), "utf8")).toBe("mine");
+  expect(readdirSync(home).toSorted()).toEqual(["plain", "sealed", "short", "stands"]);
+});
+
 test("a backup is made when the newest is old enough, over restarts, and the oldest go", async () => {
   const clock = virtualClock();
   const folder = join(home, "backups");

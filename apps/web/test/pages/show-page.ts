@@ -166,7 +166,7 @@ export async function showPage(
 }
 
 /** A clock that a test moves; the timers that are due then run in their order. */
-function stoppedClock(): Clock & { pass(ms: number): void } {
+export function stoppedClock(): Clock & { pass(ms: number): void } {
   let now = nowMs;
   const timers = new Set<{ readonly atMs: number; readonly run: () => void }>();
   return {

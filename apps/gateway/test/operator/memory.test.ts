@@ -1,0 +1,150 @@
+// What the operator is shown of the notes: the line that was asked for, who wrote it, and which change is
+// taken back.
+import { createHash } from "node:crypto";
+import type { MemoryEngine } from "@parley/memory";
+import { noteHistory } from "@parley/runner";
+import { virtualClock } from "@parley/testkit";
+import { beforeEach, expect, test } from "vitest";
+import { forgetMethods } from "../../src/operator/agent/memory.ts";
+import { memoryStore } from "../receive/store.ts";
+
+const files: { readonly [path: string]: readonly string[] } = {
+  "MEMORY.md": ["# Notes", "- tea at nine", "- the ferry is free", "- Bob is tall", "- tea at ten"],
+  "memory/2026-01-01.md": ["- rain all day", "- Eve called"],
+};
+const agents = ["main", "other"].map((id) => ({
+  id,
+  workspace: `/w/${id}`,
+  memorySearch: { enabled: true, embedder: null, sources: [] },
+}));
+
+let asked: unknown[];
+beforeEach(() => void (asked = []));
+
+async function methods() {
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  const memory: Pick<MemoryEngine, "get" | "forget" | "undo"> = {
+    get: async ({ workspace }, { path, from, lines, scopes }) => {
+      asked.push([workspace, path, scopes]);
+      const text = (files[path] ?? []).slice(from - 1, from - 1 + lines).join("\n");
+      return { path, text } as never;
+    },
+    forget: async ({ workspace }, { query, write }) => {
+      asked.push([workspace, query, write]);
+      const lines = Object.entries(files).flatMap(([path, all]) =>
+        all.flatMap((text, at) => (text.includes(String(query)) ? [{ path, line: at + 1, text }] : [])),
+      );
+      return { lines, notes: [] } as never;
+    },
+    undo: async (_target, change) => {
+      asked.push(change.id);
+      return { before: "b\n", after: "a\n" };
+    },
+  };
+  const handlers = forgetMethods({
+    config: { agents: { list: agents } } as never,
+    memory: memory as MemoryEngine,
+    store,
+    home: "/h",
+    clock,
+  } as never);
+  const why = async (line: string, agent?: string) =>
+    (await handlers["memory.why"]({ line, agent } as never)).lines;
+  return { handlers, why, store, clock };
+}
+
+test("a line is named by its file and number, in every form in which it is shown", async () => {
+  const { why } = await methods();
+  for (const [form, wanted] of [
+    ["MEMORY.md#2", ["MEMORY.md", 2, "- tea at nine"]],
+    ["MEMORY.md#L3", ["MEMORY.md", 3, "- the ferry is free"]],
+    ["MEMORY.md#3-5", ["MEMORY.md", 3, "- the ferry is free"]],
+    ["MEMORY.md#L4-L5", ["MEMORY.md", 4, "- Bob is tall"]],
+    ["  memory/2026-01-01.md#1 ", ["memory/2026-01-01.md", 1, "- rain all day"]],
+    ["MEMORY.md#5", ["MEMORY.md", 5, "- tea at ten"]],
+  ] as const) {
+    const lines = await why(form);
+    expect(
+      lines.map(({ path, line, text }) => [path, line, text]),
+      form,
+    ).toEqual([wanted]);
+  }
+  expect(asked[0]).toEqual(["/w/main", "MEMORY.md", "all"]);
+  await why("MEMORY.md#1", "other");
+  expect(asked.at(-1)).toEqual(["/w/other", "MEMORY.md", "all"]);
+});
+
+test("words name every line that has them, ten at most, and nothing is forgotten by asking", async () => {
+  const { why } = await methods();
+  expect((await why("tea")).map(({ path, line }) => `${path}:${line}`)).toEqual([
+    "MEMORY.md:2",
+    "MEMORY.md:5",
+  ]);
+  expect(asked).toEqual([["/w/main", "tea", false]]);
+  expect(await why("MEMORY.md")).toEqual([]);
+  expect(await why("notes.txt#3")).toEqual([]);
+});
+
+test("each line is told with the turn that wrote it, of this agent's notes alone", async () => {
+  const { why, store } = await methods();
+  const from = { session: "s", turn: "t#1", by: ["telegram:7"], atMs: 5, tool: "write" };
+  /** As the runner stamps a line, without its list mark. */
+  const stamp = async (agent: string, words: string, turn = "t#1"): Promise<void> => {
+    const mark = createHash("sha256").update(words).digest("hex").slice(0, 32);
+    await store.cells.put(`memory-note:${agent}:${mark}`, JSON.stringify({ ...from, turn }), {});
+  };
+  await stamp("main", "tea at nine");
+  await stamp("main", "Eve called");
+  await stamp("other", "tea at ten", "t#2");
+  const turns = async (line: string, agent?: string) =>
+    (await why(line, agent)).map(({ line: at, writtenBy }) => [at, ...writtenBy.map(({ turn }) => turn)]);
+  expect(await turns("tea")).toEqual([[2, "t#1"], [5]]);
+  expect(await turns("MEMORY.md#5", "other")).toEqual([[5, "t#2"]]);
+  expect((await why("memory/2026-01-01.md#2"))[0]?.writtenBy).toEqual([from]);
+});
+
+test("changes are listed newest first, of one file where it is named, and the newest open one is taken back", async () => {
+  const { handlers, store, clock } = await methods();
+  const history = noteHistory({ cells: store.cells, clock });
+  const change = async (path: string, tool = "write", agent = "main"): Promise<string> => {
+    await clock.advance(1_000);
+    await history.record(
+      agent,
+      { path, session: "s", turn: "t", by: ["telegram:7"], tool },
+      null,
+      `${path}\n`,
+    );
+    return (await history.list(agent, 1))[0]?.id ?? "";
+  };
+  const ids = [await change("a.md"), await change("b.md"), await change("a.md", "undo")];
+  await change("c.md", "write", "other");
+  const list = async (more: object = {}) =>
+    (await handlers["memory.history"](more as never)).changes.map(({ id }) => id);
+  expect(await list()).toEqual(ids.toReversed());
+  expect(await list({ path: "a.md" })).toEqual([ids[2], ids[0]]);
+  expect(await list({ path: "a.md", limit: 1 })).toEqual([ids[2]]);
+  expect(await list({ limit: 2 })).toEqual([ids[2], ids[1]]);
+  const [shown] = (await handlers["memory.history"]({ path: "b.md" } as never)).changes;
+  expect(Object.keys(shown ?? {}).toSorted()).toEqual([
+    "added",
+    "atMs",
+    "by",
+    "id",
+    "path",
+    "removed",
+    "session",
+    "tool",
+    "turn",
+  ]);
+
+  const undo = (id?: string) => handlers["memory.undo"]({ id } as never);
+  expect(await undo()).toEqual({ agent: "main", id: ids[1], path: "b.md", changed: true });
+  const [taken] = await history.list("main", 1);
+  expect(taken).toMatchObject({ path: "b.md", tool: "undo", by: [], removed: "b\n", added: "a\n" });
+  expect(await undo()).toMatchObject({ id: ids[0] });
+  expect(asked).toEqual([ids[1], ids[0]]);
+  await expect(undo()).rejects.toThrow("no turn changed a note that is not undone");
+  expect(await undo(ids[2])).toMatchObject({ id: ids[2], path: "a.md" });
+  await expect(undo("x")).rejects.toThrow('there is no change x; "parley memory history" lists them');
+});
