@@ -219,6 +219,7 @@ test("a value is named by its path, with or without the name of the body before 
     "b",
     "length",
     "payloadx",
+    "constructor.name",
   ];
   const { post, row } = await world({
     mappings: [
@@ -256,6 +257,7 @@ test("a value is named by its path, with or without the name of the body before 
     '["two",{"c":3}]',
     "",
     "null",
+    "",
     body,
   ]);
 });

@@ -38,7 +38,7 @@ async function methods() {
       return { lines, notes: [] } as never;
     },
     undo: async (_target, change) => {
-      asked.push(change.id);
+      asked.push(change.path);
       return { before: "b\n", after: "a\n" };
     },
   };
@@ -143,7 +143,7 @@ test("changes are listed newest first, of one file where it is named, and the ne
   const [taken] = await history.list("main", 1);
   expect(taken).toMatchObject({ path: "b.md", tool: "undo", by: [], removed: "b\n", added: "a\n" });
   expect(await undo()).toMatchObject({ id: ids[0] });
-  expect(asked).toEqual([ids[1], ids[0]]);
+  expect(asked).toEqual(["b.md", "a.md"]);
   await expect(undo()).rejects.toThrow("no turn changed a note that is not undone");
   expect(await undo(ids[2])).toMatchObject({ id: ids[2], path: "a.md" });
   await expect(undo("x")).rejects.toThrow('there is no change x; "parley memory history" lists them');
