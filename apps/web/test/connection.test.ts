@@ -14,8 +14,10 @@ class Line extends EventTarget {
   static all: Line[] = [];
   readyState = 0;
   readonly sent: Told[] = [];
-  constructor(readonly url: string) {
+  readonly url: string;
+  constructor(url: string) {
     super();
+    this.url = url;
     Line.all.push(this);
   }
   send(text: string): void {
