@@ -1,6 +1,9 @@
 // What a picture that a service makes is counted as, also when the service lies.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { loadConfig, type Config } from "@parley/config";
 import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
@@ -83,7 +86,7 @@ async function services(answers: { readonly [name: string]: readonly [status: nu
     request.on("end", () => {
       const { url = "", headers } = request;
       const key = headers.authorization ?? headers["x-goog-api-key"] ?? "none";
-      const { model } = JSON.parse(text) as { readonly model?: unknown };
+      const { model } = (text.startsWith("{") ? JSON.parse(text) : {}) as { readonly model?: unknown };
       asked.push({ path: url, model, key: String(key), own: String(headers["x-own"] ?? "") });
       const [status, answer] = answers[url.split("/")[1] ?? ""] ?? [404, {}];
       response.writeHead(status).end(JSON.stringify(answer));
@@ -176,6 +179,7 @@ test.each<[string, object, string | undefined, string | null]>([
   ["a key of another", { anthropic: { apiKey: "k" } }, undefined, null],
   ["a model that is named, with its key", { openai: { apiKey: "k" } }, "openai/dall-e", "openai/dall-e"],
   ["a model of a provider that is not there", { openai: { apiKey: "k" } }, "other/x", null],
+  ["a model of a provider without a key", { openai: { models: [{ id: "dall-e" }] } }, "openai/dall-e", null],
 ])("with %s pictures are made by what that has", async (_what, providers, named, model) => {
   const config = await configOf({
     ...(named === undefined ? {} : { agents: { defaults: { imageGenerationModel: named } } }),
@@ -188,4 +192,35 @@ test.each<[string, object, string | undefined, string | null]>([
   expect([idle.model(), wireDrawing(wiring).model()]).toEqual([told, told]);
   const request = { prompt: "a cat", count: 1, images: [] };
   await expect(idle.draw(request, new AbortController().signal)).rejects.toThrow("in the daemon only");
+});
+
+test("by keys one model alone is asked, at the price that is known of it, with the pictures of the media folder", async () => {
+  const at = await services({ one: [200, made], two: [200, drawn] });
+  const folder = mkdtempSync(join(tmpdir(), "parley-drawing-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const draws = async (more: object, images: readonly object[] = []) => {
+    const config = await configOf({
+      models: {
+        providers: {
+          openai: { apiKey: "k", baseUrl: `${at.root}/one`, ...more },
+          google: { apiKey: "k", baseUrl: `${at.root}/two` },
+        },
+      },
+    });
+    const wiring = { configNow: () => config, mediaPath: folder, clock: virtualClock(), log: silentLog };
+    const request = { prompt: "a cat", count: 1, images } as never;
+    return wireDrawing(wiring).draw(request, new AbortController().signal);
+  };
+  const { usage, model } = await draws({});
+  // $5 for a million tokens in, $40 for one out.
+  expect([model, usage.costUsd]).toEqual(["openai/gpt-image-1", 25]);
+  const free = { models: [{ id: "gpt-image-1", cost: { input: 1, output: 1, image: 0 } }] };
+  expect((await draws(free)).usage.costUsd).toBe(0);
+  await expect(draws({ baseUrl: `${at.root}/gone` })).rejects.toThrow();
+  expect(at.asked.map(({ path }) => path.split("/")[1])).toEqual(["one", "one", "gone"]);
+  await expect(draws({}, [{ path: "a.png", mediaType: "image/png" }])).rejects.toMatchObject({
+    code: "ENOENT",
+  });
+  writeFileSync(join(folder, "a.png"), Buffer.from(png, "base64"));
+  expect((await draws({}, [{ path: "a.png", mediaType: "image/png" }])).pictures).toHaveLength(1);
 });

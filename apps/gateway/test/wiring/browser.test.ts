@@ -1,7 +1,7 @@
 // What the tools are told of the browser: whether there may be one, and what is missing for it.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { silentLog, systemClock, systemIds } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { idleBrowser, wireBrowser, type BrowserWiring } from "../../src/wiring/browser.ts";
@@ -44,7 +44,7 @@ test.each(["chromium", "chromium-browser", "google-chrome-stable", "google-chrom
     rmSync(join(bin, name));
     writeFileSync(join(bin, name), "", { mode: 0o755 });
     expect(said(idle({}, `/nowhere:${bin}`).browser?.port())).toBe("there");
-    expect(said(idle({}, `bin:./bin`).browser?.port())).toBe(none);
+    expect(said(idle({}, relative(process.cwd(), bin)).browser?.port())).toBe(none);
   },
 );
 
