@@ -150,7 +150,7 @@ export { toolHooks, type ToolHooks } from "./tools/tool-hooks.ts";
 export { listedTools, type ListedTool } from "./tools/tool-listing.ts";
 export { toolPorts, type ToolPortNeeds } from "./tools/tool-ports.ts";
 export { showsWaiting } from "./turn-rows.ts";
-export type { PreparedTurn } from "./turn-scope.ts";
+export type { PreparedTurn } from "./prepared-turn.ts";
 export { resetIn, spendLimits, type SpendLimits, type SpendState } from "./usage/spend-limits.ts";
 export {
   addUsed,

@@ -21,7 +21,8 @@ import { toolsHash } from "./prompt/prompt-history.ts";
 import { skillTurn } from "./skills/skill-call.ts";
 import { unsupportedThinking } from "./models/thinking.ts";
 import type { ToolsHere } from "./tools/tools-here.ts";
-import type { PrepareTurn, Services } from "./turn-scope.ts";
+import type { PrepareTurn } from "./prepared-turn.ts";
+import type { Services } from "./turn-scope.ts";
 
 /** An operator may ask for a session's prompt without an address. */
 interface PromptRequest {

@@ -37,6 +37,7 @@ import { resultName } from "./result-files.ts";
 import { turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { steppingAside, tellsEnds } from "./step-aside.ts";
 import { troubleNotes } from "./turn-notes.ts";
+import type { PreparedTurn } from "./prepared-turn.ts";
 import { isAddressed, wantedBy, wholeRows } from "./turn-rows.ts";
 import {
   isOwed,
@@ -44,7 +45,6 @@ import {
   refusesSilence,
   toolScope,
   type OpenTurn,
-  type PreparedTurn,
   type Services,
   type TurnScope,
   type TurnWork,

@@ -5,7 +5,7 @@ import type { ConversationBindings, MayReach, Place, PlaceRules, Speakers } from
 import type { BootstrapHook, Placed, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config } from "@parley/config";
-import type { Cooldowns, Model, ModelRequest, Models } from "@parley/models";
+import type { Cooldowns, Models } from "@parley/models";
 import {
   accountKey,
   parseConversationKey,
@@ -15,26 +15,21 @@ import {
   type HookPort,
   type Ids,
   type Log,
-  type ReasoningLevel,
   type SessionKey,
-  type SkillCall,
-  type ThinkingLevel,
 } from "@parley/protocol";
 import { turnNames, type TurnLease, type WorkEnd } from "@parley/queue";
 import type { Cells, Inbox, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
-import type { ExecPolicy, MemoryUpkeep, Speech, Tool, ToolScope } from "@parley/tools";
+import type { MemoryUpkeep, Speech, Tool, ToolScope } from "@parley/tools";
 import type { Approvals } from "./approvals/approvals.ts";
-import type { ContextSettings } from "./context/context-settings.ts";
 import type { MediaFolder } from "./media/media-store.ts";
 import type { ReadMedia } from "./media/read-attachment.ts";
-import type { NotesPlace } from "./memory/notes-place.ts";
-import type { Wanted } from "./models/directives.ts";
 import { modelField } from "./models/model-catalog.ts";
 import { thinkingField } from "./models/thinking.ts";
 import type { FileOrigins } from "./file-origins.ts";
 import type { InstallationFacts } from "./installation-facts.ts";
 import type { Questions } from "./questions/questions.ts";
-import type { PromptHistory, PromptNote } from "./prompt/prompt-history.ts";
+import type { PromptHistory } from "./prompt/prompt-history.ts";
+import type { PreparedTurn, PrepareTurn } from "./prepared-turn.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { QueueSettings } from "./queue/queue-settings.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -155,76 +150,6 @@ export interface TurnScope extends OpenTurn {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
 }
-
-/** The data that one turn runs with, computed for each because files and config may have changed. */
-export interface PreparedTurn {
-  readonly model: Model;
-  readonly system: ModelRequest["system"];
-  readonly tools: readonly Tool[];
-  /** Which commands may run. */
-  readonly execPolicy: ExecPolicy;
-  readonly workspace: string;
-  readonly thinking: ThinkingLevel;
-  /** Decides who sees the thoughts. */
-  readonly reasoning: ReasoningLevel;
-  /** Returns the thinking level once these messages have joined. */
-  readonly thinkingFor: (wanted: Wanted) => ThinkingLevel;
-  /** Returns why a call may not start, whatever the approvals say; null when it may. */
-  readonly refuses: (tool: string) => string | null;
-  /** Replaces the answer when the messages ask for what this model cannot do; null when they do not. */
-  readonly refusal: string | null;
-  readonly timeoutMs: number;
-  /** Stores a tool's long output under its own name and returns the path. */
-  readonly spill: (name: string, text: string) => Promise<string>;
-  readonly context: ContextSettings;
-  /** True when the memory flush before a compaction may write its notes. */
-  readonly keepsNotes: boolean;
-  readonly notesPlace: NotesPlace;
-  /** For the first message of a new conversation; null when there are none. */
-  readonly startupNotes: () => Promise<string | null>;
-  /** Variables that the skills add to the environment of the turn's processes. */
-  readonly env: { readonly [name: string]: string };
-  /** The texts of called skills, where the agent cannot read them itself. */
-  readonly skillBodies: ReadonlyMap<string, string>;
-  /** True when no message may join, because no model would read it. */
-  readonly alone: boolean;
-  /** Parley's own words for this turn's user message. */
-  readonly notes: readonly string[];
-  /** True when the model that was called last was told to answer inside `<final>`. */
-  readonly finalOnly: () => boolean;
-  /** True when the person in a group is told that an answer came out empty, as in private. */
-  readonly tellsEmptyInGroups: boolean;
-  /** Returns the cells that the commit writes, so that the last called model's prompt can be shown later. */
-  readonly promptNote: (turn: string) => PromptNote;
-}
-
-/** Names the place, session and messages to prepare a turn for. */
-interface PrepareRequest extends Place {
-  readonly agent: string;
-  readonly session: Session;
-  /** Skills that the turn's messages call by command. */
-  readonly called?: readonly SkillCall[];
-  /** The turn's own log, so that lines about its model calls name its rows. */
-  readonly log?: Log;
-  /** Directives of the turn's messages. */
-  readonly wanted?: Wanted;
-  /** No conversation sees the turn's answer. */
-  readonly unseen?: boolean;
-  /** The only tools that it may use; absent: all that its people may. */
-  readonly within?: readonly string[] | undefined;
-  /** Without the workspace's files in the prompt, or with HEARTBEAT.md alone. */
-  readonly light?: boolean | "heartbeat" | undefined;
-  /** In place of the session's model, for this turn. A name that may not be chosen changes nothing. */
-  readonly model?: string | undefined;
-  /** In place of the models that the config asks when the first one fails. */
-  readonly fallbacks?: readonly string[] | undefined;
-  /** In place of the config's time for a turn. */
-  readonly timeoutMs?: number | undefined;
-  /** The messages' authors; absent means everyone who writes there. */
-  readonly by?: Speakers;
-}
-
-export type PrepareTurn = (request: PrepareRequest) => Promise<PreparedTurn>;
 
 /** Sets the model and the thinking that a sub-agent was spawned with, or that a job's own session has. */
 async function asAsked(

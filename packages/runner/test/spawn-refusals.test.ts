@@ -6,7 +6,8 @@ import { directMessage, virtualClock } from "@parley/testkit";
 import type { ToolScope } from "@parley/tools";
 import { describe, expect, test } from "vitest";
 import { childOf, type Child } from "../src/sessions/child-registry.ts";
-import { childrenPort, isBoxed } from "../src/sessions/children.ts";
+import { childrenPort } from "../src/sessions/children.ts";
+import { isBoxed } from "../src/sessions/may-spawn.ts";
 
 const session = "agent:main:telegram:dm:7" as SessionKey;
 const scope = (more: object = {}): ToolScope =>

@@ -2,46 +2,30 @@
 // pruning is not enough, and force-fits the view when no summary can be had. It only makes views; a summary
 // is one more entry at the log's end (I11). It knows the past from the log alone, so a resumed turn decides
 // as the first one did.
-import type { AssistantEntry, Clock, Entry, Log, SummaryEntry, Usage } from "@parley/protocol";
+import type { AssistantEntry, Entry, Usage } from "@parley/protocol";
 import { addUsage, noUsage } from "@parley/protocol";
 import type { Fitted, LoopContext, Prepared } from "../loop/context-port.ts";
-import { planCut } from "./plan.ts";
+import { historySummary, type SummaryOptions } from "./history-summary.ts";
 import { prune } from "./prune.ts";
-import type { CompactionSettings, PruningSettings } from "./settings.ts";
+import type { PruningSettings } from "./settings.ts";
 import { charsPerToken, tokensOf, tokensOfAll } from "./size.ts";
 import { forceFit } from "./force-fit.ts";
 import { liveHistory, type Placed } from "./live-history.ts";
-import { pinnedAddendum, requestAddendum, withoutAddenda } from "./summary-addenda.ts";
-import type { Summarised, SummaryInput } from "./summarise.ts";
 
-export interface ContextWindowOptions {
+export interface ContextWindowOptions extends SummaryOptions {
   /** The session before this turn, as far as it is read; oldest first. */
   readonly history: readonly Placed[];
   /** Seq of the session's last entry; the turn's own entries follow it. */
   readonly lastSeq: number;
-  /** The model's window in tokens. */
-  readonly windowTokens: number;
   readonly maxTokens: number;
-  /** Tokens of the system prompt and the tools. */
-  readonly overheadTokens: number;
   readonly pruning: PruningSettings;
-  readonly compaction: CompactionSettings;
   /** The last call saw its view pruned through this seq. */
   readonly prunedThroughSeq: number;
-  /** Asks a model for a summary. */
-  readonly summarise: (
-    input: Omit<SummaryInput, "cacheKey" | "mark">,
-    signal: AbortSignal,
-  ) => Promise<Summarised>;
-  /** Returns the sections of AGENTS.md to repeat with a summary; empty for none. */
-  readonly pinnedSections: () => Promise<string>;
   /**
    * Lets the model save what should outlast the conversation, once per `cycle`, the stretch between two
    * compactions.
    */
   readonly flush: (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage>;
-  readonly clock: Pick<Clock, "now">;
-  readonly log: Log;
 }
 
 export interface ContextWindow extends LoopContext {
@@ -62,12 +46,6 @@ export interface ContextWindow extends LoopContext {
 
 /** The reserve takes at most this share of a window. */
 const mostReserveShare = 0.25;
-/** Shares of the conversation's room: what stays word for word, and the summary. */
-const keepShare = 0.5;
-const summaryShare = 0.25;
-/** Share of the window that a question for a summary may take. */
-const askShare = 0.6;
-const summaryChars = { least: 1_200, most: 16_000 } as const;
 /** Distance between flush and compaction in a small window, as a share of it. */
 const flushShare = 0.1;
 /**
@@ -85,6 +63,7 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
   const { windowTokens, overheadTokens, pruning, compaction, log } = options;
   const limitTokens =
     windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
+  const summary = historySummary(options, limitTokens);
   let prunedThrough = options.prunedThroughSeq;
   /** For each request of this turn, the seq it was pruned through, by its number of entries. */
   const requests: { readonly entries: number; readonly markSeq: number }[] = [];
@@ -160,70 +139,6 @@ export function openContextWindow(options: ContextWindowOptions): ContextWindow 
       liveHistory(placed).summary?.entry.throughSeq ?? 0,
       signal,
     );
-  }
-
-  interface How {
-    readonly scale: number;
-    /** Cuts off at least three quarters, even where all of it would fit. */
-    readonly most?: boolean;
-    readonly signal: AbortSignal;
-    readonly focus?: string;
-    /** First seq of the running turn; absent when none runs. */
-    readonly turnFrom?: number;
-  }
-
-  async function summary(
-    placed: readonly Placed[],
-    how: How,
-  ): Promise<Prepared & { readonly reason?: string }> {
-    const { scale, signal, focus, turnFrom = Infinity } = how;
-    const { summary: previous, tail } = liveHistory(placed);
-    const entries = tail.map(({ entry }) => entry);
-    const sizeOf = (entry: Entry): number => tokensOf(entry) * scale;
-    const turnAt = tail.findIndex(({ seq }) => seq >= turnFrom);
-    const roomTokens = Math.max(0, limitTokens - overheadTokens * scale);
-    const quarter = how.most === true ? (tokensOfAll(entries) * scale) / 4 : Infinity;
-    const cut = planCut({
-      entries,
-      sizeOf,
-      keepTokens: Math.min(compaction.keepRecentTokens, roomTokens * keepShare, quarter),
-      turnFrom: turnAt < 0 ? entries.length : turnAt,
-      roomTokens: roomTokens * (keepShare + summaryShare),
-    });
-    const through = cut === null ? undefined : tail[cut - 1];
-    if (cut === null || through === undefined) return { summary: null, usage: noUsage, reason: "nothing" };
-
-    const maxChars = Math.floor((roomTokens * summaryShare * charsPerToken) / scale);
-    const made = await options.summarise(
-      {
-        previous: previous === null ? null : withoutAddenda(previous.entry.text),
-        entries: entries.slice(0, cut),
-        ...(focus === undefined ? {} : { focus }),
-        inputTokens: Math.floor((windowTokens * askShare) / scale),
-        maxChars: Math.min(summaryChars.most, Math.max(summaryChars.least, maxChars)),
-        keepIdentifiers: compaction.mode === "safeguard" && compaction.identifierPolicy === "strict",
-      },
-      signal,
-    );
-    if (!made.ok) {
-      log.warn({ reason: made.reason }, "the conversation could not be summarised; it stays as it is");
-      return { summary: null, usage: made.usage, reason: made.reason };
-    }
-    const addenda = [
-      requestAddendum(placed.filter(({ seq }) => seq >= turnFrom && seq <= through.seq)),
-      pinnedAddendum(await options.pinnedSections()),
-    ].filter((text) => text !== "");
-    const entry: SummaryEntry = {
-      type: "summary",
-      text: [made.text, ...addenda].join("\n\n"),
-      throughSeq: through.seq,
-      atMs: options.clock.now(),
-    };
-    log.info(
-      { summarised: cut, kept: entries.length - cut, chars: entry.text.length },
-      "conversation compacted",
-    );
-    return { summary: entry, usage: made.usage };
   }
 
   return {

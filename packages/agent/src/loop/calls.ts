@@ -1,22 +1,13 @@
 // Settles the tool calls of one answer: each gets exactly one result, in the order of the calls (I11). Reads
 // run together; writes and sends run one at a time and only after their intent is durable, so that they start
 // at most once (I7).
-import {
-  type Clock,
-  type Entry,
-  isFault,
-  type Log,
-  type ToolCall,
-  type ToolResultEntry,
-} from "@parley/protocol";
-import type { Tool, ToolResult, ToolScope } from "@parley/tools";
-import { orAbandon } from "./abandon.ts";
+import type { Entry, ToolCall } from "@parley/protocol";
+import type { Tool, ToolResult } from "@parley/tools";
 import type { LoopEvent } from "./event.ts";
 import type { BadCall, Journal, JournalStep, UsedRecord } from "./journal.ts";
-import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
+import { blockedText, repeatLimits, repeatsBefore } from "./repeats.ts";
 import { heardBefore, type HeardBefore } from "./heard.ts";
-import { fencedResult, sourceOf } from "./fenced-result.ts";
-import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
+import { answerOf, resultEntry, stopped, type Ready, type RunPorts } from "./run-call.ts";
 
 /**
  * Decides about a call before it starts: policy, approvals, hooks. `begun`: it waits for its answer already.
@@ -30,20 +21,12 @@ export type GateDecision =
   /** The turn releases its slot until one of the tickets is answered, or until then. */
   | { readonly kind: "park"; readonly tickets: readonly string[]; readonly untilMs: number };
 
-export interface CallPorts {
+export interface CallPorts extends RunPorts {
   readonly tools: readonly Tool[];
-  readonly scope: Omit<ToolScope, "callId" | "signal">;
   readonly journal: Journal;
-  readonly spill: Spill;
-  /** Most bytes of one result that are kept. Default: 8 KB. */
-  readonly resultBytes?: number;
-  /** Values that no result may carry into the transcript, to a model or into a spilled file. */
-  readonly secrets?: readonly string[];
   readonly gate?: Gate;
   /** True when messages that the turn has not read yet wait in its session. */
   readonly somebodyWrote: () => Promise<boolean>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export interface CallGroup {
@@ -65,21 +48,7 @@ interface Parked {
 
 const unknownOutcome =
   "Outcome unknown: the process stopped while this ran. Check what it did before repeating it.";
-const stoppedWhileRunning = "Outcome unknown: stopped while this ran. Check what it did before repeating it.";
-const stoppedWaiting = "Stopped while it waited for its answer.";
-const stoppedBefore = "Not run: stopped before it started.";
 const closingText = "Not run: no more tools in this turn. Answer with what you know.";
-
-interface Ready {
-  readonly call: ToolCall;
-  readonly tool: Tool;
-  readonly args: unknown;
-  readonly nth: number;
-  readonly uses: UsedRecord | undefined;
-  /** An earlier holder of the turn began to wait for its answer. */
-  readonly waited: boolean;
-  readonly untrusted: string | null;
-}
 
 type Prepared = Ready | { readonly answer: ToolResult } | Parked;
 
@@ -134,8 +103,8 @@ function hasResult(entries: readonly Entry[], { id }: ToolCall): boolean {
 
 /** `begun`: an earlier holder began this call, so it may have had its effect. */
 function stoppedText(tool: Tool | undefined, begun: boolean): string {
-  if (!begun || tool?.effect === "reads") return stoppedBefore;
-  return tool?.keyed === true ? stoppedWaiting : stoppedWhileRunning;
+  if (!begun || tool?.effect === "reads") return stopped.before;
+  return tool?.keyed === true ? stopped.waiting : stopped.whileRunning;
 }
 
 async function prepare(
@@ -229,79 +198,4 @@ async function* runBatch(
 
 function intentStep({ call }: Ready): JournalStep {
   return { kind: "intent", callId: call.id, name: call.name };
-}
-
-interface Answer extends Pick<ToolResult, "effects" | "waitsFor"> {
-  readonly entry: ToolResultEntry;
-  /** False when the tool was abandoned, so that its outcome is unknown. */
-  readonly known: boolean;
-}
-
-async function answerOf(
-  call: ToolCall,
-  what: Ready | { readonly answer: ToolResult },
-  ports: CallPorts,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const answer = "tool" in what ? await run(what, ports, signal) : what.answer;
-  if (answer === null) {
-    // Nothing of an abandoned keyed call is written, so it did nothing.
-    const text = "tool" in what && what.tool.keyed === true ? stoppedBefore : stoppedWhileRunning;
-    return { entry: resultEntry(call, [{ type: "text", text }], true, ports.clock), known: false };
-  }
-  const content = await capped(
-    fencedResult(withoutSecrets(answer, ports.secrets ?? []), ports.scope.turn),
-    call.id,
-    ports.spill,
-    ports.resultBytes,
-  );
-  const note =
-    "tool" in what && what.nth >= repeatLimits.warn
-      ? [{ type: "text" as const, text: repeatNote(what.nth) }]
-      : [];
-  const isError = answer.isError === true;
-  const { usage } = answer;
-  const entry: ToolResultEntry = {
-    ...resultEntry(call, [...content, ...note], isError, ports.clock),
-    ...(usage === undefined ? {} : { usage }),
-  };
-  return {
-    entry: answer.untrusted === undefined ? entry : { ...entry, untrusted: sourceOf(answer.untrusted) },
-    known: true,
-    ...(isError || answer.effects === undefined ? {} : { effects: answer.effects }),
-    ...(answer.waitsFor === undefined ? {} : { waitsFor: answer.waitsFor }),
-  };
-}
-
-/** Null when the tool was abandoned after an abort, so its outcome is unknown. */
-async function run(
-  { call, tool, args, untrusted }: Ready,
-  ports: CallPorts,
-  signal: AbortSignal,
-): Promise<ToolResult | null> {
-  const mark = untrusted === null ? {} : { untrusted };
-  try {
-    const waited = await orAbandon(
-      tool.run(args, { ...ports.scope, ...mark, callId: call.id, signal }),
-      signal,
-      ports.clock,
-    );
-    return waited.done ? waited.value : null;
-  } catch (error) {
-    // A tool's Fault is its answer; only other errors are worth a stack in the log.
-    if (!isFault(error)) ports.log.error({ err: error, tool: tool.name, callId: call.id }, "a tool threw");
-    return {
-      content: [{ type: "text", text: error instanceof Error ? error.message : String(error) }],
-      isError: true,
-    };
-  }
-}
-
-function resultEntry(
-  call: ToolCall,
-  content: ToolResultEntry["content"],
-  isError: boolean,
-  clock: Clock,
-): ToolResultEntry {
-  return { type: "toolResult", callId: call.id, name: call.name, content, isError, atMs: clock.now() };
 }

@@ -1,24 +1,21 @@
 // Asks the people of a turn and takes their answer. The question is written with its call's first step; an
 // answer is durable before anybody is told, counts once, and wakes the parked turn by a row under the
 // question's ticket. However the turn ends, its questions end with it.
-import { isProgram, type PlaceOf, type Speakers } from "@parley/access";
-import { sanitizeOutbound, type Redaction } from "@parley/agent";
-import type { Channel } from "@parley/channels";
+import { type PlaceOf } from "@parley/access";
 import {
   accountKey,
   conversationKey,
   Fault,
   parseConversationKey,
   type Address,
-  type Clock,
   type Inbound,
   type Log,
 } from "@parley/protocol";
-import type { Cells, Inbox, NewRow, Outbox, Sessions, Turns } from "@parley/store";
+import type { Cells, Inbox, NewRow, Outbox, Turns } from "@parley/store";
 import type { AskUser } from "@parley/tools";
 import { internalRow } from "../internal-row.ts";
-import { isUnseen } from "../sessions/asked-rows.ts";
 import { answerer, endedCards, questionCard } from "./question-card.ts";
+import { newQuestion, type AskingOptions } from "./new-question.ts";
 import { questionStore, type KeptQuestion, type QuestionEnd } from "./question-store.ts";
 import { chosenAnswer, questionId, type Question } from "./question.ts";
 
@@ -49,19 +46,12 @@ export interface Questions extends AskUser {
   heal(): Promise<void>;
 }
 
-export interface QuestionsOptions {
+export interface QuestionsOptions extends AskingOptions {
   readonly cells: Pick<Cells, "get" | "put" | "list">;
   readonly inbox: Pick<Inbox, "accept" | "find">;
   readonly outbox: Pick<Outbox, "post">;
   readonly turns: Pick<Turns, "find">;
-  readonly sessions: Pick<Sessions, "open">;
-  readonly channel: (account: string) => Pick<Channel, "capabilities"> | null;
   readonly placeOf: PlaceOf;
-  readonly owners: () => Promise<readonly string[]>;
-  /** Ids of one person on several platforms. */
-  readonly identityLinks: { readonly [person: string]: readonly string[] };
-  readonly redaction: Redaction;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -72,14 +62,6 @@ const mostAnswerChars = 8_000;
 export function createQuestions(options: QuestionsOptions): Questions {
   const { inbox, outbox, turns, sessions, clock, log } = options;
   const book = questionStore(options.cells, clock);
-
-  /** Everyone who may answer: those whose words the turn follows, on every platform where they are known. */
-  async function peopleFor({ owner, senders }: Speakers): Promise<readonly string[]> {
-    const own = senders.filter((person) => !isProgram({ channel: person.slice(0, person.indexOf(":")) }));
-    const meant = owner ? [...own, ...(await options.owners())] : own;
-    const linked = Object.values(options.identityLinks).filter((ids) => ids.some((id) => meant.includes(id)));
-    return [...new Set([...meant, ...linked.flat()])];
-  }
 
   const mayAnswer = ({ people, owner }: Question, by: Answerer): boolean =>
     people.includes(by.person) || (owner && by.owner);
@@ -128,7 +110,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
       const ticket = { ticket: id, untilMs: clock.now() + request.minutes * 60_000 };
       const found = await book.get(id);
       if (found === null) {
-        const question = await newQuestion();
+        const question = await newQuestion(options, scope, request, { id, untilMs: ticket.untilMs });
         const asked = await shown(question);
         return { text: written(question), effects: asked, waitsFor: ticket };
       }
@@ -147,41 +129,6 @@ export function createQuestions(options: QuestionsOptions): Questions {
         },
         waitsFor: { ...ticket, untilMs: question.expiresAtMs },
       };
-
-      async function newQuestion(): Promise<Question> {
-        const address = parseConversationKey(scope.conversation);
-        const channel = options.channel(accountKey(address));
-        const rows = await inbox.find({ turn: scope.turn, limit: 100 });
-        if (channel === null || isProgram(address) || isUnseen(scope.session, rows))
-          throw new Fault("denied", "nobody reads this turn's conversation, so nobody could answer");
-        const people = await peopleFor(scope.by);
-        if (people.length === 0)
-          throw new Fault("denied", "no person's words began this turn, so there is nobody to ask");
-        if (request.options.length > 0 && request.fields.length > 0)
-          throw new Fault("invalid", "a question has options or fields, not both");
-        const clean = (text: string): string => sanitizeOutbound(text, options.redaction).trim();
-        const question = clean(request.question);
-        if (question === "") throw new Fault("invalid", "nothing of this question can be shown");
-        const { capabilities } = channel;
-        return {
-          v: 1,
-          id,
-          session: scope.session,
-          epoch: (await sessions.open(scope.session)).epoch,
-          turn: scope.turn,
-          callId: scope.callId,
-          conversation: scope.conversation,
-          question,
-          options: [...new Set(request.options.map(clean).filter((option) => option !== ""))],
-          fields: request.fields.map(({ label, long }) => ({ label: clean(label), long })),
-          numbered: !capabilities.inlineButtons && address.channel !== "web",
-          people: [...people],
-          owner: scope.by.owner,
-          createdAtMs: clock.now(),
-          expiresAtMs: ticket.untilMs,
-          state: "open",
-        };
-      }
 
       async function shown(question: Question) {
         const address = parseConversationKey(question.conversation);

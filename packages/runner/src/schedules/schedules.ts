@@ -6,29 +6,18 @@ import {
   Fault,
   parseSessionKey,
   type Address,
-  type Clock,
   type Ids,
   type SessionKey,
 } from "@parley/protocol";
-import {
-  asEdited,
-  editedJob,
-  jobPrefix,
-  jobStore,
-  newJob,
-  type Job,
-  type JobStore,
-  type KeptJob,
-} from "@parley/schedules";
+import { jobPrefix, jobStore, type Job, type JobStore, type KeptJob } from "@parley/schedules";
 import type { Cells, CellWrite, Inbox, NewRow } from "@parley/store";
-import type { MayReach } from "@parley/access";
-import { askedJob, checkTools, problems, withModels, type ModelNamed } from "./asked-job.ts";
+import { checkedJobs, type CheckedJobsOptions } from "./checked-job.ts";
 import { nextOf } from "./job-line.ts";
-import { checkAllowed, mayChange, mayName, type JobMaker } from "./job-maker.ts";
+import { mayChange, mayName, type JobMaker } from "./job-maker.ts";
 import { manualId } from "./manual-run.ts";
 import { runLog, type JobRun, type RunLog } from "./run-log.ts";
 import { operatorSender, scheduleRow, sessionOfRuns, slotOf, slotRow, type RunRights } from "./slot-row.ts";
-import { withBaseline, type FilesOf } from "./watch-baseline.ts";
+import type { FilesOf } from "./watch-baseline.ts";
 
 interface RunningRun {
   readonly slot: string;
@@ -97,23 +86,15 @@ interface Home {
   readonly place: Address | null;
 }
 
-export interface SchedulesOptions {
+export interface SchedulesOptions extends CheckedJobsOptions {
   readonly cells: Cells;
   readonly inbox: Pick<Inbox, "accept" | "find">;
-  readonly agents: readonly string[];
-  readonly zone: string;
   readonly runs: { readonly retentionMs: number; readonly keepLines: number };
   /** `<channel>:<id>` of each owner. */
   readonly owners: () => Promise<readonly string[]>;
-  readonly reach: MayReach;
-  readonly modelNamed: ModelNamed;
-  readonly filesOf: FilesOf;
-  /** Of names, groups and patterns of tools, those that mean none. */
-  readonly unknownTools: (named: readonly string[]) => readonly string[];
   readonly homeOf: (agent: string) => Promise<Home>;
   /** The cell that keeps a row for the agent's next heartbeat; null where none comes. */
   readonly keeping: (row: NewRow, agent: string) => CellWrite | null;
-  readonly clock: Clock;
   readonly ids: Ids;
 }
 
@@ -122,28 +103,10 @@ const mostOfOthers = 25;
 const mostShown = 1_000;
 
 export function createSchedules(options: SchedulesOptions): Schedules {
-  const { cells, inbox, agents, zone, owners, reach, modelNamed, filesOf, unknownTools, clock, ids } =
-    options;
+  const { cells, inbox, zone, owners, filesOf, clock, ids } = options;
   const jobs = jobStore(cells);
   const log = runLog(cells, options.runs);
-
-  async function made(asked: unknown, by: JobMaker, id: string): Promise<Job> {
-    const agent = agentIn(asked) ?? by.agent;
-    if (!agents.includes(agent))
-      throw new Fault(
-        "invalid",
-        `agentId: there is no agent ${JSON.stringify(agent)}; there are ${agents.join(", ")}`,
-      );
-    if (agent !== by.agent && !by.isOwner)
-      throw new Fault("denied", "agentId: only an owner's job may be another agent's");
-    const { agent: _agent, ...owner } = by;
-    const form = await askedJob(asked, by, { isNew: true, reach });
-    const decided = newJob(form, { nowMs: clock.now(), zone, id, agent, owner });
-    if (!decided.ok) throw problems(decided.problems);
-    checkAllowed(decided.job, by);
-    checkTools(decided.job, unknownTools);
-    return withBaseline(await withModels(decided.job, modelNamed), null, filesOf);
-  }
+  const { made, next } = checkedJobs(options);
 
   async function named(id: string, by: JobMaker): Promise<KeptJob> {
     const kept = await jobs.get(id);
@@ -169,22 +132,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
   async function edited(id: string, asked: unknown, by: JobMaker) {
     const kept = await named(id, by);
     mayChange(kept.job, by);
-    const agent = agentIn(asked) ?? kept.job.agent;
-    if (agent !== kept.job.agent)
-      throw new Fault(
-        "invalid",
-        `agentId: a job stays with its agent, here ${JSON.stringify(kept.job.agent)}. Fix: make another job for ${JSON.stringify(agent)} and remove this one`,
-      );
-    // What an edit says is done with the rights of whoever edits, where those are narrower.
-    const form = await askedJob(asEdited(asked, kept.job), by, { isNew: false, reach });
-    const decided = editedJob(kept.job, form, { nowMs: clock.now(), zone });
-    if (!decided.ok) throw problems(decided.problems);
-    checkAllowed(decided.job, by);
-    checkTools(decided.job, unknownTools, kept.job);
-    const job = await withModels(decided.job, modelNamed, kept.job);
-    const next = await withBaseline(job, kept.job, filesOf);
-    const { untrusted } = by;
-    return { kept, next: untrusted === undefined ? next : { ...next, owner: { ...next.owner, untrusted } } };
+    return { kept, next: await next(kept.job, asked, by) };
   }
 
   const rightsNow: Schedules["rightsNow"] = async ({ owner }) => {
@@ -318,10 +266,4 @@ export function createSchedules(options: SchedulesOptions): Schedules {
 
 function chatOf({ thread: _any, ...chat }: Address): string {
   return conversationKey(chat);
-}
-
-function agentIn(asked: unknown): string | undefined {
-  if (typeof asked !== "object" || asked === null) return undefined;
-  const { agentId, agent = agentId } = asked as { readonly agentId?: unknown; readonly agent?: unknown };
-  return typeof agent === "string" ? agent : undefined;
 }

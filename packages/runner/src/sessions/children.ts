@@ -3,9 +3,8 @@
 // may, and less: its row carries the same people, place and authority.
 import { isAbsolute } from "node:path";
 import { plainLine } from "@parley/agent";
-import type { AgentConfig, Config } from "@parley/config";
-import { Fault, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
-import { isSandboxed, type Children, type SpawnRequest, type ToolScope } from "@parley/tools";
+import { Fault, parseSessionKey, type SessionKey } from "@parley/protocol";
+import { type Children, type SpawnRequest, type ToolScope } from "@parley/tools";
 import { internalRow, marked, rowIn } from "../internal-row.ts";
 import { modelCatalog } from "../models/model-catalog.ts";
 import { agentIn } from "../prepare-turn.ts";
@@ -14,6 +13,7 @@ import { askingTurn } from "./asker.ts";
 import { childOf, depthOf, newChild, runsAgain, type Child } from "./child-registry.ts";
 import { checkThread, threadOpening, waitingTask } from "./child-threads.ts";
 import { killChild } from "./end-children.ts";
+import { checkRoom, checkSpawn, othersOf } from "./may-spawn.ts";
 import { transcriptLines } from "./transcript-lines.ts";
 
 type ChildServices = Pick<
@@ -54,19 +54,6 @@ export function childrenPort(services: ChildServices): Children {
     );
   }
 
-  /** Throws Fault("denied") when as many others of the session run as may. */
-  async function checkRoom(parent: string, id: string): Promise<void> {
-    const most = config.agents.defaults.subagents.maxChildrenPerAgent;
-    const open = (await children.all()).filter(
-      (child) => child.parent === parent && child.end === null && child.id !== id,
-    );
-    if (open.length >= most)
-      throw new Fault(
-        "denied",
-        `${open.length} sub-agents of this session run already, and ${most} may (agents.defaults.subagents.maxChildrenPerAgent): wait until one of them ends`,
-      );
-  }
-
   async function contextFor(
     scope: ToolScope,
     { context, attachments }: SpawnRequest,
@@ -98,32 +85,14 @@ export function childrenPort(services: ChildServices): Children {
   return {
     agents: ({ agent }) => [agent, ...othersOf(config, agent)],
     async spawn(scope, request) {
-      const depth = depthOf(scope.session) + 1;
-      const limits = config.agents.defaults.subagents;
-      if (depth > limits.maxSpawnDepth)
-        throw new Fault(
-          "denied",
-          `sub-agents go ${limits.maxSpawnDepth} deep at most (agents.defaults.subagents.maxSpawnDepth): do this work yourself`,
-        );
       const agentId = request.agentId ?? scope.agent;
-      const allowed = [scope.agent, ...othersOf(config, scope.agent)];
-      if (!allowed.includes(agentId))
-        throw new Fault(
-          "denied",
-          `agent ${JSON.stringify(agentId)} is not one of those that sub-agents may be here: ${allowed.join(", ")} (agents.defaults.subagents.allowAgents)`,
-        );
-      const from = agentOf(scope.agent).sandbox.mode;
-      const to = agentOf(agentId).sandbox.mode;
-      if (agentId !== scope.agent && isBoxed(from, scope.session) && to === "off")
-        throw new Fault(
-          "denied",
-          `this session is sandboxed and agent "${agentId}" is not (its sandbox.mode): its sub-agent could do more than you`,
-        );
+      checkSpawn(config, scope, agentId);
       const inThread = request.thread ?? false;
       const { id, session } = childOf(scope, agentId, inThread);
+      const limits = config.agents.defaults.subagents;
       const wanted = request.model ?? limits.model;
       const model = wanted === undefined ? null : await modelNamed(agentId, wanted);
-      await checkRoom(scope.session, id);
+      await checkRoom(services, scope.session, id);
       const { began, asker: askerFor } = await askingTurn(services, scope);
       const asker = askerFor("push");
       if (inThread) {
@@ -213,7 +182,7 @@ export function childrenPort(services: ChildServices): Children {
           "conflict",
           `sub-agent ${child.id} has ended, and it was spawned for one run: spawn another`,
         );
-      if (again) await checkRoom(child.parent, child.id);
+      if (again) await checkRoom(services, child.parent, child.id);
       const { began, asker } = await askingTurn(services, scope);
       const id = `${child.id}/${scope.turn}/${scope.callId}`;
       const lane = child.session as SessionKey;
@@ -261,19 +230,6 @@ export function childrenPort(services: ChildServices): Children {
     const near = found.nearest.length === 0 ? "" : `; near it: ${found.nearest.join(", ")}`;
     throw new Fault("invalid", `there is no model ${JSON.stringify(word.slice(0, 80))}${near}`);
   }
-}
-
-/** True for a session whose tools run in a sandbox. */
-export function isBoxed(mode: AgentConfig["sandbox"]["mode"], session: SessionKey): boolean {
-  const { agent } = parseSessionKey(session);
-  return isSandboxed(mode, session, [formatSessionKey({ kind: "main", agent })]);
-}
-
-function othersOf({ agents }: Config, agent: string): readonly string[] {
-  const own = agents.list.find(({ id }) => id === agent)?.subagents?.allowAgents;
-  const allowed = own ?? agents.defaults.subagents.allowAgents;
-  const others = agents.list.map(({ id }) => id).filter((id) => id !== agent);
-  return allowed.includes("*") ? others : others.filter((id) => allowed.includes(id));
 }
 
 function firstWords(task: string): string {

@@ -17,7 +17,7 @@ import { agentIn } from "../prepare-turn.ts";
 import type { Services } from "../turn-scope.ts";
 import { answerId, sentId } from "./asked-rows.ts";
 import { askingTurn } from "./asker.ts";
-import { isBoxed } from "./children.ts";
+import { isBoxed } from "./may-spawn.ts";
 import { findSession, type FoundSession } from "./find-session.ts";
 
 type SendServices = Pick<Services, "config" | "sessions" | "children" | "inbox" | "clock" | "log">;

@@ -1,18 +1,11 @@
 // Makes the tools of a turn for its agent and place, then narrows them by the policy chain and explains every
 // removal. When a required sandbox is missing, the tools that would run in it are removed, so that nothing
 // falls back to the host.
-import { join } from "node:path";
-import type { SandboxFacts } from "@parley/agent";
-import type { AgentConfig } from "@parley/config";
-import { Fault, isFault, parseSessionKey, type SessionKey } from "@parley/protocol";
+import { Fault, parseSessionKey } from "@parley/protocol";
 import {
   applyPolicy,
-  catalogue,
-  isSandboxed,
   makeTools,
   noSandbox,
-  networkWord,
-  openSandbox,
   policySteps,
   type ExecPolicy,
   type ExecPorts,
@@ -37,6 +30,7 @@ import { isSearched } from "./loaded-tools.ts";
 import type { RemoteTools } from "./remote-tools.ts";
 import type { EffectiveTools, ToolsRequest } from "./tools-here.ts";
 import { toolsThatDoNotFit } from "./tools-that-fit.ts";
+import { factsOf, needsSandbox, noSearchPath, sandboxOpener } from "./turn-sandbox.ts";
 import { filesByFolder, promptPathsIn, skillFolders } from "./workspace-view.ts";
 import { childRules } from "./child-tools.ts";
 
@@ -70,7 +64,6 @@ type EffectiveToolsNeeds = Pick<
   | "ids"
 >;
 
-const noSearchPath = "";
 const toolSearchName = "tool_search";
 
 /** `machine` is absent where there are no tools but `moreTools`. */
@@ -116,34 +109,7 @@ export function effectiveTools(
       : { notes: noteFiles({ memory: machine.memory, owners, cells, redaction, clock }) };
   const filesAt = filesByFolder();
   const approved = isApproved(approvals.book);
-
-  async function placeOf({ agent, session }: ToolsRequest): Promise<Sandbox | { readonly cannot: string }> {
-    const { workspace, sandbox } = agent;
-    const host = machine?.exec?.host ?? {};
-    if (
-      machine === undefined ||
-      !isSandboxed(sandbox.mode, session, [`agent:${agent.id}:main` as SessionKey])
-    )
-      return noSandbox(workspace, host["PATH"] ?? noSearchPath);
-    const folder = join(machine.home, "sandboxes");
-    const mark = (): string => ids.uuid();
-    try {
-      return await openSandbox(sandbox, {
-        agent: agent.id,
-        session,
-        workspace,
-        folder,
-        readRoots,
-        hidden: forbidden,
-        host,
-        mark,
-        wayOut: machine.wayOut,
-      });
-    } catch (error) {
-      if (isFault(error)) return { cannot: error.message };
-      throw error;
-    }
-  }
+  const openFor = sandboxOpener({ machine, readRoots, hidden: forbidden, ids });
 
   async function policyOf({ agent: { id, tools }, by: { owner } }: ToolsRequest): Promise<ExecPolicy> {
     const { mode, ask, allowlist } = tools.exec;
@@ -196,7 +162,7 @@ export function effectiveTools(
   return {
     async at(request) {
       const { agent, session, places, by, model } = request;
-      const [opened, execPolicy] = await Promise.all([placeOf(request), policyOf(request)]);
+      const [opened, execPolicy] = await Promise.all([openFor(request), policyOf(request)]);
       const cannot = "cannot" in opened ? opened.cannot : null;
       const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
       const { workspace: root, inside, readOnly } = sandbox;
@@ -288,21 +254,4 @@ function without(tools: readonly Tool[], others: readonly Tool[]): readonly Tool
 
 function neverRun(tool: Tool): Tool {
   return { ...tool, run: () => Promise.reject(new Fault("denied", `only owners may use ${tool.name}`)) };
-}
-
-/** True for tools that need a folder or a process. */
-function needsSandbox(tool: string): boolean {
-  const section = catalogue.find(({ id }) => id === tool)?.section;
-  return section === "fs" || section === "runtime";
-}
-
-function factsOf({ kind, inside }: Sandbox, { sandbox }: AgentConfig): SandboxFacts | undefined {
-  if (kind === "none") return undefined;
-  return {
-    kind,
-    containerWorkspace: inside,
-    access: sandbox.workspaceAccess,
-    network: networkWord(sandbox.network),
-    elevated: false,
-  };
 }

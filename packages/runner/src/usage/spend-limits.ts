@@ -6,21 +6,18 @@ import type { Ledger, LoopEnd } from "@parley/agent";
 import type { Config, SpendConfig } from "@parley/config";
 import type { Model, ModelEvent, ModelRequest } from "@parley/models";
 import {
-  accountKey,
   noUsage,
-  parseConversationKey,
-  parseSessionKey,
   type Clock,
   type Log,
   type SessionKey,
   type Usage,
   localDay,
-  parseRowPayload,
   recentDays,
 } from "@parley/protocol";
 import { firstInstantFrom } from "@parley/schedules";
 import type { CellWrite, Turn } from "@parley/store";
 import { payerOf } from "../sessions/child-registry.ts";
+import { capsOf, payersOf, personKey, placeKeys, whoAsked, type Payer } from "./payers.ts";
 import { addUsed, noneUsed, sumOf, tokensOf, usedBy, type UsageLog, type Used } from "./usage-log.ts";
 
 interface Refusal {
@@ -81,8 +78,6 @@ export interface SpendLimitsOptions {
 const freshMs = 60_000;
 
 export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): SpendLimits {
-  const capsOf = (agent: string): SpendConfig =>
-    config.agents.list.find(({ id }) => id === agent)?.spend ?? {};
   /** By day, then by agent, `person <id>` and `place <session>`. */
   const sums = new Map<string, Map<string, Used>>();
   const open = new Map<string, { readonly payers: readonly string[]; used: Used }>();
@@ -95,22 +90,6 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
     for (const payer of payers) known.set(payer, addUsed(known.get(payer) ?? noneUsed, used));
     sums.set(day, known);
   };
-
-  /** Whoever is asked for the turn's costs, with caps that somebody set. */
-  function payersOf(turn: Pick<Turn, "lane" | "conversation" | "rows">): readonly Payer[] {
-    const agent = payerOf(turn.lane);
-    const isOwners = turn.rows.length > 0 && turn.rows.every(({ payload }) => parseRowPayload(payload).owner);
-    const { person, place, owners } = config.limits;
-    const limited =
-      isOwners && !owners
-        ? []
-        : [
-            { key: personKey(whoAsked(turn).person), caps: person, of: "person" as const },
-            ...placeKeys(turn.lane).map((key) => ({ key, caps: place, of: "place" as const })),
-          ];
-    const payers: readonly Payer[] = [{ key: agent, caps: capsOf(agent), of: "agent" }, ...limited];
-    return payers.filter(({ caps }) => spendCaps.some((name) => caps[name] !== undefined));
-  }
 
   /** Days of this month, newest first. */
   const monthDays = (): readonly string[] => {
@@ -150,7 +129,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
 
   const stateOf = async (agent: string): Promise<SpendState> => ({
     agent,
-    caps: capsOf(agent),
+    caps: capsOf(config, agent),
     ...(await usedBySource(agent)),
   });
 
@@ -179,7 +158,7 @@ export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): S
 
   return {
     forTurn(turn, { beside = false } = {}) {
-      const payers = payersOf(turn);
+      const payers = payersOf(config, turn);
       const keys = payers.map(({ key }) => key);
       const isCapped = payers.length > 0;
       /** Counts each side call against the turn until the loop's next usage figure, which includes it. */
@@ -261,17 +240,6 @@ function usedSoFar({ costUsd = 0, ...tokens }: Usage): Used {
   return { ...noneUsed, ...tokens, costUsd };
 }
 
-function whoAsked({ conversation, rows }: Pick<Turn, "conversation" | "rows">): {
-  readonly channel: string;
-  readonly person: string;
-} {
-  const channel = accountKey(parseConversationKey(conversation as Turn["conversation"]));
-  const newest = rows.at(-1);
-  if (newest === undefined) return { channel, person: "nobody" };
-  const { inbound } = parseRowPayload(newest.payload);
-  return { channel, person: `${inbound.channel}:${inbound.sender.id}` };
-}
-
 /** Tells people when the limit ends, without figures. */
 function refusal(of: Payer["of"], over: "day" | "month", timeZone: string, nowMs: number): string {
   const when = over === "day" ? "Today's" : "This month's";
@@ -282,23 +250,6 @@ function refusal(of: Payer["of"], over: "day" | "month", timeZone: string, nowMs
         ? `${when} limit for one person`
         : `${when} limit for this chat`;
   return `${what} is reached, so I cannot answer now. It resets ${resetIn(over, timeZone, nowMs)}.`;
-}
-
-const spendCaps = ["turnsPerDay", "dayUsd", "monthUsd", "dayTokens", "monthTokens"] as const;
-
-interface Payer {
-  readonly key: string;
-  readonly caps: SpendConfig & { readonly turnsPerDay?: number };
-  readonly of: "agent" | "person" | "place";
-}
-
-// No agent's id has a space.
-const personKey = (person: string): string => `person ${person}`;
-
-/** Of a session that only one place can have. */
-function placeKeys(session: string): readonly string[] {
-  const { kind } = parseSessionKey(session);
-  return kind === "group" || kind === "channel" ? [`place ${session}`] : [];
 }
 
 /** "at midnight (Europe/Berlin), in 3 h 20 min", "on 2026-12-01 at 00:00 (UTC), in 9 days". */
