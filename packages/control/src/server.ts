@@ -1,37 +1,27 @@
 // Runs the control plane: one port for the web page, its WebSocket, the CLI and health checks. It refuses
 // before the upgrade what it can: foreign hosts, pages of other sites, too many connections. Closing tells
 // every client, and they resume by seq (I5, I9).
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
+import { createServer, type IncomingMessage } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { WebSocketServer, type WebSocket } from "ws";
-import {
-  controlPath,
-  Fault,
-  scopes,
-  sleep,
-  type Clock,
-  type Ids,
-  type Log,
-  type Scope,
-} from "@parley/protocol";
+import { controlPath, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
 import type { Events } from "@parley/store";
-import type { RefusalReason, Refusals, OwnsSession } from "@parley/access";
+import type { Refusals, OwnsSession } from "@parley/access";
 import { wrongAttempts, type Attempts } from "./auth/login-attempts.ts";
 import { authenticator } from "./auth/authenticate.ts";
 import { bearerCaller, pathOf, type CallerOf } from "./auth/bearer.ts";
-import { preAuthBytes, serveConnection, type Connection } from "./connection.ts";
+import { serveConnection, type Connection } from "./connection.ts";
 import { boundConnections } from "./connection-limit.ts";
 import type { Clients } from "./connected-clients.ts";
 import type { Devices } from "./auth/devices.ts";
 import type { WriteAudit } from "./audited.ts";
 import { dispatcher, type Dispatch, type Handlers } from "./dispatch.ts";
+import { listen, urlHost } from "./listen.ts";
+import { limitBytes, refuse, wantsWebSocket, type Refusal } from "./upgrade.ts";
 import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
 import { httpApp, type MetricsPage, type ProgramRoutes } from "./http.ts";
 import type { Hub } from "./event-hub.ts";
-import { listenerAt } from "@parley/config";
 import { isProxy, remoteOf, type RemoteOf } from "./auth/remote-address.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
@@ -113,9 +103,6 @@ const drainMs = 3_000;
 const closeGraceMs = 1_000;
 /** Limits for slow requests; Node enforces them only about every half minute. */
 const requestLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
-/** A masked frame of less than 64 KiB has an eight-byte header; a ping or two may come along. */
-const frameHeaderBytes = 256;
-
 /** Throws Fault("unavailable") when the port is taken or may not be used. */
 export async function controlServer(options: ControlServerOptions): Promise<ControlServer> {
   const { clock, ids, log, cells, devices, clients, refusals } = options;
@@ -253,71 +240,9 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   };
 }
 
-/** Some HTTP clients offer HTTP/2 with every first request (`Upgrade: h2c`); it is answered as plain HTTP. */
-function wantsWebSocket({ headers }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === "websocket";
-}
-
-interface Refusal {
-  readonly status: string;
-  /** Null when the origin is allowed and something else is wrong. */
-  readonly reason: RefusalReason | null;
-  readonly text: string;
-}
-
-function refuse(stream: Duplex, { status, text }: Refusal): void {
-  // Nobody else ends the socket: a client that keeps its half open would hold the handle, and the gateway's
-  // stop, forever.
-  stream.once("finish", () => stream.destroy());
-  stream.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-  );
-}
-
-/**
- * Cuts a client that sends more than a first frame before it authenticates; the returned function lifts the
- * limit.
- */
-function limitBytes(stream: Duplex, already: number): () => void {
-  let bytes = already;
-  const count = (chunk: Buffer): void => {
-    bytes += chunk.length;
-    if (bytes > preAuthBytes + frameHeaderBytes) stream.destroy();
-  };
-  stream.on("data", count);
-  return () => stream.off("data", count);
-}
-
 function closed(socket: WebSocket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.readyState === socket.CLOSED) resolve();
     else socket.once("close", () => resolve());
   });
-}
-
-function listen(http: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    http.once("error", (cause: NodeJS.ErrnoException) => {
-      const taken =
-        cause.code === "EADDRINUSE"
-          ? listenerAt(host, port).then((who) => `${who} listens there`)
-          : cause.message;
-      void Promise.resolve(taken).then((why) =>
-        reject(
-          new Fault(
-            "unavailable",
-            `cannot listen on ${host} port ${port}: ${why}. Stop it, or set gateway.port`,
-            { cause },
-          ),
-        ),
-      );
-    });
-    http.listen({ host, port }, () => resolve((http.address() as AddressInfo).port));
-  });
-}
-
-/** Returns the host as a browser on this machine reaches it. */
-function urlHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }

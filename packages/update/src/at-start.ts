@@ -1,7 +1,7 @@
 // Looks after a version that is being tried, at each start of the gateway. It runs in the program of the
 // version before: whatever is wrong with the new one, after starts that came to nothing the old one is back.
 import type { VersionFolders } from "./version-folders.ts";
-import type { VersionPrograms } from "./run-update.ts";
+import type { VersionPrograms } from "./update-world.ts";
 import type { UpdateRecord } from "./update-record.ts";
 
 export interface AtStart {

@@ -4,15 +4,8 @@ export { bringFile, fileFor, settleFolder, unpackVersion } from "./bring-release
 export { byHand, installedAt, type Installed } from "./installed.ts";
 export { compareVersions, isVersion } from "./release-version.ts";
 export { checkedSource, chosen, releasesAt, type Release } from "./releases.ts";
-export {
-  resumeUpdate,
-  runUpdate,
-  type GatewayNow,
-  type InForce,
-  type UpdateWorld,
-  type VersionPrograms,
-  type WatchedGateway,
-} from "./run-update.ts";
+export { resumeUpdate, runUpdate } from "./run-update.ts";
+export type { GatewayNow, InForce, UpdateWorld, VersionPrograms, WatchedGateway } from "./update-world.ts";
 export { aloneWithDatabase, isUpdating, lockUpdate } from "./update-lock.ts";
 export { hasEnded, readRecord, writeRecord, type UpdateRecord } from "./update-record.ts";
 export { freshFolder, versionFolders, type VersionFolders } from "./version-folders.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault, type Clock } from "@parley/protocol";
 import { lookAfterTrial } from "../src/at-start.ts";
-import type { GatewayNow, UpdateWorld } from "../src/run-update.ts";
+import type { GatewayNow, UpdateWorld } from "../src/update-world.ts";
 import { readRecord, writeRecord, type UpdateRecord } from "../src/update-record.ts";
 import { versionFolders } from "../src/version-folders.ts";
 

@@ -3,7 +3,8 @@
 import { Fault, type Clock } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { lookAfterTrial } from "../src/at-start.ts";
-import { resumeUpdate, runUpdate, type GatewayNow, type UpdateWorld } from "../src/run-update.ts";
+import { resumeUpdate, runUpdate } from "../src/run-update.ts";
+import type { GatewayNow, UpdateWorld } from "../src/update-world.ts";
 import type { UpdateRecord } from "../src/update-record.ts";
 
 const ok = (changes: Partial<GatewayNow> = {}): GatewayNow => ({

@@ -10,7 +10,8 @@ import {
 import { agentName, timeZone } from "./fields.ts";
 import { modelsBlock, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
 import { memorySearchSchema } from "./memory.ts";
-import { agentHeartbeatSchema, heartbeatSchema, silentReplySchema } from "./prompt.ts";
+import { agentHeartbeatSchema, heartbeatSchema } from "./heartbeat.ts";
+import { silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
 import { allowAgents, subagentsSchema } from "./subagents.ts";
 import { agentToolsSchema, sandboxSchema } from "./tools.ts";

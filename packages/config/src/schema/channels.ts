@@ -72,6 +72,14 @@ const ack = {
   ackReactionScope: ackReactionScope.exactOptional().describe("In place of messages.ackReactionScope."),
 };
 
+const pacing = (server: string) =>
+  z
+    .enum(["on", "off"])
+    .exactOptional()
+    .describe(
+      `Whether sends keep to the platform's limits; off only for ${server} of your own. Default: ${accountDefaults.pacing}.`,
+    );
+
 const replyToMode = z
   .enum(["off", "first"])
   .exactOptional()
@@ -147,12 +155,7 @@ const telegramAccount = {
       `How an answer grows: "edit" (one message, edited), "block" (message by message), "off". Default: ${telegramDefaults.streaming}.`,
     ),
   replyToMode,
-  pacing: z
-    .enum(["on", "off"])
-    .exactOptional()
-    .describe(
-      `Whether sends keep to the platform's limits; off only for a Bot API server of your own. Default: ${accountDefaults.pacing}.`,
-    ),
+  pacing: pacing("a Bot API server"),
   reactionNotifications: z
     .enum(["off", "own", "all"])
     .exactOptional()
@@ -226,12 +229,7 @@ const discordAccount = {
     .exactOptional()
     .describe(`How an answer grows. Default: ${discordDefaults.streaming}, as Discord limits edits.`),
   replyToMode,
-  pacing: z
-    .enum(["on", "off"])
-    .exactOptional()
-    .describe(
-      `Whether sends keep to the platform's limits; off only for a server of your own. Default: ${accountDefaults.pacing}.`,
-    ),
+  pacing: pacing("a server"),
   reactionNotifications: z
     .enum(["off", "own", "all"])
     .exactOptional()

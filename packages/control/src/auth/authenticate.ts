@@ -3,7 +3,8 @@
 import { Fault, scopes, type ConnectParams, type DeviceGrant, type Scope } from "@parley/protocol";
 import type { Refusals } from "@parley/access";
 import type { Attempts } from "./login-attempts.ts";
-import type { Device, Devices } from "./devices.ts";
+import type { Device } from "./device-record.ts";
+import type { Devices } from "./devices.ts";
 import { sameToken } from "@parley/config";
 import type { Remote } from "./remote-address.ts";
 

@@ -1,42 +1,26 @@
 // Stores devices that use the control plane without the gateway's token: browsers that followed a one-time
 // login link. Codes and tokens are stored as hashes; scopes come from the record, never from the client.
-import { createHash } from "node:crypto";
-import { z } from "zod";
-import {
-  deviceGrants,
-  Fault,
-  scopes,
-  type Clock,
-  type DeviceGrant,
-  type Ids,
-  type Scope,
-} from "@parley/protocol";
+import { Fault, type Clock, type DeviceGrant, type Ids, type Scope } from "@parley/protocol";
 import type { Cell, Cells } from "@parley/store";
 import { newToken } from "@parley/config";
+import {
+  codeSchema,
+  deviceCells,
+  deviceOf,
+  deviceSchema,
+  digest,
+  idLength,
+  idOf,
+  idOfKey,
+  knownOf,
+  tokenCells,
+  type Device,
+  type KnownDevice,
+  type StoredDevice,
+} from "./device-record.ts";
 
 /** The durable port, `store.cells`. */
 export type AuthStore = Pick<Cells, "get" | "put" | "remove" | "list">;
-
-export interface Device {
-  /** Names the device where its token must not appear: the beginning of the token's hash. */
-  readonly id: string;
-  /** The web peer whose conversations this device has. */
-  readonly peer: string;
-  readonly scopes: readonly Scope[];
-  /** How often its token was made anew; what is open by an older one ends. */
-  readonly rotation: number;
-  /** What an agent may do on it, as approved when it was paired; absent: it is no paired device. */
-  readonly grants?: readonly DeviceGrant[];
-}
-
-export interface KnownDevice extends Device {
-  readonly name: string;
-  readonly createdAtMs: number;
-  /** Of a paired device: what its person may switch on there. */
-  readonly most?: readonly DeviceGrant[];
-  /** Of a paired device: the web peer of whoever paired it. */
-  readonly pairedBy?: string;
-}
 
 /** What a pairing code makes. */
 interface Pairing {
@@ -93,11 +77,6 @@ export interface Devices {
   operatorPeer(): Promise<string>;
 }
 
-const deviceCells = "auth:device:";
-/** By the hash of a token that was made anew: the key of its device. */
-const tokenCells = "auth:token:";
-/** 12 of 64 characters carry 72 bits: no two devices share them. */
-const idLength = 12;
 const mostDevices = 1_000;
 
 const codeLifeMs = 600_000;
@@ -110,29 +89,6 @@ const codeForm = new RegExp(`^[${codeAlphabet}]{${codeLength}}$`);
 const tokenForm = /^[A-Za-z0-9]{43,128}$/;
 const peerAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 const peerLength = 20;
-
-const deviceSchema = z.object({
-  peer: z.string(),
-  scopes: z.array(z.enum(scopes)),
-  name: z.string(),
-  createdAtMs: z.number(),
-  grants: z.array(z.enum(deviceGrants)).exactOptional(),
-  most: z.array(z.enum(deviceGrants)).exactOptional(),
-  pairedBy: z.string().exactOptional(),
-  /** The present token's hash, null while there is none; absent: the first one's, which stands in the key. */
-  token: z.string().nullable().exactOptional(),
-  rotation: z.number().exactOptional(),
-});
-type StoredDevice = z.infer<typeof deviceSchema>;
-const codeSchema = z.object({
-  scopes: z.array(z.enum(scopes)),
-  expiresAtMs: z.number(),
-  paired: z
-    .object({ name: z.string(), grants: z.array(z.enum(deviceGrants)), by: z.string().optional() })
-    .optional(),
-  /** The device that gets a new token by it. */
-  anew: z.object({ id: z.string(), rotation: z.number() }).optional(),
-});
 
 export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
   const newPeer = (): string => `web-${ids.code(peerAlphabet, peerLength)}`;
@@ -324,35 +280,4 @@ export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
       return (operator = known.value);
     },
   };
-}
-
-/**
- * Codes and tokens are random and long, so a plain hash hides them, and a lookup by hash takes no
- * secret-dependent time.
- */
-function digest(secret: string): string {
-  return createHash("sha256").update(secret).digest("base64url");
-}
-
-function deviceOf({
-  peer,
-  scopes: granted,
-  grants,
-  rotation = 0,
-}: Pick<StoredDevice, "peer" | "scopes" | "grants" | "rotation">): Omit<Device, "id"> {
-  return { peer, scopes: granted, rotation, ...(grants === undefined ? {} : { grants }) };
-}
-
-/** Without the token's hash, which no list needs. */
-function knownOf({ token: _token, rotation = 0, ...device }: StoredDevice): Omit<KnownDevice, "id"> {
-  return { ...device, rotation };
-}
-
-function idOfKey(key: string): string {
-  return idOf(key.slice(deviceCells.length));
-}
-
-/** A command line reads a word that begins with a dash as an option. */
-function idOf(hash: string): string {
-  return hash.slice(0, idLength).replace(/^-/, ".");
 }

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { canvasMethods } from "./canvas.ts";
 import { auditMethods } from "./audit.ts";
+import { backupMethods } from "./backup.ts";
 import { channelMethods } from "./channel.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods } from "./config.ts";
@@ -15,6 +16,7 @@ import { mcpMethods } from "./mcp.ts";
 import { operatorMethods } from "./operator.ts";
 import { nodeMethods } from "./node.ts";
 import { configStatus, reloadMethods } from "./reload.ts";
+import { deadMethods, outboxMethods } from "./outbox.ts";
 import { pairingMethods } from "./pairing.ts";
 import { peopleMethods } from "./people.ts";
 import { promptMethods } from "./prompt.ts";
@@ -25,7 +27,7 @@ import { skillMethods } from "./skill.ts";
 import { toolMethods } from "./tool.ts";
 import { updateMethods } from "./update.ts";
 import { usageMethods } from "./usage.ts";
-import { deliverySchema, rowSchema, storySchema } from "../story.ts";
+import { storySchema } from "../story.ts";
 
 /**
  * Which sessions a method reads or changes. `none`: it is about the gateway. `own`: only those of the
@@ -52,12 +54,6 @@ export interface MethodSpec {
 }
 
 const limit = z.number().int().min(1).max(1000).default(100);
-
-const id = z.string().min(1).max(1024);
-const path = z.string().min(1).max(4096);
-/** Of what is done once, however often it is asked under this key. */
-const idempotencyKey = z.string().min(1).max(128).optional();
-const passphrase = z.string().min(1).max(1024);
 
 const lane = z.object({
   lane: z.string(),
@@ -156,65 +152,8 @@ export const methods = {
     params: z.object({ query: z.string().min(1).max(1024) }),
     result: storySchema,
   },
-  "outbox.list": {
-    scope: "read",
-    sessions: "all",
-    needs: "store",
-    /**
-     * Newest first: deliveries that wait or are in trouble, with `troubled` only the latter. `lane` restricts
-     * it to one conversation.
-     */
-    params: z.object({ troubled: z.boolean().optional(), lane: z.string().optional(), limit }),
-    result: z.object({ deliveries: z.array(deliverySchema) }),
-  },
-  /** One delivery, whatever became of it. */
-  "outbox.show": {
-    scope: "read",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id }),
-    result: deliverySchema,
-  },
-  /** Sends a troubled delivery again under a new id, once; the old one leaves the list. */
-  "outbox.retry": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
-  "outbox.drop": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
-  "dead.list": {
-    scope: "read",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ limit }),
-    result: z.object({ rows: z.array(rowSchema) }),
-  },
-  /**
-   * Accepts a copy of a dead row under a new id, with the same lane, conversation and authority; the old one
-   * leaves the list.
-   */
-  "dead.retry": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
-  "dead.drop": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
+  ...outboxMethods,
+  ...deadMethods,
   "lanes.list": {
     scope: "read",
     sessions: "all",
@@ -237,58 +176,7 @@ export const methods = {
     params: z.object({}),
     result: z.object({ resumed: z.boolean() }),
   },
-  /**
-   * Copies the database at one instant to a new file on the gateway's machine and checks the copy; with a
-   * passphrase it is encrypted. Takes an absolute path.
-   */
-  backup: {
-    scope: "admin",
-    sessions: "all",
-    needs: "database",
-    params: z.object({ path, passphrase: passphrase.optional() }),
-    result: z.object({ path: z.string(), bytes: z.number() }),
-  },
-  /** The backups that were made by themselves, the newest first. */
-  "backups.list": {
-    scope: "admin",
-    sessions: "none",
-    needs: "config",
-    params: z.object({}),
-    result: z.object({
-      folder: z.string(),
-      /** Null: none are made. */
-      everyHours: z.number().nullable(),
-      keep: z.number().int(),
-      backups: z.array(
-        z.object({
-          name: z.string(),
-          path: z.string(),
-          bytes: z.number(),
-          atMs: z.number(),
-          /** Encrypted by the passphrase of the config. */
-          sealed: z.boolean(),
-        }),
-      ),
-    }),
-  },
-  /**
-   * Replaces the database with a backup and keeps the old file. Only while no daemon runs (`--once`). Takes
-   * an absolute path. Messages and answers that were open when the backup was made wait for an operator,
-   * unless `resume` says that nobody has worked on them since.
-   */
-  restore: {
-    scope: "admin",
-    sessions: "all",
-    needs: "database",
-    params: z.object({ path, passphrase: passphrase.optional(), resume: z.boolean().optional() }),
-    result: z.object({
-      path: z.string(),
-      keptAs: z.string().nullable(),
-      /** Messages and answers that wait for an operator now. */
-      messages: z.number().int(),
-      answers: z.number().int(),
-    }),
-  },
+  ...backupMethods,
   ...scheduleMethods,
   ...skillMethods,
   ...hookMethods,
