@@ -1,5 +1,5 @@
-// Handles the socket of a client that asks for the WebSocket, until it is one: says no in plain HTTP, and cuts
-// whoever sends too much before it authenticates (I9).
+// Handles the socket of a client that asks for the WebSocket, until it is one: says no in plain HTTP, and
+// cuts whoever sends too much before it authenticates (I9).
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { RefusalReason } from "@parley/access";

@@ -1,5 +1,5 @@
-// Keys that only the prompt reads: what is told to the agent about silence, reactions, buttons and the sources
-// of memories.
+// Keys that only the prompt reads: what is told to the agent about silence, reactions, buttons and the
+// sources of memories.
 import { z } from "zod";
 
 export const silentReplySchema = z

@@ -1,4 +1,5 @@
-// Methods of the database's copies: to make one, to list those that made themselves, to put one in its place.
+// Methods of the database's copies: to make one, to list those that made themselves, to put one in its
+// place.
 import { z } from "zod";
 
 const path = z.string().min(1).max(4096);

@@ -1,4 +1,5 @@
-// Methods of what did not get through: answers that wait or are in trouble, and messages that failed for good.
+// Methods of what did not get through: answers that wait or are in trouble, and messages that failed for
+// good.
 import { z } from "zod";
 import { deliverySchema, rowSchema } from "../story.ts";
 

@@ -1,5 +1,5 @@
-// Makes a question of what a turn asks: only where somebody reads it, and for the people whose words the turn
-// follows, on every platform where they are known. It stores nothing.
+// Makes a question of what a turn asks: only where somebody reads it, and for the people whose words the
+// turn follows, on every platform where they are known. It stores nothing.
 import { isProgram, type Speakers } from "@parley/access";
 import { sanitizeOutbound, type Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";

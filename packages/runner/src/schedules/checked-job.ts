@@ -1,5 +1,5 @@
-// Makes a job, or the next version of one, from what somebody asked for: with a plan that comes up, models and
-// tools that there are, and no more rights than whoever asks has. It stores nothing.
+// Makes a job, or the next version of one, from what somebody asked for: with a plan that comes up, models
+// and tools that there are, and no more rights than whoever asks has. It stores nothing.
 import type { MayReach } from "@parley/access";
 import { Fault, type Clock } from "@parley/protocol";
 import { asEdited, editedJob, newJob, type Job } from "@parley/schedules";

@@ -1,5 +1,5 @@
-// Says whether a session may spawn a sub-agent: how deep they go, how many run at once, and which agents they
-// may be. None of them may do more than the session that it works for.
+// Says whether a session may spawn a sub-agent: how deep they go, how many run at once, and which agents
+// they may be. None of them may do more than the session that it works for.
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, formatSessionKey, parseSessionKey, type SessionKey } from "@parley/protocol";
 import { isSandboxed, type ToolScope } from "@parley/tools";
