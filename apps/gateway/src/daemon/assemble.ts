@@ -1,46 +1,42 @@
 // Builds the daemon's parts and connects them. Nothing is received, sent or run yet: a part that exists later
 // (the current path, the pools) is reached through a function, so that no part holds an old one.
 import { join } from "node:path";
-import type { Channel } from "@parley/channels";
-import { configEditor, type Config, type Places } from "@parley/config";
-import type { McpServers } from "@parley/mcp";
-import { type Bus, type WorkNotifier, turnPools, type Pools } from "@parley/queue";
+import { configEditor, type Places } from "@parley/config";
+import { type Bus, turnPools } from "@parley/queue";
 import { keepMenu } from "../commands/command-menu.ts";
 import { processMemory } from "../message-path/process-memory.ts";
-import { modelTrouble, type Restarting } from "@parley/runner";
+import { modelTrouble } from "@parley/runner";
 import { eventHub } from "@parley/control";
-import type { MessagePath } from "../message-path.ts";
 import { livePath, pathsByConfig, type ConfiguredPath } from "../message-path/paths-by-config.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import {
   cluster,
   isWeb,
-  type Cluster,
   hubOfNodes,
   clusterHandOvers,
   clusterMigratedChats,
   type NodePlace,
   type Role,
   keepNodeRegistry,
-  type NodeRegistry,
 } from "@parley/cluster";
 import { troubleAround } from "./machine-trouble.ts";
 import { placeNow, type Refusals } from "@parley/access";
 import { outOfFiles } from "./status-file.ts";
-import { gatewayState, type GatewayState } from "../gateway-state.ts";
+import { gatewayState } from "../gateway-state.ts";
 import { restarting } from "./restart-check.ts";
 import { memoryProcess } from "@parley/memory";
 import { version } from "@parley/protocol";
 import { wireMedia } from "../wiring/models.ts";
-import { wireChannels, type Wired } from "../wiring/channels.ts";
-import { hookProcesses as wireHookProcesses, type HookProcesses } from "../hooks/hook-process.ts";
+import { wireChannels } from "../wiring/channels.ts";
+import { hookProcesses as wireHookProcesses } from "../hooks/hook-process.ts";
 import { noticingCalls } from "../devices/wire-devices.ts";
-import { wireMachinePorts, type WiredMachinePorts } from "../wiring/machine-ports.ts";
+import { wireMachinePorts } from "../wiring/machine-ports.ts";
 import type { Logger } from "../log/logger.ts";
 import { remoteTools, wireMcp, mcpSettings } from "../wiring/mcp.ts";
 import { wireWorkNotifier } from "../wiring/store.ts";
-import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
+import { controlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
+import type { Parts } from "./parts.ts";
 
 type MadeHere =
   | "memory"
@@ -70,35 +66,6 @@ export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics"
   readonly metrics: GatewayMetrics;
   /** Messages that admission refuses. */
   readonly strangers: Refusals;
-}
-
-export interface Parts {
-  readonly path: MessagePath;
-  /** Returns the current config. */
-  readonly configNow: () => Config;
-  readonly pathOf: (config: Config) => Promise<ConfiguredPath>;
-  /** Makes this message path the current one. */
-  readonly use: (path: ConfiguredPath) => void;
-  readonly wired: Wired;
-  readonly workNotifier: WorkNotifier;
-  readonly control: ControlPlane;
-  readonly machinePorts: WiredMachinePorts;
-  readonly mcp: McpServers;
-  readonly hookProcesses: HookProcesses;
-  /** Absent: this process can only be stopped. */
-  readonly restarting?: Restarting;
-  readonly state: GatewayState;
-  readonly setMenu: (channel: Channel, signal?: AbortSignal) => Promise<void>;
-  /** Null where this process is alone on its store. */
-  readonly cluster: Cluster | null;
-  readonly nodeRegistry: NodeRegistry;
-  /** True when one leading node connects the account and delivers for it. */
-  readonly isLed: (account: string) => boolean;
-  /** Parts that are built last. */
-  readonly running: { pools: Pools | null };
-  readonly closeHub: () => void;
-  /** Aborted when the daemon stops. */
-  readonly ending: AbortController;
 }
 
 export async function assemble(options: Assembly): Promise<Parts> {

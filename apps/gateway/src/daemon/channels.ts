@@ -5,7 +5,7 @@ import type { Channel, Receive } from "@parley/channels";
 import { accountKey, type Clock, type Log } from "@parley/protocol";
 import type { TakeUpOptions } from "../reload/take-up.ts";
 import { safeMode, type SafeMode } from "./safe-mode.ts";
-import type { Parts } from "./assemble.ts";
+import type { Parts } from "./parts.ts";
 
 /** The daemon's parts that opening needs. */
 export type ChannelParts = Pick<

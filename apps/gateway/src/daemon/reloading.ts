@@ -5,7 +5,7 @@ import { Fault, type Clock, type Log } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
 import { reloader, type Reloader } from "../reload/reloader.ts";
 import { takeUp } from "../reload/take-up.ts";
-import type { Parts } from "./assemble.ts";
+import type { Parts } from "./parts.ts";
 import { channelHand } from "./channels.ts";
 import type { DaemonLog } from "../log/daemon-log.ts";
 

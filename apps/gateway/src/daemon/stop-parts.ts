@@ -3,7 +3,7 @@
 // block the others.
 import { sleep, type Clock } from "@parley/protocol";
 import type { Pools } from "@parley/queue";
-import type { Parts } from "./assemble.ts";
+import type { Parts } from "./parts.ts";
 
 /** systemd kills after 90 s by default; the unit file allows more. */
 const drainBudgets = { turnsMs: 25_000, flushMs: 10_000 } as const;

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { Fault, type Clock, type HookEvent, type Log, type Timer } from "@parley/protocol";
 import type { HookReply, HookTask } from "./hook-child.ts";
-import type { Hook } from "./hook-registry.ts";
+import type { Hook } from "./judged-hook.ts";
 
 export interface HookCallResult {
   readonly messages: readonly string[];

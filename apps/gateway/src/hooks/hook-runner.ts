@@ -15,7 +15,8 @@ import {
 } from "@parley/protocol";
 import { redact, type Config } from "@parley/config";
 import type { HookCallResult, HookProcesses } from "./hook-process.ts";
-import type { Hook, HookRegistry } from "./hook-registry.ts";
+import type { HookRegistry } from "./hook-registry.ts";
+import type { Hook } from "./judged-hook.ts";
 
 /** What became of the calls of one hook in this process. */
 export interface HookCounts {

@@ -6,7 +6,8 @@ import { parseSessionKey, type Clock, type Log, type SessionKey } from "@parley/
 import { keepConversation, type SessionNoteNeeds } from "@parley/runner";
 import type { Cells, Sessions } from "@parley/store";
 import type { BundledHook } from "./hook-runner.ts";
-import type { Hook, HookRegistry } from "./hook-registry.ts";
+import type { HookRegistry } from "./hook-registry.ts";
+import type { Hook } from "./judged-hook.ts";
 
 export interface SessionMemory {
   /** Call it before the conversation ends. `by`: "/new", for example. */

@@ -3,7 +3,7 @@
 // and files, so it works without a daemon, which alone can tell what became of the calls.
 import { skillId } from "@parley/agent";
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import type { Hook } from "../hooks/hook-registry.ts";
+import type { Hook } from "../hooks/judged-hook.ts";
 import type { ConfigPorts } from "./ports.ts";
 
 export interface HookMethodPorts extends Pick<ConfigPorts, "hooks" | "hookCounts" | "configNow"> {

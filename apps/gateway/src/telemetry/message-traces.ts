@@ -3,20 +3,14 @@
 // with the same trace; what a turn did before a crash is told from the entries that it commits.
 import { hideSecrets } from "@parley/agent";
 import type { Model, ModelEvent, Models } from "@parley/models";
-import {
-  parseContent,
-  wordsOf,
-  type AssistantEntry,
-  type Clock,
-  type Entry,
-  type Log,
-} from "@parley/protocol";
+import { parseContent, type AssistantEntry, type Clock, type Entry, type Log } from "@parley/protocol";
 import type { Change, Commit, DeliveryBatch, Lease, Row, Store, Turn } from "@parley/store";
-import { inboundOf, internalOf, textOf } from "../trace/record-views.ts";
+import { textOf } from "../trace/record-views.ts";
 import { boundedMap } from "./bounded-map.ts";
+import { receivedSpan, waitedSpan } from "./row-spans.ts";
 import type { Span } from "./span-exporter.ts";
 import { isSampled, root, spanId } from "./span-ids.ts";
-import { modelSpans, toolSpans, type Attributes, type SeenCall } from "./turn-spans.ts";
+import { modelSpans, toolSpans, type Said, type SeenCall } from "./turn-spans.ts";
 
 export interface MessageTracesOptions {
   readonly sampleRatio: number;
@@ -73,41 +67,10 @@ export function messageTraces({
   const put = (span: Span): void => {
     if (isSampled(span.traceId, sampleRatio)) add(span);
   };
-  const said = (key: string, text: string | undefined): Attributes =>
+  const said: Said = (key, text) =>
     includeContent && text !== undefined && text !== ""
       ? { [key]: hideSecrets(text, secrets).slice(0, contentChars).toWellFormed() }
       : {};
-
-  function received(
-    row: Pick<Row, "id" | "payload" | "acceptedAtMs" | "conversation">,
-    lane: string,
-    more: Attributes,
-  ): void {
-    const inbound = inboundOf(row);
-    const internal = internalOf(row);
-    const sentAtMs = inbound?.atMs ?? row.acceptedAtMs;
-    put({
-      ...root(row.id),
-      name: "received",
-      kind: "consumer",
-      // A platform's clock may be ahead, and a message may have waited there for days.
-      startMs: Math.min(sentAtMs, row.acceptedAtMs),
-      endMs: row.acceptedAtMs,
-      attributes: {
-        "parley.row.id": row.id,
-        "parley.session": lane,
-        "messaging.system": inbound?.channel,
-        "messaging.operation.type": "receive",
-        "messaging.destination.name": row.conversation,
-        "messaging.message.id": inbound?.messageId,
-        "gen_ai.conversation.id": lane,
-        "parley.kind": internal?.kind,
-        "parley.caused_by.turn": internal === null || internal.turn === "" ? undefined : internal.turn,
-        ...more,
-        ...said("parley.content", inbound === null ? undefined : wordsOf(inbound)),
-      },
-    });
-  }
 
   function committed(turn: Turn, what: Commit): void {
     const rows = [...turn.rows, ...(absorbed.take(turn.id) ?? [])].filter(
@@ -119,19 +82,9 @@ export function messageTraces({
     const { traceId, spanId: rootId } = root(first.id);
     const turnSpan = spanId("turn", turn.id);
     for (const row of rows) {
-      const own = root(row.id);
-      received(row, turn.lane, {});
-      put({
-        traceId: own.traceId,
-        spanId: spanId("waited", row.id),
-        parentSpanId: own.spanId,
-        name: "waited",
-        kind: "internal",
-        startMs: row.acceptedAtMs,
-        endMs: Math.max(row.acceptedAtMs, turn.openedAtMs),
-        attributes: { "parley.row.id": row.id, "parley.turn.id": turn.id, "parley.pool": turn.pool },
-        ...(row === first ? {} : { links: [{ traceId, spanId: turnSpan }] }),
-      });
+      put(receivedSpan(row, turn.lane, {}, said));
+      const links = row === first ? {} : { links: [{ traceId, spanId: turnSpan }] };
+      put({ ...waitedSpan(row, turn), ...links });
     }
     const entries = what.entries.map((body) => JSON.parse(body) as Entry);
     const seen = (calls.take(turn.lane) ?? []).filter(({ endMs }) => endMs >= turn.openedAtMs);
@@ -255,10 +208,14 @@ export function messageTraces({
             if (row === undefined || verdict !== "closed" || row.as.kind !== "closed") return;
             const { outcome, reason } = row.as;
             quietly(() =>
-              received({ ...row, acceptedAtMs: clock.now() }, row.lane, {
-                "parley.outcome": outcome,
-                "parley.reason": reason,
-              }),
+              put(
+                receivedSpan(
+                  { ...row, acceptedAtMs: clock.now() },
+                  row.lane,
+                  { "parley.outcome": outcome, "parley.reason": reason },
+                  said,
+                ),
+              ),
             );
           });
           return accepted;

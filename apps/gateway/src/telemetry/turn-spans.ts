@@ -7,6 +7,8 @@ import type { Span } from "./span-exporter.ts";
 import { spanId } from "./span-ids.ts";
 
 export type Attributes = Span["attributes"];
+/** Words of people and models, where spans may have them. */
+export type Said = (key: string, text: string | undefined) => Attributes;
 
 /** One call of a model, as this process saw it. */
 export interface SeenCall {
@@ -22,7 +24,7 @@ interface Within {
   readonly turn: Turn;
   readonly traceId: string;
   readonly parentSpanId: string;
-  readonly said: (key: string, text: string | undefined) => Attributes;
+  readonly said: Said;
 }
 
 /** Calls of this process as it saw them, and before them those that the turn's record has from others. */

@@ -2,7 +2,7 @@
 import { Fault, silentLog, sleep, type HookEvent } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import type { Hook } from "../../src/hooks/hook-registry.ts";
+import type { Hook } from "../../src/hooks/judged-hook.ts";
 import { hookMemory, hookRunner, type BundledHook } from "../../src/hooks/hook-runner.ts";
 import { memoryStore } from "../receive/store.ts";
 

@@ -9,10 +9,11 @@ import { list, type Column } from "../parts/list.ts";
 import { Page } from "../parts/page.ts";
 import { wordsOf } from "../parts/reading.ts";
 import { copyable, sessionTitle, sessionWords, unhidden } from "../parts/text.ts";
-import { clockOf, timeOf } from "../parts/time.ts";
+import { timeOf } from "../parts/time.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
 import { childTree } from "../view/child-tree.ts";
+import { mostEntries, sessionEntries } from "../view/session-entries.ts";
 import { sessionSettings } from "../view/session-settings.ts";
 
 type Session = MethodResult<"sessions.list">["sessions"][number];
@@ -26,7 +27,6 @@ const mostFound = 200;
 /** Whoever writes pauses for longer. */
 const typedMs = 200;
 const entriesEach = 100;
-const mostEntries = 1_000;
 
 const sessionAddress = (key: string): string => addressOf("sessions", [key]);
 
@@ -175,45 +175,33 @@ export class Sessions extends Page {
       title: sessionTitle({ key, name: shown.name ?? this.#spawned.value?.[0]?.label ?? null }),
       back: addressOf("sessions"),
       body: html`${facts([
-          [words.key, copyable(key, 44)],
-          [words.agent, html`<bdi>${shown.agent}</bdi>`],
-          [words.kind, words.kinds[shown.kind]],
-          ...(this.console.may("admin")
-            ? []
-            : ([
-                [words.model, html`<bdi>${shown.model ?? words.asAgent}</bdi>`],
-                [words.thinking, shown.thinking ?? words.asAgent],
-                [words.reasoning, shown.reasoning ?? words.asAgent],
-              ] as const)),
-          ...this.#parent(),
-          [words.epoch, shown.epoch.toLocaleString("en")],
-          [words.tokens, t.story.tokens(shown.inputTokens, shown.outputTokens)],
-          [words.begun, timeOf(shown.createdAtMs, now)],
-          [words.changed, timeOf(shown.updatedAtMs, now)],
-        ])}
-        ${
-          this.console.may("admin")
-            ? sessionSettings(shown, this.#models.value ?? [], (patch) => void this.#set(key, patch))
-            : nothing
-        }
-        ${this.#wrong === null ? nothing : html`<p class="trouble" role="alert"><bdi>${this.#wrong}</bdi></p>`}
-        ${this.#children(now)}
-        <h3>${words.entries}</h3>
-        ${this.#epochs(shown)}
-        ${shown.entries.length === 0 ? html`<p class="quiet-text">${this.#epoch === null ? words.noEntries : words.nothingKept}</p>` : nothing}
-        ${shown.entries.length < shown.read ? nothing : this.#earlier(shown.read)}
-        <ol class="transcript">
-          ${shown.entries.map(
-            ({ type, text, atMs, turn }) =>
-              html`<li class=${type}>
-                <p class="quiet-text small">
-                  ${words.types[type]} · ${clockOf(atMs)} ·
-                  <a href=${addressOf("activity", [turn])}>${words.story}</a>
-                </p>
-                <div class="lines"><bdi>${unhidden(text)}</bdi></div>
-              </li>`,
-          )}
-        </ol>`,
+        [words.key, copyable(key, 44)],
+        [words.agent, html`<bdi>${shown.agent}</bdi>`],
+        [words.kind, words.kinds[shown.kind]],
+        ...(this.console.may("admin")
+          ? []
+          : ([
+              [words.model, html`<bdi>${shown.model ?? words.asAgent}</bdi>`],
+              [words.thinking, shown.thinking ?? words.asAgent],
+              [words.reasoning, shown.reasoning ?? words.asAgent],
+            ] as const)),
+        ...this.#parent(),
+        [words.epoch, shown.epoch.toLocaleString("en")],
+        [words.tokens, t.story.tokens(shown.inputTokens, shown.outputTokens)],
+        [words.begun, timeOf(shown.createdAtMs, now)],
+        [words.changed, timeOf(shown.updatedAtMs, now)],
+      ])}
+      ${
+        this.console.may("admin")
+          ? sessionSettings(shown, this.#models.value ?? [], (patch) => void this.#set(key, patch))
+          : nothing
+      }
+      ${this.#wrong === null ? nothing : html`<p class="trouble" role="alert"><bdi>${this.#wrong}</bdi></p>`}
+      ${this.#children(now)}
+      ${sessionEntries(shown, this.#epoch, () => {
+        this.#entries = Math.min(mostEntries, shown.read * 3);
+        void this.#shown.again();
+      })}`,
       foot: this.#acts(shown),
     });
   }
@@ -238,37 +226,6 @@ export class Sessions extends Page {
     if (children.length < 2) return nothing;
     return html`<h3>${t.children.count(children.length - 1)}</h3>
       ${childTree({ children, nowMs: Math.floor(nowMs / 1_000) * 1_000, hrefOf: sessionAddress })}`;
-  }
-
-  /** What was said before it was begun anew is kept, and read here. */
-  #epochs({ key, epoch }: Shown): unknown {
-    if (epoch < 2) return nothing;
-    const read = this.#epoch ?? epoch;
-    const link = (to: number, label: string): unknown =>
-      to < 1 || to > epoch
-        ? nothing
-        : html`<a
-            class="button quiet"
-            href=${addressOf("sessions", [key], { epoch: to === epoch ? null : String(to) })}
-            >${label}</a
-          >`;
-    return html`<div class="act-row">
-      <span class="quiet-text small">${words.beginning(read, epoch)}</span>
-      ${link(read - 1, words.before)} ${link(read + 1, words.after)}
-    </div>`;
-  }
-
-  #earlier(read: number): unknown {
-    if (read >= mostEntries) return html`<p class="quiet-text small">${words.newestEntries(mostEntries)}</p>`;
-    return html`<button
-      class="quiet"
-      @click=${() => {
-        this.#entries = Math.min(mostEntries, read * 3);
-        void this.#shown.again();
-      }}
-    >
-      ${words.earlier}
-    </button>`;
   }
 
   async #set(key: string, patch: Omit<MethodParams<"sessions.patch">, "key">): Promise<void> {

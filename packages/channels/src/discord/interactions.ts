@@ -4,7 +4,8 @@
 import type { APIInteraction } from "discord-api-types/v10";
 import { type Clock, Fault, isFault, type Log, sleep, type Timer } from "@parley/protocol";
 import type { Suggestion } from "../channel.ts";
-import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "./memory.ts";
+import type { DiscordMemory, OpenInteraction } from "./memory.ts";
+import { openInteractions } from "./open-interactions.ts";
 import {
   answerAtOnce,
   choicesOf,
@@ -52,12 +53,9 @@ export interface Interactions {
   stop(): void;
 }
 
-/** Discord's tokens live for fifteen minutes; one minute less leaves time for the answer to get there. */
-const tokenMs = 14 * 60_000;
 /** Discord drops an interaction without an answer after three seconds. */
 const deferAfterMs = 1_500;
 const suggestWithinMs = 2_000;
-const mostOpen = 500;
 const refusal = "You cannot use this here.";
 const noLongerUsed = {
   command: "This command is no longer in use.",
@@ -100,14 +98,8 @@ export function interactions({
   const { respond, editOriginal, removeOriginal, followUp } = interactionCalls(rest);
   /** Keyed by event id. */
   const arrived = new Map<string, Arrived>();
-  let open: readonly OpenInteraction[] = [];
-  const expiries = new Set<Timer>();
-
-  const isFresh = ({ atMs }: { readonly atMs: number }): boolean => clock.now() - atMs < tokenMs;
-  const keep = (next: readonly OpenInteraction[]): Promise<void> => {
-    open = next.filter(isFresh).slice(-mostOpen);
-    return memory.save("interactions", JSON.stringify(open));
-  };
+  const waiting = openInteractions({ memory, removeOriginal, clock, log });
+  const { isFresh } = waiting;
   const defer = (to: Arrived): Promise<boolean> =>
     (to.deferred ??= respond(to, {
       type: to.isSlashCommand ? responses.deferredMessage : responses.deferredUpdate,
@@ -121,28 +113,8 @@ export function interactions({
       },
     ));
 
-  const endWaiting = async (one: OpenInteraction): Promise<void> => {
-    try {
-      await removeOriginal(one);
-    } catch (error) {
-      log.debug({ error }, "could not end a command's waiting"); // Discord ends it by itself, a minute later.
-    }
-  };
-
-  /** Ends "is thinking" of a command that nobody answers. */
-  const expireLater = (one: OpenInteraction): void => {
-    const timer = clock.after(Math.max(0, tokenMs - (clock.now() - one.atMs)), () => {
-      expiries.delete(timer);
-      const known = open.find(({ event }) => event === one.event);
-      open = open.filter(({ event }) => event !== one.event);
-      if (known === undefined || known.takenBy !== undefined) return;
-      void endWaiting(one);
-    });
-    expiries.add(timer);
-  };
-
   const isWaiting = (event: string, one: Arrived): boolean =>
-    one.isSlashCommand && isFresh(one) && !open.some((known) => known.event === event);
+    one.isSlashCommand && isFresh(one) && !waiting.all().some((known) => known.event === event);
   /** Records commands whose answer may replace "is thinking" from now on, also after a restart. */
   const waitFor = (commands: readonly (readonly [event: string, one: Arrived])[]): Promise<void> => {
     const added = commands.map(([event, one]): OpenInteraction => {
@@ -156,19 +128,9 @@ export function interactions({
         ...(one.isQuiet ? { quiet: true as const } : {}),
       };
     });
-    for (const one of added) expireLater(one);
-    return keep([...open, ...added]);
+    return waiting.add(added);
   };
 
-  const endAll = async (ended: readonly OpenInteraction[]): Promise<void> => {
-    if (ended.length === 0) return;
-    await Promise.all([
-      keep(open.filter(({ event }) => !ended.some((one) => one.event === event))).catch((error: unknown) =>
-        log.debug({ error }, "what ended could not be noted"),
-      ),
-      ...ended.map(endWaiting),
-    ]);
-  };
   /**
    * A turn may end before the driver hears that its command is durable, so the command is recorded here
    * first; a repeat then finds it too.
@@ -206,10 +168,7 @@ export function interactions({
   };
 
   return {
-    async load() {
-      open = ((await recall(memory, "interactions", interactionsSchema, log)) ?? []).filter(isFresh);
-      for (const one of open) expireLater(one);
-    },
+    load: waiting.load,
     arrived(interaction, event) {
       const { id, application_id: application, token } = interaction;
       const type = interaction.type as number;
@@ -262,14 +221,13 @@ export function interactions({
     async take(events, key) {
       const isAnswered = answeredBy(events);
       await waitForEarly(isAnswered);
-      const found = open.find(
-        ({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key),
-      );
+      const found = waiting
+        .all()
+        .find(({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key));
       if (found === undefined || !isFresh(found)) return null;
       const deferred = arrived.get(found.event)?.deferred;
       if (deferred !== undefined && deferred !== null && !(await deferred)) return null;
-      if (found.takenBy === undefined)
-        await keep(open.map((one) => (one.event === found.event ? { ...one, takenBy: key } : one)));
+      if (found.takenBy === undefined) await waiting.take(found, key);
       return found;
     },
     async fill(one, payload, signal) {
@@ -282,7 +240,7 @@ export function interactions({
       }
     },
     async follow(event, payload, signal) {
-      const one = open.find((known) => known.event === event);
+      const one = waiting.all().find((known) => known.event === event);
       if (one === undefined || !isFresh(one)) return null;
       try {
         return await followUp(one, payload, signal);
@@ -293,11 +251,7 @@ export function interactions({
     },
     async endOthers(events, answered) {
       const isAnswered = answeredBy(events);
-      await endAll(
-        open.filter(
-          ({ event, takenBy }) => event !== answered.event && takenBy === undefined && isAnswered(event),
-        ),
-      );
+      await waiting.endUntaken((event) => event !== answered.event && isAnswered(event));
     },
     async settle(events) {
       const isMeant = answeredBy(events);
@@ -310,7 +264,7 @@ export function interactions({
           isMeant(event) && deferred !== null ? [deferred] : [],
         ),
       );
-      await endAll(open.filter(({ event, takenBy }) => takenBy === undefined && isMeant(event)));
+      await waiting.endUntaken(isMeant);
     },
     async answer(id, text, signal) {
       const one = [...arrived.values()].find((known) => known.id === id);
@@ -331,7 +285,7 @@ export function interactions({
     },
     stop() {
       for (const { timer } of arrived.values()) timer.cancel();
-      for (const timer of expiries) timer.cancel();
+      waiting.stop();
     },
   };
 }
