@@ -1,5 +1,6 @@
-// Says of one hook, found in a folder or named in the config, whether it runs and why it does not: the config,
-// what it requires, and for a hook that an operator enabled, whether it is still what they looked at.
+// Says of one hook, found in a folder or named in the config, whether it runs and why it does not: the
+// config, what it requires, and for a hook that an operator enabled, whether it is still what they looked
+// at.
 import { basename, dirname } from "node:path";
 import {
   hasSetting,

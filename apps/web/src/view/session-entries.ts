@@ -1,5 +1,5 @@
-// Shows what was said in a session, the newest at the end; what was said before it was begun anew is kept, and
-// read here by the links above.
+// Shows what was said in a session, the newest at the end; what was said before it was begun anew is kept,
+// and read here by the links above.
 import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { addressOf } from "../parts/address.ts";
