@@ -2,7 +2,7 @@
 import type { ChatMessage } from "@parley/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { blockMessages, blocksOf, type Block } from "../src/view/blocks.ts";
+import { blockMessages, blocksOf, type Block } from "../src/view/chat/blocks.ts";
 
 const all = Array.from({ length: 400 }, (_, seq): ChatMessage => ({
   seq: seq + 1,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { base64 } from "../src/view/files.ts";
+import { base64 } from "../src/view/chat/files.ts";
 
 test("bytes of any length become the base64 that others read", () => {
   fc.assert(

@@ -2,8 +2,8 @@
 import type { ChatMessage } from "@parley/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { blocksOf, type Block } from "../src/view/blocks.ts";
-import { nearBlocks, piecesOf } from "../src/view/near-blocks.ts";
+import { blocksOf, type Block } from "../src/view/chat/blocks.ts";
+import { nearBlocks, piecesOf } from "../src/view/chat/near-blocks.ts";
 
 const messages = Array.from({ length: 10_000 }, (_, seq): ChatMessage => ({
   seq: seq + 1,

@@ -2,7 +2,7 @@
 import type { ChatMessage } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { shownMessages } from "../src/session/state.ts";
-import { markdownOf } from "../src/view/export.ts";
+import { markdownOf } from "../src/view/chat/export.ts";
 
 const said = (seq: number, more: Partial<ChatMessage>): ChatMessage => ({
   seq,

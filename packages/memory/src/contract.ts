@@ -1,12 +1,12 @@
 // Declares what an index of notes is asked and what it answers, for the engine, its parts, and the process
 // that they run in.
-import type { AlikeLines } from "./alike.ts";
-import type { EmbedderSettings } from "./embed.ts";
-import type { FoundLines } from "./forget-files.ts";
-import type { HybridSettings } from "./rank.ts";
+import type { AlikeLines } from "./changes/alike.ts";
+import type { EmbedderSettings } from "./vectors/embed.ts";
+import type { FoundLines } from "./changes/forget-files.ts";
+import type { HybridSettings } from "./search/rank.ts";
 import type { MemoryScope } from "./scope.ts";
 import type { MemorySource } from "./passages.ts";
-import type { NoteRewrite, Rewritten, TidyChange, Tidied } from "./tidy.ts";
+import type { NoteRewrite, Rewritten, TidyChange, Tidied } from "./changes/tidy.ts";
 
 /** The memory of one agent: its notes, and where their index lies. */
 export interface MemoryTarget {

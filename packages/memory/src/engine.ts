@@ -3,18 +3,18 @@
 // told. Scope decides before ranking: no chunk of another scope is read.
 import { existsSync } from "node:fs";
 import { Fault, type Clock } from "@parley/protocol";
-import { alikeLines } from "./alike.ts";
+import { alikeLines } from "./changes/alike.ts";
 import type { MemoryEngine, MemoryTarget } from "./contract.ts";
-import { forgetInFiles } from "./forget-files.ts";
-import { forgetting } from "./forgetting.ts";
+import { forgetInFiles } from "./changes/forget-files.ts";
+import { forgetting } from "./changes/forgetting.ts";
 import { linesOf } from "./get-lines.ts";
 import { isDamage, removeIndex, removeOtherIndexes } from "./index-file.ts";
 import { statusOf } from "./index-status.ts";
 import { openedIndex, patienceMs, type OpenIndex } from "./open-index.ts";
-import { search } from "./search.ts";
+import { search } from "./search/search.ts";
 import { dropTalk, knownTalks, takeTalk } from "./talk.ts";
-import { rewriteNote, tidied } from "./tidy.ts";
-import { undoChange } from "./undo.ts";
+import { rewriteNote, tidied } from "./changes/tidy.ts";
+import { undoChange } from "./changes/undo.ts";
 
 export function memoryEngine({ clock }: { readonly clock: Clock }): MemoryEngine {
   const open = new Map<string, OpenIndex>();

@@ -1,13 +1,13 @@
 // Keeps one index at work: what the notes say now is taken up before a question is answered, and a large
 // backlog goes on in the background, in slices.
 import type { Clock } from "@parley/protocol";
-import { embedder } from "./embed.ts";
+import { embedder } from "./vectors/embed.ts";
 import type { MemoryTarget } from "./contract.ts";
 import { openIndex, type IndexFile } from "./index-file.ts";
 import type { SyncStep } from "./passages.ts";
 import { syncFiles } from "./sync.ts";
 import { dropAllTalk } from "./talk.ts";
-import { vectorsOf, type Vectors } from "./vectors.ts";
+import { vectorsOf, type Vectors } from "./vectors/vectors.ts";
 
 /** How long a search waits for notes that are not indexed yet. */
 export const patienceMs = 2_000;

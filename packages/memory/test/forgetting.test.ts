@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { forgetting } from "../src/forgetting.ts";
+import { forgetting } from "../src/changes/forgetting.ts";
 import { notes, plainSearch, type Notes } from "./notes.ts";
 
 describe("forgetting", () => {

@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { embedder, type EmbedderSettings, type EmbedProvider } from "../src/embed.ts";
+import { embedder, type EmbedderSettings, type EmbedProvider } from "../src/vectors/embed.ts";
 import { linesOf } from "../src/get-lines.ts";
-import { snippetOf } from "../src/snippet.ts";
+import { snippetOf } from "../src/search/snippet.ts";
 
 test("a snippet is the best line and what fits around it, first what follows, then what precedes", () => {
   const text = ["one aaa", "two bbb", "three tea", "four ccc", "five ddd", "six tea cup"].join("\n");

@@ -7,10 +7,10 @@ import { dirname, join } from "node:path";
 import { answerTable } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { chunksOf, tokensOf } from "../src/chunk.ts";
-import { ranked, type Candidate, type HybridSettings } from "../src/rank.ts";
+import { ranked, type Candidate, type HybridSettings } from "../src/search/rank.ts";
 import { listFiles, readMemoryFile } from "../src/read-file.ts";
 import { dayOfFile, personFolder, scopeOfFile, scopeOfPlace } from "../src/scope.ts";
-import { undoChange } from "../src/undo.ts";
+import { undoChange } from "../src/changes/undo.ts";
 import { coverage, matchTerm, queryWords, spaced } from "../src/words.ts";
 
 function workspace(files: { readonly [path: string]: string | Uint8Array }): string {

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { alikeLines } from "../src/alike.ts";
-import { tidied } from "../src/tidy.ts";
+import { alikeLines } from "../src/changes/alike.ts";
+import { tidied } from "../src/changes/tidy.ts";
 
 let workspace: string;
 beforeEach(() => {

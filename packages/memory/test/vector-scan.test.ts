@@ -1,6 +1,6 @@
 // Vectors as bytes: the sums that WebAssembly makes are those of plain arithmetic, and close to the truth.
 import { expect, test } from "vitest";
-import { asked, dimsOf, likeness, packed, scopeVectors } from "../src/vector-scan.ts";
+import { asked, dimsOf, likeness, packed, scopeVectors } from "../src/vectors/vector-scan.ts";
 
 let state = 7;
 const chance = (): number => {

@@ -2,8 +2,8 @@
 import { Fault } from "@parley/protocol";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Embedder } from "../src/embed.ts";
-import { vectorsOf, type Vectors } from "../src/vectors.ts";
+import type { Embedder } from "../src/vectors/embed.ts";
+import { vectorsOf, type Vectors } from "../src/vectors/vectors.ts";
 import { indexed, type Indexed } from "./indexed.ts";
 
 let index: Indexed;

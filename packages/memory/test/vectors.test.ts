@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import type { EmbedderSettings, EmbedProvider } from "../src/embed.ts";
+import type { EmbedderSettings, EmbedProvider } from "../src/vectors/embed.ts";
 import { notes, plainSearch, type Notes } from "./notes.ts";
 
 let n: Notes;

@@ -6,13 +6,13 @@ import type { RedisOptions, RedisStore } from "./redis/open.ts";
 export * from "./store.ts";
 export type { Boot } from "./sqlite/boots.ts";
 export { type SqliteOptions, type SqliteStore, sqliteStore } from "./sqlite/open.ts";
-export { backupDatabase, restoreDatabase } from "./sqlite/backup.ts";
-export { databaseIdentity } from "./sqlite/identity.ts";
-export { describeDatabase } from "./sqlite/describe.ts";
-export { databaseSchema, rehearseMigration } from "./sqlite/rehearse.ts";
+export { backupDatabase, restoreDatabase } from "./sqlite/file/backup.ts";
+export { databaseIdentity } from "./sqlite/file/identity.ts";
+export { describeDatabase } from "./sqlite/file/describe.ts";
+export { databaseSchema, rehearseMigration } from "./sqlite/file/rehearse.ts";
 export type { RedisAddress } from "./redis/connection.ts";
 export type { DeadLeases, RedisOptions, RedisStore } from "./redis/open.ts";
-export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";
+export { type HomeLock, lockHome } from "./sqlite/file/home-lock.ts";
 export type { Moved, MoveOptions } from "./move/open.ts";
 export { moveCell } from "./move/records.ts";
 

@@ -5,7 +5,7 @@ import { ensureWorkspace } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
 import type { Models } from "@parley/models";
 import { isFault, type Fault, type Log } from "@parley/protocol";
-import type { ChatRestart } from "../commands/restart.ts";
+import type { ChatRestart } from "../commands/decide/restart.ts";
 import type { SelfUpdate } from "../update/self-update.ts";
 import type { Hub } from "@parley/control";
 import { messagePath, type MessagePath } from "../message-path.ts";

@@ -29,8 +29,8 @@ import {
   queueSettingsOf,
   type QueueSettings,
 } from "@parley/runner";
-import { activationOf } from "../commands/activation.ts";
-import { steer } from "../commands/steer.ts";
+import { activationOf } from "../commands/answers/activation.ts";
+import { steer } from "../commands/conversation/steer.ts";
 import type { Admitted } from "../commands/chat-command.ts";
 import type { ButtonPresses, ReadPress } from "./button-presses.ts";
 import {

@@ -20,7 +20,7 @@ import { wirePictures } from "./pictures.ts";
 import { idleSpeech, wireSpeech } from "./speech.ts";
 import { idleWeb, wireWeb } from "./web.ts";
 import { selfUpdate, type SelfUpdate } from "../update/self-update.ts";
-import { chatRestart, type ChatRestart } from "../commands/restart.ts";
+import { chatRestart, type ChatRestart } from "../commands/decide/restart.ts";
 import { commandsOfNodes, type NodePlace } from "@parley/cluster";
 import {
   type Restarting,

@@ -3,12 +3,12 @@
 import { Fault, type Inbound } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
-import { answer } from "../../src/commands/answer.ts";
-import { approve, deny } from "../../src/commands/approve.ts";
+import { answer } from "../../src/commands/decide/answer.ts";
+import { approve, deny } from "../../src/commands/decide/approve.ts";
 import { carriedMessage, commandIn, type PastLaneCommand } from "../../src/commands/chat-command.ts";
-import { cron } from "../../src/commands/cron.ts";
-import { handoff } from "../../src/commands/handoff.ts";
-import { pair } from "../../src/commands/pair.ts";
+import { cron } from "../../src/commands/decide/cron.ts";
+import { handoff } from "../../src/commands/conversation/handoff.ts";
+import { pair } from "../../src/commands/decide/pair.ts";
 import {
   knownCommands,
   messageAfter,
@@ -16,8 +16,8 @@ import {
   tellingCommands,
   withModel,
 } from "../../src/commands/parse-command.ts";
-import { queue } from "../../src/commands/queue.ts";
-import { usage } from "../../src/commands/usage.ts";
+import { queue } from "../../src/commands/answers/queue.ts";
+import { usage } from "../../src/commands/look/usage.ts";
 
 const lane = "agent:main:telegram:dm:7";
 const inbound: Inbound = directMessage({ sender: { id: "7", name: "Olga" } });

@@ -1,7 +1,7 @@
 // What /context says of a prompt, word for word: the parts stand in the ports.
 import { groupMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { context } from "../../src/commands/context.ts";
+import { context } from "../../src/commands/look/context.ts";
 
 const section = (id: string, zone: string, hash: string, more: object = {}) => ({
   id,

@@ -2,7 +2,7 @@
 import { silentLog, version } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { chatRestart, restart } from "../../src/commands/restart.ts";
+import { chatRestart, restart } from "../../src/commands/decide/restart.ts";
 import { operateFixture } from "../operator/operate-fixture.ts";
 
 const begins = "I restart: what runs may end first, the rest goes on afterwards. I say here when I am back.";

@@ -3,7 +3,7 @@
 import { noUsage, type AssistantEntry } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { why } from "../../src/commands/why.ts";
+import { why } from "../../src/commands/look/why.ts";
 import { address, lane, operateFixture, rowId, type OperateFixture } from "../operator/operate-fixture.ts";
 
 const at = "2026-01-01 00:00:0";

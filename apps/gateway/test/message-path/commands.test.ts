@@ -1,7 +1,7 @@
 // Commands in a chat: those that act at once while a turn runs, and those that keep their place among the messages.
 import { Fault, silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { chatRestart, type ChatRestart } from "../../src/commands/restart.ts";
+import { chatRestart, type ChatRestart } from "../../src/commands/decide/restart.ts";
 import { askingTool } from "./asking-tool.ts";
 import { noDaemon } from "../no-daemon.ts";
 import { stage, type Person, type Stage } from "./stage.ts";

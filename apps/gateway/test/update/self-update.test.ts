@@ -7,7 +7,7 @@ import type { Cell } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { lockUpdate, writeRecord, type UpdateRecord } from "@parley/update";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { update as command } from "../../src/commands/update.ts";
+import { update as command } from "../../src/commands/decide/update.ts";
 import { selfUpdate, type EndedUpdate, type SelfUpdate } from "../../src/update/self-update.ts";
 
 let home: string;

@@ -2,11 +2,11 @@
 // every state with what may be done with them, and the calls of tools.
 import type { ChatMessage } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { chatHead } from "../../src/view/chat-head.ts";
-import { messageView, outgoingView, type MessagePlace } from "../../src/view/message.ts";
-import { threadMenu } from "../../src/view/thread-menu.ts";
-import { threadList, titleOf, type Thread } from "../../src/view/thread-list.ts";
-import { foldedAtFirst, foldedOutOfSight, toolCards, type ToolCall } from "../../src/view/tool-card.ts";
+import { chatHead } from "../../src/view/chat/chat-head.ts";
+import { messageView, outgoingView, type MessagePlace } from "../../src/view/chat/message.ts";
+import { threadMenu } from "../../src/view/chat/thread-menu.ts";
+import { threadList, titleOf, type Thread } from "../../src/view/chat/thread-list.ts";
+import { foldedAtFirst, foldedOutOfSight, toolCards, type ToolCall } from "../../src/view/chat/tool-card.ts";
 import { linesOf, nowMs, section } from "./show-page.ts";
 
 const thread = (name: string | null, more: Partial<Thread> = {}): Thread => ({

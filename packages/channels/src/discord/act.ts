@@ -3,8 +3,8 @@ import { type Action, type Address, Fault, isFault, type Receipt } from "@parley
 import { actionRows, content } from "./body.ts";
 import { slashCommands } from "./capabilities.ts";
 import { reactionEmoji } from "./emoji.ts";
-import type { Forms } from "./forms.ts";
-import type { Interactions } from "./interactions.ts";
+import type { Forms } from "./interactions/forms.ts";
+import type { Interactions } from "./interactions/interactions.ts";
 import { isRefusal } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 import { isSnowflake, snowflake } from "./snowflake.ts";

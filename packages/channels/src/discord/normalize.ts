@@ -13,7 +13,7 @@ import type {
 } from "discord-api-types/v10";
 import { type Inbound, inboundSchema, wordsOf } from "@parley/protocol";
 import { absentFields, contentOf, userName } from "./content.ts";
-import { commandText, formText, interactionTypes } from "./interaction-text.ts";
+import { commandText, formText, interactionTypes } from "./interactions/interaction-text.ts";
 import { addressOf, isForum, type Place } from "./places.ts";
 import { madeAtMs, namesTime } from "./snowflake.ts";
 

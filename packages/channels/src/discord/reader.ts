@@ -20,7 +20,7 @@ import {
   normalizeVote,
   type NormalizeContext,
 } from "./normalize.ts";
-import { interactionTypes, customIdOf } from "./interaction-text.ts";
+import { interactionTypes, customIdOf } from "./interactions/interaction-text.ts";
 import type { Place, Places } from "./places.ts";
 import { salvage } from "./salvage.ts";
 import { isSnowflake } from "./snowflake.ts";

@@ -1,7 +1,7 @@
 // Forms behind buttons, at their bounds.
 import { type Button, silentLog } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { forms } from "../../src/discord/forms.ts";
+import { forms } from "../../src/discord/interactions/forms.ts";
 import { keptMemory } from "./rig.ts";
 
 const asks = (value: string, more: Partial<Button> = {}): Button => ({

@@ -3,7 +3,7 @@
 import type { APIInteraction } from "discord-api-types/v10";
 import { expect, test } from "vitest";
 import type { Dispatch } from "../../src/discord/connection.ts";
-import { commandText, customIdOf, formText } from "../../src/discord/interaction-text.ts";
+import { commandText, customIdOf, formText } from "../../src/discord/interactions/interaction-text.ts";
 import { gapAfter, gapBefore, writtenIn } from "../../src/discord/missed-channels.ts";
 
 const saying = (data: unknown): APIInteraction => ({ data }) as APIInteraction;

@@ -1,9 +1,9 @@
 // Finds lines of the notes that may say the same, or the opposite, of the same thing: those that share their
 // rare words. Only lines of one scope stand together, so that nothing of one person's notes is ever put
 // beside another's. No model is asked here; most nights there is nothing to ask one about.
-import { listFiles, readMemoryFile } from "./read-file.ts";
-import type { MemoryScope } from "./scope.ts";
-import { queryWords, stemsOf } from "./words.ts";
+import { listFiles, readMemoryFile } from "../read-file.ts";
+import type { MemoryScope } from "../scope.ts";
+import { queryWords, stemsOf } from "../words.ts";
 
 export interface NoteLine {
   readonly path: string;

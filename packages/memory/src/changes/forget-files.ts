@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { listFiles, readMemoryFile } from "./read-file.ts";
+import { listFiles, readMemoryFile } from "../read-file.ts";
 import type { Forgetting } from "./forgetting.ts";
 
 interface ForgottenLine {

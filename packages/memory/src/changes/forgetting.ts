@@ -2,7 +2,7 @@
 // they were written, or with all words of the question in any form. A whole line goes, because what is left
 // of a sentence may say it again.
 import { holdsWords, isOneToken } from "./stored-words.ts";
-import { coverage, queryWords } from "./words.ts";
+import { coverage, queryWords } from "../words.ts";
 
 export interface Forgetting {
   readonly line: (text: string) => boolean;

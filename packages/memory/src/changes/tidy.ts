@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { replaceFile } from "./forget-files.ts";
-import { readMemoryFile } from "./read-file.ts";
-import { scopeOfFile } from "./scope.ts";
+import { readMemoryFile } from "../read-file.ts";
+import { scopeOfFile } from "../scope.ts";
 import type { NoteLine } from "./alike.ts";
 
 export interface TidyChange {

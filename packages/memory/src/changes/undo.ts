@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { Fault } from "@parley/protocol";
-import type { UndoRequest, Undone } from "./contract.ts";
+import type { UndoRequest, Undone } from "../contract.ts";
 import { replaceFile } from "./forget-files.ts";
-import { readMemoryFile } from "./read-file.ts";
-import { scopeOfFile } from "./scope.ts";
+import { readMemoryFile } from "../read-file.ts";
+import { scopeOfFile } from "../scope.ts";
 
 /** Throws Fault("conflict") when it cannot be told what the file was. */
 export function undoChange(workspace: string, change: UndoRequest): Undone {

@@ -2,9 +2,9 @@
 // decide; frequent ones, for which bm25 would visit most of the index, count by their weight alone. A
 // search so reads about as many rows in a large memory as in a small one.
 import type { DatabaseSync } from "node:sqlite";
-import { prepared } from "./prepared.ts";
-import { passagesFrom, rangeOf, type Range } from "./scope-ranges.ts";
-import { matchTerm } from "./words.ts";
+import { prepared } from "../prepared.ts";
+import { passagesFrom, rangeOf, type Range } from "../scope-ranges.ts";
+import { matchTerm } from "../words.ts";
 
 interface WordRow {
   readonly id: number;

@@ -1,7 +1,7 @@
 // Ranks what the searches found: scores are fused, older daily notes weigh less, and passages that say the
 // same as a better one give way (MMR).
-import { dayOfFile } from "./scope.ts";
-import { stemsOf } from "./words.ts";
+import { dayOfFile } from "../scope.ts";
+import { stemsOf } from "../words.ts";
 
 export interface HybridSettings {
   readonly vectorWeight: number;

@@ -1,16 +1,16 @@
 // Answers one question: passages with its words and passages with its meaning are fused and cut to the
 // lines that answer it. Scope decides before ranking: no chunk of another scope is read.
 import type { DatabaseSync } from "node:sqlite";
-import type { MemoryHit, SearchAnswer, SearchRequest } from "./contract.ts";
-import { notesOf } from "./index-status.ts";
+import type { MemoryHit, SearchAnswer, SearchRequest } from "../contract.ts";
+import { notesOf } from "../index-status.ts";
 import { keywordRows } from "./keywords.ts";
-import { isEmpty, patienceMs, type OpenIndex } from "./open-index.ts";
-import { prepared } from "./prepared.ts";
+import { isEmpty, patienceMs, type OpenIndex } from "../open-index.ts";
+import { prepared } from "../prepared.ts";
 import { ranked, type Candidate } from "./rank.ts";
-import { talkScope } from "./scope.ts";
+import { talkScope } from "../scope.ts";
 import { snippetOf } from "./snippet.ts";
-import type { MemorySource } from "./passages.ts";
-import { coverage, queryWords } from "./words.ts";
+import type { MemorySource } from "../passages.ts";
+import { coverage, queryWords } from "../words.ts";
 
 const mostSnippets = 50;
 const mostMeaningChars = 4_000;

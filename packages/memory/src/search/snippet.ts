@@ -1,5 +1,5 @@
 // Cuts the lines of a chunk that answer a question best, so that a citation names the very lines.
-import { coverage } from "./words.ts";
+import { coverage } from "../words.ts";
 
 export interface Snippet {
   readonly startLine: number;

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { isFault, type Clock } from "@parley/protocol";
 import type { Embedder } from "./embed.ts";
-import { prepared } from "./prepared.ts";
+import { prepared } from "../prepared.ts";
 import { asked, dimsOf, likeness, packed, scopeVectors, type ScopeVectors } from "./vector-scan.ts";
 
 /** The embedder that the config names, and one by another model with the same key. */

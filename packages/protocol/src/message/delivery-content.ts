@@ -2,7 +2,7 @@
 // call each.
 import { z } from "zod";
 import type { Action, OutboxAction } from "./action.ts";
-import { Fault } from "./fault.ts";
+import { Fault } from "../fault.ts";
 import type { Part, RenderedPart } from "./part.ts";
 
 /** The message that an answer quotes: by the platform's id, or the first message of an earlier delivery. */

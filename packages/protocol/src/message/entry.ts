@@ -1,6 +1,6 @@
 // The entries of a transcript. A transcript only grows (I11); the model sees a view built from it.
-import type { JsonObject } from "./json.ts";
-import type { Usage } from "./usage.ts";
+import type { JsonObject } from "../json.ts";
+import type { Usage } from "../usage.ts";
 
 export interface ImageContent {
   readonly type: "image";

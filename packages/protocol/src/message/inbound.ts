@@ -1,7 +1,7 @@
 // Inbound: one platform event in normalized form. Every channel passes it to `receive`, and every durable row
 // carries one.
 import { z } from "zod";
-import { addressSchema } from "./address.ts";
+import { addressSchema } from "../address.ts";
 
 export const attachmentSchema = z.object({
   kind: z.enum(["image", "video", "audio", "voice", "file", "sticker"]),

@@ -1,7 +1,7 @@
 // The parts of an answer before and after rendering. A Part is the agent's meaning, in Markdown and file
 // names. A RenderedPart is one platform message, fixed before its first send, so that a restart or an upgrade
 // in the middle of a reply changes nothing.
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "../json.ts";
 
 export type MediaKind = "image" | "video" | "audio" | "file";
 

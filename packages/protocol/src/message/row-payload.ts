@@ -1,7 +1,7 @@
 // The payload of a durable row: `receive` writes it once and every later step reads it. It has a version,
 // because a row may outlive an upgrade.
 import { z } from "zod";
-import { Fault } from "./fault.ts";
+import { Fault } from "../fault.ts";
 import { inboundSchema, type Inbound } from "./inbound.ts";
 
 /** The form of `Asker`. */

@@ -3,7 +3,7 @@
 import type { SessionKey } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 import type { Activation } from "@parley/access";
-import type { InLaneCommand } from "./chat-command.ts";
+import type { InLaneCommand } from "../chat-command.ts";
 
 const field = "activation";
 

@@ -3,7 +3,7 @@
 import type { AgentConfig } from "@parley/config";
 import type { Session } from "@parley/store";
 import { type LaneCommandCall, type ModelCatalog, modelField, type ModelChoice } from "@parley/runner";
-import { type CommandPorts, type InLaneCommand, carriedMessage, plainly } from "./chat-command.ts";
+import { type CommandPorts, type InLaneCommand, carriedMessage, plainly } from "../chat-command.ts";
 import { talkOf } from "./think.ts";
 
 const usage = "Usage: /model list, /model NAME, or /model default.";

@@ -7,7 +7,7 @@ import {
   queueSettingsOf,
   type QueueSettings,
 } from "@parley/runner";
-import { type PastLaneCommand, plainly } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "../chat-command.ts";
 
 const usage =
   "Usage: /queue steer|followup|collect|interrupt [debounce:0.5s] [cap:20] [drop:summarize|old|new], or /queue default.";

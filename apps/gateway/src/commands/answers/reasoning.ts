@@ -1,7 +1,7 @@
 // Implements /reasoning: sets who sees the model's thoughts. Whoever may talk may set it, and everybody in
 // the chat sees it.
 import { isClearing, ownReasoning, reasoningField, reasoningOf } from "@parley/runner";
-import { type InLaneCommand, plainly } from "./chat-command.ts";
+import { type InLaneCommand, plainly } from "../chat-command.ts";
 import { reasoningWords, setDirectives, talkOf } from "./think.ts";
 
 export const reasoning: InLaneCommand = {

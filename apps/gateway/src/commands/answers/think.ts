@@ -15,7 +15,7 @@ import {
   thinkingWords,
   unsupportedThinking,
 } from "@parley/runner";
-import { type CommandPorts, type InLaneCommand, plainly } from "./chat-command.ts";
+import { type CommandPorts, type InLaneCommand, plainly } from "../chat-command.ts";
 
 /** The facts about its conversation that a directive needs. */
 export interface Talk {

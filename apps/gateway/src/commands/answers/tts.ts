@@ -1,7 +1,7 @@
 // Implements /tts: whether the replies of this conversation are spoken. In a place that several people share
 // only owners set it, because speaking may cost money.
 import { speechField, speechModeOf, speechModes, type SpeechMode } from "@parley/runner";
-import { type PastLaneCommand, plainly } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "../chat-command.ts";
 
 const usage = "Usage: /tts off|always|inbound|tagged|default.";
 

@@ -1,7 +1,7 @@
 // Implements /verbose: whether the tool calls of this conversation's turns are shown in it. In a place that
 // several people share only owners set it, because arguments and results may tell more than the answer.
 import { verboseField, verboseLevels, verboseOf, type VerboseLevel } from "@parley/runner";
-import { type PastLaneCommand, plainly } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "../chat-command.ts";
 
 const usage = "Usage: /verbose on|off|full.";
 

@@ -1,6 +1,6 @@
 // Implements /btw: a question beside the conversation. The session's model answers it from what was said so
 // far, while a turn runs or not, and nothing of it enters the transcript.
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const btw: PastLaneCommand = {
   name: "btw",

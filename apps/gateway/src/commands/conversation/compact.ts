@@ -12,7 +12,7 @@ import {
   keepTyping,
 } from "@parley/runner";
 import { untilStored } from "@parley/queue";
-import type { CommandPorts, InLaneCommand } from "./chat-command.ts";
+import type { CommandPorts, InLaneCommand } from "../chat-command.ts";
 
 const focusChars = 800;
 

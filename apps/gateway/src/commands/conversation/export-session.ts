@@ -2,7 +2,7 @@
 // for programs and a page for people, without secrets (I8).
 import { accountKey, conversationKey, formatContent, isFault, type MediaFile } from "@parley/protocol";
 import { exportLines, exportPage } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 /** The newest entries; more would not fit into one message of most platforms. */
 const mostEntries = 5_000;

@@ -1,7 +1,7 @@
 // Implements /forget: shows an owner what would be forgotten, and forgets it after "/forget yes". That
 // message does not repeat the words, because it is stored after they were forgotten.
 import { isFault } from "@parley/protocol";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const mostShown = 10;
 const lineChars = 120;

@@ -3,7 +3,7 @@
 // hand-over is durable before anybody is told, and asking twice changes nothing more.
 import { linkedPeople } from "@parley/access";
 import { accountKey, conversationKey, formatContent, type Address } from "@parley/protocol";
-import { type PastLaneCommand, plainly } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "../chat-command.ts";
 
 export const handoff: PastLaneCommand = {
   name: "handoff",

@@ -1,7 +1,7 @@
 // Implements /name: gives this conversation a name, which the lists of sessions show to people.
 import { plainLine } from "@parley/agent";
 import { nameOf, nameField } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const mostChars = 60;
 

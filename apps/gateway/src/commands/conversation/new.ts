@@ -2,7 +2,7 @@
 // of the new conversation, whose answer confirms the command; a model named first answers in it.
 import { parseSessionKey } from "@parley/protocol";
 import { agentIn, type LaneCommandCall, type LaneCommandEnd, modelField, startupDue } from "@parley/runner";
-import { carriedMessage, type CommandPorts, type InLaneCommand } from "./chat-command.ts";
+import { carriedMessage, type CommandPorts, type InLaneCommand } from "../chat-command.ts";
 
 export const newConversation: InLaneCommand = {
   name: "new",

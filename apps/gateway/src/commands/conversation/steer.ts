@@ -1,5 +1,5 @@
 // Implements /steer without words. With words it is a message for the running turn (receive/plan-event.ts).
-import type { InLaneCommand } from "./chat-command.ts";
+import type { InLaneCommand } from "../chat-command.ts";
 
 export const steer: InLaneCommand = {
   name: "steer",

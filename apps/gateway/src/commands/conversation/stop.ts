@@ -1,7 +1,7 @@
 // Implements /stop in one durable step: it ends the waiting messages and raises the running turn's fence; the
 // next lease holder closes the turn. It also drops the unsent part of an answer.
 import { conversationKey } from "@parley/protocol";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const stop: PastLaneCommand = {
   name: "stop",

@@ -1,7 +1,7 @@
 // Implements /unfocus: a sub-agent leaves its thread, and what is written there goes to the agent itself
 // again. Beside owners only people with the rights that it works with may send it away.
 import { childIn, taskRow } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const unfocus: PastLaneCommand = {
   name: "unfocus",

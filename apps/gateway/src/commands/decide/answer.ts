@@ -2,7 +2,7 @@
 // question itself knows who may answer it.
 import { senderId } from "@parley/access";
 import { isFault } from "@parley/protocol";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const answer: PastLaneCommand = {
   name: "answer",

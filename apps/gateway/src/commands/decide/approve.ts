@@ -4,7 +4,7 @@ import { approverRole } from "@parley/channels";
 import { isFault } from "@parley/protocol";
 import type { Verdict, Approvals, Decider } from "@parley/runner";
 import { senderId } from "@parley/access";
-import type { Admitted, PastLaneCommand } from "./chat-command.ts";
+import type { Admitted, PastLaneCommand } from "../chat-command.ts";
 
 const usage = "Usage: /approve ID once, /approve ID always, /approve ID deny; /deny ID.";
 

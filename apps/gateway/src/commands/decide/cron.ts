@@ -3,7 +3,7 @@
 import { jobLine, type JobMaker } from "@parley/runner";
 import { isFault } from "@parley/protocol";
 import { isProgram, senderId } from "@parley/access";
-import type { CommandPorts, PastLaneCall, PastLaneCommand } from "./chat-command.ts";
+import type { CommandPorts, PastLaneCall, PastLaneCommand } from "../chat-command.ts";
 
 const usage = "Usage: /cron [list | pause N | resume N | run N | rm N]; N is a number of the list, or an id.";
 const mostShown = 20;

@@ -1,5 +1,5 @@
 // Implements /estop for owners: ends all running tools, everywhere, and blocks tools until /estop off.
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const usage = "Usage: /estop (hold all tools), or /estop off (let them go on).";
 

@@ -1,6 +1,6 @@
 // Implements /mcp for owners: shows the MCP servers, and approves tools of one that wait.
 import { isFault } from "@parley/protocol";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const usage = "Usage: /mcp (show the servers), or /mcp approve NAME CODE (use the tools that wait).";
 

@@ -3,7 +3,7 @@
 import { senderId } from "@parley/access";
 import { isFault } from "@parley/protocol";
 import { changeWords } from "@parley/runner";
-import { plainly, type PastLaneCommand } from "./chat-command.ts";
+import { plainly, type PastLaneCommand } from "../chat-command.ts";
 
 const usage =
   "Usage: /memory shows what is proposed for my notes; /memory accept ID [numbers] does it, /memory refuse ID leaves them as they are.";

@@ -2,7 +2,7 @@
 // and removes them. It shows names but never matches by them.
 import { isFault } from "@parley/protocol";
 import type { PairingDecisions } from "@parley/access";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const usage = "Usage: /pair list, /pair approve CODE, /pair revoke ID.";
 

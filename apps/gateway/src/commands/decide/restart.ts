@@ -5,7 +5,7 @@ import { type Address, type Clock, type Inbound, type Log, version } from "@parl
 import type { Cells, Outbox } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
 import type { Restarting } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export interface ChatRestartOptions {
   /** Absent: it can only be stopped. */

@@ -1,6 +1,6 @@
 // Implements /update: lets an owner do in a chat what `parley update` does. The chat is told how it ended,
 // once, also after the restart.
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const update: PastLaneCommand = {
   name: "update",

@@ -1,5 +1,5 @@
 // Implements /agents: lists the agents of this gateway with their models, and says which one answers here.
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const agents: PastLaneCommand = {
   name: "agents",

@@ -2,7 +2,7 @@
 // works once.
 import { canvasId, canvasLink, canvasOf } from "@parley/runner";
 import { conversationKey } from "@parley/protocol";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const canvas: PastLaneCommand = {
   name: "canvas",

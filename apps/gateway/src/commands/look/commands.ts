@@ -1,6 +1,6 @@
 // Implements /commands: prints every command that this person may use, by group, and those of the agent's
 // skills.
-import type { ChatCommand, PastLaneCommand } from "./chat-command.ts";
+import type { ChatCommand, PastLaneCommand } from "../chat-command.ts";
 
 const groups: readonly (readonly [title: string, names: readonly string[]])[] = [
   ["Conversation", ["new", "reset", "compact", "name", "stop", "steer", "btw", "handoff", "export_session"]],

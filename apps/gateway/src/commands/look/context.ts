@@ -1,7 +1,7 @@
 // Implements /context: reports the parts of the current prompt by size and reason, never their text. Only the
 // operator sees paths and contents (I8).
 import { diff, type PromptDiff, type PromptExplanation } from "@parley/agent";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const usage = "Usage: /context list (sizes), or /context detail (every section with its reason, every tool).";
 

@@ -1,7 +1,7 @@
 // Implements /help: prints one line for each command that this person may use, but for /help itself, or the
 // line of the one that is named. A name that is none is answered with the nearest.
 import { nearestWord } from "@parley/config";
-import type { ChatCommand, PastLaneCommand } from "./chat-command.ts";
+import type { ChatCommand, PastLaneCommand } from "../chat-command.ts";
 
 const shownChars = 40;
 

@@ -1,6 +1,6 @@
 // Implements /skill without a known skill: prints the list, or that no skill has the name. A message that
 // calls a skill never reaches this command.
-import { type PastLaneCommand, plainly } from "./chat-command.ts";
+import { type PastLaneCommand, plainly } from "../chat-command.ts";
 
 export const skill: PastLaneCommand = {
   name: "skill",

@@ -1,5 +1,5 @@
 // Implements /start, which Telegram sends when somebody opens the chat and many people try first elsewhere.
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 /** The agent's name in a config that names no other. */
 const usualAgent = "main";

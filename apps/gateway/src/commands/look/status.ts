@@ -5,7 +5,7 @@ import { runtimeLine } from "@parley/agent";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
 import { readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const countedUpTo = 100;
 /** The last answer is searched among this many of the newest entries. */

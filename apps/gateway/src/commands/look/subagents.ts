@@ -3,7 +3,7 @@
 // others may not read.
 import { childLine, steerChild, taskRow, transcriptLines, waitingTask, type Child } from "@parley/runner";
 import type { SessionKey } from "@parley/protocol";
-import { type CommandPorts, type PastLaneCall, type PastLaneCommand, plainly } from "./chat-command.ts";
+import { type CommandPorts, type PastLaneCall, type PastLaneCommand, plainly } from "../chat-command.ts";
 
 const usage =
   "Usage: /subagents [list | log N | kill N | kill all | steer N TEXT]; N is a number of the list, or an id.";

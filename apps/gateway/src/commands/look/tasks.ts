@@ -1,7 +1,7 @@
 // Implements /tasks: lists what works for this conversation beside its turns, sub-agents and background
 // commands.
 import { childLine } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const mostShown = 20;
 

@@ -3,7 +3,7 @@
 import { nearestWord } from "@parley/config";
 import { listedTools, type ListedTool } from "@parley/runner";
 import { senderId } from "@parley/access";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const shownNameChars = 40;
 

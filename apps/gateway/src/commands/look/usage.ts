@@ -3,7 +3,7 @@
 // answer, so that nobody waits for one.
 import { recentDays } from "@parley/protocol";
 import { type SpendState, addUsed, noneUsed, tokensOf, type Used } from "@parley/runner";
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 const shownDays = 30;
 const usageHint =

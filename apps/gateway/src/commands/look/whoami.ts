@@ -1,5 +1,5 @@
 // Implements /whoami: prints the ids that an operator needs for allowlists and owners.
-import type { PastLaneCommand } from "./chat-command.ts";
+import type { PastLaneCommand } from "../chat-command.ts";
 
 export const whoami: PastLaneCommand = {
   name: "whoami",

@@ -3,9 +3,9 @@
 // errors (I8).
 import { conversationKey, type DeliveryStory, type Story, type StoryTurn } from "@parley/protocol";
 import type { RowView } from "@parley/store";
-import { findMessage } from "../trace/find-message.ts";
-import { storyTeller } from "../trace/story.ts";
-import type { CommandPorts, PastLaneCall, PastLaneCommand } from "./chat-command.ts";
+import { findMessage } from "../../trace/find-message.ts";
+import { storyTeller } from "../../trace/story.ts";
+import type { CommandPorts, PastLaneCall, PastLaneCommand } from "../chat-command.ts";
 
 /** The last message is searched among this many of the newest rows, because commands come between. */
 const rowsLookedAt = 50;

@@ -1,7 +1,7 @@
 // Shows what the agent put on its canvas, beside the conversation that it belongs to.
 import { html, nothing, type TemplateResult } from "lit";
-import type { Console } from "../parts/console.ts";
-import { t } from "../texts/texts.ts";
+import type { Console } from "../../parts/console.ts";
+import { t } from "../../texts/texts.ts";
 
 /** Null: it is not open. */
 export function canvasBeside(path: string | null): TemplateResult | typeof nothing {

@@ -1,9 +1,9 @@
 // The line above a conversation: its name, its sub-agents, and what can be done with all of it.
 import { html, nothing, type TemplateResult } from "lit";
-import { icon, type IconName } from "../parts/icons.ts";
-import { t } from "../texts/texts.ts";
-import { isAtWork, type Children } from "./child-rows.ts";
-import { childTree } from "./child-tree.ts";
+import { icon, type IconName } from "../../parts/icons.ts";
+import { t } from "../../texts/texts.ts";
+import { isAtWork, type Children } from "../child-rows.ts";
+import { childTree } from "../child-tree.ts";
 
 const words = t.chat;
 

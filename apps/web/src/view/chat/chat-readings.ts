@@ -3,9 +3,9 @@
 // missed.
 import { sleep, type MethodResult, type Timer } from "@parley/protocol";
 import type { ReactiveController } from "lit";
-import type { Page } from "../parts/page.ts";
-import { Reading } from "../parts/reading.ts";
-import type { Children } from "./child-rows.ts";
+import type { Page } from "../../parts/page.ts";
+import { Reading } from "../../parts/reading.ts";
+import type { Children } from "../child-rows.ts";
 import type { Thread } from "./thread-list.ts";
 import type { ToolCall } from "./tool-card.ts";
 

@@ -1,12 +1,12 @@
 // Lets a person write. Enter sends, Shift+Enter breaks the line; writing works on while the agent works or
 // the line is down, and what was not sent is there again after a reload.
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
-import type { UnsentFile } from "../session/outbox.ts";
-import { draftOf, keepDraft } from "../session/storage.ts";
-import { icon } from "../parts/icons.ts";
-import { t } from "../texts/texts.ts";
+import type { UnsentFile } from "../../session/outbox.ts";
+import { draftOf, keepDraft } from "../../session/storage.ts";
+import { icon } from "../../parts/icons.ts";
+import { t } from "../../texts/texts.ts";
 import { composerStyles } from "./composer-styles.ts";
-import { controlStyles } from "./control-styles.ts";
+import { controlStyles } from "../control-styles.ts";
 import { mostFileBytes, readFiles } from "./files.ts";
 import type { Recording } from "./voice-note.ts";
 

@@ -1,7 +1,7 @@
 // Hands a person their conversation as a Markdown file, made in the browser from all that was said in it.
 import type { ChatMessage } from "@parley/protocol";
-import type { Console } from "../parts/console.ts";
-import { shownMessages } from "../session/state.ts";
+import type { Console } from "../../parts/console.ts";
+import { shownMessages } from "../../session/state.ts";
 
 /** Read in one go. */
 const pageMessages = 1_000;

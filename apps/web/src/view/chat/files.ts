@@ -1,5 +1,5 @@
 // Reads the files that a person adds to a message, in the form in which a frame carries them.
-import type { UnsentFile } from "../session/outbox.ts";
+import type { UnsentFile } from "../../session/outbox.ts";
 
 /** A frame holds 2 MB, and base64 makes four of three. */
 export const mostFileBytes = 1_400_000;

@@ -1,10 +1,10 @@
 // Lets a person write a message, write an earlier one anew, take it back while nobody answers it, and ask
 // again in a conversation of its own: the one that they leave stays as it is.
 import type { MethodParams } from "@parley/protocol";
-import { addressOf } from "../parts/address.ts";
-import type { Page } from "../parts/page.ts";
-import { askedBefore, shownMessages } from "../session/state.ts";
-import { t } from "../texts/texts.ts";
+import { addressOf } from "../../parts/address.ts";
+import type { Page } from "../../parts/page.ts";
+import { askedBefore, shownMessages } from "../../session/state.ts";
+import { t } from "../../texts/texts.ts";
 import type { ChatReadings } from "./chat-readings.ts";
 import type { Rewrite, Written } from "./composer.ts";
 import type { Retry } from "./message.ts";

@@ -3,10 +3,10 @@
 import type { ChatMessage } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
-import type { Outgoing } from "../session/state.ts";
-import { addressOf } from "../parts/address.ts";
-import { once } from "../parts/once.ts";
-import { t } from "../texts/texts.ts";
+import type { Outgoing } from "../../session/state.ts";
+import { addressOf } from "../../parts/address.ts";
+import { once } from "../../parts/once.ts";
+import { t } from "../../texts/texts.ts";
 import { toolCards, type ToolCall } from "./tool-card.ts";
 
 /** Where a message stands, and what may be done with it. */

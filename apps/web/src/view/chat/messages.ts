@@ -5,17 +5,17 @@ import type { ChatMessage } from "@parley/protocol";
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
-import { pressed, shownMessages, type ChatState } from "../session/state.ts";
-import { t } from "../texts/texts.ts";
+import { pressed, shownMessages, type ChatState } from "../../session/state.ts";
+import { t } from "../../texts/texts.ts";
 import { blocksOf, type Block } from "./blocks.ts";
-import { controlStyles } from "./control-styles.ts";
+import { controlStyles } from "../control-styles.ts";
 import { contentOf, messageView, outgoingView } from "./message.ts";
 import { messageStyles } from "./messages-styles.ts";
 import { nearBlocks, piecesOf, seenFirst } from "./near-blocks.ts";
 import { placedCalls } from "./placed-calls.ts";
-import { dressMath } from "./math.ts";
-import { dressRichText, pressInRichText } from "./rich-text.ts";
-import { richTextStyles } from "./rich-text-styles.ts";
+import { dressMath } from "../rich-text/math.ts";
+import { dressRichText, pressInRichText } from "../rich-text/rich-text.ts";
+import { richTextStyles } from "../rich-text/rich-text-styles.ts";
 import { foldedOutOfSight, toolCards, toolStyles, type ToolCall } from "./tool-card.ts";
 
 /** Closer to the end than this, in pixels, the view follows what is new. */

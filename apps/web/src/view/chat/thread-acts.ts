@@ -1,10 +1,10 @@
 // Lets a person name, pin and save one of their conversations, take it off the list and put it back. The
 // focus stays with the conversation wherever its row goes.
 import { html, nothing } from "lit";
-import { addressOf } from "../parts/address.ts";
-import { icon } from "../parts/icons.ts";
-import type { Page } from "../parts/page.ts";
-import { t } from "../texts/texts.ts";
+import { addressOf } from "../../parts/address.ts";
+import { icon } from "../../parts/icons.ts";
+import type { Page } from "../../parts/page.ts";
+import { t } from "../../texts/texts.ts";
 import { nameField } from "./chat-head.ts";
 import type { ChatReadings } from "./chat-readings.ts";
 import { exportMarkdown } from "./export.ts";

@@ -2,10 +2,10 @@
 import type { MethodResult } from "@parley/protocol";
 import { html, nothing, type TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { timeOf } from "../parts/time.ts";
-import { addressOf } from "../parts/address.ts";
-import { icon } from "../parts/icons.ts";
-import { t } from "../texts/texts.ts";
+import { timeOf } from "../../parts/time.ts";
+import { addressOf } from "../../parts/address.ts";
+import { icon } from "../../parts/icons.ts";
+import { t } from "../../texts/texts.ts";
 
 export type Thread = MethodResult<"chat.threads">["threads"][number];
 

@@ -1,7 +1,7 @@
 // Lists what can be done with one conversation, from its row or from the line above it. Nothing deletes:
 // one taken off the list is put back by a press, or by a message.
-import { menu, type MenuItem } from "../parts/menu.ts";
-import { t } from "../texts/texts.ts";
+import { menu, type MenuItem } from "../../parts/menu.ts";
+import { t } from "../../texts/texts.ts";
 import { titleOf, type Thread } from "./thread-list.ts";
 
 const words = t.chat.menu;

@@ -4,9 +4,9 @@ import type { MethodResult } from "@parley/protocol";
 import { css, html, nothing, type TemplateResult } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
-import { unhidden } from "../parts/text.ts";
-import { duration } from "../parts/time.ts";
-import { t } from "../texts/texts.ts";
+import { unhidden } from "../../parts/text.ts";
+import { duration } from "../../parts/time.ts";
+import { t } from "../../texts/texts.ts";
 
 export type ToolCall = MethodResult<"chat.steps">["calls"][number];
 

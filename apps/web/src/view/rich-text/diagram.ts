@@ -1,8 +1,8 @@
 // Shows the diagram that a code block describes, below it: in a frame that may run its script and nothing
 // else, whose only word to this page is how high it is. The source stays where it was, whatever happens.
 import { systemClock, type Timer } from "@parley/protocol";
-import type { DiagramAnswer, DiagramOrder } from "../diagram/messages.ts";
-import { t } from "../texts/texts.ts";
+import type { DiagramAnswer, DiagramOrder } from "../../diagram/messages.ts";
+import { t } from "../../texts/texts.ts";
 
 /** Longer ones are no diagrams that people read, and take Mermaid minutes. */
 const mostChars = 20_000;

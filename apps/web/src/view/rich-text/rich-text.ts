@@ -1,8 +1,8 @@
 // Adds what an answer's HTML needs but cannot bring, because it is made of text only: a copy button for code
 // blocks, diagrams, and spoilers that open. It works on finished messages, and never takes what it adds from
 // the answer.
-import { copyText } from "../parts/clipboard.ts";
-import { t } from "../texts/texts.ts";
+import { copyText } from "../../parts/clipboard.ts";
+import { t } from "../../texts/texts.ts";
 
 const copyLabel = t.chat.copy;
 

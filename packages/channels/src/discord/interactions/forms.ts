@@ -4,7 +4,7 @@
 import type { APIModalInteractionResponseCallbackData } from "discord-api-types/v10";
 import { z } from "zod";
 import type { Button, Log } from "@parley/protocol";
-import { type DiscordMemory, recall } from "./memory.ts";
+import { type DiscordMemory, recall } from "../memory.ts";
 
 export interface Forms {
   load(): Promise<void>;

@@ -1,10 +1,10 @@
 // Discord's calls for one interaction: respond to it, change or remove its first answer, follow up. Source:
 // "Receiving and Responding to Interactions" in the developer documentation.
 import type { APIInteraction } from "discord-api-types/v10";
-import type { Suggestion } from "../channel.ts";
+import type { Suggestion } from "../../channel.ts";
 import type { Forms } from "./forms.ts";
 import { customIdOf, interactionTypes } from "./interaction-text.ts";
-import type { DiscordRest } from "./rest.ts";
+import type { DiscordRest } from "../rest.ts";
 
 export const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8, form: 9 } as const;
 /** Message flag: only the person who caused the interaction sees the message. */

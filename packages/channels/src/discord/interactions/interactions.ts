@@ -3,8 +3,8 @@
 // for fifteen minutes, also after a restart; later answers are sent as ordinary messages.
 import type { APIInteraction } from "discord-api-types/v10";
 import { type Clock, Fault, isFault, type Log, sleep, type Timer } from "@parley/protocol";
-import type { Suggestion } from "../channel.ts";
-import type { DiscordMemory, OpenInteraction } from "./memory.ts";
+import type { Suggestion } from "../../channel.ts";
+import type { DiscordMemory, OpenInteraction } from "../memory.ts";
 import { openInteractions } from "./open-interactions.ts";
 import {
   answerAtOnce,
@@ -15,10 +15,10 @@ import {
   responses,
 } from "./interaction-calls.ts";
 import { interactionTypes } from "./interaction-text.ts";
-import { isRefusal } from "./refusals.ts";
+import { isRefusal } from "../refusals.ts";
 import type { Forms } from "./forms.ts";
-import type { DiscordRest } from "./rest.ts";
-import { isSnowflake } from "./snowflake.ts";
+import type { DiscordRest } from "../rest.ts";
+import { isSnowflake } from "../snowflake.ts";
 
 export interface Interactions {
   /** Loads the open interactions of the last process. */

@@ -1,7 +1,7 @@
 // Keeps the slash commands that show "is thinking" until their answer replaces that, also over a restart.
 // One that nobody answers in time is ended, as is one whose message gets no answer.
 import type { Clock, Log, Timer } from "@parley/protocol";
-import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "./memory.ts";
+import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "../memory.ts";
 
 interface OpenInteractions {
   /** Loads those of the last process. */

@@ -17,7 +17,7 @@ import { backup, DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
 import { describeDatabase } from "./describe.ts";
 import { settleRestored, type RestoredCell, type SettledWork } from "./settle-restored.ts";
-import { damagedFault, openFault, troubleOf } from "./failure.ts";
+import { damagedFault, openFault, troubleOf } from "../failure.ts";
 
 /** Copies the database `from` at one instant to the new file `to`, without stopping its writers. */
 export async function backupDatabase(from: string, to: string): Promise<void> {

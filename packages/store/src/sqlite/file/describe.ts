@@ -1,10 +1,10 @@
 // Describes a database file for an operator's doctor, without changing it.
 import { existsSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { openFault } from "./failure.ts";
-import { checkedVersion } from "./migrate.ts";
-import { migrations } from "./schema.ts";
-import { query } from "./statements.ts";
+import { openFault } from "../failure.ts";
+import { checkedVersion } from "../migrate.ts";
+import { migrations } from "../schema.ts";
+import { query } from "../statements.ts";
 
 export interface DatabaseDescription {
   readonly bytes: number;

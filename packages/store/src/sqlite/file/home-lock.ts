@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
-import { openFault, troubleOf } from "./failure.ts";
+import { openFault, troubleOf } from "../failure.ts";
 
 export interface HomeLock {
   /** Releases the home; calling it again changes nothing. The death of the process releases it too. */

@@ -3,9 +3,9 @@
 import { existsSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
-import type { ExpectedStore } from "../store.ts";
-import { openFault } from "./failure.ts";
-import { query } from "./statements.ts";
+import type { ExpectedStore } from "../../store.ts";
+import { openFault } from "../failure.ts";
+import { query } from "../statements.ts";
 
 type Readable = Pick<DatabaseSync, "prepare">;
 

@@ -2,8 +2,8 @@
 import { copyFileSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describeDatabase } from "./describe.ts";
-import { openFault } from "./failure.ts";
-import { checkedVersion, migrate } from "./migrate.ts";
+import { openFault } from "../failure.ts";
+import { checkedVersion, migrate } from "../migrate.ts";
 
 /**
  * Brings a copy of `from` at `scratch` to this build's schema and checks it in full; returns what is wrong

@@ -1,7 +1,7 @@
 // Ends in a restored copy what was open when the copy was made: it was answered and sent since, as far as
 // anybody knows. It waits for an operator in place of being answered and sent a second time.
 import { DatabaseSync } from "node:sqlite";
-import { query } from "./statements.ts";
+import { query } from "../statements.ts";
 
 export interface SettledWork {
   /** Messages that wait in the list of dead ones. */
