@@ -1,5 +1,5 @@
-// Lists every chat command in the order of /help and the menus. To add one, write its file beside this one
-// and name it here.
+// Lists every chat command in the order of /help and the menus. To add one, write its file in the folder of
+// its subject and name it here.
 import { activation } from "./answers/activation.ts";
 import { approve, deny } from "./decide/approve.ts";
 import { answer } from "./decide/answer.ts";
