@@ -1,7 +1,8 @@
 // The process of the running gateway, as stop, restart and doctor need it: who it is, what it still waits
 // for, whether it is gone.
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { placesIn, type Env } from "@parley/config";
 import { statusFileName, type MethodResult } from "@parley/protocol";
@@ -71,15 +72,46 @@ function written(text: string): { readonly atMs: number; readonly status: Status
 }
 
 /**
- * Null when no process has this state folder. The file outlives a killed gateway, and its number may be
- * another program's by now: the program's name decides.
+ * Null when no process has this state folder, or several nodes of this machine share it and nobody can say
+ * which is meant.
  */
 export async function pidInHome({ env }: Console): Promise<number | null> {
-  const text = await readFile(join(placesIn(env).home, "daemon.pid"), "utf8").catch(() => "");
+  const { home } = placesIn(env);
+  const own = await pidIn(home, env);
+  if (own !== null) return own;
+  const nodes = await readdir(join(home, "nodes")).catch(() => []);
+  const pids: number[] = [];
+  for (const node of nodes) {
+    const folder = join(home, "nodes", node);
+    // Other machines may mount the same folder: their numbers say nothing here.
+    const boot = await readFile(join(folder, "daemon.boot"), "utf8").catch(() => "");
+    if (boot !== "" && !boot.includes(JSON.stringify(hostname()))) continue;
+    const pid = await pidIn(folder, env);
+    if (pid !== null) pids.push(pid);
+  }
+  const [pid = null, ...others] = pids;
+  return others.length === 0 ? pid : null;
+}
+
+/**
+ * The file outlives a killed gateway, and its number may be another program's by now: the program's name
+ * decides.
+ */
+async function pidIn(folder: string, env: Env): Promise<number | null> {
+  const text = await readFile(join(folder, "daemon.pid"), "utf8").catch(() => "");
   const pid = Number(text.trim());
   if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return null;
   const command = await commandOf(pid, env);
   return command !== null && /\b(?:gateway|parley)\b/.test(command) ? pid : null;
+}
+
+/** What it was given after `parley start`: the role, the name and the port of a node. */
+export async function argumentsOf(pid: number, env: Env): Promise<readonly string[]> {
+  const command = (await commandOf(pid, env)) ?? "";
+  return [...command.matchAll(/ --(role|node|port)[ =](\S+)/g)].flatMap(([, name = "", value = ""]) => [
+    `--${name}`,
+    value,
+  ]);
 }
 
 /** With its words; Linux tells it itself, because small containers have no `ps`. Null where nobody tells. */

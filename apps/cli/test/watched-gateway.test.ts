@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { systemClock, type Clock } from "@parley/protocol";
@@ -47,10 +48,12 @@ function racingClock(at: (sinceMs: number) => void): Clock {
 }
 
 /** A process that passes for a gateway, and ends when it is told to. */
-async function gatewayProcess(home: string): Promise<number> {
+async function gatewayProcess(home: string, ...args: readonly string[]): Promise<number> {
   const script =
     "process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); console.log('up')";
-  const child = spawn(process.execPath, ["-e", script, "gateway"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["-e", script, "gateway", ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   await new Promise((resolve) => child.stdout.once("data", resolve));
   writeFileSync(join(home, "daemon.pid"), `${child.pid}\n`);
@@ -92,6 +95,37 @@ test("a process that does not listen yet is there; none is without its number", 
   expect(await gateway.isThere()).toBe(false);
   await gatewayProcess(home);
   expect(await gateway.isThere()).toBe(true);
+});
+
+test("a node with a name is there as well, but not one of another machine, and none of two", async () => {
+  const home = stateFolder("{ gateway: { port: 1 } }");
+  const { gateway } = watched(home);
+  const nodeAt = async (name: string, host: string): Promise<void> => {
+    mkdirSync(join(home, "nodes", name), { recursive: true });
+    await gatewayProcess(join(home, "nodes", name));
+    writeFileSync(join(home, "nodes", name, "daemon.boot"), JSON.stringify({ boot: "b", host }));
+  };
+  await nodeAt("far", `not-${hostname()}`);
+  expect(await gateway.isThere()).toBe(false);
+  await nodeAt("one", hostname());
+  expect(await gateway.isThere()).toBe(true);
+  await nodeAt("two", hostname());
+  expect(await gateway.isThere()).toBe(false);
+});
+
+test("a node that the launcher starts again keeps its role, its name and its port", async () => {
+  const words = ["--role", "worker", "--other", "x", "--node=w-1", "--port", "0"];
+  const answers = { ...status, pid: 0 };
+  const { home } = await fakeGateway(() => answers);
+  answers.pid = await gatewayProcess(home, ...words);
+  const { gateway } = watched(home, { clock: racingClock(() => undefined) });
+  await gateway.now();
+  await gateway.stop();
+  await gateway.start();
+  const launched = join(home, "launched");
+  await expect
+    .poll(() => existsSync(launched) && readFileSync(launched, "utf8"))
+    .toBe(`${home} start --role worker --node w-1 --port 0\n`);
 });
 
 test("restarted it is told why; what started it then starts it again after a stop, and the launcher does not", async () => {

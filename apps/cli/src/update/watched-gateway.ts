@@ -11,7 +11,7 @@ import { stop } from "../commands/stop.ts";
 import type { Console } from "../console.ts";
 import { CommandFailure } from "../exit.ts";
 import { gatewayAddress } from "../gateway-address.ts";
-import { gatewayProcess, look, pidInHome } from "../gateway-process.ts";
+import { argumentsOf, gatewayProcess, look, pidInHome } from "../gateway-process.ts";
 import { supervising, type Supervisor } from "../unit/supervisor.ts";
 import { quietly, withGateway } from "../with-gateway.ts";
 
@@ -29,10 +29,15 @@ export function watchedGateway(
   const { home } = placesIn(terminal.env);
   const silent = { ...quietly(terminal), out: new Writable({ write: (_chunk, _encoding, done) => done() }) };
   let supervisor: Supervisor | null = null;
+  let learned: { readonly pid: number; readonly args: readonly string[] } | null = null;
 
   /** Asked while it runs: once it is gone, nobody says whose it was. */
   async function learnSupervisor(pid: number): Promise<void> {
     supervisor = (await supervising(terminal, pid)) ?? supervisor;
+  }
+
+  async function learnArguments(pid: number): Promise<void> {
+    if (learned?.pid !== pid) learned = { pid, args: await argumentsOf(pid, terminal.env) };
   }
 
   return {
@@ -42,7 +47,9 @@ export function watchedGateway(
         if (error instanceof CommandFailure) return null;
         throw error;
       });
-      return found === null || found === "silent" ? found : shown(found);
+      if (found === null || found === "silent") return found;
+      await learnArguments(found.pid);
+      return shown(found);
     },
     isThere: async () => (await pidInHome(terminal)) !== null,
     async restart() {
@@ -65,7 +72,7 @@ export function watchedGateway(
       }
       mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
       const log = openSync(join(home, "logs/start.log"), "a", 0o600);
-      spawn(launcher, ["start"], {
+      spawn(launcher, ["start", ...(learned?.args ?? [])], {
         env: { ...terminal.env },
         cwd: home,
         detached: true,

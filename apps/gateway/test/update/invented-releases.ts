@@ -28,6 +28,8 @@ interface Sickness {
   readonly hangs?: boolean;
   /** It writes a database that versions without it do not know. */
   readonly newSchema?: boolean;
+  /** Its rows have fields that versions without it do not know. */
+  readonly moreFields?: boolean;
 }
 
 export interface InventedReleases {
@@ -70,7 +72,7 @@ export async function inventedReleases(): Promise<InventedReleases> {
   const lastStep = `${migrations.at(-1)?.at(-1) ?? ""}\`]]`;
 
   /** A copy of the bundle without what only pictures, sound and pages need. */
-  function tree(version: string, { diesAfterMs, hangs, newSchema }: Sickness): string {
+  function tree(version: string, { diesAfterMs, hangs, newSchema, moreFields }: Sickness): string {
     const to = join(work, "trees", version);
     const skipped = /^\/(?:node_modules|docs)(?:\/|$)/;
     cpSync(bundle, to, {
@@ -101,6 +103,7 @@ export async function inventedReleases(): Promise<InventedReleases> {
       ...(hangs === true
         ? [`if (${isDaemon}) await new Promise((wake) => setTimeout(wake, 3_600_000));`]
         : []),
+      ...(moreFields === true ? [withMoreFields] : []),
     ];
     writeFileSync(main, `${sick.join("\n")}\n${readFileSync(main, "utf8")}`);
     return to;
@@ -179,6 +182,13 @@ function placeNatives(place: string): void {
     writeFileSync(join(place, "node_modules", name, "package.json"), JSON.stringify({ name, version }));
   }
 }
+
+/** A program's text: rows get fields wherever they are written. */
+const withMoreFields = `const plainly = JSON.stringify;
+JSON.stringify = (value, ...rest) =>
+  value?.v === 1 && value.inbound !== undefined
+    ? plainly({ ...value, later: { n: 1 }, inbound: { ...value.inbound, later: ["x"] } }, ...rest)
+    : plainly(value, ...rest);`;
 
 function programFiles(folder: string): readonly string[] {
   const programs = readdirSync(join(folder, "apps"), { recursive: true, withFileTypes: true })

@@ -22,11 +22,14 @@ export interface KeptUp {
   stop(): Promise<void>;
 }
 
-/** `supervisor`: starts the gateway whenever it ended, as a service manager does, after so many milliseconds. */
+/**
+ * `supervisor`: starts the gateway whenever it ended, as a service manager does, after so many milliseconds. `args`: after `parley start`.
+ */
 export function keptUp(
   program: string,
   home: string,
   supervisor: { readonly afterMs: number } | null,
+  args: readonly string[] = [],
 ): KeptUp {
   const env = {
     ...processEnv(home),
@@ -36,9 +39,14 @@ export function keptUp(
   let isOver = false;
   const started = new Set<ChildProcess>();
 
+  const name = args[args.indexOf("--node") + 1];
+  const pidFile = args.includes("--node")
+    ? join(home, "nodes", name ?? "", "daemon.pid")
+    : join(home, "daemon.pid");
+
   function pid(): number | null {
     try {
-      const found = Number(readFileSync(join(home, "daemon.pid"), "utf8"));
+      const found = Number(readFileSync(pidFile, "utf8"));
       process.kill(found, 0);
       return found;
     } catch {
@@ -49,7 +57,7 @@ export function keptUp(
 
   function start(): void {
     if (isOver) return;
-    const child = spawn(program, ["start"], { env, cwd: home, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, ["start", ...args], { env, cwd: home, stdio: ["ignore", "pipe", "pipe"] });
     started.add(child);
     for (const from of [child.stdout, child.stderr])
       from.on("data", (chunk: Buffer) => (said += chunk.toString()));
