@@ -146,6 +146,14 @@ describe("a clock that jumps", () => {
     expect(firedAfter(look(afterLook(ahead, back, 0), hourMs))).toEqual([hourMs]);
   });
 
+  test("is told only where the last look was after now", () => {
+    const job = jobOf();
+    const told = [startMs - 1, startMs, startMs + 1].map(
+      (decidedMs) => dueSlots(job, decidedMs, startMs).isSetBack,
+    );
+    expect(told).toEqual([false, false, true]);
+  });
+
   test("back by seconds: what comes again has the id that the store knows", () => {
     const job = jobOf(hourly);
     const first = look(job, hourMs);

@@ -3,7 +3,7 @@ import { silentLog } from "@parley/protocol";
 import { sqliteStore, type SqliteStore } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { afterLook, dueSlots, editedJob, jobStore, type Job } from "../src/index.ts";
+import { afterLook, dueSlots, editedJob, jobStore, staggerOf, wakeOf, type Job } from "../src/index.ts";
 import { context, jobOf, startMs } from "./jobs.ts";
 
 let store: SqliteStore;
@@ -54,6 +54,7 @@ test("of two edits of one version the second is refused, and says which version 
     reason: expect.stringContaining("version 2") as string,
   });
   expect((await jobs.get("brief"))?.job.name).toBe("First");
+  expect(await jobs.update(3, edited(job, { name: "Third" }))).toMatchObject({ refusal: "changed" });
   expect(await jobs.update(1, { ...job, id: "gone" })).toMatchObject({ refusal: "missing" });
 });
 
@@ -94,6 +95,95 @@ test("a paused job fires nothing until it is resumed, and then nothing of before
   if (!resumed.ok) throw new Error(resumed.reason);
   const due = dueSlots(resumed.kept.job, resumed.kept.job.state.decidedMs, startMs + 4 * dayMs);
   expect(due.fire.map(({ instantMs }) => instantMs)).toEqual([startMs + 4 * dayMs]);
+});
+
+test("a job that a chat's end paused waits for that chat, and resumed it begins from then; one that runs is left as it is", async () => {
+  const jobs = jobStore(store.cells);
+  const job = jobOf();
+  await jobs.add(job);
+  expect(await jobs.resume("brief", startMs + dayMs)).toMatchObject({ kept: { job } });
+  const until = { channel: "telegram", account: "default", kind: "dm", peer: "7" } as never;
+  expect(await jobs.pause("brief", "x".repeat(2_000), startMs + 5, until)).toMatchObject({
+    kept: {
+      job: {
+        enabled: true,
+        state: { nextMs: null, paused: { reason: "x".repeat(1_000), atMs: startMs + 5, until } },
+      },
+    },
+  });
+  const nowMs = startMs + 3 * dayMs;
+  const resumed = await jobs.resume("brief", nowMs);
+  expect(resumed).toMatchObject({
+    kept: {
+      job: {
+        effectiveFromMs: nowMs,
+        state: { decidedMs: nowMs, nextMs: startMs + 4 * dayMs, paused: null },
+      },
+    },
+  });
+  await jobs.add({ ...job, id: "off", enabled: false });
+  await jobs.pause("off", "blocked", startMs);
+  expect(await jobs.resume("off", nowMs)).toMatchObject({
+    kept: { job: { state: { nextMs: null, paused: null } } },
+  });
+  const once = jobOf({ schedule: { kind: "at", at: "10m" } });
+  await jobs.add({ ...once, id: "once" });
+  await jobs.pause("once", "blocked", startMs);
+  expect(await jobs.resume("once", startMs + 3_600_000)).toMatchObject({
+    kept: {
+      job: {
+        effectiveFromMs: once.effectiveFromMs,
+        state: { decidedMs: once.state.decidedMs, nextMs: startMs + 600_000, paused: null },
+      },
+    },
+  });
+});
+
+test("a job that changed between the reading and the removing is judged anew", async () => {
+  const job = jobOf();
+  let isBetween = true;
+  const jobs = jobStore({
+    ...store.cells,
+    async get(key) {
+      const cell = await store.cells.get(key);
+      if (isBetween) {
+        isBetween = false;
+        await jobs.update(1, edited(job, { name: "Other" }));
+      }
+      return cell;
+    },
+  });
+  await jobs.add(job);
+  expect(await jobs.remove("brief", 1)).toBe(false);
+  expect((await jobs.get("brief"))?.job.name).toBe("Other");
+  isBetween = true;
+  expect(await jobs.remove("brief")).toBe(true);
+});
+
+const paused = { reason: "x", atMs: 1 };
+const watch = { kind: "watch", path: "/w/a", debounceMs: 1_000 } as const;
+const spread = { staggerMs: 300_000 };
+test.each<[string, Partial<Job>, Partial<Job["state"]>, number | null]>([
+  ["with a next instant", {}, {}, 0],
+  ["that is spread", spread, {}, staggerOf({ id: "brief", ...spread })],
+  ["that is switched off", { enabled: false }, {}, null],
+  ["that is paused", {}, { paused }, null],
+  ["without a next instant", {}, { nextMs: null }, null],
+])("a job %s is looked at then", (_what, more, state, laterMs) => {
+  const job = jobOf();
+  const { nextMs } = job.state;
+  const value = JSON.stringify({ ...job, ...more, state: { ...job.state, ...state } });
+  expect(wakeOf({ value })).toEqual({ id: "brief", atMs: laterMs === null ? null : (nextMs ?? 0) + laterMs });
+});
+
+test.each<[boolean, typeof paused | null, number | null]>([
+  [true, null, 0],
+  [false, null, null],
+  [true, paused, null],
+])("a watch that is on: %j, paused: %j, is looked at by what changes", (enabled, why, atMs) => {
+  const job = jobOf();
+  const value = JSON.stringify({ ...job, enabled, schedule: watch, state: { ...job.state, paused: why } });
+  expect(wakeOf({ value })).toEqual({ id: "brief", atMs });
 });
 
 test("a cell of a form that is not known is left alone and named", async () => {

@@ -85,6 +85,15 @@ test("a good end forgives, and is told to whom errors were told; a skipped run i
   expect(afterRun(afterRun(once, failed).job, { ...failed, outcome: "silent" }).tell).toBe("recovered");
 });
 
+test("of why a run failed a thousand letters are kept, and of a good run nothing", () => {
+  const job = jobOf();
+  const end = { slot, endedAtMs: startMs };
+  const reasons = ["x".repeat(1_000), "x".repeat(1_001), null].map(
+    (reason) => afterRun(job, { ...end, reason, outcome: "failed" }).job.state.last?.reason?.length ?? null,
+  );
+  expect(reasons).toEqual([1_000, 1_000, null]);
+});
+
 test("a one-shot is over after a good run, and stays after a failed one", () => {
   const job = jobOf({ schedule: { kind: "at", at: "10m" } });
   const due = dueSlots(job, job.state.decidedMs, startMs + 600_000);
