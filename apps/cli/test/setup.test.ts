@@ -238,7 +238,7 @@ async function typed(
   return { exitCode, out, shown };
 }
 
-const [enter, down] = ["\r", "\u001B[B"];
+const [enter, down, up] = ["\r", "\u001B[B", "\u001B[A"];
 
 test("at a terminal flags are taken into the answers, a question has a way back, and the whole can be changed before it is written", async () => {
   const root = await platforms();
@@ -261,6 +261,55 @@ test("at a terminal flags are taken into the answers, a question has a way back,
   expect([exitCode, shown]).toEqual([0, expect.not.stringContaining("1:good")]);
   expect(out).toContain("Write to the bot on Telegram");
   expect(textIn(home)).toContain(root);
+});
+
+test("at a terminal the model is asked for anew where it is to change, nothing goes back, and the other bot can be set later", async () => {
+  const home = stateFolder(file);
+  const { exitCode, shown } = await typed(
+    home,
+    ["--provider", "rehearsal", "--no-check"],
+    [
+      ["Connect Telegram?", "n"],
+      ["Connect Discord?", enter],
+      ["Write this? Model: rehearsal/rehearsal, Telegram: not connected", `${down}|${enter}`],
+      ["Which language model should answer?", `${up}|${enter}`],
+      ["Its address", enter],
+      ["Which language model should answer?", `${up}|${enter}`],
+      ["Its address", `http://127.0.0.1:1/v1|${enter}`],
+      ["Its API key, if it wants one", enter],
+      ["Which model?", enter],
+      ["Which language model should answer?", `${up}|${enter}`],
+      ["Its address", `http://127.0.0.1:1/v1|${enter}`],
+      ["Its API key, if it wants one", enter],
+      ["Which model?", `big|${enter}`],
+      ["Write this? Model: local/big", `${down}|${down}|${down}|${enter}`],
+      ["Connect Discord?", "y"],
+      ["The bot's token (https://discord.com", `a.b.c|${enter}`],
+      ["Write this? Model: local/big, Telegram: not connected, Discord: set", enter],
+    ],
+  );
+  expect([exitCode, shown]).toEqual([0, expect.not.stringContaining("a.b.c")]);
+  expect(textIn(home)).toMatch(/http:\/\/127\.0\.0\.1:1\/v1/);
+  expect(textIn(home)).toContain("discord");
+});
+
+test("at a terminal the model that is there can be kept, and leaving writes nothing", async () => {
+  const provider = '{ api: "openai-completions", baseUrl: "http://127.0.0.1:1", models: [{ id: "big" }] }';
+  const text = `{ agents: { defaults: { model: "local/big" } }, models: { providers: { local: ${provider} } } }`;
+  const home = stateFolder(text);
+  const { exitCode, shown } = await typed(
+    home,
+    [],
+    [
+      ["Which language model should answer?", enter],
+      ["Connect Telegram?", "n"],
+      ["Connect Discord?", enter],
+      ["Write this? Model: local/big", `${up}|${enter}`],
+    ],
+  );
+  expect([exitCode, textIn(home)]).toEqual([1, text]);
+  expect(shown).toContain("keep local/big");
+  expect(shown).toContain("Nothing was written.");
 });
 
 test("an API server without its bot is not passed over: it goes to the bot that is there, or the token is missing", async () => {

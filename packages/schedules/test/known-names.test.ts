@@ -46,6 +46,7 @@ const others = [
   { exact: true, keepAfterRun: true },
   { exact: false, keepAfterRun: false, deleteAfterRun: true },
   { timeoutMs: 5_000 },
+  { timeoutMs: 1_500 },
   { unknown: 1 },
 ];
 

@@ -189,8 +189,19 @@ test.for([
   ["0 9 1 * *", "on day 1 of every month at 09:00 Europe/Berlin"],
   ["0 9 L 2,12 *", "on the last day of February and December at 09:00 Europe/Berlin"],
   ["* * * * *", "every minute Europe/Berlin"],
+  ["0 9 * * 7", "every Sunday at 09:00 Europe/Berlin"],
+  ["0 9 * * 0,6", "every Sunday and Saturday at 09:00 Europe/Berlin"],
+  ["5 * * * *", "every hour at :05 Europe/Berlin"],
+  ["0 9 * 12 *", "every day in December at 09:00 Europe/Berlin"],
+  ["@annually", "on day 1 of January at 00:00 Europe/Berlin"],
+  ["@yearly", "on day 1 of January at 00:00 Europe/Berlin"],
+  ["@monthly", "on day 1 of every month at 00:00 Europe/Berlin"],
+  ["@weekly", "every Sunday at 00:00 Europe/Berlin"],
+  ["@midnight", "every day at 00:00 Europe/Berlin"],
+  ["@hourly", "every hour at :00 Europe/Berlin"],
   // Said in words, these would be wrong: seven does not divide sixty, and either day counts.
   ["*/7 * * * *", 'by the cron expression "*/7 * * * *" Europe/Berlin'],
+  ["0 */5 * * *", 'by the cron expression "0 */5 * * *" Europe/Berlin'],
   ["0 9 13 * 5", 'by the cron expression "0 9 13 * 5" Europe/Berlin'],
   ["30 0 9 * * *", 'by the cron expression "30 0 9 * * *" Europe/Berlin'],
 ])("%s is said as: %s", ([expression = "", words]) =>
@@ -205,7 +216,16 @@ test("a preview lists the next three runs on the clocks of the zone", () => {
   ]);
   const once = previewOf(jobOf(at("90s")).schedule, startMs);
   expect([once.words, once.next.length]).toEqual(["once at 2026-11-23 09:01:30 Europe/Berlin", 1]);
-  const spans = ["1d", "90m", "1h"].map((every) => jobOf({ schedule: { kind: "every", every } }).schedule);
+  expect(once.next.map(({ local }) => local)).toEqual(["2026-11-23 09:01:30 Europe/Berlin"]);
+  const spans = ["1d", "90m", "1h", "90s", "2d"].map(
+    (every) => jobOf({ schedule: { kind: "every", every } }).schedule,
+  );
   const said = spans.map((schedule) => previewOf(schedule, startMs).words);
-  expect(said).toEqual(["every day", "every 1 hour 30 minutes", "every hour"]);
+  expect(said).toEqual([
+    "every day",
+    "every 1 hour 30 minutes",
+    "every hour",
+    "every 1 minute 30 seconds",
+    "every 2 days",
+  ]);
 });

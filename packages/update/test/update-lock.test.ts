@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isUpdating, lockUpdate } from "../src/update-lock.ts";
+import { aloneWithDatabase, isUpdating, lockUpdate } from "../src/update-lock.ts";
 
 let home: string;
 let file: string;
@@ -23,6 +23,29 @@ test("a second update is told which process has the lock, until that gives it up
   unlock();
   expect([isUpdating(home), existsSync(file)]).toEqual([false, false]);
   lockUpdate(home)();
+});
+
+test("what gave the lock up gives up nobody else's, and a number of its own that is left holds nobody up", () => {
+  const unlock = lockUpdate(home);
+  unlock();
+  const next = lockUpdate(home);
+  unlock();
+  expect([isUpdating(home), readFileSync(file, "utf8")]).toEqual([true, `${process.pid}\n`]);
+  next();
+  writeFileSync(file, String(process.pid));
+  expect(isUpdating(home)).toBe(false);
+  lockUpdate(home)();
+});
+
+test("of two that put a database in place the second waits, and goes on after a failure too", async () => {
+  const did: string[] = [];
+  const failing = aloneWithDatabase(home, async () => {
+    did.push("first");
+    throw new Error("torn");
+  });
+  await expect(failing).rejects.toThrow("torn");
+  expect(await aloneWithDatabase(home, async () => did.push("second"))).toBe(2);
+  expect(did).toEqual(["first", "second"]);
 });
 
 test("a lock that is made and has no number in it yet cannot be taken away", () => {

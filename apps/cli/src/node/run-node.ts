@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   sleep,
   systemClock,
+  type Clock,
   type ConnectParams,
   type DeviceResult,
   type MethodResult,
@@ -25,6 +26,7 @@ export interface NodeOptions {
   readonly offers: Offers;
   /** Aborted when the device is to stop. */
   readonly signal: AbortSignal;
+  readonly clock?: Clock;
 }
 
 type Call = MethodResult<"device.calls">["calls"][number];
@@ -41,11 +43,10 @@ const interrupted: DeviceResult = {
 
 /** Resolves when the signal is aborted. Throws CommandFailure when the gateway refuses the device. */
 export async function runNode(terminal: Console, options: NodeOptions): Promise<void> {
-  const { folder, signal: asked } = options;
+  const { folder, signal: asked, clock = systemClock() } = options;
   // What runs here ends with the device, also when the gateway puts it out.
   const ending = new AbortController();
   const signal = AbortSignal.any([asked, ending.signal]);
-  const clock = systemClock();
   const say = (event: object, words: string): void =>
     terminal.json ? document(terminal.out, event) : line(terminal.out, words);
   const commands = await deviceCommands(options.offers, {
@@ -55,7 +56,7 @@ export async function runNode(terminal: Console, options: NodeOptions): Promise<
   });
   const journal = await callJournal(join(folder, "calls"), clock.now());
   const credential = await credentials(options);
-  const work = calls({ commands, journal, signal, say, renew: credential.renew });
+  const work = calls({ commands, journal, signal, say, renew: credential.renew, clock });
   let pauseMs = firstPauseMs;
 
   try {
@@ -162,10 +163,10 @@ interface CallsOptions {
   readonly signal: AbortSignal;
   readonly say: (event: object, words: string) => void;
   readonly renew: Credential["renew"];
+  readonly clock: Clock;
 }
 
-function calls({ commands, journal, signal, say, renew }: CallsOptions) {
-  const clock = systemClock();
+function calls({ commands, journal, signal, say, renew, clock }: CallsOptions) {
   /** Goes on over a broken wire: its result is told to the next one. */
   const atWork = new Map<string, Promise<void>>();
   let current: ControlClient | null = null;

@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import type { RequestFrame } from "@parley/protocol";
+import { systemClock, type Clock, type RequestFrame } from "@parley/protocol";
 import { expect, test } from "vitest";
+import { startOf } from "../../src/is-alive.ts";
 import { runNode, type NodeOptions } from "../../src/node/run-node.ts";
 import { fakeGateway, Refusal, stateFolder, type FakeGateway } from "../fake-gateway.ts";
 
@@ -19,19 +20,27 @@ async function stage(
   looks: readonly (readonly object[])[] = [],
   {
     refuses,
-    device = {},
-  }: { readonly refuses?: (auth: object) => string | undefined; readonly device?: object } = {},
+    lost = 0,
+  }: { readonly refuses?: (auth: object) => string | undefined; readonly lost?: number } = {},
 ) {
   const left = [...looks];
+  let losses = lost;
   const logins: object[] = [];
   const results: unknown[] = [];
   let onLook: () => void = () => undefined;
   const gateway = await fakeGateway(
     ({ method, params }) => {
-      if (method === "device.result") return (results.push(params), { accepted: true });
+      if (method === "device.result") {
+        if (losses > 0) {
+          losses -= 1;
+          throw new Refusal("unavailable", "the store is away");
+        }
+        results.push(params);
+        return { accepted: true };
+      }
       if (method !== "device.calls") throw new Refusal("invalid", `what is ${method}?`);
       setImmediate(onLook);
-      return { name: "laptop", grants: ["notify", "run"], most: [], calls: left.shift() ?? [], ...device };
+      return { name: "laptop", grants: ["notify", "run"], most: [], calls: left.shift() ?? [] };
     },
     ({ params }: RequestFrame) => {
       const { auth } = params as { readonly auth: object };
@@ -51,6 +60,7 @@ function device(gateway: FakeGateway, options: Partial<NodeOptions> & { readonly
   const offers = { allow: [], screenshot: false };
   const run = (more: Partial<NodeOptions> = {}): Promise<void> =>
     runNode(terminal, { folder, offers, signal: ending.signal, ...options, ...more });
+  let heard = "";
   const stored = (): unknown => JSON.parse(readFileSync(join(folder, "device.json"), "utf8"));
   return {
     url,
@@ -59,23 +69,50 @@ function device(gateway: FakeGateway, options: Partial<NodeOptions> & { readonly
     run,
     end: () => ending.abort(),
     stored,
-    said: () => String(out.read() ?? ""),
+    said: () => (heard += String(out.read() ?? "")),
+    count: () => (heard += String(out.read() ?? "")).split("Connected as").length - 1,
     told: () => String(err.read() ?? ""),
     keep: (value: object) => writeFileSync(join(folder, "device.json"), JSON.stringify(value)),
   };
 }
+/** Time that passes at once, but for what takes as long as these; `waits` are the others. */
+function racingClock(stands: readonly number[]): Clock & { readonly waits: readonly number[] } {
+  const waits: number[] = [];
+  return {
+    ...systemClock(),
+    waits,
+    after(afterMs, run) {
+      if (stands.includes(afterMs)) return { cancel: () => undefined };
+      waits.push(afterMs);
+      const timer = setImmediate(run);
+      return { cancel: () => clearImmediate(timer) };
+    },
+  };
+}
+/** A look that nothing asked for, and the longest wait for an answer. */
+const [lookMs, answerMs] = [20_000, 30_000];
 const idOf = (letter: string): string => letter.repeat(32);
 
 test("it pairs by its code, takes what waits, runs each call once, and what it ran before a kill is told as it is", async () => {
   const [first, second] = [call("a", "tea"), call("b", "milk")];
-  const waiting = [first, second, call("c", "was begun"), call("d", "was done"), call("e", "was told")];
+  const waiting = [
+    first,
+    second,
+    call("f", "runs elsewhere"),
+    call("c", "was begun"),
+    call("d", "was done"),
+    call("e", "was told"),
+  ];
   const { gateway, logins, results, onLook } = await stage([[], [first, first], [...waiting]]);
   const node = device(gateway);
   mkdirSync(join(node.folder, "calls"));
   const file = (letter: string): string => join(node.folder, "calls", `${idOf(letter)}.json`);
   writeFileSync(file("c"), JSON.stringify({ state: "began", pid: 1 << 22, started: "0" }));
   writeFileSync(file("d"), JSON.stringify({ state: "done", result: { ok: true, text: "kept" } }));
-  const running = node.run({ url: node.url, code: "CODE" });
+  const elsewhere = { state: "began", pid: process.ppid, started: startOf(process.ppid) };
+  writeFileSync(file("f"), JSON.stringify(elsewhere));
+  // No look comes by itself: it is the gateway's word that makes the device ask.
+  const running = node.run({ url: node.url, code: "CODE", clock: racingClock([lookMs, answerMs]) });
   onLook(() => {
     if (!results.some((each) => (each as { id: string }).id === idOf("a"))) return;
     gateway.tell("device.call", {});
@@ -103,6 +140,8 @@ test("it pairs by its code, takes what waits, runs each call once, and what it r
   expect(
     ["a", "b", "c", "d", "e"].map((letter) => shown.split(`call ${letter.repeat(8)}:`).length - 1),
   ).toEqual([1, 1, 0, 0, 1]);
+  expect([of("f"), shown.includes("runs elsewhere")]).toEqual([undefined, false]);
+  expect(JSON.parse(readFileSync(file("f"), "utf8"))).toEqual(elsewhere);
   expect([shown.split("🔔 tea").length, shown.split("🔔 milk").length]).toEqual([2, 2]);
   for (const letter of ["a", "b", "c", "d", "e"])
     expect(JSON.parse(readFileSync(file(letter), "utf8"))).toEqual({ state: "over" });
@@ -198,4 +237,69 @@ test("a gateway that puts it out ends it; programs read what it does line by lin
     { event: "notify", title: "", text: "tea" },
   ]);
   expect(existsSync(join(other.folder, "calls", `${idOf("a")}.json`))).toBe(true);
+});
+
+test("a result that the gateway could not take is kept, and told when it asks again, without running twice", async () => {
+  const offered = [call("a", "tea")];
+  const { gateway, results } = await stage([[], ...Array.from({ length: 1_000 }, () => offered)], {
+    lost: 1,
+  });
+  const node = device(gateway);
+  node.keep({ url: node.http, token: "good" });
+  const running = node.run({ clock: racingClock([lookMs, answerMs]) });
+  const file = join(node.folder, "calls", `${idOf("a")}.json`);
+  const state = (): unknown => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null);
+  const result = { ok: true, text: expect.any(String) as string };
+  await expect.poll(state, { interval: 20 }).toEqual({ state: "done", result });
+  await expect
+    .poll(() => (gateway.tell("device.call", {}), results.length), { interval: 20 })
+    .toBeGreaterThan(0);
+  node.end();
+  await running;
+  expect(results[0]).toEqual({ id: idOf("a"), ...result });
+  expect(node.said().split("🔔 tea")).toHaveLength(2);
+});
+
+test("what runs when it is told to stop ends with it, and is written down first", async () => {
+  const run = { id: idOf("a"), forMs: 60_000, command: "run", argv: ["sleep", "60"] };
+  const { gateway } = await stage([[], [run]]);
+  const node = device(gateway, { offers: { allow: ["sleep *"], screenshot: false } });
+  node.keep({ url: node.http, token: "good" });
+  const running = node.run();
+  const file = join(node.folder, "calls", `${idOf("a")}.json`);
+  await expect.poll(() => existsSync(file), { interval: 20 }).toBe(true);
+  await expect.poll(() => node.said(), { interval: 20 }).toContain("call aaaaaaaa: run");
+  node.end();
+  await running;
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ state: "done" });
+});
+
+test("where nothing answers it tries again later and later, up to half a minute; once it was let in, soon again", async () => {
+  const { gateway } = await stage();
+  const node = device(gateway);
+  node.keep({ url: "http://127.0.0.1:1", token: "good" });
+  const away = racingClock([]);
+  const ending = new AbortController();
+  const pauses = (): readonly number[] => away.waits.filter((ms) => ms % 500 === 0);
+  const giving: Clock = {
+    ...away,
+    after(afterMs, run) {
+      if (pauses().length === 7) ending.abort();
+      return away.after(afterMs, run);
+    },
+  };
+  await node.run({ clock: giving, signal: ending.signal });
+  expect(pauses().slice(0, 8)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+  const flaky = device(gateway);
+  flaky.keep({ url: flaky.http, token: "good" });
+  const near = racingClock([lookMs, answerMs]);
+  const running = flaky.run({ clock: near });
+  for (const times of [1, 2, 3]) {
+    await expect.poll(() => flaky.count(), { interval: 20 }).toBe(times);
+    gateway.hangUp("it restarts");
+  }
+  await expect.poll(() => flaky.count(), { interval: 20 }).toBe(4);
+  flaky.end();
+  await running;
+  expect(near.waits.slice(0, 3)).toEqual([500, 500, 500]);
 });
