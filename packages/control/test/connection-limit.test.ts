@@ -31,6 +31,9 @@ test("no address takes all the room, all together no more than there is, and wha
       return connection;
     }).filter(({ destroyed }) => !destroyed);
 
+  const behind = opened("proxy", 600);
+  expect(behind).toHaveLength(600);
+  for (const connection of behind) connection.destroy();
   const a = opened("a", 600);
   expect([a.length, noted.length]).toEqual([512, 88]);
   a[0]?.destroy();

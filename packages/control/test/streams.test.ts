@@ -34,6 +34,10 @@ test("the hub shows and wakes those who follow that stream, until they stop, and
   expect([heard.splice(0), hub.isFollowed("a"), hub.isFollowed("b")]).toEqual([["two woke"], true, true]);
   stops[1]?.();
   expect([hub.isFollowed("a"), hub.isFollowed("b")]).toEqual([false, true]);
+  // A stop that comes twice takes nothing from who follows since.
+  hub.follow("a", follower("four"));
+  stops[1]?.();
+  expect(hub.isFollowed("a")).toBe(true);
 });
 
 interface Page {
@@ -127,6 +131,22 @@ describe("a stream that is followed", () => {
     release();
     await at.settle();
     expect(at.sent.map(([, seq]) => seq)).toEqual([4]);
+  });
+
+  test("that lost what was missed says so, and goes on from its end", async () => {
+    let asks = 0;
+    const at = following((afterSeq) => {
+      asks += 1;
+      if (asks > 5) throw new Error("it asks again and again");
+      return afterSeq < 50
+        ? { gone: true, lastSeq: 50, events: [] }
+        : { lastSeq: 51, events: events(afterSeq + 1, 51) };
+    });
+    await at.settle();
+    expect(at.sent).toEqual([
+      ["resync", 50, {}],
+      ["chat.message", 51, { text: "t51", seq: 51 }],
+    ]);
   });
 
   test("sends nothing more once it is left, whatever is under way", async () => {

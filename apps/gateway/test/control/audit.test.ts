@@ -89,7 +89,8 @@ test("keeps one record of a look, however often an open page asks, and another o
     await clock.advance(5_000);
     expect(await told("audit.list")).toEqual([]);
   }
-  expect(await told("devices.list")).toEqual(["devices.list device:dev1 done"]);
+  for (const method of ["devices.list", "backups.list", "config.text", "logs.tail", "update.check"])
+    for (const recorded of [[`${method} device:dev1 done`], []]) expect(await told(method)).toEqual(recorded);
   // Another connection, another thing, a refusal, and whoever was away.
   expect(await told("audit.list", { ...caller })).toEqual(["audit.list device:dev1 done"]);
   for (const agent of ["a", "b"])
@@ -107,7 +108,11 @@ test("keeps one record of a look, however often an open page asks, and another o
   // What changes something is recorded each time; of more than a hundred things seen the oldest begins anew.
   for (let times = 0; times < 2; times += 1)
     expect(await told("dead.drop", caller, { id: "x" })).toEqual(["dead.drop device:dev1 done"]);
-  for (let at = 0; at < 100; at += 1) await told("prompt.show", caller, { agent: `agent-${at}` });
+  for (let at = 0; at < 100; at += 1) {
+    await told("prompt.show", caller, { agent: `agent-${at}` });
+    // What is asked for again is not the oldest.
+    if (at >= 50) expect(await told("prompt.show", caller, { agent: "agent-0" })).toEqual([]);
+  }
   expect(await told("prompt.show", caller, { agent: "agent-99" })).toEqual([]);
   expect(await told("audit.list")).toEqual(["audit.list device:dev1 done"]);
 });

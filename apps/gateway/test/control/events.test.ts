@@ -66,6 +66,9 @@ describe("a client that follows a conversation", () => {
     const client = await control.client();
     const answer = await client.connect({ peer, lastSeq: first });
     expect(answer.payload).toMatchObject({ resync: true });
+    // Who names no place in it has missed nothing.
+    const fresh = await control.client();
+    expect((await fresh.connect({ peer })).payload).toMatchObject({ resync: false });
     await say(control, 21);
     await until(() => client.events.length > 0);
     expect(textsOf(client)).toEqual(["t21"]);

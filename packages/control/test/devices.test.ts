@@ -1,0 +1,91 @@
+// Codes and tokens of devices over a real store: how long and how often each counts, and for what.
+import { silentLog, systemIds, type DeviceGrant } from "@parley/protocol";
+import { sqliteStore } from "@parley/store";
+import { virtualClock } from "@parley/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { deviceStore } from "../src/auth/devices.ts";
+
+async function stage() {
+  const clock = virtualClock();
+  const { cells, close } = await sqliteStore({
+    path: ":memory:",
+    bootId: "boot",
+    clock,
+    log: silentLog,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(close);
+  return { clock, cells, devices: deviceStore(cells, clock, systemIds()) };
+}
+const token = (letter: string): string => letter.repeat(43);
+
+test("a code counts for ten minutes less nothing, once, in whatever letters it is typed", async () => {
+  const { clock, devices } = await stage();
+  const [first, second, third] = [
+    await devices.mintCode(["read"]),
+    await devices.mintCode([]),
+    await devices.mintCode([]),
+  ];
+  await clock.advance(599_999);
+  expect(await devices.redeemCode(` ${first.toLowerCase()} `, "phone")).toMatchObject({ scopes: ["read"] });
+  expect(await devices.redeemCode(first, "phone")).toBeNull();
+  const both = await Promise.all(["a", "b"].map((letter) => devices.redeemCode(second, "x", token(letter))));
+  expect(both.filter((each) => each !== null)).toHaveLength(1);
+  expect(await devices.list()).toHaveLength(2);
+  await clock.advance(1);
+  expect(await devices.redeemCode(third, "phone")).toBeNull();
+});
+
+test("devices are listed newest first, without their tokens; a revoked one is gone with what led to it", async () => {
+  const { clock, cells, devices } = await stage();
+  const made = [];
+  for (const name of ["old", "new"]) {
+    made.push(await devices.mintDevice(["read"], name));
+    await clock.advance(1_000);
+  }
+  expect((await devices.list()).map(({ name }) => name)).toEqual(["new", "old"]);
+  const id = made[0]?.id ?? "";
+  const anew = await devices.rotate(id);
+  expect(JSON.stringify(await devices.list())).not.toMatch(/"token"/);
+  expect(await devices.find(anew?.token ?? "")).toMatchObject({ id, rotation: 1, peer: made[0]?.peer });
+  expect([await devices.isKnown(id), await devices.isKnown(id, 0), await devices.isKnown(id, 1)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect(await devices.revoke(id)).toBe("old");
+  expect([await devices.find(anew?.token ?? ""), await devices.isKnown(id)]).toEqual([null, false]);
+  expect(await cells.list("auth:token:", 9)).toEqual([]);
+});
+
+test("a paired device whose token is made anew chooses its own by the last code, with what it may switch on", async () => {
+  const { cells, devices } = await stage();
+  const grants: DeviceGrant[] = ["notify", "run", "share"];
+  const code = await devices.mintCode([], { name: "phone", grants, by: "web-op" });
+  const paired = await devices.redeemCode(code, "own name", token("A"), ["notify", "camera"]);
+  const id = paired?.id ?? "";
+  expect(paired).toMatchObject({ scopes: [], grants: ["notify"], rotation: 0 });
+  expect(await devices.list()).toMatchObject([{ name: "phone", most: grants, pairedBy: "web-op" }]);
+  const [void1, last] = [(await devices.rotate(id))?.code ?? "", (await devices.rotate(id))?.code ?? ""];
+  expect(await devices.find(token("A"))).toBeNull();
+  expect(await devices.redeemCode(void1, "x", token("B"))).toBeNull();
+  expect(await cells.list("auth:token:", 9)).toEqual([]);
+  expect(await devices.redeemCode(last, "x", token("C"), ["run"])).toMatchObject({
+    id,
+    grants: ["run"],
+    rotation: 2,
+  });
+  expect(await devices.redeemCode(last, "x", token("D"))).toBeNull();
+  expect(await devices.redeemCode(last, "x", token("C"))).toMatchObject({ id });
+  expect([await devices.find(token("C")), await devices.find(token("D"))]).toMatchObject([{ id }, null]);
+  expect(await devices.setGrants(id, ["notify", "share"])).toEqual({
+    grants: ["notify", "share"],
+    most: grants,
+  });
+  expect(await devices.setGrants(id, null, ["share"])).toEqual({
+    grants: ["notify"],
+    most: ["notify", "run"],
+  });
+});
