@@ -1,10 +1,11 @@
 // Who may call from where, what is counted against whom, and what of a call is recorded: both sides of each limit.
-import { Fault, methods, type ConnectParams, type MethodName } from "@parley/protocol";
+import type { Refusals } from "@parley/access";
+import { Fault, methods, type ConnectParams, type MethodName, type Scope } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { originTrouble, type HostRules } from "../src/auth/allowed-hosts.ts";
 import { authenticator, type Caller } from "../src/auth/authenticate.ts";
-import { bearerToken, pathOf } from "../src/auth/bearer.ts";
+import { bearerCaller, bearerToken, pathOf, Unauthorized } from "../src/auth/bearer.ts";
 import { wrongAttempts, type Attempts } from "../src/auth/login-attempts.ts";
 import { auditOf, isAudited } from "../src/audited.ts";
 import { connectedClients } from "../src/connected-clients.ts";
@@ -228,7 +229,42 @@ test("a caller is who its credential says, and nobody else", async () => {
     device: "d2",
     deviceToken: "anew",
   });
+  expect(await call({ auth: { token: "second-token", remember: false } } as never)).toMatchObject({
+    device: null,
+  });
   expect(asked.filter((each) => typeof each === "string")).toEqual(["no_credential", "other_peer"]);
+});
+
+test("over HTTP a token counts for the scopes that it has; without one, and with a wrong one, nobody is let in", async () => {
+  const noted: unknown[] = [];
+  const callerOf = bearerCaller({
+    authenticate: async ({ auth }) => {
+      const { token } = auth as { readonly token: string };
+      if (token === "away") throw new Fault("unavailable", "the store is away");
+      if (token !== "right") throw new Fault("denied", "wrong");
+      return { caller: { peer: "web-1", scopes: ["read"], device: "d1" } } as never;
+    },
+    remoteOf: () => ({ address: "10.0.0.1", origin: null }),
+    refusals: { note: (...what) => void noted.push(what) } as Refusals,
+  });
+  const asked = (authorization: string | undefined, scope: Scope) =>
+    callerOf({ headers: { authorization }, url: "/v1/models?key=x" } as never, scope).then(
+      ({ peer }) => peer,
+      (error: Fault) => `${error instanceof Unauthorized ? "unauthorized" : error.code} ${error.message}`,
+    );
+  expect(await asked("Bearer right", "read")).toBe("web-1");
+  expect(noted).toEqual([]);
+  expect(await asked("Bearer right", "write")).toBe(
+    'denied this needs the scope "write", which this token does not have',
+  );
+  expect(await asked("Bearer left", "read")).toBe("unauthorized wrong");
+  expect(await asked("Bearer away", "read")).toBe("unavailable the store is away");
+  expect(await asked(undefined, "read")).toMatch(/^unauthorized send the gateway's token/);
+  const at = { address: "10.0.0.1", path: "/v1/models" };
+  expect(noted).toEqual([
+    ["scope", "10.0.0.1", { ...at, device: "d1", scope: "write" }],
+    ["no_credential", "10.0.0.1", at],
+  ]);
 });
 
 test.for([

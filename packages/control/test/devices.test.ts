@@ -68,6 +68,9 @@ test("a paired device whose token is made anew chooses its own by the last code,
   const id = paired?.id ?? "";
   expect(paired).toMatchObject({ scopes: [], grants: ["notify"], rotation: 0 });
   expect(await devices.list()).toMatchObject([{ name: "phone", most: grants, pairedBy: "web-op" }]);
+  const whole = await devices.redeemCode(await devices.mintCode([], { name: "laptop", grants }), "own name");
+  expect(whole?.grants).toEqual(grants);
+  await devices.revoke(whole?.id ?? "");
   const [void1, last] = [(await devices.rotate(id))?.code ?? "", (await devices.rotate(id))?.code ?? ""];
   expect(await devices.find(token("A"))).toBeNull();
   expect(await devices.redeemCode(void1, "x", token("B"))).toBeNull();

@@ -35,6 +35,7 @@ describe("a program", () => {
     ],
     ["lib/parley", { kind: "npm" }, { kind: "npm", root: "F/lib/parley", platform: null }],
     ["a/_npx/b/parley", { kind: "npm" }, { kind: "npx", root: "F/a/_npx/b/parley", platform: null }],
+    ["my_npx/parley", { kind: "npm" }, { kind: "npm", root: "F/my_npx/parley", platform: null }],
     ["a/_npx/b/parley", { kind: "deb" }, { kind: "deb", root: "F/a/_npx/b/parley", platform: null }],
     ["app", { kind: "container" }, { kind: "container", root: "F/app", platform: null }],
     ["app", { kind: "snap" }, { kind: "folder", root: "F/app", platform: null }],

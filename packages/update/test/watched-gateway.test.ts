@@ -52,6 +52,8 @@ interface Script {
   readonly backup?: string | null;
   readonly checkedAfterSwap?: boolean;
   readonly swapFails?: "before" | "after";
+  /** What the version before answers once it is back. */
+  readonly back?: Answer;
 }
 
 /** A world in which 200 ms pass with each look; all that is done in it stands in `did`. */
@@ -84,9 +86,8 @@ function stage(script: Script) {
       now: async () => {
         if (restartedAt === null)
           return script.before === undefined ? ok({ bootId: "old", version: "1.0.0" }) : script.before;
-        return inForce === "1.0.0"
-          ? ok({ bootId: "old again", version: "1.0.0" })
-          : script.afterwards(since());
+        if (inForce !== "1.0.0") return script.afterwards(since());
+        return script.back === undefined ? ok({ bootId: "old again", version: "1.0.0" }) : script.back;
       },
       isThere: async () => script.isThere?.(since()) ?? false,
       restart: started("restart"),
@@ -395,6 +396,19 @@ test("a swap that fails after it came into force is taken back", async () => {
   const s = stage({ afterwards: () => ok(), swapFails: "after" });
   const ended = await runUpdate(begun, s.world);
   expect([ended.state, ended.reason, s.world.inForce.now()]).toEqual(["went-back", "the disk went", "1.0.0"]);
+});
+
+test.each<[string, Answer, boolean]>([
+  ["is well", ok({ bootId: "old again" }), true],
+  ["is not well, as before", ok({ bootId: "old again", state: "degraded" }), true],
+  ["never gets further than its start", ok({ bootId: "old again", state: "starting" }), false],
+  ["says nothing", "silent", false],
+  ["is gone", null, false],
+])("of a version before that, back again, %s, it is told whether it came up", async (_what, again, isUp) => {
+  const s = stage({ afterwards: () => ok({ state: "safe-mode" }), back: again });
+  const { reason } = await runUpdate(begun, s.world);
+  const failed = "; and version 1 did not come up again: look at `parley logs`";
+  expect(reason).toBe(`it came up in safe mode${isUp ? "" : failed}`);
 });
 
 describe("the database of before", () => {
