@@ -71,6 +71,10 @@ test("errors back off, are told after two, again after an hour, and pause after 
     [3_600, "paused"],
   ]);
   expect(job.state.paused?.reason).toBe("it failed 10 times in a row");
+  expect([job.state.alertedAtMs, job.state.paused?.atMs]).toEqual([
+    endedAtMs - 1_200_000,
+    endedAtMs - 1_200_000,
+  ]);
 });
 
 test("a good end forgives, and is told to whom errors were told; a skipped run is neither", () => {
@@ -104,6 +108,26 @@ test("a one-shot is over after a good run, and stays after a failed one", () => 
   expect(afterRun(looked, { ...end, outcome: "failed" }).isOver).toBe(false);
   const thrice = jobOf({ maxRuns: 3, deleteAfterRun: true });
   expect(afterRun(thrice, { ...end, outcome: "ok" }).isOver).toBe(false);
+});
+
+test.each([
+  [2, false],
+  [3, true],
+])("a job of three runs that ran %i times is over: %j", (runs, isOver) => {
+  const job = jobOf({ maxRuns: 3, deleteAfterRun: true });
+  const ran = { ...job, state: { ...job.state, runs } };
+  expect(afterRun(ran, { slot, reason: null, endedAtMs: startMs, outcome: "ok" }).isOver).toBe(isOver);
+});
+
+test("a watch is never over by itself, and what it saw is kept by each look that saw something", () => {
+  const schedule = { kind: "watch", path: "/w/a", debounceMs: 1_000 } as const;
+  const job: Job = { ...jobOf(), schedule, deleteAfterRun: true };
+  expect(afterRun(job, { slot, reason: null, endedAtMs: startMs, outcome: "ok" }).isOver).toBe(false);
+  const due = { fire: [], missed: [], decidedMs: startMs, nextMs: null, wakeAtMs: null, isSetBack: false };
+  const seen = { generation: 1, digest: "one", atMs: startMs };
+  const looked = afterLook(job, { ...due, seen }, 1);
+  expect([looked.state.seen, looked.state.runs]).toEqual([seen, 1]);
+  expect(afterLook(looked, due, 0).state.seen).toEqual(seen);
 });
 
 test("a run that ends before its look has written tells what it stands for as missed, once", () => {
