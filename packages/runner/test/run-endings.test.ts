@@ -1,6 +1,13 @@
 // How a run's end is written down: the job as it then is, one line of its history, a webhook that is due and
 // what people are told, for each outcome; and that a job which was written meanwhile is read again.
-import { Fault, formatContent, parseContent, type Address, type SessionKey } from "@parley/protocol";
+import {
+  Fault,
+  formatContent,
+  parseContent,
+  type Address,
+  type ConversationKey,
+  type SessionKey,
+} from "@parley/protocol";
 import { jobStore, type Job } from "@parley/schedules";
 import type { Commit, NewDelivery, RowView, Store, Turn } from "@parley/store";
 import { laterAnswerTable, virtualClock } from "@parley/testkit";
@@ -8,7 +15,7 @@ import { expect, test } from "vitest";
 import { runLog } from "../src/schedules/run-log.ts";
 import { scheduledStore } from "../src/schedules/scheduled-turns.ts";
 import { slotRow } from "../src/schedules/slot-row.ts";
-import { jobOf, madeAtMs, olga } from "./scheduled-runs.ts";
+import { jobOf, olga } from "./scheduled-runs.ts";
 import { memoryStore } from "./store.ts";
 
 const dueMs = Date.parse("2026-11-24T08:00:00Z");
@@ -24,11 +31,10 @@ const turnId = "agent:main:cron:brief#4";
 const said = (text: string, cause: string, id = `${cause}/a`): NewDelivery => ({
   id,
   pool: "telegram:default",
-  lane: "telegram:default:dm:7",
+  lane: "telegram:default:dm:7" as ConversationKey,
   cause,
   parts: [
     {
-      kind: "text",
       content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: text }] }),
     },
   ],
@@ -99,7 +105,7 @@ async function ending(what: Pick<Commit, "outcome" | "reason">, situation: Situa
   const deliveries = [said("It rains.", turnId), said("Beside it.", "another cause", "b")];
   const patch = { usage: usage(after) };
   const done = await turns
-    .commit(turn, turnId, { patch, deliveries, ...what } as Commit)
+    .commit(turn, turnId, { patch, deliveries, ...what } as unknown as Commit)
     .catch((error: unknown) => String(error));
   await close();
   return { done, commits, job };
@@ -164,7 +170,11 @@ test("the job, its history, its webhook and people are told each outcome as it w
     ["a webhook of a failure", ended("dead", "no key"), { job: hook }],
     ["no webhook of silence", ended("silent"), { job: hook }],
     ["an operator's job fails", ended("dead", "x"), { job: state({ consecutiveErrors: 1 }), by: operator }],
-    ["a job of one instant is over", ended("answered"), { job: { schedule: { kind: "at", at: "2026-11-24T08:00:00Z" } } }],
+    [
+      "a job of one instant is over",
+      ended("answered"),
+      { job: { schedule: { kind: "at", at: "2026-11-24T08:00:00Z" } } },
+    ],
     ["the job is gone", ended("answered"), { job: null }],
     ["fails where somebody wrote too", ended("dead", "x"), { joined: true }],
     ["tokens that went down", ended("answered"), { tokens: [500, 100] }],
