@@ -239,8 +239,10 @@ test("whoever logged out or left is not connected again", async () => {
   const { made, comesUp, waited, shelf, states } = page();
   made.start(null);
   await comesUp();
+  const before = states.length;
   made.logout();
   await settle();
+  expect(states.slice(before)).toEqual([{ kind: "logged-out", reason: null }]);
   expect([made.state, shelf.token, await waited()]).toEqual([{ kind: "logged-out", reason: null }, null, -1]);
   await expect(made.request("health", {})).rejects.toMatchObject({ code: "closed" });
   made.login("again");

@@ -160,3 +160,25 @@ test("a line that moved is found where it is nearest; one that was changed, or i
   ]);
   expect(after(change("same", at(1, "same")))).toEqual({ files: {}, refused: [null], added: [] });
 });
+
+const stock =
+  "anchor basket candle dragon engine feather garlic hammer island jacket kettle ladder magnet needle orchid pepper quartz ribbon saddle turnip velvet walnut yogurt zipper".split(
+    " ",
+  );
+
+test.each([
+  ["two of five words each", 5, 5, 2, false],
+  ["three of five words each", 5, 5, 3, true],
+  ["four tenths of all their words", 7, 7, 4, true],
+  ["a third of all, and half of the shorter line", 8, 8, 4, false],
+  ["five of nine words each", 9, 9, 5, false],
+  ["three fifths of the shorter line", 12, 5, 3, true],
+  ["two fifths of the shorter line", 12, 5, 2, false],
+  ["less than three fifths of the shorter line", 12, 7, 4, false],
+  ["two of three words each", 3, 3, 2, true],
+  ["both words of a line of two", 3, 2, 2, false],
+])("lines that share %s", (_share, longer, shorter, common, isAlike) => {
+  const words = (from: number, count: number): string => stock.slice(from, from + count).join(" ");
+  write("MEMORY.md", words(0, longer), words(longer - common, shorter));
+  expect(groups()).toEqual(isAlike ? [["MEMORY.md:1", "MEMORY.md:2"]] : []);
+});

@@ -161,3 +161,22 @@ describe("the rehearsal's script", () => {
     },
   );
 });
+
+describe("a rehearsal that is stopped", () => {
+  it.each([1, 2, 3, 4])("after %i events ends as stopped, and none of its calls counts", async (most) => {
+    const stopping = new AbortController();
+    const script = '!think aloud\n!tool a {"x":1}\n!tool b {"x":2}\n!bad-tool c oops';
+    const events = [];
+    for await (const event of rehearsal({ clock: virtualClock() }).stream(asking(script), stopping.signal)) {
+      events.push(event);
+      if (events.length === most) stopping.abort();
+    }
+    const kinds = ["thinking", "toolCall", "toolCall", "badToolCall"].slice(0, most);
+    expect(events.map(({ type }) => type)).toEqual([...kinds, "end"]);
+    expect(events.at(-1)).toMatchObject({
+      stop: "aborted",
+      error: { kind: "aborted" },
+      content: [{ type: "thinking", text: "aloud" }],
+    });
+  });
+});

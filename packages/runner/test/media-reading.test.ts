@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Fault, formatRowPayload, silentLog, type Attachment } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { looksLikePicture, pictureKind } from "../src/media/media-type.ts";
 import { turnMedia } from "../src/media/attachments.ts";
 import { mediaFolder } from "../src/media/media-store.ts";
 import { knownReading, mediaReader } from "../src/media/read-attachment.ts";
@@ -338,4 +339,54 @@ test("pictures go along in their order, and what is missing is told once each", 
   );
   expect(images.map(({ path }) => path)).toEqual(["1.png", "2.png"]);
   expect(inbound.unavailable).toEqual(["image, the platform no longer has it"]);
+});
+
+test("a picture is known by its first bytes: four kinds that models take, and those that can be made one", () => {
+  const padded = (head: string): Buffer => Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(16)]);
+  const heads = {
+    jpeg: "\u00ff\u00d8\u00ff\u00e0",
+    png: "\u0089PNG\r\n\u001a\n",
+    "half png": "\u0089PNG",
+    "gif 87": "GIF87a",
+    "gif 89": "GIF89a",
+    "no gif": "GIF88a",
+    webp: "RIFF\n\0\r\0WEBPVP8 ",
+    wave: "RIFF\n\0\r\0WAVEfmt ",
+    avif: "\0\0\n\u001cftypavif",
+    "moving avif": "\0\0\0\u001cftypavis",
+    heic: "\0\0\0\u0018ftypheic",
+    heix: "\0\0\0\u0018ftypheix",
+    mif1: "\0\0\0\u0018ftypmif1",
+    mp4: "\0\0\0\u0018ftypisom",
+    "tiff of Intel": "II*\0",
+    "tiff of Motorola": "MM\0*",
+    "no tiff": "MM*\0",
+    "tiff later": " II*\0",
+    text: "hello",
+  };
+  const found = Object.entries(heads).map(([name, head]) => {
+    const kind = pictureKind(padded(head));
+    return `${name}: ${kind === null ? "none" : `${kind.mediaType} .${kind.extension}`}, ${looksLikePicture(padded(head))}`;
+  });
+  expect(found).toEqual([
+    "jpeg: image/jpeg .jpg, true",
+    "png: image/png .png, true",
+    "half png: none, false",
+    "gif 87: image/gif .gif, true",
+    "gif 89: image/gif .gif, true",
+    "no gif: none, false",
+    "webp: image/webp .webp, true",
+    "wave: none, false",
+    "avif: none, true",
+    "moving avif: none, true",
+    "heic: none, true",
+    "heix: none, true",
+    "mif1: none, true",
+    "mp4: none, false",
+    "tiff of Intel: none, true",
+    "tiff of Motorola: none, true",
+    "no tiff: none, false",
+    "tiff later: none, false",
+    "text: none, false",
+  ]);
 });

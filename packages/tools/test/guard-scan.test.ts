@@ -1,5 +1,5 @@
 // What the look at a workspace finds for a sandbox to keep from change: guarded names, where their links lead, files with other names, and its own bounds.
-import { link, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { link, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -96,4 +96,18 @@ test("the look goes sixty-four folders down, and the one below is guarded as a w
   await put(`${"d/".repeat(64)}.env`, `${"e/".repeat(65)}.env`);
   const { readOnly } = await scan();
   expect(readOnly).toEqual([`${"d/".repeat(64)}.env`, `${"e/".repeat(64)}e`]);
+});
+
+test("what is guarded is known by its file, so that one made anew under the same name is another", async () => {
+  await put("AGENTS.md", "elsewhere.md");
+  await symlink("elsewhere.md", join(root, "SOUL.md"));
+  const identity = async (path: string): Promise<string> => {
+    const { dev, ino, birthtimeMs } = await lstat(join(root, path));
+    return `${dev}:${ino}:${birthtimeMs}`;
+  };
+  const { guarded } = await scan();
+  expect([...guarded].toSorted()).toEqual([
+    ["AGENTS.md", await identity("AGENTS.md")],
+    ["SOUL.md", `link ${await identity("SOUL.md")}`],
+  ]);
 });

@@ -124,6 +124,8 @@ const device = {
 };
 
 export const work: readonly View[] = [
+  view("why 7", { why: { words: ["About it:", "- received", "", "- it ended: answered"] } }),
+  view("why some_words", { why: { words: ["only one line"] } }),
   view("status", { status }),
   view("status", {
     status: {

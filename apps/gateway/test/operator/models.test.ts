@@ -1,9 +1,10 @@
 // What an operator is told of models: those of the config with who uses them, and what one small real call came to.
 import { loadConfig } from "@parley/config";
 import { modelsFrom } from "@parley/models";
-import { silentLog, systemClock } from "@parley/protocol";
-import { fakeModels, type FakeModels } from "@parley/testkit";
+import { noUsage, silentLog, systemClock } from "@parley/protocol";
+import { fakeModels, virtualClock, type FakeModels } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { testModel } from "../../src/operator/agent/test-model.ts";
 import { modelMethods } from "../../src/operator/agent/models.ts";
 import { wireModels } from "../../src/wiring/models.ts";
 
@@ -128,5 +129,81 @@ test("the rehearsal passes its own test without a network", async () => {
   expect(await modelMethods({ config, models, clock })["models.test"]({})).toMatchObject({
     ok: true,
     toolCalling: true,
+  });
+});
+
+test("the time to the first token is that of the first word or thought of the first answer, not of its end", async () => {
+  const virtual = virtualClock();
+  const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => "{}" });
+  const call = { id: "1", name: "answer", args: { word: "parley" } };
+  const usage = {
+    ...noUsage,
+    inputTokens: 5,
+    cacheReadTokens: 3,
+    cacheWriteTokens: 2,
+    outputTokens: 7,
+    costUsd: 0.5,
+  };
+  const end = (content: readonly object[]) => ({ type: "end", stop: "stop", usage, content });
+  const says = async (answers: readonly (readonly (readonly [afterMs: number, event: object])[])[]) => {
+    let nth = 0;
+    const model = {
+      id: "lab/x",
+      maxTokens: 1_000,
+      reasoning: false,
+      async *stream() {
+        for (const [afterMs, event] of answers[(nth += 1) - 1] ?? []) {
+          await virtual.advance(afterMs);
+          yield event;
+        }
+      },
+    };
+    return testModel(model as never, config, virtual);
+  };
+  const calling = [
+    [40, { type: "thinking", delta: "hm" }],
+    [50, { type: "text", delta: "I call" }],
+    [60, { type: "toolCall", ...call }],
+    [70, end([{ type: "toolCall", ...call }])],
+  ] as const;
+  expect(
+    await says([
+      calling,
+      [
+        [100, { type: "text", delta: "harbour" }],
+        [5, end([])],
+      ],
+    ]),
+  ).toMatchObject({
+    ok: true,
+    firstTokenMs: 40,
+    totalMs: 325,
+    toolCalling: true,
+    roundTrip: true,
+    text: "I call",
+    thinking: { shown: true },
+    inputTokens: 20,
+    outputTokens: 14,
+    costUsd: 1,
+  });
+  expect(
+    await says([
+      [
+        [90, { type: "toolCall", ...call }],
+        [1, end([{ type: "toolCall", ...call }])],
+      ],
+      [[9, end([])]],
+    ]),
+  ).toMatchObject({
+    firstTokenMs: 90,
+    totalMs: 100,
+    roundTrip: false,
+  });
+  const wrong = { ...call, args: { word: "harbour" } };
+  expect(await says([[[30, end([{ type: "toolCall", ...wrong }])]]])).toMatchObject({
+    firstTokenMs: null,
+    totalMs: 30,
+    toolCalling: false,
+    roundTrip: null,
   });
 });

@@ -139,3 +139,24 @@ test("the calls of an open turn are told with what they were asked and gave back
   expect(JSON.parse(calls[0]?.args ?? "")).toEqual({ command: "ls" });
   expect(calls[0]?.output).toMatch(/^x{8000}\n… \(9000 characters\)$/);
 });
+
+test("conversations whose names differ only in case are two", async () => {
+  const { call } = await stage();
+  await call["chat.send"]({ text: "great", thread: "Plan", idempotencyKey: "1" }, caller);
+  await call["chat.send"]({ text: "small", thread: "plan", idempotencyKey: "2" }, caller);
+  await call["chat.thread"]({ thread: "plan", name: "Mine", pinned: true }, caller);
+  const { threads } = await call["chat.threads"]({}, caller);
+  expect(threads.map(({ thread, name, title, text }) => [thread, name, title, text])).toEqual([
+    [null, null, null, ""],
+    ["plan", "Mine", "small", "small"],
+    ["Plan", null, "great", "great"],
+  ]);
+  expect(new Set(threads.map(({ sessionKey }) => sessionKey)).size).toBe(3);
+  const history = async (thread: string) =>
+    (await call["chat.history"]({ thread, limit: 10 }, caller)).messages.map(({ text }) => text);
+  expect([await history("Plan"), await history("plan"), await history("PLAN")]).toEqual([
+    ["great"],
+    ["small"],
+    [],
+  ]);
+});

@@ -1,5 +1,5 @@
 // Whose presses count and how long, over the real store: what a button means waits in its cell.
-import { silentLog, type Button, type Inbound } from "@parley/protocol";
+import { silentLog, type Action, type Button, type Inbound } from "@parley/protocol";
 import { virtualClock, directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { buttonPresses } from "../../src/receive/button-presses.ts";
@@ -111,4 +111,68 @@ test("each choice of a menu has its own value", async () => {
   });
   expect(button?.choices?.map(({ value }) => value.length)).toEqual([23, 23]);
   expect(await press(button?.choices?.[0]?.value ?? "", "1")).toMatchObject({ text: long });
+});
+
+test("whoever pressed is told why a press does not count, and of the first one only that it came", async () => {
+  const store = await memoryStore(clock);
+  const { parts, cells } = withShortValues(
+    [{ kind: "text", markdown: "?", buttons: [[{ label: "Yes", value: "yes", allowed: ["1", "2"] }]] }],
+    { id: "d", to: chat },
+  );
+  for (const { key, value } of cells) if (value !== null) await store.cells.put(key, value, {});
+  const [part] = parts;
+  const value = (part?.kind === "text" ? part.buttons?.[0]?.[0]?.value : undefined) ?? "";
+  const told: (readonly [Action, string])[] = [];
+  const presses = buttonPresses({
+    cells: store.cells,
+    channel: (account) =>
+      account === "telegram:default"
+        ? ({
+            act: async (_to: unknown, action: Action, { idempotencyKey }: { idempotencyKey: string }) => (
+              told.push([action, idempotencyKey]),
+              null
+            ),
+          } as never)
+        : null,
+    clock,
+    log: silentLog,
+  });
+  const press = (id: string, by: string, more: Partial<Inbound> = {}): Inbound => ({
+    ...pressed(value, by),
+    id,
+    callback: { id: `callback-${id}`, value },
+    replyTo: { messageId: "m1" } as never,
+    ...more,
+  });
+  const [first, second, stranger] = [press("p1", "1"), press("p2", "2"), press("p3", "3")];
+  expect([await presses.claim(first), await presses.claim(second), await presses.claim(first)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  const elsewhere = press("p4", "1", { replyTo: { messageId: "m2" } as never });
+  expect(await presses.claim(elsewhere)).toBe(true);
+  const unknown = press("p5", "1", { callback: { id: "callback-p5", value: "yes" } });
+  await presses.acknowledge([
+    first,
+    second,
+    stranger,
+    elsewhere,
+    unknown,
+    press("p6", "1", { kind: "message" }),
+    press("p7", "1", { account: "work" }),
+  ]);
+  const answer = (id: string, text?: string) => [
+    { kind: "answerCallback", callbackId: `callback-${id}`, ...(text === undefined ? {} : { text }) },
+    id,
+  ];
+  expect(told.toSorted(([, a], [, b]) => (a < b ? -1 : 1))).toEqual([
+    answer("p1"),
+    answer("p2", "This was already pressed."),
+    answer("p3", "This button is not for you."),
+    answer("p4"),
+    answer("p5", "This button is no longer in use."),
+  ]);
+  expect(clock.armed()).toBe(0);
+  await store.close();
 });

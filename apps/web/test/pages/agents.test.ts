@@ -356,4 +356,50 @@ describe("the config", () => {
     ).toMatchFileSnapshot("shown/config.txt");
     expect(looker.asked).toEqual(["config.get {}", "config.schema {}"]);
   });
+
+  test("a field changes the text that was read when the first one was filled in, and is saved over that one alone", async () => {
+    let at = 1;
+    const text = (): string => `text ${at}`;
+    const page = await showPage(Config, {
+      at: "#/config",
+      answers: answers({
+        "config.get": () => read({ hash: `h${at}` }),
+        "config.text": ({ text: of, config }: { text?: string; config?: { name?: string } }) =>
+          of === undefined
+            ? { text: text(), hash: `h${at}`, file: { ...file, name: text() } }
+            : { text: `${of} with ${config?.name}`, hash: "none", file: config ?? file },
+        "config.validate": { problems: [], warnings: [], restartNeeded: ["gateway.port"] },
+        "config.apply": ({ baseHash }: { baseHash: string }) => ({
+          hash: baseHash === "h3" ? "h4" : "h3",
+          changed: ["name"],
+          backup: null,
+          restartNeeded: [],
+        }),
+      }),
+    });
+    await page.text();
+    const filled = await page.fill("field-name", "New");
+    expect(filled).toContain("text 1 with New");
+    // Somebody else saved the file since.
+    at = 2;
+    await page.pass(60_000);
+    await page.fill("field-name", "Newer");
+    await page.pass(600);
+    expect(page.asked.slice(3).filter((each) => !/^config\.(?:get|schema|text) \{\}$/.test(each))).toEqual([
+      expect.stringMatching(/^config\.text \{"text":"text 1","config":\{"name":"New",/),
+      'config.validate {"text":"text 1 with New"}',
+      expect.stringMatching(/^config\.text \{"text":"text 1 with New","config":\{"name":"Newer",/),
+      'config.validate {"text":"text 1 with New with Newer"}',
+    ]);
+    const before = page.asked.length;
+    at = 3;
+    await page.press("Save");
+    expect(page.asked[before]).toBe(
+      'config.apply {"text":"text 1 with New with Newer","baseHash":"h1","idempotencyKey":"uuid-1"}',
+    );
+    expect(await page.press("Take it back")).toContain("1");
+    expect(page.asked.find((each, nth) => nth > before && each.startsWith("config.apply"))).toBe(
+      'config.apply {"text":"text 1","baseHash":"h3","idempotencyKey":"uuid-2"}',
+    );
+  });
 });

@@ -45,6 +45,8 @@ export interface ShownPage {
   press(label: string): Promise<string | undefined>;
   /** Sends the form that has this button. */
   submit(button: string, values: { readonly [name: string]: string }): Promise<string>;
+  /** Writes into the field with this id and leaves it. */
+  fill(id: string, value: string): Promise<string>;
   /** Lets time pass: what is due then is run. */
   pass(ms: number): Promise<string>;
   /** What the gateway says when it refuses. */
@@ -155,6 +157,15 @@ export async function showPage(
       await settle();
       return linesOf(page.render());
     },
+    async fill(id, value) {
+      await settle();
+      const field = templatesOf(page.render()).find(({ values }) => values[0] === id);
+      const change = field?.values.at(-1);
+      if (typeof change !== "function") throw new Error(`no field is ${id}`);
+      change({ target: { value } });
+      await settle();
+      return linesOf(page.render());
+    },
     async pass(ms) {
       clock.pass(ms);
       await settle();
@@ -224,6 +235,12 @@ function actsOf(value: unknown): readonly Acting[] {
   if (isTemplate(value) && value.strings[0]?.startsWith("<parley-list"))
     return actsOf((value.values[0] as ListParts<unknown>).tools);
   return children(value).flatMap(actsOf);
+}
+
+/** Those of controls, which hear what is written into them. */
+function templatesOf(value: unknown): readonly Template[] {
+  if (isTemplate(value) && value.strings.at(-2)?.trimEnd().endsWith("@change=") === true) return [value];
+  return children(value).flatMap(templatesOf);
 }
 
 function listsOf(value: unknown): readonly ListParts<unknown>[] {

@@ -2,6 +2,7 @@
 // backups, updates, logs and the audit, as whole pages with every state. After a wanted change:
 // `vitest run --project @parley/web pages/ -u`.
 import type { MethodResult } from "@parley/protocol";
+import { html } from "lit";
 import { describe, expect, test } from "vitest";
 import { Audit } from "../../src/pages/audit.ts";
 import { Backups } from "../../src/pages/backups.ts";
@@ -14,7 +15,8 @@ import { Skills } from "../../src/pages/skills.ts";
 import { Tools } from "../../src/pages/tools.ts";
 import { Update } from "../../src/pages/update.ts";
 import { Usage } from "../../src/pages/usage.ts";
-import { nowMs, section, showPage } from "./show-page.ts";
+import { List } from "../../src/parts/list.ts";
+import { linesOf, nowMs, section, showPage } from "./show-page.ts";
 
 const [secondMs, hourMs, dayMs] = [1_000, 3_600_000, 86_400_000];
 
@@ -192,6 +194,62 @@ describe("usage", () => {
     await page.go("#/usage?by=cat&days=8");
     expect(page.asked.slice(-2)).toEqual(['usage {"by":"day","days":30}', 'usage {"by":"day","days":30}']);
   });
+});
+
+test("usage is plotted where there are two days to compare, each with its own three plots", async () => {
+  const day = (name: string, turns: number, costUsd: number) => ({
+    name,
+    turns,
+    inputTokens: turns * 100,
+    outputTokens: turns * 11,
+    cacheReadTokens: 7,
+    cacheWriteTokens: 0,
+    costUsd,
+    unpricedTokens: 0,
+  });
+  const of = async (...rows: readonly ReturnType<typeof day>[]): Promise<readonly string[]> => {
+    const answer = { from: "a", through: "b", timeZone: "UTC", rows, total: day("", 0, 0), caps: [] };
+    const text = await (
+      await showPage(Usage, { at: "#/usage?days=1", answers: { usage: answer } as never })
+    ).text();
+    return text.split("\n").filter((each) => / a day/.test(each));
+  };
+  expect(await of()).toEqual([]);
+  expect(await of(day("Mon", 3, 0.5))).toEqual([]);
+  expect(await of(day("Mon", 3, 0.5), day("Tue", 2, 1))).toEqual([
+    "Turns a dayTue 2",
+    "Tokens a dayTue 222",
+    "Cost a dayTue $1.00",
+  ]);
+});
+
+test("a list's filter finds rows whatever the case of either, and shows all where it is empty", () => {
+  const rows = ["Green TEA", "black tea", "Coffee"];
+  const shown = (filter: string): readonly string[] => {
+    const list = new List();
+    list.parts = {
+      label: "Drinks",
+      rows,
+      columns: [{ label: "name", cell: (row) => row }],
+      keyOf: String,
+      hrefOf: (row) => `#/${String(row)}`,
+      textOf: (row) => `${String(row)} Cup`,
+      empty: html`<p>none</p>`,
+    };
+    list.filter = filter;
+    const text = linesOf(list.render());
+    return rows.filter((row) => text.includes(row));
+  };
+  for (const [filter, found] of [
+    ["", rows],
+    ["  ", rows],
+    ["tea", ["Green TEA", "black tea"]],
+    [" TEA ", ["Green TEA", "black tea"]],
+    ["BLACK", ["black tea"]],
+    ["coffee cup", ["Coffee"]],
+    ["juice", []],
+  ] as const)
+    expect(shown(filter), filter).toEqual(found);
 });
 
 test("models: who uses each, its price and what is wrong; a try tells what came of it", async () => {

@@ -391,6 +391,22 @@ describe("a button", () => {
     expect(shown().at(-1)).toMatchObject({ text: "This was already pressed.", onlyFor: alice.id });
   });
 
+  test("pressed by somebody who is refused says nothing by itself, and they alone see the word that follows", async () => {
+    const part = { ...text("which?"), buttons: [[{ label: "Yes", value: "yes" }]] } as RenderedPart;
+    let refused = 0;
+    await rig.channel.start(async (batch) => {
+      const ids = batch.flatMap((event) => ("address" in event ? [event.id] : []));
+      refused += ids.length;
+      return { refused: ids };
+    });
+    const { messageId } = await rig.channel.send(room(), part, how());
+    const before = shown().length;
+    const press = rig.fake.as(alice).presses(messageId, "yes", { channel: rig.room });
+    await expect.poll(() => refused).toBe(1);
+    await act({ kind: "answerCallback", callbackId: press, text: "You may not." });
+    expect(shown().slice(before)).toMatchObject([{ text: "You may not.", onlyFor: alice.id }]);
+  });
+
   test("whose press waits too long is put off by itself, and the word follows", async () => {
     const message = await show({ label: "Yes", value: "yes" });
     const press = rig.fake.as(alice).presses(message, "yes", { channel: rig.room });
@@ -456,10 +472,9 @@ test("an interaction that says nothing of ours is always answered, to the one wh
   begin("82", { type: 3, member: 7, data: { custom_id: "yes" } });
   begin("83", { type: 9, member: { user, roles: [] } });
   const told = () =>
-    rig.fake
-      .calls("POST /interactions/:interaction/:token/callback")
-      .map(({ body }) => (body as { readonly data?: { readonly content?: string } }).data?.content);
-  await expect.poll(told).toEqual(Array.from({ length: 3 }, () => "This button is no longer in use."));
+    rig.fake.calls("POST /interactions/:interaction/:token/callback").map(({ body }) => body);
+  const answer = { type: 4, data: { content: "This button is no longer in use.", flags: 64 } };
+  await expect.poll(told).toEqual([answer, answer, answer]);
 });
 
 test("reactions come in with their message and their place", async () => {

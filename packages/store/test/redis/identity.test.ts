@@ -1,4 +1,5 @@
 // A Redis that does not hold what was stored in it: refused at the start, and refused by every verb while it is in use, inside the script.
+import { silentLog } from "@parley/protocol";
 import { lacks, program, redisServer, type RedisServer } from "@parley/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { redisStore } from "../../src/index.ts";
@@ -22,6 +23,21 @@ describe.skipIf(lacks(program("redis-server")))("a Redis that was emptied", () =
     const second = await redisStore({ ...options, bootId: "second", node: "b" });
     expect([first.identity, second.identity]).toEqual(["first", "first"]);
     for (const store of [look, first, second]) await store.close();
+  });
+
+  test("a node that stops is written down as stopped before its connection ends, without a warning", async () => {
+    const warned: string[] = [];
+    const log = { ...silentLog, warn: (_fields: object, words: string) => void warned.push(words) };
+    const options = { ...redisOptions(server), node: "a", log };
+    await (await redisStore({ ...options, bootId: "first" })).close();
+    const second = await redisStore({ ...options, bootId: "second" });
+    const [now, before] = await second.bootHistory();
+    expect([now?.boot, now?.stoppedAtMs, before?.boot]).toEqual(["second", null, "first"]);
+    expect(before?.stoppedAtMs).toBeGreaterThanOrEqual(before?.startedAtMs ?? Infinity);
+    await second.close();
+    // Nothing is asked of a connection that is closed.
+    await expect(second.inbox.find({ limit: 1 })).rejects.toMatchObject({ code: "unavailable" });
+    expect(warned).toEqual([]);
   });
 
   test("is refused by whoever remembers it; another store too", async () => {
