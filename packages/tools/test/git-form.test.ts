@@ -56,9 +56,8 @@ test("a command of git is taken apart like this", () => {
   ];
   // The lines above hold no space in a word.
   const spaced = gitForm(["log", "--format=% GK"]);
-  expect(
-    [...lines.map(told), `spaced ${spaced === null ? "unknown" : "known"}`].join("\n"),
-  ).toMatchInlineSnapshot(`
+  expect([...lines.map(told), `spaced ${spaced === null ? "unknown" : "known"}`].join("\n"))
+    .toMatchInlineSnapshot(`
     "--version -> version | in . | before  | reads 
     version --build-options -> version --build-options | in . | before  | reads 
     -C sub status a /b -> -C sub status --ignore-submodules=dirty a /b | in sub | before -C sub | reads sub sub/a /b

@@ -22,7 +22,7 @@ const heardWithinMs = 120_000;
 /** Longer than a node's line is taken for news. */
 const rollWithinMs = 60_000;
 
-export interface MixedNode {
+interface MixedNode {
   readonly name: string;
   readonly kept: KeptUp;
   /** `kill -9`; it is started again, as by a service manager, in the version in force. */

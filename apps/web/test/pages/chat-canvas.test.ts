@@ -1,7 +1,7 @@
 // The button of a canvas above a conversation: it is there where its session shows one, and opens and closes it.
 import { expect, test } from "vitest";
 import { Chat } from "../../src/pages/chat.ts";
-import type { Thread } from "../../src/view/thread-list.ts";
+import type { Thread } from "../../src/view/chat/thread-list.ts";
 import { nowMs, showPage } from "./show-page.ts";
 
 const thread = (name: string | null): Thread => ({

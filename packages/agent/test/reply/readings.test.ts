@@ -15,7 +15,7 @@ const brief = (text: string): string =>
 
 function reading(text: string, options: ReplyOptions): string {
   const parser = replyParser(options);
-  const seen = [...text].map((letter) => parser.push(letter).visible);
+  const seen = Array.from(text).map((letter) => parser.push(letter).visible);
   const outcome = parser.end();
   const [part] = outcome.kind === "reply" ? outcome.parts : [];
   const shown = part?.kind === "text" ? part.markdown : "";
@@ -176,24 +176,31 @@ const pieces = [
   ..."<|message|>§<|end|>§<|im_start|>§assistant\n§user\n§<<<BEGIN_PARLEY_RESULT 1>>>§<<<END_PARLEY_RESULT 1>>>".split(
     "§",
   ),
-  ...[
-    "[[reply_to:7]]",
-    "NO_REPLY",
-    "**",
-    "`",
-    "```\n",
-    "\n",
-    "\n\n",
-    ". ",
-    ", ",
-    " ",
-    "(",
-    ") ",
-    '"',
-    "{",
-    "<",
-  ],
-  ...["so ", "Now ", "words", "Words. ", "x <", "/", "<Think>", "<invoke a=1>", "</invoke>", "&lt;think>"],
+  "[[reply_to:7]]",
+  "NO_REPLY",
+  "**",
+  "`",
+  "```\n",
+  "\n",
+  "\n\n",
+  ". ",
+  ", ",
+  " ",
+  "(",
+  ") ",
+  '"',
+  "{",
+  "<",
+  "so ",
+  "Now ",
+  "words",
+  "Words. ",
+  "x <",
+  "/",
+  "<Think>",
+  "<invoke a=1>",
+  "</invoke>",
+  "&lt;think>",
 ];
 
 test("answers are read like this", async () => {
