@@ -106,7 +106,7 @@ test("what is guarded is known by its file, so that one made anew under the same
     return `${dev}:${ino}:${birthtimeMs}`;
   };
   const { guarded } = await scan();
-  expect([...guarded].toSorted((a, b) => a.localeCompare(b))).toEqual([
+  expect([...guarded].toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
     ["AGENTS.md", await identity("AGENTS.md")],
     ["SOUL.md", `link ${await identity("SOUL.md")}`],
   ]);
