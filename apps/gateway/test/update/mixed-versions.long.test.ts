@@ -32,7 +32,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       const versions: string[] = nodes.map(() => older);
       for (const to of [newer, older]) {
         for (const [at, node] of nodes.entries()) {
-          expect(await node.update(to)).toMatchObject({ code: 0 });
+          const { code, err } = await node.update(to);
+          expect(code, `${node.name} to ${to}: ${err}`).toBe(0);
           versions[at] = to;
           await nodes[Math.floor(chance() * nodes.length)]?.die();
           await roll(versions);
