@@ -72,6 +72,8 @@ const status = {
     { channel: "discord", account: "b", state: "degraded" },
     { channel: "telegram", account: "c", state: "down" },
     { channel: "discord", account: "d", state: "ok" },
+    { channel: "telegram", account: "e", state: "elsewhere", reason: "node edge-2 leads it" },
+    { channel: "telegram", account: "f", state: "elsewhere", reason: "no node leads it yet" },
   ],
 };
 
@@ -82,7 +84,7 @@ test("it is how it says, with the accounts that hear; none is there where nothin
     version: "1.2.3",
     state: "degraded",
     reasons: ["x", "y"],
-    up: ["telegram:a", "discord:d"],
+    up: ["telegram:a", "discord:d", "telegram:e"],
   });
   expect(await watched(stateFolder("{ gateway: { port: 1 } }")).gateway.now()).toBeNull();
   const closing = await fakeGateway(() => status, "it closes");

@@ -9,7 +9,7 @@ export interface GatewayNow {
   /** As in `parley status`. */
   readonly state: string;
   readonly reasons: readonly string[];
-  /** Accounts that hear. */
+  /** Accounts that hear, on this node or on another one. */
   readonly up: readonly string[];
 }
 

@@ -96,12 +96,17 @@ export function watchedGateway(
   };
 }
 
+/** One that another node leads is heard there; it may have taken the lead while this node restarted. */
+function isHeard({ state, reason = "" }: MethodResult<"status">["channels"][number]): boolean {
+  return state === "ok" || (state === "elsewhere" && reason.startsWith("node "));
+}
+
 function shown({ bootId, version, state, reasons, channels }: MethodResult<"status">): GatewayNow {
   return {
     bootId,
     version,
     state,
     reasons,
-    up: channels.filter((each) => each.state === "ok").map(({ channel, account }) => `${channel}:${account}`),
+    up: channels.filter(isHeard).map(({ channel, account }) => `${channel}:${account}`),
   };
 }
