@@ -79,7 +79,10 @@ export async function childrenNow({ cells, turns }: Pick<Store, "cells" | "turns
   return childCounts(children, lanes);
 }
 
-/** An account that another node runs is no failure of this process. */
+/**
+ * An account that another node runs is no failure of this process. By the first word of the reason an update,
+ * perhaps of another version, knows that one does.
+ */
 function elsewhere(
   channel: Channel,
   nodes: readonly NodeView[],

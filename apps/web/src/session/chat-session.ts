@@ -120,8 +120,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
 
   async function loadHistory(from: Pick<Link, "request">): Promise<void> {
     const { thread } = state;
-    const asked = { ...placeOf(thread), limit: pageMessages };
-    const read = await from.request("chat.history", asked);
+    const read = await from.request("chat.history", { ...placeOf(thread), limit: pageMessages });
     // Somebody turned to another conversation meanwhile.
     if (thread !== state.thread) return;
     const { messages, working } = read;

@@ -8,6 +8,15 @@ const id = z.string().min(1).max(1024);
 /** Of what is done once, however often it is asked under this key. */
 const idempotencyKey = z.string().min(1).max(128).optional();
 
+/** What an operator decides about one of them, once. */
+const decision = {
+  scope: "admin",
+  sessions: "all",
+  needs: "store",
+  params: z.object({ id, idempotencyKey }),
+  result: z.object({ id: z.string() }),
+} as const;
+
 export const outboxMethods = {
   "outbox.list": {
     scope: "read",
@@ -29,20 +38,8 @@ export const outboxMethods = {
     result: deliverySchema,
   },
   /** Sends a troubled delivery again under a new id, once; the old one leaves the list. */
-  "outbox.retry": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
-  "outbox.drop": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
+  "outbox.retry": decision,
+  "outbox.drop": decision,
 } as const;
 
 export const deadMethods = {
@@ -57,18 +54,6 @@ export const deadMethods = {
    * Accepts a copy of a dead row under a new id, with the same lane, conversation and authority; the old one
    * leaves the list.
    */
-  "dead.retry": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
-  "dead.drop": {
-    scope: "admin",
-    sessions: "all",
-    needs: "store",
-    params: z.object({ id, idempotencyKey }),
-    result: z.object({ id: z.string() }),
-  },
+  "dead.retry": decision,
+  "dead.drop": decision,
 } as const;
