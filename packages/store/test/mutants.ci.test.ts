@@ -433,7 +433,8 @@ async function planted({ bug, from, to }: Mutant, dir: string): Promise<Open> {
   cpSync(new URL("../src", import.meta.url), dir, { recursive: true });
   const folder = join(dir, "sqlite");
   let found = 0;
-  for (const file of readdirSync(folder)) {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  for (const file of files.filter((name) => name.endsWith(".ts"))) {
     const source = readFileSync(join(folder, file), "utf8");
     if (source.includes(from)) found += 1;
     writeFileSync(
