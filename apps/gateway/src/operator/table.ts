@@ -1,5 +1,5 @@
 // Maps each method of the control plane to its handler. The protocol's table
-// (packages/protocol/src/methods.ts) defines who may call a method, its parameters, and what it needs. A
+// (packages/protocol/src/methods/table.ts) defines who may call a method, its parameters, and what it needs. A
 // group of methods is one file here and one line below; the compiler checks that every method has its handler
 // in the right group.
 import type { Handlers } from "@parley/control";
