@@ -1,7 +1,7 @@
 // Maps each method of the control plane to its handler. The protocol's table
-// (packages/protocol/src/methods/table.ts) defines who may call a method, its parameters, and what it needs. A
-// group of methods is one file here and one line below; the compiler checks that every method has its handler
-// in the right group.
+// (packages/protocol/src/methods/table.ts) defines who may call a method, its parameters, and what it needs.
+// A group of methods is one file here and one line below; the compiler checks that every method has its
+// handler in the right group.
 import type { Handlers } from "@parley/control";
 import type { MethodsNeeding } from "@parley/protocol";
 import { perConfig } from "../message-path/live.ts";
