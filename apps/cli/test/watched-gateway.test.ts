@@ -148,6 +148,28 @@ test("restarted it is told why; what started it then starts it again after a sto
   expect([existsSync(join(fake.home, "launched")), said()]).toEqual([false, ""]);
 });
 
+test("after a kill of the process that stopped it, another one starts it with the words or under the service of before", async () => {
+  const home = stateFolder("{ gateway: { port: 1 } }");
+  await gatewayProcess(home, "--role", "worker", "--port", "0");
+  const before = watched(home).gateway;
+  const ran = await before.ranAs();
+  expect(ran).toEqual({ args: ["--role", "worker", "--port", "0"], service: null });
+  await before.stop();
+  expect(await before.ranAs()).toBeNull();
+  await watched(home, { clock: racingClock(() => undefined) }).gateway.start(ran ?? undefined);
+  await expect
+    .poll(() => existsSync(join(home, "launched")) && readFileSync(join(home, "launched"), "utf8"))
+    .toBe(`${home} start --role worker --port 0\n`);
+
+  const served = stateFolder("{ gateway: { port: 1 } }");
+  const pid = await gatewayProcess(served);
+  const systemctl = `case "$*" in *show*) case "$1" in --user) echo MainPID=${pid};; esac;; *) echo "$@" >> "$HOME/asked";; esac`;
+  const under = await watched(served, { systemctl }).gateway.ranAs();
+  expect(under).toEqual({ args: [], service: { manager: "systemd", scope: "user", name: "parley" } });
+  await watched(served, { systemctl }).gateway.start(under ?? undefined);
+  expect(readFileSync(join(served, "asked"), "utf8")).toBe("--user start parley.service\n");
+});
+
 test("stopped it ends without a word to the terminal; where none runs there is nothing to stop", async () => {
   const home = stateFolder("{ gateway: { port: 1 } }");
   const { gateway, said } = watched(home);

@@ -59,6 +59,7 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     if (found !== null)
       put({
         before: { bootId: found.bootId, state: found.state, up: [...found.up], reasons: [...found.reasons] },
+        ...(await seen()),
       });
     say("Backing up ...");
     put({ backup: await world.backUp(record) });
@@ -104,7 +105,7 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
 
   async function goOn(): Promise<UpdateRecord> {
     const found = await gateway.now();
-    if (found === null && record.before === null) {
+    if (found === null && isToRest()) {
       // Nobody runs it: its next start is the trial.
       await restoreForNew();
       say(`${to} is in force; the gateway was not running, and its next start is watched.`);
@@ -113,10 +114,10 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     let trouble: string | null;
     try {
       if (record.restore !== null) {
-        await gateway.stop();
+        await stop();
         await restoreForNew();
-        await gateway.start();
-      } else if (found === null) await gateway.start();
+        await gateway.start(record.ran);
+      } else if (found === null) await gateway.start(record.ran);
       // Also one that was killed and started again before the swap: it is another than was found.
       else if (found !== "silent" && (isBefore(found) || found.version !== toRef)) await restart(found);
       trouble = await watch();
@@ -129,6 +130,25 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     say(`${to} is well.`);
     return ended("done", null);
   }
+
+  const seen = async (): Promise<Pick<UpdateRecord, "ran">> => {
+    const ran = await gateway.ranAs();
+    return ran === null ? {} : { ran };
+  };
+
+  /** Written first: who goes on after a kill must know that one ran, and how. */
+  async function stop(): Promise<void> {
+    const now = await seen();
+    if (now.ran !== undefined)
+      await world.aloneWithDatabase(async () => {
+        takeUp();
+        put(now);
+      });
+    await gateway.stop();
+  }
+
+  /** None ran, and this update ended none. */
+  const isToRest = (): boolean => record.before === null && record.ran === undefined;
 
   function isBefore(found: GatewayNow | "silent" | null): boolean {
     return found !== null && found !== "silent" && found.bootId === record.before?.bootId;
@@ -220,13 +240,13 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     await inForce.swapTo(fromRef);
     const found = await gateway.now();
     if (isBefore(found)) return ended("went-back", reason);
-    if (record.before === null && found === null) {
+    if (found === null && isToRest()) {
       await bringDatabaseBack();
       return ended("went-back", reason);
     }
-    await gateway.stop();
+    await stop();
     await bringDatabaseBack();
-    await gateway.start();
+    await gateway.start(record.ran);
     const up = await upAgain();
     return ended(
       "went-back",

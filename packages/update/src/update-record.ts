@@ -12,6 +12,19 @@ import { z } from "zod";
  */
 const states = ["preparing", "swapping", "trying", "going-back", "done", "went-back", "failed"] as const;
 
+const ranForm = z.object({
+  /** After `parley start`. */
+  args: z.array(z.string()),
+  /** The service that starts it; null when it was started by hand. */
+  service: z
+    .object({
+      manager: z.enum(["systemd", "launchd"]),
+      scope: z.enum(["user", "system"]),
+      name: z.string(),
+    })
+    .nullable(),
+});
+
 const recordForm = z.object({
   id: z.string(),
   root: z.string(),
@@ -43,11 +56,14 @@ const recordForm = z.object({
   before: z
     .object({ bootId: z.string(), state: z.string(), up: z.array(z.string()), reasons: z.array(z.string()) })
     .nullable(),
+  /** How a gateway that the update may end is started again; absent while it met none. */
+  ran: ranForm.optional(),
   begunAtMs: z.number(),
   endedAtMs: z.number().nullable(),
 });
 
 export type UpdateRecord = z.infer<typeof recordForm>;
+export type RanAs = z.infer<typeof ranForm>;
 
 const ends: readonly UpdateRecord["state"][] = ["done", "went-back", "failed"];
 

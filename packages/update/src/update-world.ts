@@ -1,7 +1,7 @@
 // Declares the world that an update works on: the gateway that runs, the version that is in force, each
 // version's own programs, and the database's copies. The command line makes it; tests make one that fails.
 import type { Clock } from "@parley/protocol";
-import type { UpdateRecord } from "./update-record.ts";
+import type { RanAs, UpdateRecord } from "./update-record.ts";
 
 export interface GatewayNow {
   readonly bootId: string;
@@ -19,12 +19,14 @@ export interface WatchedGateway {
   now(): Promise<GatewayNow | "silent" | null>;
   /** A process of it is there, whether or not it listens yet. */
   isThere(): Promise<boolean>;
+  /** How it was started; null when none runs. */
+  ranAs(): Promise<RanAs | null>;
   /** Drains and starts again in its place. Throws Fault with the reason when it refuses. */
   restart(): Promise<void>;
   /** Drains and ends, whatever would start it again. */
   stop(): Promise<void>;
-  /** Under what runs it as a service, else as a process of its own. */
-  start(): Promise<void>;
+  /** Under what runs it as a service, else as a process of its own; `ran`: as it is known from before. */
+  start(ran?: RanAs | undefined): Promise<void>;
   /** Why its page cannot be opened; null when it can. */
   pageTrouble(): Promise<string | null>;
 }

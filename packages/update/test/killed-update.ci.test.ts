@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { resumeUpdate, runUpdate } from "../src/run-update.ts";
 import { hasEnded, readRecord } from "../src/update-record.ts";
-import { Killed, machine, removeMachines, schemaOf, ways } from "./machine.ts";
+import { Killed, machine, nodeArgs, removeMachines, schemaOf, ways } from "./machine.ts";
 
 afterEach(removeMachines);
 
@@ -24,8 +24,6 @@ async function killedAndResumed(
   if (isBootedBetween && m.running() === null) await m.boot();
   const left = readRecord(m.home);
   if (left !== null && !hasEnded(left)) await resumeUpdate(left, m.world);
-  // What was stopped by hand is started by hand, or by a service manager.
-  if (m.running() === null) await m.boot();
   return m;
 }
 
@@ -45,6 +43,7 @@ describe.each(ways)("an update from %s to %s", (from, to) => {
           const m = await killedAndResumed(killAt, [from, to], sickness, isBooted);
           const where = `killed at step ${killAt}, ${isBooted ? "started between" : "resumed at once"}`;
           expect(m.running(), where).toBe(m.inForce());
+          expect(m.args(), where).toEqual(nodeArgs);
           expect(m.schema(), where).toBe(schemaOf(m.inForce()));
           expect(m.messages()[0], where).toBe("before");
           if (Object.keys(sickness).length > 0) expect(m.inForce(), where).toBe(from);

@@ -13,6 +13,8 @@ import { versionFolders } from "../src/version-folders.ts";
 /** The process that updates is gone: nothing after it happens. */
 export class Killed extends Error {}
 
+export const nodeArgs: readonly string[] = ["--role", "worker", "--port", "0"];
+
 const schemas: { readonly [version: string]: number } = { "1.0.0": 1, "2.0.0": 2, "3.0.0": 2, "4.0.0": 3 };
 export const schemaOf = (version: string): number => schemas[version] ?? 0;
 
@@ -49,6 +51,8 @@ interface Machine {
   readonly home: string;
   /** The version whose program runs; null: nothing runs. */
   running(): string | null;
+  /** After `parley start`, of the last start. */
+  args(): readonly string[];
   inForce(): string;
   messages(): readonly string[];
   schema(): number;
@@ -116,6 +120,7 @@ export function machine(
     return mine;
   };
   let running: { readonly version: string; readonly bootId: string } | null = null;
+  let args: readonly string[] = nodeArgs;
   let isArmed = options.killAt !== undefined;
   let count = 0;
   const step = (): void => {
@@ -196,6 +201,7 @@ export function machine(
         };
       },
       isThere: async () => running !== null,
+      ranAs: async () => (running === null ? null : { args: [...args], service: null }),
       async restart() {
         step();
         running = null;
@@ -208,10 +214,13 @@ export function machine(
         if (options.isKeptUp === true) booting = boot();
         step();
       },
-      async start() {
+      async start(ran) {
         step();
         await booting;
-        if (running === null) await boot();
+        if (running === null) {
+          args = ran?.args ?? [];
+          await boot();
+        }
         step();
       },
       pageTrouble: async () => null,
@@ -281,6 +290,7 @@ export function machine(
     record,
     home,
     running: () => running?.version ?? null,
+    args: () => args,
     inForce: () => installed.current(),
     messages: () =>
       open(file, (db) =>

@@ -37,6 +37,8 @@ const begun: UpdateRecord = {
   endedAtMs: null,
 };
 
+const byHand = { args: [], service: null };
+
 type Answer = GatewayNow | "silent" | null;
 
 interface Script {
@@ -89,6 +91,7 @@ function stage(script: Script) {
         if (inForce !== "1.0.0") return script.afterwards(since());
         return script.back === undefined ? ok({ bootId: "old again", version: "1.0.0" }) : script.back;
       },
+      ranAs: async () => byHand,
       isThere: async () => script.isThere?.(since()) ?? false,
       restart: started("restart"),
       start: started("start"),
@@ -154,6 +157,7 @@ test("an update that does well says each step, keeps the order of what it does, 
     backup: "/backup",
     worked: true,
     before: { bootId: "old", state: "ok", up: ["telegram:a", "slack:b"], reasons: [] },
+    ran: byHand,
     endedAtMs: 1_060_000,
   });
   expect(s.did).toEqual([...steps, "end done"]);
@@ -628,4 +632,33 @@ describe("a start of the gateway", () => {
     expect(found.did).toEqual(["start 4", ...goes, ...restored, "trial ends"]);
     expect(found.stored).toMatchObject({ state: "went-back", restore: null, kept: file && `${file}.aside` });
   });
+});
+
+test("one that was started while the update ran, and ended by it, is started again by who goes on after a kill", async () => {
+  const ran = { args: ["--role", "edge"], service: null };
+  const s = stage({ afterwards: () => null, before: null });
+  const told: unknown[] = [];
+  const gateway: UpdateWorld["gateway"] = {
+    ...s.world.gateway,
+    start: async (how) => {
+      told.push(how);
+      await s.world.gateway.start();
+    },
+  };
+  const killed: UpdateRecord = { ...begun, state: "going-back", reason: "sick", ran };
+  expect((await resumeUpdate(killed, { ...s.world, gateway })).state).toBe("went-back");
+  expect(told).toEqual([ran]);
+});
+
+test("how a gateway was started is written before it is ended, though none ran when the update began", async () => {
+  const ran = { args: ["--port", "0"], service: null };
+  const s = stage({ afterwards: () => null, before: ok() });
+  const writtenAtStop: unknown[] = [];
+  const gateway: UpdateWorld["gateway"] = {
+    ...s.world.gateway,
+    ranAs: async () => ran,
+    stop: async () => void writtenAtStop.push(s.world.read()?.ran),
+  };
+  await resumeUpdate({ ...begun, state: "going-back", reason: "sick" }, { ...s.world, gateway });
+  expect(writtenAtStop).toEqual([ran]);
 });

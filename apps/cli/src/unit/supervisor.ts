@@ -18,6 +18,7 @@ interface UnitState {
 export interface Supervisor {
   /** "systemd (user service parley)". */
   readonly words: string;
+  readonly service: Service;
   /** Reads the file; with `start` enables and starts it, or starts it again. */
   load(start: boolean): Promise<void>;
   stop(): Promise<void>;
@@ -30,10 +31,12 @@ export interface Supervisor {
   state(): Promise<UnitState>;
 }
 
-type Plan = Pick<UnitPlan, "manager" | "scope" | "name" | "file">;
+type Service = Pick<UnitPlan, "manager" | "scope" | "name">;
+type Plan = Service & Pick<UnitPlan, "file">;
 
-export function supervisorOf(terminal: Console, plan: Plan): Supervisor {
-  return plan.manager === "systemd" ? systemd(terminal, plan) : launchd(terminal, plan);
+/** `file` is what a load reads. */
+export function supervisorOf(terminal: Console, plan: Service & Partial<Plan>): Supervisor {
+  return plan.manager === "systemd" ? systemd(terminal, plan) : launchd(terminal, { file: "", ...plan });
 }
 
 /** Who would start this process again if it ended; null when nobody would. */
@@ -56,6 +59,7 @@ function systemd(terminal: Console, { scope, name }: Pick<Plan, "scope" | "name"
   const ctl = (...args: readonly string[]): Promise<void> => ran(terminal, "systemctl", [...own, ...args]);
   return {
     words: `systemd (${scope} service ${name})`,
+    service: { manager: "systemd", scope, name },
     async load(start) {
       await ctl("daemon-reload");
       if (!start) return;
@@ -103,6 +107,7 @@ function launchd(
   };
   return {
     words: `launchd (${launchdLabel(name)})`,
+    service: { manager: "launchd", scope, name },
     async load(start) {
       if (!start) return;
       await unload();

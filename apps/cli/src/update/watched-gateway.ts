@@ -12,7 +12,7 @@ import type { Console } from "../console.ts";
 import { CommandFailure } from "../exit.ts";
 import { gatewayAddress } from "../gateway-address.ts";
 import { argumentsOf, gatewayProcess, look, pidInHome } from "../gateway-process.ts";
-import { supervising, type Supervisor } from "../unit/supervisor.ts";
+import { supervising, supervisorOf, type Supervisor } from "../unit/supervisor.ts";
 import { quietly, withGateway } from "../with-gateway.ts";
 
 const pageWithinMs = 10_000;
@@ -52,6 +52,13 @@ export function watchedGateway(
       return shown(found);
     },
     isThere: async () => (await pidInHome(terminal)) !== null,
+    async ranAs() {
+      const pid = await pidInHome(terminal);
+      if (pid === null) return null;
+      await learnSupervisor(pid);
+      await learnArguments(pid);
+      return { args: [...(learned?.args ?? [])], service: supervisor?.service ?? null };
+    },
     async restart() {
       await withGateway(quietly(terminal), async (client) => {
         await learnSupervisor((await client.request("status", {})).pid);
@@ -64,15 +71,17 @@ export function watchedGateway(
       await learnSupervisor(found.pid);
       await stop(silent, {});
     },
-    async start() {
-      if (supervisor !== null) return supervisor.start();
+    async start(ran) {
+      const service = ran?.service ?? null;
+      const starter = supervisor ?? (service === null ? null : supervisorOf(terminal, service));
+      if (starter !== null) return starter.start();
       for (let waitedMs = 0; waitedMs < startedByOthersWithinMs; waitedMs += lookEveryMs) {
         if ((await pidInHome(terminal)) !== null) return;
         await sleep(clock, lookEveryMs);
       }
       mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
       const log = openSync(join(home, "logs/start.log"), "a", 0o600);
-      spawn(launcher, ["start", ...(learned?.args ?? [])], {
+      spawn(launcher, ["start", ...(learned?.args ?? ran?.args ?? [])], {
         env: { ...terminal.env },
         cwd: home,
         detached: true,
