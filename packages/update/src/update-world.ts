@@ -26,7 +26,7 @@ export interface WatchedGateway {
   /** Drains and ends, whatever would start it again. */
   stop(): Promise<void>;
   /** Under what runs it as a service, else as a process of its own; `ran`: as it is known from before. */
-  start(ran?: RanAs | undefined): Promise<void>;
+  start(ran?: RanAs): Promise<void>;
   /** Why its page cannot be opened; null when it can. */
   pageTrouble(): Promise<string | null>;
 }

@@ -640,6 +640,7 @@ test("one that was started while the update ran, and ended by it, is started aga
   const told: unknown[] = [];
   const gateway: UpdateWorld["gateway"] = {
     ...s.world.gateway,
+    ranAs: async () => null,
     start: async (how) => {
       told.push(how);
       await s.world.gateway.start();
