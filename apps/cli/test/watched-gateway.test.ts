@@ -115,40 +115,31 @@ test("a node with a name is there as well, but not one of another machine, and n
   expect(await gateway.isThere()).toBe(false);
 });
 
-test("a node that the launcher starts again keeps its role, its name and its port", async () => {
+test("a node that the launcher starts again keeps its role, its name and its port, also beside another node", async () => {
   const words = ["--role", "worker", "--other", "x", "--node=w-1", "--port", "0"];
   const answers = { ...status, pid: 0 };
   const { home } = await fakeGateway(() => answers);
-  answers.pid = await gatewayProcess(home, ...words);
-  const { gateway } = watched(home, { clock: racingClock(() => undefined) });
-  await gateway.now();
-  await gateway.stop();
-  await gateway.start();
-  const launched = join(home, "launched");
-  await expect
-    .poll(() => existsSync(launched) && readFileSync(launched, "utf8"))
-    .toBe(`${home} start --role worker --node w-1 --port 0\n`);
+  for (const name of ["w-2", "w-1"]) {
+    mkdirSync(join(home, "nodes", name), { recursive: true });
+    answers.pid = await gatewayProcess(join(home, "nodes", name), ...(name === "w-1" ? words : []));
+  }
+  const ran = await watched(home).gateway.ranAs();
+  expect(ran).toEqual({ args: ["--role", "worker", "--node", "w-1", "--port", "0"], service: null });
 });
 
-test("restarted it is told why; what started it then starts it again after a stop, and the launcher does not", async () => {
+test("restarted it is told why, and nothing is started", async () => {
   const told: unknown[] = [];
   const fake = await fakeGateway(({ method, params }) => {
     told.push([method, params]);
     return { ...status, pid: 4_711 };
   });
-  const systemctl = `case "$*" in *show*) case "$1" in --user) echo MainPID=9;; *) echo MainPID=4711;; esac;; *) echo "$@" >> "$HOME/asked";; esac`;
-  const { gateway, said } = watched(fake.home, { systemctl });
+  const { gateway, said } = watched(fake.home);
   await gateway.restart();
-  expect(told).toEqual([
-    ["status", {}],
-    ["restart", { reason: "parley update" }],
-  ]);
-  await gateway.start();
-  expect(readFileSync(join(fake.home, "asked"), "utf8")).toBe("start parley.service\n");
+  expect(told).toEqual([["restart", { reason: "parley update" }]]);
   expect([existsSync(join(fake.home, "launched")), said()]).toEqual([false, ""]);
 });
 
-test("after a kill of the process that stopped it, another one starts it with the words or under the service of before", async () => {
+test("another process than the one that stopped it starts it with the words of before", async () => {
   const home = stateFolder("{ gateway: { port: 1 } }");
   await gatewayProcess(home, "--role", "worker", "--port", "0");
   const before = watched(home).gateway;
@@ -160,15 +151,25 @@ test("after a kill of the process that stopped it, another one starts it with th
   await expect
     .poll(() => existsSync(join(home, "launched")) && readFileSync(join(home, "launched"), "utf8"))
     .toBe(`${home} start --role worker --port 0\n`);
-
-  const served = stateFolder("{ gateway: { port: 1 } }");
-  const pid = await gatewayProcess(served);
-  const systemctl = `case "$*" in *show*) case "$1" in --user) echo MainPID=${pid};; esac;; *) echo "$@" >> "$HOME/asked";; esac`;
-  const under = await watched(served, { systemctl }).gateway.ranAs();
-  expect(under).toEqual({ args: [], service: { manager: "systemd", scope: "user", name: "parley" } });
-  await watched(served, { systemctl }).gateway.start(under ?? undefined);
-  expect(readFileSync(join(served, "asked"), "utf8")).toBe("--user start parley.service\n");
 });
+
+test.each([
+  ["user", "--user start parley.service\n"],
+  ["system", "start parley.service\n"],
+] as const)(
+  "the %s service that ran it starts it, asked by another process, and the launcher does not",
+  async (scope, asked) => {
+    const home = stateFolder("{ gateway: { port: 1 } }");
+    const pid = await gatewayProcess(home);
+    const [own, other] = scope === "user" ? [pid, 9] : [9, pid];
+    const systemctl = `case "$*" in *show*) case "$1" in --user) echo MainPID=${own};; *) echo MainPID=${other};; esac;; *) echo "$@" >> "$HOME/asked";; esac`;
+    const ran = await watched(home, { systemctl }).gateway.ranAs();
+    expect(ran).toEqual({ args: [], service: { manager: "systemd", scope, name: "parley" } });
+    await watched(home, { systemctl }).gateway.start(ran ?? undefined);
+    expect(readFileSync(join(home, "asked"), "utf8")).toBe(asked);
+    expect(existsSync(join(home, "launched"))).toBe(false);
+  },
+);
 
 test("stopped it ends without a word to the terminal; where none runs there is nothing to stop", async () => {
   const home = stateFolder("{ gateway: { port: 1 } }");

@@ -56,11 +56,12 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     const found = await gateway.now();
     if (found === "silent")
       throw new Fault("unavailable", "the gateway runs and does not answer: end it first");
-    if (found !== null)
+    if (found !== null) {
       put({
         before: { bootId: found.bootId, state: found.state, up: [...found.up], reasons: [...found.reasons] },
-        ...(await seen()),
       });
+      await remember();
+    }
     say("Backing up ...");
     put({ backup: await world.backUp(record) });
     if (!inForce.checkedAfterSwap) await check();
@@ -131,19 +132,19 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
     return ended("done", null);
   }
 
-  const seen = async (): Promise<Pick<UpdateRecord, "ran">> => {
+  /** Before it is told to end: who goes on after a kill must know that one ran, and how. */
+  async function remember(): Promise<void> {
     const ran = await gateway.ranAs();
-    return ran === null ? {} : { ran };
-  };
+    if (ran === null) return;
+    await world.aloneWithDatabase(async () => {
+      takeUp();
+      // A service manager that does not answer just now runs it all the same.
+      put({ ran: { ...ran, service: ran.service ?? record.ran?.service ?? null } });
+    });
+  }
 
-  /** Written first: who goes on after a kill must know that one ran, and how. */
   async function stop(): Promise<void> {
-    const now = await seen();
-    if (now.ran !== undefined)
-      await world.aloneWithDatabase(async () => {
-        takeUp();
-        put(now);
-      });
+    await remember();
     await gateway.stop();
   }
 
@@ -157,6 +158,7 @@ function stepsOf(begun: UpdateRecord, { gateway, inForce, programs, clock, say, 
   async function restart({ bootId }: GatewayNow): Promise<void> {
     told.add(bootId);
     say("Restarting: what runs may end first ...");
+    await remember();
     await gateway.restart();
   }
 

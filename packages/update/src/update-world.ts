@@ -25,7 +25,7 @@ export interface WatchedGateway {
   restart(): Promise<void>;
   /** Drains and ends, whatever would start it again. */
   stop(): Promise<void>;
-  /** Under what runs it as a service, else as a process of its own; `ran`: as it is known from before. */
+  /** As it ran: under its service, else as a process of its own; `ran` absent: how is not known. */
   start(ran?: RanAs): Promise<void>;
   /** Why its page cannot be opened; null when it can. */
   pageTrouble(): Promise<string | null>;

@@ -651,15 +651,35 @@ test("one that was started while the update ran, and ended by it, is started aga
   expect(told).toEqual([ran]);
 });
 
-test("how a gateway was started is written before it is ended, though none ran when the update began", async () => {
-  const ran = { args: ["--port", "0"], service: null };
+test.each([
+  ["ended", { state: "going-back", reason: "sick" }],
+  ["restarted", { state: "trying" }],
+] as const)(
+  "how a gateway was started is written before it is %s, though none ran when the update began",
+  async (_how, left) => {
+    const ran = { args: ["--port", "0"], service: null };
+    const s = stage({ afterwards: () => null, before: ok({ bootId: "other", version: "1.0.0" }) });
+    const written: unknown[] = [];
+    const write = async () => void written.push(s.world.read()?.ran);
+    const gateway = { ...s.world.gateway, ranAs: async () => ran, stop: write, restart: write };
+    await resumeUpdate({ ...begun, ...left }, { ...s.world, gateway });
+    expect(written[0]).toEqual(ran);
+  },
+);
+
+test("a service manager that does not answer when the gateway is ended is still the one that starts it", async () => {
+  const service = { manager: "systemd", scope: "user", name: "parley" } as const;
   const s = stage({ afterwards: () => null, before: ok() });
-  const writtenAtStop: unknown[] = [];
+  const starts: unknown[] = [];
   const gateway: UpdateWorld["gateway"] = {
     ...s.world.gateway,
-    ranAs: async () => ran,
-    stop: async () => void writtenAtStop.push(s.world.read()?.ran),
+    ranAs: async () => ({ args: ["--port", "0"], service: null }),
+    start: async (how) => {
+      starts.push(how);
+      await s.world.gateway.start();
+    },
   };
-  await resumeUpdate({ ...begun, state: "going-back", reason: "sick" }, { ...s.world, gateway });
-  expect(writtenAtStop).toEqual([ran]);
+  const left: UpdateRecord = { ...begun, state: "going-back", reason: "sick", ran: { args: [], service } };
+  await resumeUpdate(left, { ...s.world, gateway });
+  expect(starts).toEqual([{ args: ["--port", "0"], service }]);
 });

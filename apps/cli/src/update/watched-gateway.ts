@@ -12,7 +12,7 @@ import type { Console } from "../console.ts";
 import { CommandFailure } from "../exit.ts";
 import { gatewayAddress } from "../gateway-address.ts";
 import { argumentsOf, gatewayProcess, look, pidInHome } from "../gateway-process.ts";
-import { supervising, supervisorOf, type Supervisor } from "../unit/supervisor.ts";
+import { supervising, supervisorOf } from "../unit/supervisor.ts";
 import { quietly, withGateway } from "../with-gateway.ts";
 
 const pageWithinMs = 10_000;
@@ -28,60 +28,53 @@ export function watchedGateway(
 ): WatchedGateway {
   const { home } = placesIn(terminal.env);
   const silent = { ...quietly(terminal), out: new Writable({ write: (_chunk, _encoding, done) => done() }) };
-  let supervisor: Supervisor | null = null;
-  let learned: { readonly pid: number; readonly args: readonly string[] } | null = null;
 
-  /** Asked while it runs: once it is gone, nobody says whose it was. */
-  async function learnSupervisor(pid: number): Promise<void> {
-    supervisor = (await supervising(terminal, pid)) ?? supervisor;
+  async function answered(): Promise<Awaited<ReturnType<typeof look>>> {
+    try {
+      return await look(terminal);
+    } catch (error) {
+      // As it closes its port it may refuse in other words.
+      if (error instanceof CommandFailure) return null;
+      throw error;
+    }
   }
 
-  async function learnArguments(pid: number): Promise<void> {
-    if (learned?.pid !== pid) learned = { pid, args: await argumentsOf(pid, terminal.env) };
+  /** Of the one that answers, also where several nodes of this machine share the folder. */
+  async function pidNow(): Promise<number | null> {
+    const found = await answered();
+    return found === null || found === "silent" ? pidInHome(terminal) : found.pid;
   }
 
   return {
     async now() {
-      const found = await look(terminal).catch((error: unknown) => {
-        // As it closes its port it may refuse in other words.
-        if (error instanceof CommandFailure) return null;
-        throw error;
-      });
-      if (found === null || found === "silent") return found;
-      await learnArguments(found.pid);
-      return shown(found);
+      const found = await answered();
+      return found === null || found === "silent" ? found : shown(found);
     },
     isThere: async () => (await pidInHome(terminal)) !== null,
     async ranAs() {
-      const pid = await pidInHome(terminal);
+      const pid = await pidNow();
       if (pid === null) return null;
-      await learnSupervisor(pid);
-      await learnArguments(pid);
-      return { args: [...(learned?.args ?? [])], service: supervisor?.service ?? null };
+      const args = await argumentsOf(pid, terminal.env);
+      return { args: [...args], service: (await supervising(terminal, pid))?.service ?? null };
     },
     async restart() {
-      await withGateway(quietly(terminal), async (client) => {
-        await learnSupervisor((await client.request("status", {})).pid);
-        await client.request("restart", { reason: "parley update" });
-      });
+      await withGateway(quietly(terminal), (client) =>
+        client.request("restart", { reason: "parley update" }),
+      );
     },
     async stop() {
-      const found = await gatewayProcess(terminal);
-      if (found === null) return;
-      await learnSupervisor(found.pid);
-      await stop(silent, {});
+      if ((await gatewayProcess(terminal)) !== null) await stop(silent, {});
     },
     async start(ran) {
       const service = ran?.service ?? null;
-      const starter = supervisor ?? (service === null ? null : supervisorOf(terminal, service));
-      if (starter !== null) return starter.start();
+      if (service !== null) return supervisorOf(terminal, service).start();
       for (let waitedMs = 0; waitedMs < startedByOthersWithinMs; waitedMs += lookEveryMs) {
         if ((await pidInHome(terminal)) !== null) return;
         await sleep(clock, lookEveryMs);
       }
       mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
       const log = openSync(join(home, "logs/start.log"), "a", 0o600);
-      spawn(launcher, ["start", ...(learned?.args ?? ran?.args ?? [])], {
+      spawn(launcher, ["start", ...(ran?.args ?? [])], {
         env: { ...terminal.env },
         cwd: home,
         detached: true,
