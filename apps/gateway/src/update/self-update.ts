@@ -55,8 +55,9 @@ interface Asked {
   /** Null for who is no chat. */
   readonly address: Address | null;
   readonly isOver: boolean;
-  /** Absent in what an older version kept. */
+  /** This and the time are absent in what an older version kept. */
   readonly node?: string;
+  readonly atMs?: number;
 }
 
 /** Longer than a platform redelivers a message. */
@@ -100,9 +101,8 @@ export function selfUpdate(options: SelfUpdateOptions): SelfUpdate {
   }
 
   async function keep(askedBy: string, address: Address | null, isOver: boolean): Promise<void> {
-    await cells.put(cellOf(askedBy), JSON.stringify({ address, isOver, node } satisfies Asked), {
-      ttlMs: lifeMs,
-    });
+    const asked: Asked = { address, isOver, node, atMs: clock.now() };
+    await cells.put(cellOf(askedBy), JSON.stringify(asked), { ttlMs: lifeMs });
   }
 
   /** Once; `ended.askedBy` may have heard it before. */
@@ -193,7 +193,10 @@ export function selfUpdate(options: SelfUpdateOptions): SelfUpdate {
   async function takeUp(): Promise<void> {
     for (const { key, value } of await cells.list(prefix, mostAsked)) {
       const asked = JSON.parse(value) as Asked;
-      if (!asked.isOver && asked.node === node) awaited.set(key.slice(prefix.length), clock.mono());
+      if (asked.isOver || asked.node !== node) continue;
+      // Restarts make nobody wait longer for the word that it did not begin.
+      const waitedMs = asked.atMs === undefined ? 0 : Math.max(0, clock.now() - asked.atMs);
+      awaited.set(key.slice(prefix.length), clock.mono() - waitedMs);
     }
   }
 
@@ -254,7 +257,9 @@ export function selfUpdate(options: SelfUpdateOptions): SelfUpdate {
         const asked = JSON.parse(before.value) as Asked;
         if (asked.isOver) return null;
         const isHere = asked.node === undefined || asked.node === node;
-        if (isHere && !(await hasBegun(id))) starts(id, to);
+        if (!isHere || (await hasBegun(id))) return begins;
+        await keep(id, address, false);
+        starts(id, to);
         return begins;
       }
       if (await isBusy()) return busyWords;

@@ -126,6 +126,20 @@ test("a request whose program never ran is begun again after a crash, and told w
   expect(told).toEqual([expect.stringContaining("it did not begin")]);
 });
 
+test("whoever asked hears after five minutes that it did not begin, however often the process starts meanwhile", async () => {
+  await boot().ask(by("a"), undefined);
+  // Its process ends at once: its own looks are no part of this.
+  const asked = cells.get("chat-update:a") as Cell;
+  cells.clear();
+  await clock.advance(200_000);
+  cells.set(asked.key, asked);
+  await boot().look();
+  await clock.advance(90_000);
+  expect(told).toEqual([]);
+  await clock.advance(20_000);
+  expect(told).toEqual([expect.stringContaining("it did not begin")]);
+});
+
 describe("a call of a tool", () => {
   const heard: (string | null)[] = [];
   const hears = async ({ reason }: EndedUpdate) => void heard.push(reason);
