@@ -1,7 +1,13 @@
 // The story of a message at every stage of its life, from the durable records alone.
 import { expect, test } from "vitest";
-import { noUsage, type AssistantEntry, type ToolResultEntry } from "@parley/protocol";
-import { lane, operateFixture, rowId } from "./operate-fixture.ts";
+import {
+  conversationKey,
+  noUsage,
+  type AssistantEntry,
+  type SessionKey,
+  type ToolResultEntry,
+} from "@parley/protocol";
+import { address, lane, operateFixture, rowId } from "./operate-fixture.ts";
 
 const answer = (end: "stop" | "toolUse"): AssistantEntry => ({
   type: "assistant",
@@ -166,4 +172,21 @@ test("the newest match is told, and words are found as they were written", async
   expect((await methods.why({ query: "say " })).row.id).toBe(rowId("2"));
   expect((await methods.why({ query: '"hi"\nto ü' })).row.id).toBe(rowId("1"));
   await expect(methods.why({ query: "unsaid" })).rejects.toMatchObject({ code: "missing" });
+});
+
+test("a place is known by its key or by the id of its chat or thread; ids of messages come first, words last", async () => {
+  const { methods, accept } = await operateFixture();
+  const thread = { ...address, kind: "group", peer: "-100", thread: "a:b" } as const;
+  const there = "agent:main:telegram:group:-100:topic:a%3Ab" as SessionKey;
+  const inThread = { conversation: conversationKey(thread), lane: there };
+  await accept("1", inThread);
+  await accept("2", { ...inThread, text: "7 a:c m1" });
+  await accept("3");
+  const found = async (query: string) => (await methods.why({ query })).row.id;
+  for (const query of ["a:b", "a%3Ab", conversationKey(thread), there])
+    expect(await found(query)).toBe(rowId("2"));
+  for (const query of ["7", lane, conversationKey(address)]) expect(await found(query)).toBe(rowId("3"));
+  expect(await found("m1")).toBe(rowId("1"));
+  expect(await found("a:c")).toBe(rowId("2"));
+  await expect(methods.why({ query: "-100" })).rejects.toMatchObject({ code: "missing" });
 });

@@ -123,6 +123,8 @@ export interface RowFilter {
   readonly text?: string;
   /** The platform's message id, which the subject ends in after a slash. Scans. */
   readonly message?: string;
+  /** A conversation key, or the encoded last part of one: the id of a thread, or of a chat. Scans. */
+  readonly place?: string;
   readonly limit: number;
 }
 

@@ -93,6 +93,7 @@ function rowSearch(filter: RowFilter): {
       "instr(subject || char(10), ? || char(10)) > 0",
       filter.message === undefined ? undefined : `/${filter.message}`,
     ],
+    ["instr(':' || conversation || char(10), ':' || ? || char(10)) > 0", filter.place],
   ];
   const used = terms.filter(([, value]) => value !== undefined);
   const where = [...used.map(([term]) => term), ...(filter.dismissed === true ? [] : ["dismissed = 0"])];

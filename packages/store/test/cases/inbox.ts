@@ -1,4 +1,5 @@
 // Contract of the inbox: two guards, the kinds of rows, debounce, stop, the operator's lists.
+import type { ConversationKey } from "@parley/protocol";
 import { expect } from "vitest";
 import { ids, isIdle, lane, chat, row, type StoreCase, takeTurn, want } from "../subject.ts";
 
@@ -239,6 +240,26 @@ export const inboxCases: readonly StoreCase[] = [
       ]);
       expect(ids(await store.inbox.find({ message: "23", limit: 9 }))).toEqual(["1"]);
       expect(await store.inbox.find({ message: "default:dm:a", limit: 9 })).toEqual([]);
+    },
+  },
+  {
+    title: "find knows a place by its whole key and by its last part, and no part of either",
+    async run({ store }) {
+      const at = (id: string, conversation: string) =>
+        row(id, { conversation: conversation as ConversationKey });
+      await store.inbox.accept([
+        at("1", "discord:default:channel:c:77"),
+        at("2", "discord:default:channel:77:c"),
+        at("3", "discord:default:channel:c:177"),
+        at("4", "telegram:default:dm:77"),
+        row("5", { payload: "77" }),
+      ]);
+      const found = async (place: string) => ids(await store.inbox.find({ place, limit: 9 }));
+      expect(await found("77")).toEqual(["4", "1"]);
+      expect(await found("discord:default:channel:c:77")).toEqual(["1"]);
+      expect(await found("discord:default:channel:c")).toEqual([]);
+      expect(await found("7")).toEqual([]);
+      expect(await store.inbox.find({ place: "77", lane: lane("b"), limit: 9 })).toEqual([]);
     },
   },
   {

@@ -105,6 +105,7 @@ local function fits(row, payload)
     and (arg.dismissed or not row.dismissed)
     and (not arg.text or string.find(payload, arg.text, 1, true))
     and (not arg.message or (row.subject and string.sub(row.subject, -#arg.message - 1) == '/' .. arg.message))
+    and (not arg.place or string.sub(':' .. row.conversation, -#arg.place - 1) == ':' .. arg.place)
 end
 
 local ids = short or call('ZREVRANGEBYSCORE', long, '(' .. arg.before, '-inf', 'LIMIT', 0, arg.scan)
