@@ -109,11 +109,13 @@ describe("buttons", () => {
   test("with a form name its fields in words where there are no forms", () => {
     const form = [
       { name: "tea", label: "Which tea?" },
-      { name: "note", label: "Anything else?" },
+      { name: "note", label: "Anything *else*?" },
     ];
-    const [part] = on(asked({ label: "Order", value: "~o", form }), { forms: false });
-    expect(textOf(part)).toBe("Which?\n\nOrder: please write Which tea?, Anything else?.");
-    expect(part).toMatchObject({ buttons: [[{ label: "Order", value: "~o" }]] });
+    const [part] = on(asked({ label: "_Order_", value: "~o", form }), { forms: false });
+    expect(textOf(part)).toBe(
+      String.raw`Which?${"\n\n"}\_Order\_: please write Which tea?, Anything \*else\*?.`,
+    );
+    expect(part).toMatchObject({ buttons: [[{ label: "_Order_", value: "~o" }]] });
   });
 });
 

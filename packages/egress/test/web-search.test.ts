@@ -193,7 +193,9 @@ describe("a provider that fails", () => {
   it.each<[string, Answered, RegExp]>([
     ["is down", { status: 503, body: "" }, /answers 503/],
     ["limits us", { status: 429, headers: { "retry-after": "7" }, body: "" }, /429/],
-    ["refuses the key", { status: 401, body: "" }, /key/],
+    ["refuses the key", { status: 401, body: "" }, /answers 401: its key or its plan/],
+    ["wants to be paid", { status: 402, body: "" }, /answers 402: its key or its plan/],
+    ["forbids it", { status: 403, body: "" }, /answers 403: its key or its plan/],
     ["answers nonsense", { body: "<html>" }, /no JSON/],
     ["redirects", { status: 302, headers: { location: "http://169.254.169.254/" }, body: "" }, /redirect/],
     ["answers without end", { body: "x".repeat(3_000_000) }, /more than 2 MB/],

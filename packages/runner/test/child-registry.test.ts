@@ -1,7 +1,9 @@
 // What is known of sub-agents, over ends that come while one is killed and over more than a store lists at once.
+import { formatRowPayload, type SessionKey } from "@parley/protocol";
+import { directMessage, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import type { SessionKey } from "@parley/protocol";
 import type { Cell, Cells } from "@parley/store";
+import { endingChild } from "../src/sessions/child-ending.ts";
 import { childRegistry, endedChild, newChild, type Child } from "../src/sessions/child-registry.ts";
 
 const parent = "agent:main:telegram:dm:olga" as SessionKey;
@@ -24,6 +26,14 @@ function childNamed(id: string): Child {
     end: null,
   };
 }
+
+const task = {
+  kind: "task",
+  id: "aaaaaaaaaaaa-1",
+  turn: "t",
+  asker: childNamed("a").asker,
+  run: { label: "l" },
+};
 
 function cellsOf(children: readonly Child[]) {
   const kept = new Map<string, Cell>();
@@ -76,4 +86,45 @@ test("all children are found, however many there are", async () => {
   );
   const found = await childRegistry(cellsOf(many)).below(parent);
   expect(new Set(found.map(({ id }) => id)).size).toBe(2_345);
+});
+
+test("a run goes on while a sub-agent of its own works, or a row of it waits; a kill, and an end that is not well, end it at once", async () => {
+  const child = childNamed("aaaaaaaaaaaa-1");
+  const below = { ...childNamed("bbbbbbbbbbbb-1"), parent: child.session };
+  const end = (state: "answered" | "failed") => ({ state, text: "dug", reason: null, tokens: 1 }) as const;
+  const over = { ...end("answered"), atMs: 1 };
+  const work = {
+    conversation: "telegram:default:dm:7",
+    payload: formatRowPayload({ v: 1, inbound: directMessage(), owner: true, internal: task } as never),
+  };
+  const ends = async (
+    state: "answered" | "failed",
+    children: readonly Child[],
+    waiting: readonly object[] = [],
+  ) => {
+    const { cells } = await endingChild(
+      [work as never],
+      end(state),
+      child.session as SessionKey,
+      {
+        children: childRegistry(cellsOf(children)),
+        inbox: { find: async ({ id }: { id?: string }) => (id === undefined ? waiting : []) },
+        threads: { threadsOf: () => [] },
+        sessions: { open: async () => ({ epoch: 1 }) },
+        placeOf: () => null,
+        clock: virtualClock(),
+      } as never,
+    );
+    return cells.length === 1;
+  };
+  expect([
+    await ends("answered", [child]),
+    await ends("answered", [child, below]),
+    await ends("answered", [child, { ...below, end: over }]),
+    await ends("answered", [child, { ...below, parent: below.session }]),
+    await ends("answered", [child], [work]),
+    await ends("failed", [child, below], [work]),
+    await ends("answered", [{ ...child, killed: true }, below], [work]),
+    await ends("answered", [{ ...child, end: over }]),
+  ]).toEqual([true, false, true, true, false, true, true, false]);
 });

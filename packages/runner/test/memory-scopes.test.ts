@@ -450,11 +450,12 @@ describe("what was said, as the index is told it", () => {
     expect(left).toEqual([]);
     await at.clock.advance(1);
     expect(left).toEqual([2, 2]);
+    // Another agent's index is told the same session by itself.
+    void at.feed.upToDate({ indexPath: "/j" } as never, [at.session()]);
     release();
-    await at.clock.advance(0);
-    await at.clock.advance(0);
+    for (let n = 0; n < 3; n += 1) await at.clock.advance(0);
     expect([at.taken.map(({ session }) => session), at.clock.armed()]).toEqual([
-      [dm.session, "agent:main:main"],
+      [dm.session, dm.session, "agent:main:main"],
       0,
     ]);
   });

@@ -255,6 +255,17 @@ describe("a sub-agent that is named", () => {
     expect(await refusal(two.log(scope({ session: inMain }), "digger", 5))).toContain("there is none");
   });
 
+  test("by an id that is also another one's label is the one with the id", async () => {
+    const misled = child({ id: "0123456789ac-1", label: "0123456789ab-1", end: ended });
+    const both = stage({ children: [misled, child({ end: ended })] });
+    expect(await refusal(both.steer(scope(), "0123456789ab-1", "more"))).toContain(
+      "sub-agent 0123456789ab-1 has ended",
+    );
+    expect(await refusal(both.steer(scope(), "0123456789ac-1", "more"))).toContain(
+      "sub-agent 0123456789ac-1 has ended",
+    );
+  });
+
   test("and has ended takes more work only where it was spawned for more than one run, and where there is room", async () => {
     const run = stage({ children: [child({ end: ended })] });
     expect(await refusal(run.steer(scope(), "digger", "more"))).toBe(

@@ -5,6 +5,7 @@ import type { MessageRequest } from "@parley/tools";
 import { answerTable, laterAnswerTable } from "@parley/testkit";
 import { formatContent, type Part } from "@parley/protocol";
 import { expect, test } from "vitest";
+import { fileType } from "../src/messages/file-type.ts";
 import { editOf, partsOf } from "../src/messages/parts.ts";
 import { checkAction, degradations, withPollOf, type SurfaceFacts } from "../src/messages/surface.ts";
 import { addressIn } from "../src/schedules/address-in.ts";
@@ -230,4 +231,27 @@ test("what the agent is told of answers that did not arrive, and a person of a m
   const row = { id: "telegram:default:9", payload: "{", channelMessageId: "9" };
   const buried = answerTable([[], [row], [row, row]], (rows) => buriedNotice(turn(rows)));
   await expect([table, JSON.stringify(asked[0]), buried].join("\n")).toMatchFileSnapshot("tables/notes.txt");
+});
+
+test("the type of a file is a picture's by its bytes, whatever it is called, and else by its name", () => {
+  const [png, words] = [Buffer.from("89504e470d0a1a0a0000", "hex"), Buffer.from("words")];
+  const types = (bytes: Uint8Array, ...names: readonly string[]): string[] =>
+    names.map((name) => {
+      const { mediaType, extension } = fileType(bytes, name);
+      return `${mediaType} ${extension}`;
+    });
+  expect(types(png, "a.pdf", "a.jpg", "a")).toEqual(["image/png png", "image/png png", "image/png png"]);
+  expect(
+    types(words, "a.pdf", "A.HTML", "b.oga", "b.opus", "c.md", "d.tar.mp4", "e.png", "f.exe", "g"),
+  ).toEqual([
+    "application/pdf pdf",
+    "text/html html",
+    "audio/ogg oga",
+    "audio/ogg opus",
+    "text/markdown md",
+    "video/mp4 mp4",
+    "application/octet-stream png",
+    "application/octet-stream exe",
+    "application/octet-stream bin",
+  ]);
 });

@@ -410,9 +410,16 @@ describe("a cap", () => {
     });
     expect(await limits.forTurn(turnOf("t", session, "5", true)).mayCall(noUsage)).toEqual(ok);
     expect(await limits.forTurn(turnOf("t", session, "7")).mayCall(noUsage)).toEqual(ok);
+    const [owners, theirs] = [turnOf("t", session, "5", true), turnOf("t")];
+    const mixed = limits.forTurn({ ...theirs, rows: [...owners.rows, ...theirs.rows] });
+    expect(await mixed.mayCall(noUsage)).toMatchObject({ ok: false });
+    const nobodys = limits.forTurn({ ...theirs, lane: group, rows: [] });
+    expect(await nobodys.mayCall(noUsage)).toMatchObject({ ok: false });
     expect(lines.map(([{ of, agent, over }, words]) => [of, agent, over, words])).toEqual([
       [`place ${group}`, undefined, "day", "a spending limit is reached: the model is not asked"],
       ["person telegram:5", undefined, "day", "a spending limit is reached: the model is not asked"],
+      ["person telegram:5", undefined, "day", "a spending limit is reached: the model is not asked"],
+      [`place ${group}`, undefined, "day", "a spending limit is reached: the model is not asked"],
     ]);
     await store?.close();
     const strict = await ledgerWith({ spend: { monthTokens: 5, dayTokens: 5 }, ...caps, owners: true });
@@ -435,6 +442,8 @@ describe("a cap", () => {
   test("counts what runs beside it at once, until it commits or is given up, and each thing once", async () => {
     const { limits, turnOf, cells } = await ledgerWith({ spend: { dayTokens: 10 } });
     const [first, second] = [limits.forTurn(turnOf("t1")), limits.forTurn(turnOf("t2"))];
+    // Another agent's turn runs too, and pays for itself.
+    await limits.forTurn(turnOf("t0", "agent:none:telegram:dm:5" as SessionKey)).mayCall(tokens(100));
     expect(await first.mayCall(tokens(6))).toEqual(ok);
     expect(await second.mayCall(tokens(3))).toEqual(ok);
     expect(await second.mayCall(tokens(4))).toMatchObject({ ok: false });

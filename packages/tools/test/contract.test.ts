@@ -142,6 +142,13 @@ test("the catalogue's entries are what their tools say, in an order without repe
   expect(tools.length).toBe(catalogue.length);
   for (const { name, effect, summary } of tools)
     expect(catalogue.find(({ id }) => id === name)).toMatchObject({ effect, summary });
+  const says = catalogue
+    .map(
+      ({ id, effect, section, profiles }) =>
+        `${id}: ${effect}, ${section}, ${profiles.join(" ") || "none"}\n`,
+    )
+    .toSorted();
+  await expect(says.join("")).toMatchFileSnapshot("tables/catalogue.txt");
   expect(unavailable.every(({ reason }) => reason === "not built yet")).toBe(true);
   expect(new Set(catalogue.map(({ id }) => id)).size).toBe(catalogue.length);
   expect(tools.length + unavailable.length).toBe(catalogue.length);

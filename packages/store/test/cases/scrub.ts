@@ -122,6 +122,26 @@ export const scrubCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a judge is told which rows and turns are at work, and which have ended",
+    async run({ store }) {
+      await store.inbox.accept([row("ended")]);
+      const first = await takeTurn(store);
+      await store.turns.commit(first, first.id, { outcome: "answered", entries: [] });
+      await store.inbox.accept([row("claimed"), row("heard", { as: { kind: "context", keep: 5 } })]);
+      await takeTurn(store);
+      await store.inbox.accept([row("waiting")]);
+      const seen = (await all(store)).filter(({ kind }) => kind === "row" || kind === "turn");
+      expect(seen.map(({ kind, id, open }) => `${kind} ${id.split(":").at(-1)} ${open}`).toSorted()).toEqual([
+        "row claimed true",
+        "row ended false",
+        "row heard false",
+        "row waiting true",
+        expect.stringMatching(/^turn a#\d+ false$/),
+        expect.stringMatching(/^turn a#\d+ true$/),
+      ]);
+    },
+  },
+  {
     title: "what a judge removes and rewrites is gone from every place, and the others go on",
     async run({ store }) {
       await lived(store);
