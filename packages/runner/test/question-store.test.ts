@@ -42,3 +42,34 @@ test("all questions are found, however many there are, the newest first", async 
   expect(new Set(found.map(({ question }) => question.id)).size).toBe(2_345);
   expect(found[0]?.question.createdAtMs).toBe(2_344);
 });
+
+test("a question, asked, followed or ended, is kept for seven days, and only over what was read", async () => {
+  const puts: (readonly unknown[])[] = [];
+  const cells: Pick<Cells, "get" | "put" | "list"> = {
+    get: async () => null,
+    put: async (key, value, how) => {
+      puts.push([key, (JSON.parse(value) as Question).state, how]);
+      return { key, value, version: 8, expiresAtMs: null };
+    },
+    list: async () => [],
+  };
+  const clock = virtualClock();
+  const store = questionStore(cells, clock);
+  const kept = { question: asked(1), version: 7 };
+  const key = `question:${kept.question.id}`;
+  const days = 7 * 86_400_000;
+  expect(store.asking(kept.question)).toMatchObject({ key, ttlMs: days, expect: 0 });
+  const ending = store.ending(kept, { state: "stopped" });
+  expect(ending).toMatchObject({ key, ttlMs: days, expect: 7 });
+  expect(JSON.parse(ending.value ?? "")).toMatchObject({ state: "stopped", endedAtMs: clock.now() });
+  const place = "discord:default:dm:9" as ConversationKey;
+  expect((await store.follow(kept, place))?.question.followed).toEqual([place]);
+  expect(await store.end(kept, { state: "expired" })).toMatchObject({
+    version: 8,
+    question: { state: "expired" },
+  });
+  expect(puts).toEqual([
+    [key, "open", { expect: 7, ttlMs: days }],
+    [key, "expired", { expect: 7, ttlMs: days }],
+  ]);
+});

@@ -220,6 +220,8 @@ test("a sub-agent is named by its label, else by the first line of its task, cut
     return (JSON.parse(effects?.cells?.[0]?.value ?? "") as Child).label;
   };
   expect(await label({ label: " the\ndigger " })).toBe("the digger");
+  expect(await label({ label: "x".repeat(60) })).toBe("x".repeat(60));
+  expect(await label({ label: "x".repeat(61) })).toBe(`${"x".repeat(59)}…`);
   expect(await label({ task: `${"x".repeat(40)}\nmore` })).toBe("x".repeat(40));
   expect(await label({ task: `${"x".repeat(39)} yz` })).toBe(`${"x".repeat(39)}…`);
   expect(await label({ label: "", task: "\n dig \nmore" })).toBe("dig");

@@ -96,6 +96,7 @@ test("what is torn off in the middle of a name is taken away where no text has i
     "Yes.\n<think a",
     'Yes.\n<think a="b',
     "Yes.\n<function=lo",
+    `Yes.\n<function=${"x".repeat(64)}`,
   ])
     expect([text, shown(text)]).toEqual([text, "Yes."]);
 });

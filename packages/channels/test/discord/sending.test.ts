@@ -110,6 +110,14 @@ describe("buttons", () => {
     expect(rig.fake.violations()).toEqual([]);
   });
 
+  test("and menus have labels of at most a hundred characters", async () => {
+    const [most, more] = ["x".repeat(100), "y".repeat(101)];
+    const choices = [most, more].map((label) => ({ label, value: label.slice(0, 9) }));
+    await rig.channel.send(room(), withButtons([{ label: "z".repeat(101), value: "m", choices }]), how());
+    expect(rig.fake.violations()).toEqual([]);
+    expect(shown()[0]?.buttons).toEqual([[most, `${"y".repeat(99)}…`]]);
+  });
+
   test.each<[string, readonly (readonly Button[])[]]>([
     ["six rows", Array.from({ length: 6 }, (_, n) => [{ label: `${n}` }])],
     ["a value of 101 characters", [[{ label: "x", value: "x".repeat(101) }]]],

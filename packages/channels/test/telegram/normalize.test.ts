@@ -3,7 +3,7 @@ import type { Update } from "grammy/types";
 import { inboundSchema } from "@parley/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { normalize } from "../../src/telegram/normalize.ts";
+import { normalize, placeOf } from "../../src/telegram/normalize.ts";
 
 const context = {
   channel: "telegram",
@@ -22,6 +22,15 @@ const read = (update: object) => normalize({ update_id: 9, ...update } as Update
 const message = (fields: object, chat: object = priv) =>
   read({ message: { message_id: 5, date: 100, chat, from: user, ...fields } });
 const command = (length: number, offset = 0) => [{ type: "bot_command", offset, length }];
+
+test("the place of what cannot be read is told for each kind of message, and of nothing else", () => {
+  const broken = { message_id: "five", date: 100, chat: priv, from: user };
+  const place = { address: { channel: "telegram", account: "default", kind: "dm", peer: "42" } };
+  for (const kind of ["message", "edited_message", "channel_post", "edited_channel_post"])
+    expect([kind, placeOf({ update_id: 9, [kind]: broken } as never, context)]).toMatchObject([kind, place]);
+  for (const update of [{ poll: broken }, { message: { ...broken, chat: {} } }])
+    expect(placeOf({ update_id: 9, ...update } as never, context)).toBeNull();
+});
 
 describe("messages", () => {
   test("a private message", () => {

@@ -463,8 +463,11 @@ describe("files", () => {
     await writeFile(join(mediaFolder, mp3.path), "ID3 and so on");
     await send({ kind: "voice", file: mp3 });
     await send({ kind: "voice", file: await file("v.wav", "audio/wav") });
-    expect(mine().map((message) => message.kind)).toEqual(["voice", "voice", "audio"]);
-    expect(rig.fake.calls("sendVoice").map(({ params }) => params["duration"])).toEqual([2, undefined]);
+    const short = await file("s.ogg", "audio/ogg");
+    await writeFile(join(mediaFolder, short.path), oggOpusFile([40, 40]));
+    await send({ kind: "voice", file: short });
+    expect(mine().map((message) => message.kind)).toEqual(["voice", "voice", "audio", "voice"]);
+    expect(rig.fake.calls("sendVoice").map(({ params }) => params["duration"])).toEqual([2, undefined, 1]);
     expect(rig.fake.violations()).toEqual([]);
   });
 
