@@ -23,16 +23,19 @@ export interface KeptUp {
 }
 
 /**
- * `supervisor`: starts the gateway whenever it ended, as a service manager does, after so many milliseconds. `args`: after `parley start`.
+ * `supervisor`: starts the gateway whenever it ended, as a service manager does, after so many milliseconds. `args`: after `parley start`. `more`: beside what a
+ * gateway of a test is given of its environment.
  */
 export function keptUp(
   program: string,
   home: string,
   supervisor: { readonly afterMs: number } | null,
   args: readonly string[] = [],
+  more: { readonly [name: string]: string | undefined } = {},
 ): KeptUp {
   const env = {
     ...processEnv(home),
+    ...more,
     PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`,
   };
   let said = "";
