@@ -116,16 +116,16 @@ function isReference(value: JsonObject): boolean {
 function fates(present: JsonObject, file: JsonObject, { changed }: Translated): Met[] {
   return leaves(file)
     .filter(({ path }) => path.length > 0)
-    .map(({ path, value }): Met => {
+    .map(({ path }): Met => {
       const name = formatPath(path);
       const how = changed.get(name) ?? changed.get(formatPath(path.slice(0, -1)));
       const listAt = path.findIndex((step) => typeof step === "number");
       const whole = listAt < 0 ? path : path.slice(0, listAt);
-      const own = at(present, whole);
+      const own = ownAt(present, whole);
       const from = how?.from ?? name;
       const to = from === name ? {} : { to: name };
-      if (own !== undefined) {
-        const isSame = isDeepStrictEqual(own, listAt < 0 ? value : at(file, whole));
+      if (own !== null) {
+        const isSame = isDeepStrictEqual(at(present, own), at(file, own));
         const why = isSame ? "it is there already" : "the config says something else, which stays";
         return { what: "key", name: from, fate: isSame ? "there" : "refused", why, ...to };
       }
@@ -133,6 +133,15 @@ function fates(present: JsonObject, file: JsonObject, { changed }: Translated): 
         ? { what: "key", name, fate: "carried" }
         : { what: "key", name: from, fate: "changed", why: how.why, ...to };
     });
+}
+
+/** Where on the way to this place the config says something of its own, into which nothing is mixed. */
+function ownAt(present: JsonObject, place: Path): Path | null {
+  const end = place.findIndex((_, index) => {
+    const own = at(present, place.slice(0, index + 1));
+    return own !== undefined && (index === place.length - 1 || !isBlock(own) || isReference(own));
+  });
+  return end < 0 ? null : place.slice(0, end + 1);
 }
 
 /** Keys that said who may do what: without them more may be allowed than before. */

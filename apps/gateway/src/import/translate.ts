@@ -40,8 +40,9 @@ export function translate(source: Source): Translated {
   };
   const move = (from: Path, to: Path, why: string, value = at(file, from)): void => {
     if (value === undefined || !has(from)) return;
+    if (has(to)) return leave(from, "refused", `${formatPath(to)} says it already`);
     drop(from);
-    if (!has(to)) set(to, value, why, from);
+    set(to, value, why, from);
   };
   const leave = (path: Path, fate: Met["fate"], why: string, to?: string): void => {
     for (const leaf of leaves(at(file, path) ?? null, path))
@@ -115,7 +116,7 @@ export function translate(source: Source): Translated {
     );
   const scopes: { readonly [name: string]: string } = { "per-sender": "", global: "" };
   const scope = at(file, ["session", "scope"]);
-  if (typeof scope === "string" && scope in scopes)
+  if (typeof scope === "string" && Object.hasOwn(scopes, scope))
     leave(
       ["session", "scope"],
       scope === "global" ? "refused" : "changed",
@@ -156,9 +157,11 @@ export function translate(source: Source): Translated {
       move([...place, "tokenFile"], [...place, token], "a secret's file is written so here", { file: file_ });
     move([...place, "dm", "policy"], [...place, "dmPolicy"], "its name here");
     move([...place, "dm", "allowFrom"], [...place, "allowFrom"], "its name here");
-    if (at(file, [...place, "dm", "enabled"]) === false)
+    if (at(file, [...place, "dm", "enabled"]) === false) {
+      // Whoever could not write before cannot write now.
+      if (has([...place, "dmPolicy"])) leave([...place, "dmPolicy"], "refused", "private chats were off");
       move([...place, "dm", "enabled"], [...place, "dmPolicy"], "said so here", "disabled");
-    else if (has([...place, "dm", "enabled"]))
+    } else if (has([...place, "dm", "enabled"]))
       leave([...place, "dm", "enabled"], "changed", "private chats are on");
     if (has([...place, "dm"]) && Object.keys(blockAt(file, [...place, "dm"])).length === 0)
       drop([...place, "dm"]);
@@ -178,6 +181,8 @@ export function translate(source: Source): Translated {
     for (const guild of guilds)
       for (const id of Object.keys(blockAt(file, [...place, "guilds", guild, "channels"]))) {
         const here = [...place, "guilds", guild, "channels", id];
+        if (at(file, [...here, "allow"]) === false && has([...here, "enabled"]))
+          leave([...here, "enabled"], "refused", "allow said that it was off");
         move([...here, "allow"], [...here, "enabled"], "its name here");
       }
   }
