@@ -12,6 +12,7 @@ export interface MemoryProcessOptions {
   readonly idleMs?: number;
   /** Nodes that share a state folder have an index each: SQLite's locks do not hold between machines. */
   readonly node?: string | undefined;
+  readonly start?: () => ChildProcess;
 }
 
 const defaultIdleMs = 60_000;
@@ -29,6 +30,14 @@ const program = new URL(
   import.meta.url,
 );
 
+const forked = (): ChildProcess =>
+  fork(program, {
+    env: {},
+    execArgv: [`--max-old-space-size=${heapMb}`, "--max-semi-space-size=4", "--no-warnings"],
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+
 interface Waiting {
   readonly child: ChildProcess;
   readonly resolve: (value: unknown) => void;
@@ -40,7 +49,12 @@ interface MemoryProcess extends MemoryEngine {
   processes(): number;
 }
 
-export function memoryProcess({ clock, idleMs = defaultIdleMs, node }: MemoryProcessOptions): MemoryProcess {
+export function memoryProcess({
+  clock,
+  idleMs = defaultIdleMs,
+  node,
+  start = forked,
+}: MemoryProcessOptions): MemoryProcess {
   let worker: ChildProcess | null = null;
   let idle: Timer | null = null;
   let closed = false;
@@ -48,12 +62,7 @@ export function memoryProcess({ clock, idleMs = defaultIdleMs, node }: MemoryPro
   const waiting = new Map<number, Waiting>();
 
   const started = (): ChildProcess => {
-    const child = fork(program, {
-      env: {},
-      execArgv: [`--max-old-space-size=${heapMb}`, "--max-semi-space-size=4", "--no-warnings"],
-      serialization: "advanced",
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    });
+    const child = start();
     child.on("message", (message: WorkerReply) => {
       const waiter = waiting.get(message.id);
       waiting.delete(message.id);

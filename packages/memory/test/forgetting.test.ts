@@ -14,11 +14,16 @@ describe("forgetting", () => {
     ["4711", "code 4711", true],
     ["北京", "他住在北京市", true],
     ["door code", "", false],
+    ["tea", "we had tea", true],
+    ["tea", "steam", false],
+    ["team", "steamed", true],
+    ["forgotten", "[forgotten]", false],
+    ["forgotten", "I have forgotten", true],
   ])("%j means %j: %s", (query, line, means) => {
     expect(forgetting(query)?.line(line)).toBe(means);
   });
 
-  test.each(["", "a", "..", "?!", "  "])("%j says too little", (query) => {
+  test.each(["", "a", "ab", "..", "?!", "  "])("%j says too little", (query) => {
     expect(forgetting(query)).toBeNull();
   });
 

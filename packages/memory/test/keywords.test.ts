@@ -151,3 +151,23 @@ describe("in a large memory", () => {
     expect(new Set(alone).size).toBe(2);
   });
 });
+
+test("rare words are ranked as long as they stand in 1500 passages together", () => {
+  index = indexed();
+  const named = (from: number, to: number, name: string) => (at: number) =>
+    at >= from && at < to ? name : "";
+  const words = [named(0, 750, "early"), named(250, 1_000, "late"), named(249, 1_000, "later")];
+  index.put(
+    "log",
+    "daily",
+    Array.from({ length: 1_000 }, (_, at) => [...words.map((word) => word(at)), `n${at}`].join(" ")),
+  );
+  const found = (asked: readonly string[], scopes: readonly string[]): number =>
+    keywordRows(index.db, asked, scopes, 5_000).length;
+  expect([
+    found(["early", "late"], ["daily"]),
+    found(["early", "later"], ["daily"]),
+    found(["early"], ["daily"]),
+  ]).toEqual([1_000, 750, 750]);
+  index.close();
+});

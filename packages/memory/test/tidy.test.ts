@@ -56,6 +56,16 @@ test("code, tables, comments, headings, settled lines and what is too long or to
   expect(groups()).toEqual([["MEMORY.md:1", "MEMORY.md:14"]]);
 });
 
+test("a file that is not UTF-8 stands beside none, because it could not be written back", () => {
+  write("MEMORY.md", "copper kettle kitchen");
+  write("USER.md", "copper kettle kitchen");
+  mkdirSync(join(workspace, "memory"));
+  writeFileSync(join(workspace, "memory/a.md"), Buffer.from("copper k\u00e4ttle kettle kitchen", "latin1"));
+  writeFileSync(join(workspace, "memory/b.md"), "copper kettle kitchen");
+  writeFileSync(join(workspace, "memory/c.md"), "copper kettle kitchen\u0000");
+  expect(groups()).toEqual([["MEMORY.md:1", "USER.md:1"]]);
+});
+
 test("the most alike come first, as many groups as asked, and no group grows beyond six", () => {
   write(
     "MEMORY.md",
@@ -80,6 +90,12 @@ test("a word in more than sixty lines brings none together", () => {
     Array.from({ length: count }, (_, n) => `copper kettle kitchen number${n}`);
   write("MEMORY.md", ...lines(61));
   expect(groups()).toEqual([]);
+  // One word of their own is too little where the others stand everywhere.
+  const twins = (own: string) => Array.from({ length: 2 }, () => `copper kettle kitchen ${own}`);
+  write("MEMORY.md", ...lines(61), ...twins("twin"));
+  expect(groups()).toEqual([]);
+  write("MEMORY.md", ...lines(61), ...twins("twin pair"));
+  expect(groups()).toEqual([["MEMORY.md:62", "MEMORY.md:63"]]);
   write("MEMORY.md", ...lines(60));
   expect(groups(1)).toHaveLength(1);
 });

@@ -51,3 +51,16 @@ test("keeps more vectors than one block compares, and a vector of nothing", () =
   });
   expect([odd, last]).toEqual([20_000, 0]);
 });
+
+test("the sums of very long vectors stay within 32 bits, and one that is too long is refused", () => {
+  const even = (dims: number): Float32Array => new Float32Array(dims).fill(1 / Math.sqrt(dims));
+  for (const dims of [8_192, 16_384, 32_768]) {
+    const all = scopeVectors(dims);
+    all.add(1, packed(even(dims)));
+    let cosine = 0;
+    all.scan(asked(even(dims)), (_, found) => (cosine = found));
+    expect(cosine).toBeCloseTo(1, 1);
+    expect(likeness(packed(even(dims)), asked(even(dims)))).toBeCloseTo(cosine, 10);
+  }
+  expect(() => scopeVectors(32_769)).toThrow("at most 32768 dimensions");
+});

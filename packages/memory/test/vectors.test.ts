@@ -192,3 +192,27 @@ test("vectors of another scope are not compared", async () => {
   });
   expect(hits.map(({ path }) => path)).toEqual(["memory/shared/d.md"]);
 });
+
+test("of a question that is a document the beginning is embedded, and each passage is weighed by both", async () => {
+  const told = await service();
+  n = notes({
+    ...files,
+    "memory/d.md": "A quokka in a harbour.",
+    "memory/e.md": "This quokka saw some harbour.",
+    "memory/f.md": "Nothing of note.",
+  });
+  await ready(told.settings("openai"));
+  await search(`boat ${"x".repeat(4_000)}`);
+  expect(told.texts().at(-1)).toHaveLength(4_000);
+  const { hits } = await n.engine.search(n.target, {
+    ...plainSearch,
+    minScore: 0,
+    maxResults: 2,
+    hybrid: { ...hybrid, candidateMultiplier: 1, mmr: { enabled: false, lambda: 1 } },
+    query: "quokka ship harbour",
+  });
+  expect(hits.map(({ path, score }) => [path, score])).toEqual([
+    ["memory/a.md", 0.75],
+    ["memory/d.md", 0.257],
+  ]);
+});

@@ -48,7 +48,7 @@ export function keywordRows(
   const rare: Word[] = [];
   let ranked = 0;
   for (const word of known)
-    if (word.isRare && (rare.length === 0 || ranked + word.passages <= mostRanked)) {
+    if (word.isRare && ranked + word.passages <= mostRanked) {
       rare.push(word);
       ranked += word.passages;
     }
