@@ -1,9 +1,11 @@
 // Reads the API keys that an OpenClaw home keeps beside its agents. A login by browser is bound to the
 // program that made it, so that only keys are carried.
 import { join } from "node:path";
+import { formatPath } from "@parley/config";
 import type { Json } from "@parley/protocol";
 import type { Met } from "./report.ts";
 import { agentDatabase, jsonOf, gatewayDatabase } from "./source-databases.ts";
+import { secretFileName } from "./secret-file-name.ts";
 import type { Source } from "./source.ts";
 import type { Translated } from "./translate.ts";
 import { at, isBlock, withValue } from "./tree.ts";
@@ -52,10 +54,10 @@ export function withKeys(source: Source, translated: Translated): Translated {
         met.push({ ...named, fate: "refused", why: `models.providers.${provider} has a key already` });
         continue;
       }
-      const secret = `secrets/models-providers-${provider.replace(/[^A-Za-z0-9_-]+/g, "-")}-apiKey`;
+      const secret = secretFileName(formatPath(place), key, secrets);
       secrets.set(secret, key);
       file = withValue(file, place, { file: secret });
-      changed.set(`models.providers.${provider}.apiKey.file`, {
+      changed.set(formatPath([...place, "file"]), {
         from: named.name,
         why: `the key is in ${secret} of the state folder`,
       });

@@ -4,6 +4,7 @@ import { isSecretPath, formatPath } from "@parley/config";
 import type { Json, JsonObject } from "@parley/protocol";
 import type { Met } from "./report.ts";
 import { listOfAgents, type Source } from "./source.ts";
+import { secretFileName } from "./secret-file-name.ts";
 import { at, isBlock, leaves, without, withValue, type Path } from "./tree.ts";
 
 export interface Translated {
@@ -201,9 +202,7 @@ export function translate(source: Source): Translated {
           `a secret by ${typeof kind === "string" ? kind : "this way"} cannot be read here: use { env: "NAME" } or { file: "path" }`,
         );
     } else if (typeof value === "string" && value !== "" && !/\$\{[A-Za-z_]\w*\}/.test(value)) {
-      const name = `secrets/${formatPath(path)
-        .replace(/[^A-Za-z0-9_-]+/g, "-")
-        .replace(/-+$/, "")}`;
+      const name = secretFileName(formatPath(path), value, secrets);
       secrets.set(name, value);
       drop(path);
       set(path, { file: name }, `the secret is in ${name} of the state folder, for its user alone`);

@@ -88,6 +88,11 @@ test("each key of a config has its name here, or a reason", async () => {
         accounts: { a: { botToken: { file: "x" } }, b: { botToken: {} } },
       }),
     ],
+    [
+      telegram({
+        accounts: { "a.b": { botToken: "t:1" }, "a-b": { botToken: "t:2" }, "a:b": { botToken: "t:1" } },
+      }),
+    ],
     [telegram({ botToken: "${TOKEN}", accounts: { a: { botToken: "" }, b: { botToken: "x${1}" } } })],
     [
       {
