@@ -128,6 +128,8 @@ describe("a poll", () => {
     ]);
     expect(on(poll("Tea?", "yes")).map(textOf)).toEqual([expect.stringContaining("1. yes")]);
     expect(on(poll("Tea?", "a", "b", "c", "d", "e")).map(textOf)).toEqual([expect.stringContaining("5. e")]);
+    for (const some of [poll("Tea?", "a", "b"), poll("Tea?", "a", "b", "c", "d")])
+      expect(on(some)).toEqual([some]);
   });
 
   test("that is too long stands in full above the poll that is cut to fit", () => {

@@ -349,6 +349,18 @@ describe("what operators open and close", () => {
     expect(at("site.test", "8.9.8.8")).toBe(true);
   });
 
+  it("open every port of a network to its literal addresses, and to no name", () => {
+    const wide = addressGuard({ allowedNetworks: ["172.20.0.0/16", "fd12::/16"] });
+    expect(
+      [
+        "http://172.20.3.4:9999/",
+        "http://[fd12::9]:9999/",
+        "http://172.21.3.4:9999/",
+        "http://site.test:9999/",
+      ].map((url) => reasonOf(url, wide)),
+    ).toEqual(["allowed", "allowed", "port", "port"]);
+  });
+
   it("close hosts by name", () => {
     expect(reasonOf("http://bad.example./", opened)).toBe("host");
     expect(reasonOf("http://a.bad.example/", opened)).toBe("allowed");

@@ -175,6 +175,8 @@ describe("a fetched page", () => {
   it("is a fault by what the server says", async () => {
     const { fetch } = await stage({
       "/401": { body: "", status: 401 },
+      "/403": { body: "", status: 403 },
+      "/451": { body: "", status: 451 },
       "/429": { body: "", status: 429, headers: { "retry-after": "7" } },
       "/418": { body: "", status: 418 },
       "/503": { body: "", status: 503 },
@@ -187,6 +189,8 @@ describe("a fetched page", () => {
     const expected: readonly (readonly [string, FaultCode, string])[] = [
       ["/gone", "missing", "open.test answered 404"],
       ["/401", "denied", "open.test answered 401"],
+      ["/403", "denied", "open.test answered 403"],
+      ["/451", "denied", "open.test answered 451"],
       ["/429", "rate_limited", "open.test answered 429"],
       ["/418", "invalid", "open.test answered 418"],
       ["/503", "unavailable", "open.test answered 503"],

@@ -8,13 +8,18 @@ import type { Refusal } from "../src/dialler.ts";
 import { forwardProxy, type ForwardProxy } from "../src/forward-proxy.ts";
 import { afterTest, site } from "./site.ts";
 
-async function proxy(rules: AddressRules, resolve = async (): Promise<readonly string[]> => ["127.0.0.1"]) {
+async function proxy(
+  rules: AddressRules,
+  resolve = async (): Promise<readonly string[]> => ["127.0.0.1"],
+  limits = { connections: 9, idleMs: 60_000, connectMs: 60_000 },
+) {
   const refusals: Refusal[] = [];
   const made = await forwardProxy({
     clock: systemClock(),
     ids: systemIds(),
     rules: () => rules,
     resolve,
+    limits,
     refused: (refusal) => refusals.push(refusal),
   });
   afterTest(made.close);
@@ -106,6 +111,22 @@ describe("the forward proxy", () => {
     expect((await get(by, server.at("open.test"), { "proxy-authorization": "Basic eDp5" })).status).toBe(407);
     expect(await tunnel(by, `open.test:${server.port}`, "", "Basic eDp5")).toMatch(/ 407 /);
     expect(server.seen).toEqual([]);
+  });
+
+  it("has so many connections and no more, and ends one through which nothing goes", async () => {
+    const ended: number[] = [];
+    const open = async ({ url }: ForwardProxy, nth: number): Promise<void> => {
+      const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
+      afterTest(async () => void socket.destroy());
+      socket.resume().once("close", () => ended.push(nth));
+      await once(socket, "connect");
+    };
+    const narrow = await proxy({}, undefined, { connections: 2, idleMs: 600_000, connectMs: 60_000 });
+    for (const nth of [1, 2, 3]) await open(narrow, nth);
+    await expect.poll(() => ended).toEqual([3]);
+    const hasty = await proxy({}, undefined, { connections: 2, idleMs: 20, connectMs: 60_000 });
+    await open(hasty, 4);
+    await expect.poll(() => ended).toEqual([3, 4]);
   });
 
   it("says when nobody answers", async () => {
