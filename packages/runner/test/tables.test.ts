@@ -83,10 +83,10 @@ const actions = ["send", "reply", "poll", "edit", "delete", "react", "pin", "unp
 test("what a surface can do, and what it shows in another form", async () => {
   const lists = [["edit"], ["remove"], ["react"], ["pin"], ["createThread"], []];
   const able = answerTable(lists, (list) =>
-    answerTable(actions, (action) => checkAction(action, surface({ actions: list }))),
+    answerTable(actions, (action) => checkAction({ action }, surface({ actions: list }))),
   );
-  const muted = answerTable(actions, (action) => checkAction(action, surface({ reactions: "off" })));
-  const unknown = answerTable(actions, (action) => checkAction(action, null));
+  const muted = answerTable(actions, (action) => checkAction({ action }, surface({ reactions: "off" })));
+  const unknown = answerTable(actions, (action) => checkAction({ action }, null));
   const polls = [
     undefined,
     { anonymous: true },
@@ -253,5 +253,34 @@ test("the type of a file is a picture's by its bytes, whatever it is called, and
     "application/octet-stream png",
     "application/octet-stream exe",
     "application/octet-stream bin",
+  ]);
+});
+
+test("a reaction or a message that the surface cannot have is refused at once; what may be there is not", () => {
+  const able = surface({}, { reactionEmoji: ["👍", "❤"], numberedMessages: true });
+  const said = (request: Parameters<typeof checkAction>[0], on = able): string => {
+    try {
+      checkAction(request, on);
+      return "ok";
+    } catch (error) {
+      const { code, message } = error as Error & { readonly code: string };
+      return `${code}: ${message}`;
+    }
+  };
+  const noEmoji = "unsupported: Chat does not take 🦊 as a reaction: use one of 👍 ❤ ...";
+  expect(
+    ["🦊", "❤\uFE0F", "👍", ""].map((emoji) => said({ action: "react", emoji, messageId: "7" })),
+  ).toEqual([noEmoji, "ok", "ok", "ok"]);
+  expect(said({ action: "react", emoji: "🦊" }, surface())).toBe("ok");
+  expect(said({ action: "react", emoji: "🦊" }, null)).toBe("ok");
+  const noId = (id: string): string =>
+    `invalid: ${JSON.stringify(id)} is no message of Chat: its ids are numbers; take one that you were shown, or a handle`;
+  for (const id of ["last", "0", "-5", "1.5", " 7", ""])
+    for (const action of ["edit", "delete", "pin", "unpin", "react"] as const)
+      expect(said({ action, messageId: id })).toBe(noId(id));
+  expect(said({ action: "delete", messageId: "1300000000000000123" })).toBe("ok");
+  expect([said({ action: "delete" }), said({ action: "delete", messageId: "last" }, surface())]).toEqual([
+    "ok",
+    "ok",
   ]);
 });

@@ -33,6 +33,7 @@ export const discordCapabilities: Capabilities = {
   pins: true,
   typing: true,
   reactions: true,
+  numberedMessages: true,
   edits: true,
   removals: true,
   replyTags: true,

@@ -1,9 +1,9 @@
 // Telegram actions other than sending. Edits are idempotent, because "message is not modified" counts as
 // success; this makes streaming by edits safe to repeat (I5).
 import type { ReactionTypeEmoji } from "grammy/types";
-import { type Action, type Address, Fault, isFault, type Receipt } from "@parley/protocol";
+import { type Action, type Address, isFault, plainReaction, type Receipt } from "@parley/protocol";
 import { type BotApi, grammySignal } from "./bot-api.ts";
-import { reactionEmoji, telegramCapabilities, topicChars } from "./capabilities.ts";
+import { telegramCapabilities, topicChars } from "./capabilities.ts";
 import { refusalWords } from "./refusals.ts";
 import { chatId, wholeNumber } from "./destination.ts";
 import { inlineKeyboard } from "./keyboard.ts";
@@ -111,12 +111,7 @@ async function unless(already: RegExp, work: Promise<unknown>): Promise<void> {
 }
 
 function reaction(emoji: string): ReactionTypeEmoji {
-  const plain = emoji.replaceAll("\uFE0F", "");
-  if (!reactionEmoji.has(plain))
-    throw new Fault(
-      "unsupported",
-      `Telegram does not take ${emoji} as a reaction: use one of ${[...reactionEmoji].slice(0, 12).join(" ")} ...`,
-    );
+  const plain = plainReaction(emoji, telegramCapabilities, "Telegram");
   return { type: "emoji", emoji: plain as ReactionTypeEmoji["emoji"] };
 }
 

@@ -4,6 +4,12 @@ import type { ActionKind, Capabilities } from "@parley/protocol";
 /** An album has 2 to 10 files. */
 export const albumFiles = 10;
 
+/** What ReactionTypeEmoji allows, as Telegram writes it. */
+const reactionEmoji = (
+  "👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ " +
+  "🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
+).split(" ");
+
 export const telegramCapabilities: Capabilities = {
   dialect: "telegram",
   textChars: 4096,
@@ -28,6 +34,8 @@ export const telegramCapabilities: Capabilities = {
   pins: true,
   typing: true,
   reactions: true,
+  reactionEmoji,
+  numberedMessages: true,
   edits: true,
   removals: true,
   replyTags: true,
@@ -54,11 +62,3 @@ export const photoBytes = 10_000_000;
 export const topicChars = 128;
 /** callback_data: 1 to 64 bytes of UTF-8. */
 export const callbackBytes = 64;
-
-/** The emoji that ReactionTypeEmoji allows, which Telegram writes without variation selectors. */
-export const reactionEmoji: ReadonlySet<string> = new Set(
-  (
-    "👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ " +
-    "🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
-  ).split(" "),
-);

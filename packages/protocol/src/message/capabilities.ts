@@ -1,5 +1,6 @@
 // One record per channel of what its surface can do; drivers, the renderer, the message tool and the prompt
 // read it.
+import { Fault } from "../fault.ts";
 
 /** Markup that a surface takes. "markdown" passes the text on as the model wrote it, for programs. */
 export type Dialect = "telegram" | "discord" | "html" | "plain" | "markdown";
@@ -46,6 +47,10 @@ export interface Capabilities {
   readonly pins: boolean;
   readonly typing: boolean;
   readonly reactions: boolean;
+  /** All that can be reactions, without variation selectors (U+FE0F); absent: the platform decides. */
+  readonly reactionEmoji?: readonly string[];
+  /** Ids of messages are positive whole numbers; absent: any text. */
+  readonly numberedMessages?: boolean;
   /** A sent message can be changed, which streaming by edits needs. */
   readonly edits: boolean;
   readonly removals: boolean;
@@ -57,4 +62,22 @@ export interface Capabilities {
   readonly forms: boolean;
   /** The platform shows a send once, however often it is repeated under one idempotency key. */
   readonly idempotentSends: boolean;
+}
+
+/**
+ * The emoji as the platform writes it. Throws Fault("unsupported") with some that it takes, for one that it
+ * does not.
+ */
+export function plainReaction(
+  emoji: string,
+  { reactionEmoji }: Pick<Capabilities, "reactionEmoji">,
+  platform: string,
+): string {
+  if (reactionEmoji === undefined) return emoji;
+  const plain = emoji.replaceAll("\uFE0F", "");
+  if (reactionEmoji.includes(plain)) return plain;
+  throw new Fault(
+    "unsupported",
+    `${platform} does not take ${emoji} as a reaction: use one of ${reactionEmoji.slice(0, 12).join(" ")} ...`,
+  );
 }

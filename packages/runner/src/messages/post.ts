@@ -63,7 +63,7 @@ export function messagesPort(services: MessageServices): Messages {
         throw new Fault("invalid", `that message is in ${spellingOf(parseConversationKey(named.lane))}`);
       if (target.here) await checkSeen(scope);
       const surface = surfaceOf(target);
-      checkAction(request.action, surface);
+      checkAction(request, surface);
       const id = messageId(scope, target.here && opening === null);
       const [posted] = request.action === "thread" ? await outbox.find({ id, limit: 1 }) : [];
       if (posted !== undefined) return openedThread(posted, clock.now());

@@ -1,7 +1,7 @@
 // Says what a surface makes of a message: what it cannot do is refused with the alternative, and what it
 // shows in another form is told, so that the agent knows what people see.
 import type { ChannelFacts } from "@parley/agent";
-import { Fault, type ActionKind, type Part } from "@parley/protocol";
+import { Fault, plainReaction, type ActionKind, type Part } from "@parley/protocol";
 import type { MessageRequest } from "@parley/tools";
 import type { ReactionLevel } from "@parley/config";
 
@@ -32,16 +32,29 @@ const alternatives: { readonly [A in Acting]: string } = {
   thread: "send it here",
 };
 
-/** Throws Fault("unsupported") for an action that the surface cannot do. */
-export function checkAction(action: MessageRequest["action"], surface: SurfaceFacts): void {
+/**
+ * Throws Fault: `unsupported` for an action or a reaction that the surface does not have, `invalid` for a
+ * message that it cannot have.
+ */
+export function checkAction(
+  { action, emoji = "", messageId }: Pick<MessageRequest, "action" | "emoji" | "messageId">,
+  surface: SurfaceFacts,
+): void {
   if (surface === null || action === "send" || action === "reply" || action === "poll") return;
   if (action === "react" && surface.reactions === "off")
     throw new Fault("unsupported", "reactions are switched off here (reactionLevel): say it in words");
-  if (surface.actions.includes(kinds[action])) return;
-  throw new Fault(
-    "unsupported",
-    `${surface.name} cannot do this: ${action}. Instead ${alternatives[action]}.`,
-  );
+  if (!surface.actions.includes(kinds[action]))
+    throw new Fault(
+      "unsupported",
+      `${surface.name} cannot do this: ${action}. Instead ${alternatives[action]}.`,
+    );
+  const { capabilities } = surface;
+  if (action === "react" && emoji !== "") plainReaction(emoji, capabilities, surface.name);
+  if (messageId !== undefined && capabilities.numberedMessages === true && !/^[1-9]\d*$/.test(messageId))
+    throw new Fault(
+      "invalid",
+      `${JSON.stringify(messageId)} is no message of ${surface.name}: its ids are numbers; take one that you were shown, or a handle`,
+    );
 }
 
 /**
