@@ -7,7 +7,7 @@ import { lacks, program, programPath } from "@parley/testkit";
 import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openBrowser } from "./browser.ts";
-import { cleanUp, startDaemon } from "./daemon.ts";
+import { cleanUp, eventually, startDaemon } from "./daemon.ts";
 
 const chromium = program("chromium");
 const withinMs = 60_000;
@@ -49,10 +49,11 @@ describe.skipIf(lacks(chromium))("diagrams in the chat", () => {
     const place = page
       .locator("article:not(.draft) .code")
       .filter({ has: page.locator("button.show-diagram") });
-    const handle = await place.nth(at).locator("iframe").elementHandle({ timeout: withinMs });
-    const frame = await handle?.contentFrame();
-    if (frame === null || frame === undefined) throw new Error("there is no frame");
-    return frame;
+    // The page may exchange the element while it takes up the answer's end: then that one has no frame any more.
+    return eventually(async () => {
+      const handle = await place.nth(at).locator("iframe").elementHandle({ timeout: withinMs });
+      return (await handle?.contentFrame()) ?? false;
+    }, withinMs);
   }
 
   test("one is drawn when it is asked for, follows the theme, and tells why it cannot be drawn", async () => {
