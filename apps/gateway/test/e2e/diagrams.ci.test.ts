@@ -43,15 +43,15 @@ describe.skipIf(lacks(chromium))("diagrams in the chat", () => {
   const block = (lines: readonly string[]): readonly string[] => ["```mermaid", ...lines, "```"];
 
   async function drawn(page: Page, at: number): Promise<Frame> {
-    const button = page.locator("button.show-diagram").nth(at);
-    await button.waitFor({ timeout: withinMs });
-    await button.click();
+    // What a draft shows goes with the draft.
     const place = page
       .locator("article:not(.draft) .code")
-      .filter({ has: page.locator("button.show-diagram") });
-    // The page may exchange the element while it takes up the answer's end: then that one has no frame any more.
+      .filter({ has: page.locator("button.show-diagram") })
+      .nth(at);
+    await place.locator("button.show-diagram").click({ timeout: withinMs });
+    // Chromium may tell of the element before its frame, which has a process of its own.
     return eventually(async () => {
-      const handle = await place.nth(at).locator("iframe").elementHandle({ timeout: withinMs });
+      const handle = await place.locator("iframe").elementHandle({ timeout: withinMs });
       return (await handle?.contentFrame()) ?? false;
     }, withinMs);
   }
@@ -98,10 +98,10 @@ describe.skipIf(lacks(chromium))("diagrams in the chat", () => {
     await box.waitFor({ state: "detached" });
 
     await say(page, block(["graph LR", "A --"]));
-    await page.locator("button.show-diagram").nth(1).click({ timeout: withinMs });
+    await page.locator("article:not(.draft) button.show-diagram").nth(1).click({ timeout: withinMs });
     await page.getByText("The diagram cannot be drawn").waitFor({ timeout: withinMs });
     await say(page, block(["graph LR", `A[${"x".repeat(21_000)}]`]));
-    await page.locator("button.show-diagram").nth(2).click({ timeout: withinMs });
+    await page.locator("article:not(.draft) button.show-diagram").nth(2).click({ timeout: withinMs });
     await page.getByText("The diagram is too long").waitFor({ timeout: withinMs });
     expect(trouble).toEqual([]);
     expect(asked.filter((url) => !url.startsWith(daemon.url))).toEqual([]);
