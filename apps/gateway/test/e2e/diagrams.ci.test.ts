@@ -42,18 +42,24 @@ describe.skipIf(lacks(chromium))("diagrams in the chat", () => {
   }
   const block = (lines: readonly string[]): readonly string[] => ["```mermaid", ...lines, "```"];
 
-  async function drawn(page: Page, at: number): Promise<Frame> {
-    // What a draft shows goes with the draft.
+  /** Null where the page says at once why it cannot be drawn: then its frame is gone. */
+  async function drawn(page: Page, at: number): Promise<Frame | null> {
     const place = page
       .locator("article:not(.draft) .code")
       .filter({ has: page.locator("button.show-diagram") })
       .nth(at);
     await place.locator("button.show-diagram").click({ timeout: withinMs });
-    // Chromium may tell of the element before its frame, which has a process of its own.
-    return eventually(async () => {
-      const handle = await place.locator("iframe").elementHandle({ timeout: withinMs });
-      return (await handle?.contentFrame()) ?? false;
+    await place.locator(".diagram :is(iframe, .alarm)").first().waitFor({ timeout: withinMs });
+    const found = await eventually(async () => {
+      if (await place.locator(".alarm").isVisible()) return { frame: null };
+      const handle = await place
+        .locator("iframe")
+        .elementHandle({ timeout: 1_000 })
+        .catch(() => null);
+      const frame = (await handle?.contentFrame()) ?? null;
+      return frame === null ? false : { frame };
     }, withinMs);
+    return found.frame;
   }
 
   test("one is drawn when it is asked for, follows the theme, and tells why it cannot be drawn", async () => {
@@ -78,7 +84,7 @@ describe.skipIf(lacks(chromium))("diagrams in the chat", () => {
     await page.locator("button.show-diagram").waitFor({ timeout: withinMs });
     expect(asked.filter((url) => /mermaid|diagram/.test(url))).toEqual([]);
 
-    const frame = await drawn(page, 0);
+    const frame = (await drawn(page, 0)) ?? expect.fail("it was not drawn");
     await frame.locator("svg").getByText("Allowed?").waitFor({ timeout: withinMs });
     const box = page.locator(".diagram iframe");
     await expect.poll(() => box.evaluate((each) => each.style.height)).toMatch(/^\d+px$/);
@@ -130,15 +136,16 @@ describe.skipIf(lacks(chromium))("diagrams in the chat", () => {
       const frame = await drawn(page, at);
       const place = page.locator("article:not(.draft) .code").nth(at);
       await Promise.any([
-        frame.locator("svg").waitFor({ timeout: withinMs }),
+        ...(frame === null ? [] : [frame.locator("svg").waitFor({ timeout: withinMs })]),
         place.locator(".alarm").waitFor({ timeout: withinMs }),
       ]);
       // A drawing's links lead nowhere, its own scripts do not run.
-      for (const link of await frame
-        .locator("svg a")
-        .all()
-        .catch(() => []))
-        await link.click({ timeout: 1_000, noWaitAfter: true }).catch(() => {});
+      const links =
+        (await frame
+          ?.locator("svg a")
+          .all()
+          .catch(() => [])) ?? [];
+      for (const link of links) await link.click({ timeout: 1_000, noWaitAfter: true }).catch(() => {});
     }
     expect(await page.evaluate("[typeof globalThis.hit, typeof ({}).hit]")).toEqual([
       "undefined",
