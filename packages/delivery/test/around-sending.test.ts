@@ -385,6 +385,16 @@ test("an account keeps one limit; one that is not paced has none, and each platf
   expect(waits("telegram:b", true, 40)).toEqual([0, 0]);
   expect(waits("discord:a", true, 6)).toEqual([0, 1_000]);
   expect(waits("discord:a", false, 6, "d")).toEqual([0, 1_000]);
+  // Over all of its chats together.
+  const kept = new Map();
+  const fresh = accountRateLimits({ config, kept, clock });
+  const overAll = (account: string, chats: number) =>
+    Array.from({ length: chats }, (_, n) => fresh(account).reserve(`chat ${n}`, false, 1_000_000)).slice(-3);
+  expect([overAll("telegram:a", 32), overAll("discord:a", 52)]).toEqual([
+    [0, 34, 68],
+    [0, 20, 40],
+  ]);
+  expect([...kept.keys()]).toEqual(["telegram:a", "discord:a"]);
 });
 
 test("a closed chat is tried again after thirty days, by whichever process closed it", async () => {

@@ -71,3 +71,17 @@ test("a store that could not be read once is read again", async () => {
   await expect(chats.reason(chat("1"))).rejects.toThrow("busy");
   expect(await chats.reason(chat("1"))).toBe("blocked");
 });
+
+test("a chat that the store could not keep as closed is told so, and is tried again", async () => {
+  const { cells } = store;
+  const chats = unreachableChats({
+    get: cells.get,
+    list: cells.list,
+    remove: cells.remove,
+    put: async () => {
+      throw new Error("the disk is full");
+    },
+  });
+  await expect(chats.close(chat("1"), "blocked")).rejects.toThrow("full");
+  expect([await chats.reason(chat("1")), await chats.reasonNow(chat("1"))]).toEqual([null, null]);
+});

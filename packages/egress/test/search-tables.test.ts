@@ -122,6 +122,17 @@ const answers: readonly (readonly [SearchProviderName, number, unknown])[] = [
   [
     "duckduckgo",
     200,
+    result('<a class="result__a" href="https://other.test/">again</a>') +
+      ["links.duckduckgo.com", "notduckduckgo.com", "duckduckgo.com.b.test"]
+        .map(
+          (host) =>
+            `<div class="result"><a class="result__a" href="//${host}/l/?uddg=https%3A%2F%2Fto.test%2F${host}">T</a></div>`,
+        )
+        .join(""),
+  ],
+  [
+    "duckduckgo",
+    200,
     '<a class="result__a" href="https://alone.test/">Alone</a><a class="result__snippet">s</a>',
   ],
   [

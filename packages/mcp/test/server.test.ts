@@ -59,6 +59,8 @@ function stage({ idleMs = 0 } = {}) {
       return connection;
     },
     async listed({ tools }) {
+      // The store takes its time.
+      await new Promise((resolve) => setImmediate(resolve));
       done.push(`listed ${tools.length}`);
     },
     clock,

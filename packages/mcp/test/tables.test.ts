@@ -270,6 +270,22 @@ test("what a server answers becomes text and pictures, in its order, with a line
     "[? that cannot be shown]",
     "last",
   ]);
+  // Each word of a stranger has a bound of its own.
+  const words = (await shown(
+    [
+      { type: "resource", resource: { uri: "u".repeat(600), mimeType: "m".repeat(90) } },
+      { type: "resource_link", uri: "u".repeat(600), name: "n".repeat(200) },
+      { type: "t".repeat(90) },
+      { type: "image", data: "", mimeType: "m".repeat(90) },
+    ],
+    null,
+  )) as readonly string[];
+  expect(words.map((text) => text.match(/[a-z]{9,}…?|…/g)?.map((run) => `${run[0]}${run.length}`))).toEqual([
+    ["u500", "m60"],
+    ["n120", "u500"],
+    ["t40"],
+    ["m60"],
+  ]);
   expect(await shown([picture(3)], null)).toEqual(["[a picture (image/webp) that cannot be shown]"]);
   const many = await shown(Array.from({ length: 9 }, () => picture(2)));
   expect([many.filter((part) => typeof part !== "string").length, many.at(-1)]).toEqual([
@@ -406,6 +422,33 @@ test("lines of a server: exactly the limit is a message, one more is none, and j
   // An id inside of the answer is not the answer's own.
   expect(send(`{"jsonrpc":"2.0","result":{"id":7,"x":"${"y".repeat(60)}"}}`)).toEqual([]);
   expect(send(`{"id":8,"result":"${"y".repeat(60)}","jsonrpc":"2.0"}`)).toEqual([tooLarge]);
+});
+
+test("the id of a long answer is read at its beginning or its end, in whatever pieces it comes", () => {
+  const answered = (line: string, piece: number): readonly unknown[] => {
+    const seen: unknown[] = [];
+    const reader = lineReader({
+      messageBytes: 1_000,
+      junkBytes: 100_000,
+      onMessage: ({ id, error }) => seen.push([id, error === undefined]),
+      onJunk: () => seen.push("junk"),
+    });
+    const bytes = Buffer.from(`${line}\n{"jsonrpc":"2.0","id":99}\n`);
+    for (let at = 0; at < bytes.length; at += piece) reader.read(bytes.subarray(at, at + piece));
+    return seen;
+  };
+  const long = "y".repeat(3_000);
+  for (const piece of [10_000, 1_500, 700, 7]) {
+    expect(answered(`{"jsonrpc":"2.0","id":5,"result":{"a":"${long}"}}`, piece)).toEqual([
+      [5, false],
+      [99, true],
+    ]);
+    expect(answered(`{"jsonrpc":"2.0","result":{"a":"${long}"},"id":6}`, piece)).toEqual([
+      [6, false],
+      [99, true],
+    ]);
+    expect(answered(`{"jsonrpc":"2.0","result":["${long}",{"id":7}]}`, piece)).toEqual([[99, true]]);
+  }
 });
 
 test("words of a failure are one line of at most 300 signs", () => {

@@ -398,3 +398,33 @@ describe("the lane runner", () => {
     await store.close();
   });
 });
+
+test("hints bring at most four looks at once, and an idle runner looks every two seconds, once", async () => {
+  const { clock, run } = await fixture();
+  let [looks, now, most] = [0, 0, 0];
+  const lanes = {
+    async take() {
+      looks += 1;
+      now += 1;
+      most = Math.max(most, now);
+      await settle();
+      now -= 1;
+      return { idle: true, nextAtMs: null };
+    },
+  } as never;
+  const runner = run(() => new Promise(() => {}), { lanes, concurrency: 16 });
+  for (let hints = 0; hints < 8; hints += 1) expect(runner.wake()).toBe(true);
+  for (let round = 0; round < 5; round += 1) await settle();
+  expect(most).toBe(4);
+  for (let round = 0; round < 3; round += 1) {
+    const before = looks;
+    await clock.advance(1_999);
+    expect(looks).toBe(before);
+    await clock.advance(1);
+    await settle();
+    await settle();
+    expect(looks).toBe(before + 1);
+  }
+  await runner.drain(0);
+  expect(runner.wake()).toBe(false);
+});
