@@ -338,6 +338,17 @@ describe("accepted", () => {
     expect(JSON.stringify(warnings)).not.toContain("hunter2");
   });
 
+  test("so is Telegram's, of each account that has its own", async () => {
+    const { warnings } = await loadText(
+      `{ channels: { telegram: { botToken: "1:a", webhookUrl: "https://a.example/t", webhookSecret: "b7Qe2xKf9sVh4TnWz8Lc",
+         accounts: { work: { botToken: "2:b", webhookUrl: "https://a.example/w", webhookSecret: "aaaaaaaaaaaaaaaa" } } } } }`,
+    );
+    expect(warnings.map(({ path, message }) => [path, message])).toEqual([
+      ["channels.telegram.accounts.work.webhookSecret", "it can be guessed: it repeats itself"],
+    ]);
+    expect(JSON.stringify(warnings)).not.toContain("aaaa");
+  });
+
   test("any model of a provider that lists none", async () => {
     const { config } = await loadText('{ agents: { defaults: { model: "openai/some-new-model" } } }', {
       OPENAI_API_KEY: "k",

@@ -17,18 +17,18 @@ export function advice(config: Config): readonly Finding[] {
         ? []
         : [
             finding(
-              [
-                "channels",
-                "telegram",
-                ...(account === defaultAccount ? [] : ["accounts", account]),
-                "botToken",
-              ],
+              [...telegramPlace(account), "botToken"],
               "this is no token of a bot, so the account stays down",
               "Copy it again from @BotFather: <number>:<secret>",
             ),
           ],
     ),
-    ...hookFindings(hooks),
+    ...weakFindings([
+      ...hookSecrets(hooks),
+      ...Object.entries(channels.telegram).map(
+        ([account, { webhook }]) => [[...telegramPlace(account), "webhookSecret"], webhook?.secret] as const,
+      ),
+    ]),
     ...drawingFindings(config),
     ...linkFindings(config),
     ...namedFindings(["commands", "ownerAllowFrom"], commands.ownerAllowFrom),
@@ -72,19 +72,29 @@ function tooLongAnswers(name: string, { models }: ProviderConfig): Finding[] {
  * Whoever guesses one makes the agent work; what was set by hand elsewhere may be short, so it is not
  * refused.
  */
-function hookFindings({ token, endpoints }: Config["hooks"]): Finding[] {
-  const held: (readonly [ConfigPath, Secret | undefined])[] = [
+type Held = readonly (readonly [ConfigPath, Secret | undefined])[];
+
+function hookSecrets({ token, endpoints }: Config["hooks"]): Held {
+  return [
     [["hooks", "token"], token],
     ...Object.entries(endpoints).flatMap(([name, hook]) =>
       (["token", "secret"] as const).map((key) => [["hooks", "endpoints", name, key], hook[key]] as const),
     ),
   ];
+}
+
+/** Of what others prove themselves with. */
+function weakFindings(held: Held): Finding[] {
   return held.flatMap(([at, secret]) => {
     const weakness = secret === undefined ? null : tokenWeakness(secret.reveal());
     return weakness === null
       ? []
       : [finding(at, `it can be guessed: ${weakness}`, "Use what `openssl rand -hex 32` prints")];
   });
+}
+
+function telegramPlace(account: string): ConfigPath {
+  return ["channels", "telegram", ...(account === defaultAccount ? [] : ["accounts", account])];
 }
 
 /** Nobody can write from there yet, so what is linked has no effect. */

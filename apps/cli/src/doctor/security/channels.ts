@@ -1,5 +1,5 @@
 // Checks who may talk to the agents, what a stranger among them can cost or start, and who shares a session.
-import type { Config } from "@parley/config";
+import { tokenWeakness, type Config } from "@parley/config";
 import { error, warn, type Finding } from "../finding.ts";
 import { agentsThat } from "./reach.ts";
 
@@ -22,6 +22,8 @@ export function channelFindings(config: Config): Finding[] {
     const listsAll = account.dmPolicy === "allowlist" && account.allowFrom.includes("*");
     const isOpen = account.dmPolicy === "open" || listsAll;
     const groupsOpen = account.groupPolicy === "open";
+    const secret = "webhook" in account ? account.webhook?.secret : undefined;
+    const weakness = secret === undefined ? null : tokenWeakness(secret.reveal());
     return [
       ...(isOpen
         ? [
@@ -72,15 +74,15 @@ export function channelFindings(config: Config): Finding[] {
             ),
           ]
         : []),
-      ...("webhook" in account && account.webhook !== undefined && account.webhook.secret.reveal().length < 16
-        ? [
+      ...(weakness === null
+        ? []
+        : [
             warn(
               "channel.webhook-secret",
-              `${account.name}: webhookSecret is short`,
-              "Use at least 16 random characters",
+              `${account.name}: webhookSecret can be guessed: ${weakness}`,
+              "Use what `openssl rand -hex 32` prints: whoever has it writes as anybody",
             ),
-          ]
-        : []),
+          ]),
     ];
   });
 }
