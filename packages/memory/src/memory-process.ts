@@ -12,7 +12,6 @@ export interface MemoryProcessOptions {
   readonly idleMs?: number;
   /** Nodes that share a state folder have an index each: SQLite's locks do not hold between machines. */
   readonly node?: string | undefined;
-  readonly start?: () => ChildProcess;
 }
 
 const defaultIdleMs = 60_000;
@@ -49,12 +48,13 @@ interface MemoryProcess extends MemoryEngine {
   processes(): number;
 }
 
-export function memoryProcess({
-  clock,
-  idleMs = defaultIdleMs,
-  node,
-  start = forked,
-}: MemoryProcessOptions): MemoryProcess {
+export const memoryProcess = (options: MemoryProcessOptions): MemoryProcess => memoryOver(forked, options);
+
+/** Over processes that `start` makes, one at a time. */
+export function memoryOver(
+  start: () => ChildProcess,
+  { clock, idleMs = defaultIdleMs, node }: MemoryProcessOptions,
+): MemoryProcess {
   let worker: ChildProcess | null = null;
   let idle: Timer | null = null;
   let closed = false;

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { beforeEach, expect, test } from "vitest";
-import { memoryProcess } from "../src/memory-process.ts";
+import { memoryOver } from "../src/memory-process.ts";
 import type { WorkerReply, WorkerTask } from "../src/memory-worker.ts";
 import { plainSearch } from "./notes.ts";
 
@@ -61,7 +61,7 @@ beforeEach(() => {
   nextError = null;
   clock = virtualClock();
 });
-const made = (node?: string) => memoryProcess({ clock, idleMs: 1_000, node, start });
+const made = (node?: string) => memoryOver(start, { clock, idleMs: 1_000, node });
 const ops = (): readonly (readonly string[])[] => children.map(({ tasks }) => tasks.map(({ op }) => op));
 const ok = (value: unknown): Reply => ({ ok: true, value });
 const search = { ...plainSearch, query: "q" };
