@@ -7,6 +7,7 @@ const tickMs = 10;
 
 /** Null where it cannot be known. */
 export function workedMs(pid: number | undefined): number | null {
+  if (pid === undefined) return null;
   try {
     // Behind the program's name, which may hold anything: utime and stime are the 12th and 13th (proc(5)).
     const [, rest = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
