@@ -343,51 +343,51 @@ test("each finding says what is so, where, and what to do", () => {
   );
   expect(all.map(({ level, id, message, fix }) => `${level} ${id}: ${message}\n  ${fix}`).join("\n"))
     .toMatchInlineSnapshot(`
-      "error gateway.token.weak: gateway.auth.token gives full control and can be guessed: it has 12 characters, fewer than 16
-        Run \`parley config unset gateway.auth.token\`: a random one is then made
-      warn gateway.bind: gateway.bind "0.0.0.0" lets other machines reach the control plane, without encryption
-        Use "loopback" behind a reverse proxy with TLS, or a VPN
-      error gateway.allowed-hosts: gateway.allowedHosts has "*": any web page may then reach the gateway by another name
-        List the names of your proxy instead
-      error gateway.trusted-proxies: gateway.trustedProxies has 0.0.0.0/0: strangers may then say that they are anybody
-        List the addresses of your proxies
-      warn gateway.metrics-open: gateway.metrics.openOnLoopback is set behind a proxy: one that does not say for whom it asks shows everybody the metrics
-        Run \`parley config unset gateway.metrics.openOnLoopback\`, and give the scraper a token
-      warn gateway.public-plain: gateway.publicUrl http://a.example is not encrypted: codes and tokens travel readable
-        Put TLS before the gateway, and write https
-      warn channel.dm-open: telegram:default: dmPolicy is "open": anybody who finds the bot may talk to the agent, at your cost
-        Set channels.telegram.dmPolicy to "pairing" or "allowlist"
-      warn channel.open-unlimited: telegram:default is open to strangers, and nothing limits what one of them may spend
-        Set limits.person, for example { messagesPerMinute: 10, dayUsd: 1 }
-      error channel.open-exec: telegram:default is open to strangers, and main, two may run any command
-        Close the channel, or set tools.exec.mode to "allowlist"
-      warn channel.webhook-secret: telegram:default: webhookSecret can be guessed: it has 5 characters, fewer than 16
-        Use what \`openssl rand -hex 32\` prints: whoever has it writes as anybody
-      warn channel.dm-open: discord:work: dmPolicy is "open": anybody who finds the bot may talk to the agent, at your cost
-        Set channels.discord.accounts.work.dmPolicy to "pairing" or "allowlist"
-      warn channel.group-open: discord:work: the bot serves every group that anybody adds it to
-        Set channels.discord.accounts.work.groupPolicy to "allowlist"
-      warn channel.open-unlimited: discord:work is open to strangers, and nothing limits what one of them may spend
-        Set limits.person, for example { messagesPerMinute: 10, dayUsd: 1 }
-      error channel.open-exec: discord:work is open to strangers, and main, two may run any command
-        Close the channel, or set tools.exec.mode to "allowlist"
-      warn exec.full: main, two may run any command on this machine
-        Set tools.exec.mode to "allowlist", or agents.defaults.sandbox.mode to "all"
-      warn fs.read-roots: tools.fs.readRoots has /etc, /: keys and passwords of others lie there
-        List the folders that are really needed
-      warn sandbox.network: Sandboxed commands of two reach this machine's own servers
-        Set sandbox.network to "egress": the web alone
-      warn mcp.unpinned: mcp.servers.s starts the newest notes that somebody published, with its rights on this machine
-        Name a version (notes@1.2.3), or install it
-      error session.shared: session.dmScope is "main" and several people may write: each of them sees what the others said to the agent
-        Set session.dmScope to "per-channel-peer"
-      warn config.secrets: /home/olga/.parley/parley.json5 itself holds a, b.c.1
-        Write { env: "NAME" } or { file: "secrets/name" } in their place, so that the file can be shown and copied
-      warn transport.provider: The key of models.providers.p travels unencrypted to http://far.example
-        Use https
-      warn transport.channel: The token of channels.discord.accounts.work travels unencrypted to its apiRoot
-        Use https
-      warn backup.plain: The backups in /b are not encrypted: they hold all chats
-        Set backup.passphrase, as { file: "secrets/backup" }"
-    `);
+    "error gateway.token.weak: gateway.auth.token gives full control and can be guessed: it has 12 characters, fewer than 16
+      Run \`parley config unset gateway.auth.token\`: a random one is then made
+    warn gateway.bind: gateway.bind "0.0.0.0" lets other machines reach the control plane, without encryption
+      Use "loopback" behind a reverse proxy with TLS, or a VPN
+    error gateway.allowed-hosts: gateway.allowedHosts has "*": any web page may then reach the gateway by another name
+      List the names of your proxy instead
+    error gateway.trusted-proxies: gateway.trustedProxies has 0.0.0.0/0: strangers may then say that they are anybody
+      List the addresses of your proxies
+    warn gateway.metrics-open: gateway.metrics.openOnLoopback is set behind a proxy: one that does not say for whom it asks shows everybody the metrics
+      Run \`parley config unset gateway.metrics.openOnLoopback\`, and give the scraper a token
+    warn gateway.public-plain: gateway.publicUrl http://a.example is not encrypted: codes and tokens travel readable
+      Put TLS before the gateway, and write https
+    warn channel.dm-open: telegram:default: dmPolicy is "open": anybody who finds the bot may talk to the agent, at your cost
+      Set channels.telegram.dmPolicy to "pairing" or "allowlist"
+    warn channel.open-unlimited: telegram:default is open to strangers, and nothing limits what one of them may spend
+      Set limits.person, for example { messagesPerMinute: 10, dayUsd: 1 }
+    error channel.open-exec: telegram:default is open to strangers, and main, two may run any command
+      Close the channel, or set tools.exec.mode to "allowlist"
+    warn channel.webhook-secret: telegram:default: webhookSecret can be guessed: it has 5 characters, fewer than 16
+      Use what \`openssl rand -hex 32\` prints: whoever has it writes as anybody
+    warn channel.dm-open: discord:work: dmPolicy is "open": anybody who finds the bot may talk to the agent, at your cost
+      Set channels.discord.accounts.work.dmPolicy to "pairing" or "allowlist"
+    warn channel.group-open: discord:work: the bot serves every group that anybody adds it to
+      Set channels.discord.accounts.work.groupPolicy to "allowlist"
+    warn channel.open-unlimited: discord:work is open to strangers, and nothing limits what one of them may spend
+      Set limits.person, for example { messagesPerMinute: 10, dayUsd: 1 }
+    error channel.open-exec: discord:work is open to strangers, and main, two may run any command
+      Close the channel, or set tools.exec.mode to "allowlist"
+    warn exec.full: main, two may run any command on this machine
+      Set tools.exec.mode to "allowlist", or agents.defaults.sandbox.mode to "all"
+    warn fs.read-roots: tools.fs.readRoots has /etc, /: keys and passwords of others lie there
+      List the folders that are really needed
+    warn sandbox.network: Sandboxed commands of two reach this machine's own servers
+      Set sandbox.network to "egress": the web alone
+    warn mcp.unpinned: mcp.servers.s starts the newest notes that somebody published, with its rights on this machine
+      Name a version (notes@1.2.3), or install it
+    error session.shared: session.dmScope is "main" and several people may write: each of them sees what the others said to the agent
+      Set session.dmScope to "per-channel-peer"
+    warn config.secrets: /home/olga/.parley/parley.json5 itself holds a, b.c.1
+      Write { env: "NAME" } or { file: "secrets/name" } in their place, so that the file can be shown and copied
+    warn transport.provider: The key of models.providers.p travels unencrypted to http://far.example
+      Use https
+    warn transport.channel: The token of channels.discord.accounts.work travels unencrypted to its apiRoot
+      Use https
+    warn backup.plain: The backups in /b are not encrypted: they hold all chats
+      Set backup.passphrase, as { file: "secrets/backup" }"
+  `);
 });

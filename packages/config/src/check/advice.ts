@@ -68,10 +68,6 @@ function tooLongAnswers(name: string, { models }: ProviderConfig): Finding[] {
   );
 }
 
-/**
- * Whoever guesses one makes the agent work; what was set by hand elsewhere may be short, so it is not
- * refused.
- */
 type Held = readonly (readonly [ConfigPath, Secret | undefined])[];
 
 function hookSecrets({ token, endpoints }: Config["hooks"]): Held {
@@ -83,7 +79,10 @@ function hookSecrets({ token, endpoints }: Config["hooks"]): Held {
   ];
 }
 
-/** Of what others prove themselves with. */
+/**
+ * Whoever guesses one makes the agent work; what was set by hand elsewhere may be short, so it is not
+ * refused.
+ */
 function weakFindings(held: Held): Finding[] {
   return held.flatMap(([at, secret]) => {
     const weakness = secret === undefined ? null : tokenWeakness(secret.reveal());
