@@ -37,6 +37,8 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Ids of the inbound events that this message answers; set only on the first message of an answer. */
   readonly answers?: readonly string[];
+  /** An earlier send with this key may have arrived unseen: this one is sent as that one was. */
+  readonly mayHaveArrived?: boolean;
   /** Id of an earlier message of ours that this one replaces, on platforms without edits. */
   readonly replaces?: string;
   /** Receipt of the message before it in the same answer. */

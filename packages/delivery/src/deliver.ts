@@ -239,7 +239,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       };
     }
     try {
-      const receipt = inThread(await sendPart(lane, at), at.thread);
+      const receipt = inThread(await sendPart(lane, at, before === "unknown"), at.thread);
       at.log.info({ part: index, messageId: receipt.messageId }, "sent");
       options.onSent(delivery, index, receipt);
       return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(receipt) } };
@@ -280,7 +280,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     await record(lane, [{ delivery: delivery.id, part: index, to: "sending", attempt: part.attempts + 2 }]);
   }
 
-  async function sendPart(lane: LaneContext, at: PartContext): Promise<Receipt> {
+  async function sendPart(lane: LaneContext, at: PartContext, mayHaveArrived: boolean): Promise<Receipt> {
     const timeout = deadline(clock, sendTimeoutMs, "the platform's answer");
     try {
       const signal = AbortSignal.any([lane.lease.signal, timeout.signal]);
@@ -289,7 +289,7 @@ export function deliverer(options: DeliverOptions): Deliver {
         beforeAnew: () => risked(lane, at),
         idempotencyKey: `${at.delivery.id}/${at.index}`,
         signal,
-        ...(at.index === 0 && at.answers.length > 0 ? { answers: at.answers } : {}),
+        ...(at.index === 0 && at.answers.length > 0 ? { answers: at.answers, mayHaveArrived } : {}),
         ...(at.follows === null ? {} : { follows: JSON.parse(at.follows) as Receipt }),
       });
     } finally {

@@ -127,12 +127,15 @@ export function gatewayChannel(
   };
 
   /** The answer to a slash command takes the place of "is thinking", as long as Discord remembers it. */
-  const taken = async (key: string, answers: readonly string[]): Promise<string | null> => {
+  const taken = async (
+    key: string,
+    { answers = [], mayHaveArrived = false }: SendOptions,
+  ): Promise<string | null> => {
     for (const event of answers) {
       const open = memory.open.get(event) ?? arrived.get(event);
       if (
         open === undefined ||
-        (open.takenBy !== undefined && open.takenBy !== key) ||
+        (open.takenBy === undefined ? mayHaveArrived : open.takenBy !== key) ||
         life.clock.now() - open.atMs > tokenMs
       )
         continue;
@@ -147,13 +150,10 @@ export function gatewayChannel(
     return null;
   };
 
-  const send = async (
-    to: Address,
-    part: RenderedPart,
-    { idempotencyKey: key, signal, answers = [] }: SendOptions,
-  ): Promise<Receipt> => {
+  const send = async (to: Address, part: RenderedPart, options: SendOptions): Promise<Receipt> => {
+    const { idempotencyKey: key, signal } = options;
     const onUnknown = (): void => void platform.unknown.add(key);
-    const event = await taken(key, answers);
+    const event = await taken(key, options);
     if (event !== null) {
       const filled = await life.request(
         "discord.send",

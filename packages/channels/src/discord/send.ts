@@ -38,11 +38,13 @@ export async function sendPart(
   options: SendOptions,
 ): Promise<Receipt> {
   const { rest, places, interactions } = context;
-  const { signal, idempotencyKey, answers = [] } = options;
+  const { signal, idempotencyKey, answers = [], mayHaveArrived = false } = options;
   if (signal.aborted) throw new Fault("aborted", "the send was aborted before it began");
   const message = said(part, context);
   if (part.kind === "text" && part.buttons !== undefined) await context.forms.keep(part.buttons);
-  const open = answers.length === 0 ? null : await interactions.take(answers, idempotencyKey);
+  const open = answers.length === 0 ? null : await interactions.take(answers, idempotencyKey, mayHaveArrived);
+  // What may stand there as a message is repeated under its nonce, and the command waits for nothing more.
+  if (open === null && mayHaveArrived) void interactions.settle(answers);
   if (open !== null) {
     const payload = await payloadOf(
       message.json,

@@ -365,6 +365,26 @@ describe("a slash command", () => {
     await rig.channel.send(room(), text("because"), mine);
     expect(shown().map((message) => message.text)).toEqual(["because", "another"]);
   });
+
+  test("whose answer may stand there as a message already, is not filled in as well and waits no longer", async () => {
+    const early = how();
+    await run();
+    await expect.poll(state).toBe("deferred");
+    await rig.channel.send(room(), text("because"), early);
+    await rig.channel.send(room(), text("because"), { ...early, ...answers(), mayHaveArrived: true });
+    expect(shown().map((message) => message.text)).toEqual(["because"]);
+    await expect.poll(endings).toBe(1);
+  });
+
+  test("that its send had taken is filled by a repeat which nobody can look up, too", async () => {
+    await run();
+    await expect.poll(state).toBe("deferred");
+    const mine = how(answers());
+    await rig.channel.send(room(), text("because"), mine);
+    await rig.channel.send(room(), text("because"), { ...mine, mayHaveArrived: true });
+    expect(shown().map((message) => message.text)).toEqual(["because"]);
+    expect([rig.fake.interaction(id).messageId, endings()]).toEqual([shown()[0]?.id, 0]);
+  });
 });
 
 describe("a button", () => {

@@ -31,9 +31,9 @@ export interface Interactions {
   notOurs(events: readonly string[]): void;
   /**
    * The open slash command among `events` that the send with this key answers. The first send to ask gets it,
-   * and so do its repeats.
+   * and so do its repeats. `onlyTaken`: only one that this key has got already.
    */
-  take(events: readonly string[], key: string): Promise<OpenInteraction | null>;
+  take(events: readonly string[], key: string, onlyTaken: boolean): Promise<OpenInteraction | null>;
   /**
    * Replaces "is thinking" with the answer. Null when Discord has forgotten the interaction; the answer is
    * then an ordinary message. Throws Fault.
@@ -218,12 +218,15 @@ export function interactions({
         );
       }
     },
-    async take(events, key) {
+    async take(events, key, onlyTaken) {
       const isAnswered = answeredBy(events);
       await waitForEarly(isAnswered);
       const found = waiting
         .all()
-        .find(({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key));
+        .find(
+          ({ event, takenBy }) =>
+            isAnswered(event) && (takenBy === key || (takenBy === undefined && !onlyTaken)),
+        );
       if (found === undefined || !isFresh(found)) return null;
       const deferred = arrived.get(found.event)?.deferred;
       if (deferred !== undefined && deferred !== null && !(await deferred)) return null;
