@@ -18,7 +18,11 @@ export function judgeReplies(evidence: Evidence): void {
       judgeAddress(evidence, platform, message);
     }
     for (const [conversation, messages] of Map.groupBy(platform.shown, (message) => message.conversation)) {
-      judgeOrder(evidence, conversation, messages);
+      judgeOrder(
+        evidence,
+        conversation,
+        platform.traits.idempotent ? messages : firstCopies(evidence, messages),
+      );
       judgeDoubles(evidence, platform.traits.idempotent, messages);
     }
   }
@@ -82,6 +86,20 @@ function judgeAddress(
 /** A preview and the reply that took its place are one. */
 function replyOf(message: Shown): string {
   return partOf(message).delivery.replace(/\/preview$/, "/0");
+}
+
+/**
+ * Without the second copy of a part that was flagged as possibly doubled: the last request of a node that is
+ * paused arrives when it likes, also behind what its successor sent.
+ */
+function firstCopies({ deliveries }: Evidence, messages: readonly Shown[]): readonly Shown[] {
+  const seen = new Set<string>();
+  return messages.filter(({ key }) => {
+    const { delivery, part } = partOf({ key });
+    if (seen.has(key) && deliveries.get(delivery)?.parts[part]?.flagged === true) return false;
+    seen.add(key);
+    return true;
+  });
 }
 
 function judgeOrder({ world, rowsOfTurn }: Evidence, conversation: string, messages: readonly Shown[]): void {
