@@ -1,6 +1,15 @@
 // What a daemon tells of itself and of its machine: to systemd, in the file that is read while it accepts nobody, in its
 // state, and of its config file at the start.
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
@@ -88,7 +97,8 @@ test("the state tells a clock that cannot be right, and each agent whose folder 
     { id: "two", workspace: join(home, "good") },
     { id: "three", workspace: join(home, "file") },
   ] as never;
-  const words = (id: string): string => `agent ${id} cannot work: ${join(home, "file")} is a file, not a folder`;
+  const words = (id: string): string =>
+    `agent ${id} cannot work: ${join(home, "file")} is a file, not a folder`;
   expect(await troubleAround(agents, virtualClock())).toEqual([words("one"), words("three")]);
   const [clock, ...rest] = await troubleAround(agents, virtualClock({ startMs: 0 }));
   expect([clock, rest.length]).toEqual([expect.stringContaining("clock says 1970-01-01"), 2]);

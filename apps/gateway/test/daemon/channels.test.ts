@@ -9,7 +9,7 @@ import { saidLog } from "./said-log.ts";
 const boom = new Error("a wrong token");
 
 function stage({ led = [] as readonly string[], hasPools = true, broken = [] as readonly string[] } = {}) {
-  const did: unknown[] = [];
+  const did: (readonly unknown[])[] = [];
   const { log, said } = saidLog();
   const channel = (name: string, account: string): Channel =>
     ({
@@ -47,14 +47,14 @@ function stage({ led = [] as readonly string[], hasPools = true, broken = [] as 
     },
   } as unknown as ChannelParts;
   const named = (name: string): readonly unknown[] =>
-    did.flatMap((each) => ((each as readonly unknown[])[0] === name ? [(each as readonly unknown[])[1]] : []));
+    did.flatMap(([what, which]) => (what === name ? [which] : []));
   return { parts, did, said, log, all, web, named };
 }
 
 test("all are opened before the daemon runs; one that cannot start, or loses its menu, is told and keeps no other", async () => {
   const s = stage({ broken: ["telegram:a"] });
   expect(await openChannels(s.parts, null, virtualClock(), s.log)).toBeNull();
-  expect(s.did.filter(([what]: never) => what !== "led")).toEqual([
+  expect(s.did.filter(([what]) => what !== "led")).toEqual([
     ["suggests", "telegram:a", "suggest"],
     ["start", "telegram:a", "receive"],
     ["suggests", "web:default", "suggest"],
@@ -113,7 +113,7 @@ test("accounts that a node leads are opened by the cluster, with what it needs, 
   const s = stage({ led: ["telegram:a", "telegram:b"] });
   await openChannels(s.parts, null, virtualClock(), s.log);
   expect(s.named("start")).toEqual(["web:default"]);
-  const [, accounts, given] = s.did.find(([what]: never) => what === "led") as [string, unknown, never];
+  const [, accounts, given] = s.did.find(([what]) => what === "led") as unknown as [string, unknown, never];
   const { startChannel, ...rest } = given as { startChannel: (...of: readonly unknown[]) => Promise<void> };
   expect([accounts, rest]).toEqual([
     ["a", "b"],

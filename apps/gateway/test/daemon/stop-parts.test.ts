@@ -15,7 +15,12 @@ function stage({ othersLead = false as boolean | Error, hangs = false } = {}) {
   const parts = {
     wired: {
       channels: new Map([
-        ["a", { stop: () => (did.push("stop a"), hangs ? new Promise(() => {}) : Promise.reject(new Error("no"))) }],
+        [
+          "a",
+          {
+            stop: () => (did.push("stop a"), hangs ? new Promise(() => {}) : Promise.reject(new Error("no"))),
+          },
+        ],
         ["b", { stop: does("stop b") }],
       ]),
     },
@@ -36,7 +41,10 @@ function stage({ othersLead = false as boolean | Error, hangs = false } = {}) {
     workNotifier: { close: does("close notifier") },
     control: { close: does("close control") },
   } as unknown as Parts;
-  return { did, stop: (clock = virtualClock()) => stopParts(parts, { drain: does("drain") } as never, clock) };
+  return {
+    did,
+    stop: (clock = virtualClock()) => stopParts(parts, { drain: does("drain") } as never, clock),
+  };
 }
 
 const drained = [
