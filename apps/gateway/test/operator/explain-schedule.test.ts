@@ -1,5 +1,8 @@
 // What a schedule means is told without a database: only a job that is named is looked for.
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { Fault, methods } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { explainMethods } from "../../src/operator/explain-schedule.ts";
@@ -31,4 +34,31 @@ test("an expression is explained where no database and no agent is", async () =>
 
 test("a job that is named is looked for", async () => {
   await expect(explain({ id: "morning" })).rejects.toThrow("there is no database");
+});
+
+test("the zone of jobs comes before the person's, words and instants are those from the asked time on", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "parley-explain-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ["a.md", "b.md"]) writeFileSync(join(folder, name), "x");
+  const { "cron.explain": told } = explainMethods({
+    config: {
+      agents: {
+        list: [
+          { id: "first", workspace: "/nowhere" },
+          { id: "other", workspace: folder },
+        ],
+        defaults: { userTimezone: "Europe/Berlin" },
+      },
+      cron: { timezone: "Asia/Tokyo" },
+    } as never,
+    jobNamed: async () =>
+      ({ agent: "other", schedule: { kind: "watch", path: "*.md", settleMs: 1_000 }, staggerMs: 7 }) as never,
+    clock: virtualClock(),
+  });
+  const { zone, next } = await told({ schedule: { expr: "0 9 * * *" } });
+  expect([zone, next.length]).toEqual(["Asia/Tokyo", 10]);
+  expect(await told({ id: "watcher" })).toMatchObject({ files: 2, staggerMs: 7 });
+  await expect(told({ schedule: { expr: "0 9 * * *" }, from: "soon" })).rejects.toThrow(
+    'from "soon" is no date',
+  );
 });

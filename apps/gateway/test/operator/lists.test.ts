@@ -143,6 +143,29 @@ test("what was used: days in their order, everything else the costliest first, e
   expect([from, through, total.turns]).toEqual([day(2 * dayMs), day(0), 4]);
 });
 
+test("what is left of each limit, of dollars and tokens, of the day and of the month, for each agent", async () => {
+  const at = await operateFixture();
+  const used = (costUsd: number, inputTokens: number) => ({ ...noneUsed, costUsd, inputTokens });
+  const state = { day: used(1, 10), month: used(2, 20) };
+  const { usage } = usageMethods({
+    usage: { timeZone: "UTC", rows: async () => [] } as never,
+    ledger: {
+      states: async () => [
+        { agent: "a", ...state, caps: { dayUsd: 3, dayTokens: 30, monthUsd: 4, monthTokens: 40 } },
+        { agent: "b", ...state, caps: { monthTokens: 50 } },
+      ],
+    } as never,
+    clock: at.clock,
+  });
+  expect((await usage({})).caps.map(({ resets: _resets, ...cap }) => Object.values(cap))).toEqual([
+    ["a", "day", "usd", 3, 1],
+    ["a", "day", "tokens", 30, 10],
+    ["a", "month", "usd", 4, 2],
+    ["a", "month", "tokens", 40, 20],
+    ["b", "month", "tokens", 50, 20],
+  ]);
+});
+
 test("the page of numbers says what the lists show, by pool and account", async () => {
   const at = await operateFixture();
   await dead(at, "1", "2", "3");

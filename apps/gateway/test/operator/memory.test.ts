@@ -5,7 +5,7 @@ import type { MemoryEngine } from "@parley/memory";
 import { noteHistory } from "@parley/runner";
 import { virtualClock } from "@parley/testkit";
 import { beforeEach, expect, test } from "vitest";
-import { forgetMethods } from "../../src/operator/agent/memory.ts";
+import { forgetMethods, memoryMethods } from "../../src/operator/agent/memory.ts";
 import { memoryStore } from "../receive/store.ts";
 
 const files: { readonly [path: string]: readonly string[] } = {
@@ -19,7 +19,12 @@ const agents = ["main", "other"].map((id) => ({
 }));
 
 let asked: unknown[];
-beforeEach(() => void (asked = []));
+/** What taking a change back makes of its note. */
+let undone: { readonly before: string | null; readonly after: string | null };
+beforeEach(() => {
+  asked = [];
+  undone = { before: "b\n", after: "a\n" };
+});
 
 async function methods() {
   const clock = virtualClock();
@@ -39,7 +44,7 @@ async function methods() {
     },
     undo: async (_target, change) => {
       asked.push(change.path);
-      return { before: "b\n", after: "a\n" };
+      return undone;
     },
   };
   const handlers = forgetMethods({
@@ -147,4 +152,199 @@ test("changes are listed newest first, of one file where it is named, and the ne
   await expect(undo()).rejects.toThrow("no turn changed a note that is not undone");
   expect(await undo(ids[2])).toMatchObject({ id: ids[2], path: "a.md" });
   await expect(undo("x")).rejects.toThrow('there is no change x; "parley memory history" lists them');
+});
+
+test("taking a change back marks the lines that strangers had a hand in anew, and says where nothing changed by it", async () => {
+  const { handlers, store, clock } = await methods();
+  const history = noteHistory({ cells: store.cells, clock });
+  await history.record("main", { path: "a.md", session: "s", turn: "t", by: [], tool: "write" }, null, "a\n");
+  const mark = createHash("sha256").update("a").digest("hex").slice(0, 32);
+  const stamp = { session: "s", turn: "t", by: [], atMs: 5, tool: "write", untrusted: "a page" };
+  await store.cells.put(`memory-note:main:${mark}`, JSON.stringify(stamp), {});
+  const marks = async (): Promise<string> =>
+    (await store.cells.list("memory-untrusted:", 9)).map(({ value }) => value).join();
+  expect(await marks()).not.toContain("a page");
+  undone = { before: "a\n", after: "a\n" };
+  expect(await handlers["memory.undo"]({} as never)).toMatchObject({ path: "a.md", changed: false });
+  expect((await store.cells.list("memory", 99)).map(({ value }) => value).join()).toMatch(/a page[^]*a page/);
+});
+
+test("notes are searched for all scopes, not what was forgotten last; told with what could not be looked through", async () => {
+  const store = await memoryStore(virtualClock());
+  await store.cells.put("memory-last-forgotten:other", "77", {});
+  const searched: unknown[] = [];
+  const { "memory.search": search } = forgetMethods({
+    config: {
+      agents: {
+        list: agents.map((each) => ({
+          ...each,
+          memorySearch: { query: {}, sync: {}, ...each.memorySearch },
+        })),
+      },
+    },
+    memory: {
+      search: async (target: object, request: object) => {
+        searched.push([target, request]);
+        return {
+          hits: [{ source: "memory", path: "MEMORY.md", snippet: "tea" }],
+          mode: "words",
+          notes: ["n1"],
+        };
+      },
+    },
+    talk: { upToDate: async (id: string) => [`talk of ${id}`] },
+    store,
+    home: "/h",
+    clock: virtualClock({ startMs: 5 }),
+  } as never);
+  expect(await search({ agent: "other", query: "tea", maxResults: 3 } as never)).toEqual({
+    agent: "other",
+    mode: "words",
+    notes: ["n1", "talk of other"],
+    results: [{ source: "memory", path: "MEMORY.md", snippet: "tea" }],
+  });
+  expect(searched).toMatchObject([
+    [{ workspace: "/w/other" }, { query: "tea", scopes: "all", nowMs: 5, forgottenMs: 77 }],
+  ]);
+  await search({ query: "tea" } as never);
+  expect(searched[1]).toMatchObject([{ workspace: "/w/main" }, { query: "tea" }]);
+  expect(JSON.stringify(searched[1])).not.toContain("forgottenMs");
+});
+
+test("proposals are listed, of one agent where it is named, and decided in the operator's name", async () => {
+  const did: unknown[] = [];
+  const proposal = (id: string, agent: string, more: object = {}) => ({
+    id,
+    agent,
+    session: "s",
+    turn: "t",
+    state: "open",
+    createdAtMs: 1,
+    expiresAtMs: 2,
+    changes: [
+      { kind: "drop", lines: [{ path: "a.md", line: 3, text: "x" }], text: null, why: "old", card: "c" },
+    ],
+    conversation: "not told",
+    ...more,
+  });
+  const methods = forgetMethods({
+    config: { agents: { list: agents } },
+    upkeep: {
+      list: async () => [
+        proposal("p1", "main"),
+        proposal("p2", "other", { state: "refused", by: { person: "telegram:7", name: "Eve" } }),
+      ],
+      accept: async (...what: readonly unknown[]) => (did.push(["accept", ...what]), "accepted."),
+      refuse: async (...what: readonly unknown[]) => (did.push(["refuse", ...what]), "refused."),
+    },
+    forgetting: {
+      forget: async (...what: readonly unknown[]) => (
+        did.push(["forget", ...what]),
+        { lines: [{ path: "a.md", line: 1, text: "x" }], history: 4, notes: ["n"] }
+      ),
+    },
+  } as never);
+  const { proposals } = await methods["memory.proposals"]({});
+  expect(proposals).toEqual([
+    {
+      id: "p1",
+      agent: "main",
+      session: "s",
+      turn: "t",
+      state: "open",
+      createdAtMs: 1,
+      expiresAtMs: 2,
+      said: "nobody has decided yet.",
+      changes: [{ kind: "drop", lines: [{ path: "a.md", line: 3, text: "x" }], text: null, why: "old" }],
+    },
+    expect.objectContaining({ id: "p2", by: "telegram:7", said: "refused by Eve; nothing was changed." }),
+  ]);
+  expect((await methods["memory.proposals"]({ agent: "other" })).proposals.map(({ id }) => id)).toEqual([
+    "p2",
+  ]);
+  const by = { person: "web:operator", name: "the operator", owner: true };
+  expect(await methods["memory.decide"]({ id: "p1", decision: "accept", changes: [2] })).toEqual({
+    id: "p1",
+    said: "accepted.",
+  });
+  expect(await methods["memory.decide"]({ id: "p1", decision: "refuse" })).toEqual({
+    id: "p1",
+    said: "refused.",
+  });
+  expect(await methods["memory.forget"]({ query: "x" })).toEqual({
+    agent: "main",
+    done: false,
+    lines: [{ path: "a.md", line: 1, text: "x" }],
+    history: 4,
+    notes: ["n"],
+  });
+  expect(await methods["memory.forget"]({ agent: "other", query: "x", confirm: true })).toMatchObject({
+    done: true,
+  });
+  expect(did).toEqual([
+    ["accept", "p1", by, [2]],
+    ["refuse", "p1", by],
+    ["forget", "main", "x", false],
+    ["forget", "other", "x", true],
+  ]);
+});
+
+test("the index of each agent is told in turn, of one where it is named; a note is read from its beginning for 120 lines", async () => {
+  const did: unknown[] = [];
+  const index =
+    (what: string) =>
+    async ({ workspace }: { readonly workspace: string }) => (
+      did.push([what, workspace]),
+      { files: 1, problems: ["p"], notes: ["n"] }
+    );
+  const methods = memoryMethods({
+    config: {
+      agents: {
+        list: [
+          agents[0],
+          {
+            ...agents[1],
+            memorySearch: { enabled: false, embedder: { provider: "lab", model: "m" }, sources: [] },
+          },
+        ],
+      },
+    },
+    memory: {
+      status: index("status"),
+      reindex: index("reindex"),
+      get: async (_target: object, what: object) => what,
+    },
+    home: "/h",
+  } as never);
+  const shown = { files: 1, problems: ["p"], notes: ["n"] };
+  const main = {
+    agent: "main",
+    enabled: true,
+    workspace: "/w/main",
+    provider: "none",
+    model: null,
+    ...shown,
+  };
+  const other = {
+    agent: "other",
+    enabled: false,
+    workspace: "/w/other",
+    provider: "lab",
+    model: "m",
+    ...shown,
+  };
+  expect(await methods["memory.status"]({})).toEqual({ agents: [main, other] });
+  expect(await methods["memory.reindex"]({ agent: "other" })).toEqual({ agents: [other] });
+  expect(did).toEqual([
+    ["status", "/w/main"],
+    ["status", "/w/other"],
+    ["reindex", "/w/other"],
+  ]);
+  expect(await methods["memory.get"]({ path: "a.md" })).toEqual({
+    path: "a.md",
+    from: 1,
+    lines: 120,
+    maxChars: 200_000,
+    scopes: "all",
+  });
 });

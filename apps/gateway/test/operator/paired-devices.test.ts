@@ -68,7 +68,7 @@ test.each([
   ["https://home.example", "https://home.example/"],
   ["https://home.example/parley//", "https://home.example/parley/"],
 ])("a code to pair is told with its link below %s, and a name is given once", async (publicUrl, base) => {
-  const { ask, operator, pair, did } = await stage(publicUrl);
+  const { ask, devices, operator, pair, did } = await stage(publicUrl);
   const asked = { name: "My Phone", grants: ["run", "notify", "run"] as DeviceGrant[] };
   const made = await ask["devices.pair"](asked, operator);
   expect(made).toEqual({
@@ -84,6 +84,9 @@ test.each([
     `a device named "Laptop" is paired; choose another name, or put it out first: parley devices revoke ${id}`,
   );
   await expect(ask["devices.pair"](asked, operator)).resolves.toMatchObject({ name: "My Phone" });
+  // A client of the control plane is no paired device, whatever it is called.
+  await devices.mintDevice(["read"], "script");
+  expect(await ask["devices.pair"]({ ...asked, name: "script" }, operator)).toMatchObject({ name: "script" });
 });
 
 test("a device is told its name, what it may and could, and its own calls; nobody else is told anything", async () => {
@@ -94,7 +97,7 @@ test("a device is told its name, what it may and could, and its own calls; nobod
   const what = { node: "phone", command: "notify", text: "tea", timeoutSeconds: 60 } as const;
   const { cells: writes = [], waitsFor } = await calls.invoke(asking, what);
   for (const { key, value } of writes) await cells.put(key, value ?? "", {});
-  const about = { platform: "Linux", commands: ["notify"] } as never;
+  const about = { host: "pocket", platform: "Linux", commands: ["notify" as const] };
   expect(await ask["device.calls"]({ about }, phone.caller)).toEqual({
     name: "phone",
     grants: ["notify"],
@@ -102,6 +105,9 @@ test("a device is told its name, what it may and could, and its own calls; nobod
     calls: [{ id: waitsFor?.ticket, command: "notify", text: "tea", forMs: 60_000 }],
   });
   expect(phone.followed).toEqual([`device:${phone.id}`]);
+  // What it says of itself is what turns are told of it.
+  const known = async () => new Map((await calls.list()).map((device) => [device.name, device.about]));
+  expect([(await known()).get("phone"), (await known()).get("laptop")]).toEqual([about, null]);
   expect(await ask["device.calls"]({}, laptop.caller)).toMatchObject({ name: "laptop", calls: [] });
   const result = { id: waitsFor?.ticket ?? "", ok: true, text: "shown" };
   expect(await ask["device.result"](result, laptop.caller)).toEqual({ accepted: false });
@@ -122,6 +128,7 @@ test("a device that is gone is closed and gets nothing; one whose token was made
   await expect(ask["device.calls"]({}, caller)).rejects.toThrow("this device's token was made anew");
   expect(left).toBe(0);
   await expect(ask["device.calls"]({}, { ...caller, rotation: 1 })).resolves.toMatchObject({ name: "phone" });
+  await expect(ask["device.calls"]({}, { ...caller, rotation: 2 })).rejects.toThrow("made anew");
   await devices.revoke(id);
   await expect(ask["device.calls"]({}, caller)).rejects.toThrow(
     "this is no paired device, or it was revoked",

@@ -253,12 +253,16 @@ describe("hooks", () => {
           enabled: true,
           roots: [],
           shadowed: [],
-          refused: [{ file: "/w/hooks/bad/HOOK.md", reason: "it has no name" }],
+          refused: [
+            { file: "/w/hooks/bad/HOOK.md", reason: "it has no name" },
+            { file: "/w/hooks/bad-too/HOOK.md", reason: "it has none either" },
+          ],
           hooks: [
             hook("one"),
             hook("two", { key: "my-two", state: { status: "disabled", reason: "it is off" } }),
             hook("bundled", { source: "bundled" }),
             hook("line", { source: "config" }),
+            hook("lacking", { state: { status: "unmet", reason: "a program is missing" }, eligible: false }),
           ],
         }),
         pinOf: async ({ source }: { readonly source: string }) => (source === "workspace" ? pin : null),
@@ -281,6 +285,7 @@ describe("hooks", () => {
       ["two", "disabled", "it is off", false, 0],
       ["bundled", "ready", null, true, 0],
       ["line", "ready", null, true, 0],
+      ["lacking", "unmet", "a program is missing", true, 0],
     ]);
   });
 
@@ -300,6 +305,10 @@ describe("hooks", () => {
     const known = stage({ "my-two": {} });
     await known.methods["hooks.disable"]({ name: "two" });
     expect(known.written).toEqual([[{ path: at("my-two", "enabled"), value: false }]]);
+    // By its key too, and under its name where the config has neither.
+    const fresh = stage();
+    await fresh.methods["hooks.disable"]({ name: "MY-TWO" });
+    expect(fresh.written).toEqual([[{ path: at("two", "enabled"), value: false }]]);
   });
 
   test("are refused with the way on", async () => {
@@ -359,11 +368,63 @@ describe("the test of a model", () => {
       configOf(agent("main", { thinkingDefault: thinking, tools: {} })),
       clock,
     );
+    expect(clock.armed()).toBe(0);
     return {
       result,
       asked: asked.map(({ thinking: level, maxTokens, messages }) => [level, maxTokens, messages.length]),
     };
   };
+
+  test("of one that calls twice: one call is answered with the word, the other with why not, each once", async () => {
+    const told: unknown[] = [];
+    const other = { type: "toolCall", id: "d", name: "answer", args: { word: "other" } } as const;
+    const model = {
+      id: "a/one",
+      maxTokens: 1_000,
+      async *stream({ messages }: ModelRequest): AsyncGenerator<ModelEvent> {
+        told.push(...messages.filter(({ role }) => role === "tool"));
+        const content = messages.length === 1 ? [other, ...called] : said("harbour");
+        yield { type: "end", stop: "stop", usage, content };
+      },
+    } as unknown as Model;
+    await testModel(model, configOf(agent("main", { thinkingDefault: "off", tools: {} })), clock);
+    expect(told).toEqual(
+      [
+        ["d", "one call is enough"],
+        ["c", "harbour"],
+      ].map(([callId, text]) => ({
+        role: "tool",
+        callId,
+        name: "answer",
+        content: [{ type: "text", text }],
+        isError: false,
+      })),
+    );
+  });
+
+  test("of one that hangs ends after two minutes, and is told as what it is", async () => {
+    const model = {
+      id: "a/one",
+      maxTokens: 1_000,
+      async *stream(_request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        yield {
+          type: "end",
+          stop: "error",
+          usage,
+          content: [],
+          error: { kind: "timeout", message: (signal.reason as Error).message },
+        } as never;
+      },
+    } as unknown as Model;
+    const testing = testModel(model, configOf(agent("main", { thinkingDefault: "off", tools: {} })), clock);
+    let done = false;
+    void testing.then(() => (done = true));
+    await clock.advance(119_999);
+    expect(done).toBe(false);
+    await clock.advance(1);
+    expect(await testing).toMatchObject({ ok: false, totalMs: 120_000, error: { kind: "timeout" } });
+  });
 
   test("of one that does all of it", async () => {
     const { result, asked } = await tested([called, said("harbour")]);

@@ -198,6 +198,12 @@ test("installing says whether the skill is used, what it takes the place of and 
   expect((await install("source/moss")).notes).toEqual([
     "it is not used: HOME/work/skills/moss/SKILL.md has the same name and comes first",
   ]);
+  // One that would be used first lacks nothing here, whatever it lacks itself.
+  await skill("source", "fern", "metadata: {parley: {requires: {bins: [gone]}}}");
+  await skill("work/skills", "fern", "metadata: {parley: {requires: {bins: [gone]}}}");
+  expect((await install("source/fern")).notes).toEqual([
+    "it is not used: HOME/work/skills/fern/SKILL.md has the same name and comes first",
+  ]);
   expect(await refusal(install("source/plants"))).toMatch(/^conflict: /);
   await skill("source", "plants", "", "Other words.");
   expect((await install("source/plants", true)).replaced).toBe(true);
