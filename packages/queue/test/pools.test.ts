@@ -265,3 +265,208 @@ test("a stop ends the wait of a turn that makes way", async () => {
   const went = await stepsOf(3, { steps: 4, busy: () => 1, stop: AbortSignal.abort() });
   expect(Math.max(...went.map(({ atMs }) => atMs))).toBe(3);
 });
+
+/** What is left of the deliveries of an account, and the state and reason of each of their parts. */
+async function partsOf(store: Awaited<ReturnType<typeof fixture>>["store"]): Promise<readonly string[]> {
+  return (await store.outbox.find({ limit: 99 })).toReversed().map(({ id, done, parts }) => {
+    const states = parts.map(({ state, reason }) => (reason === null ? state : `${state} (${reason})`));
+    return `${id} ${done ? "done" : "open"}: ${states.join(", ")}`;
+  });
+}
+
+test("a bug in delivery fails what is open of the first answer that is not sent, and the next ones go out", async () => {
+  const batches: (readonly string[])[] = [];
+  const { clock, store, start } = await fixture({
+    deliver: () => async (batch) => {
+      batches.push(batch.deliveries.map(({ id }) => id));
+      if (batches.length > 1) {
+        await store.outbox.record(batch, [
+          { delivery: "third", part: 0, to: "sending", attempt: 1 },
+          { delivery: "third", part: 0, to: "sent", receipt: "r" },
+        ]);
+        return { afterMs: 0, reason: "sent" };
+      }
+      await store.outbox.record(batch, [
+        { delivery: "first", part: 0, to: "sending", attempt: 1 },
+        { delivery: "first", part: 0, to: "sent", receipt: "r" },
+        { delivery: "second", part: 0, to: "sending", attempt: 1 },
+        { delivery: "second", part: 0, to: "sent", receipt: "r" },
+        { delivery: "second", part: 1, to: "sending", attempt: 1 },
+      ]);
+      throw new TypeError("no such thing");
+    },
+  });
+  await store.outbox.post(
+    Object.entries({ first: 1, second: 3, third: 1 }).map(([id, parts]) => ({
+      id,
+      pool: "loopback:one",
+      lane: conversation(1),
+      cause: "test",
+      parts: Array.from({ length: parts }, () => ({ content: "x" })),
+    })),
+  );
+  start();
+  await settle();
+  await clock.advance(1_000);
+  const failed = "failed (a bug in delivery: no such thing)";
+  expect(await partsOf(store)).toEqual([
+    "first done: sent",
+    `second done: sent, ${failed}, ${failed}`,
+    "third done: sent",
+  ]);
+  expect(batches).toEqual([["first", "second", "third"], ["third"]]);
+});
+
+test("a bug after everything was sent fails nothing and frees the conversation", async () => {
+  let times = 0;
+  const { clock, store, post, start } = await fixture({
+    deliver: () => async (batch) => {
+      times += 1;
+      const [head] = batch.deliveries;
+      await store.outbox.record(batch, [
+        { delivery: head?.id ?? "", part: 0, to: "sending", attempt: 1 },
+        { delivery: head?.id ?? "", part: 0, to: "sent", receipt: "r" },
+      ]);
+      throw new TypeError("no such thing");
+    },
+  });
+  await post(1, 1);
+  start();
+  await settle();
+  await clock.advance(1_000);
+  expect([await partsOf(store), times]).toEqual([["one-1-0 done: sent"], 1]);
+  expect(await store.outbox.list("loopback:one", 9)).toMatchObject([{ holder: null, atMs: null }]);
+});
+
+/** A process whose sends take as long as told, and its drain: when it ended, and whether the sends were aborted. */
+async function draining(sendMs: number, more: { readonly led?: boolean; readonly isAway?: boolean } = {}) {
+  const aborted: string[] = [];
+  const sent: string[] = [];
+  const made = await fixture({
+    ...(more.led === true ? { accounts: [] } : {}),
+    deliver:
+      () =>
+      async (batch, { signal }) => {
+        await sleep(made.clock, sendMs, signal);
+        if (signal.aborted) {
+          aborted.push(batch.lane);
+          throw signal.reason;
+        }
+        for (const { id } of batch.deliveries) {
+          sent.push(id);
+          await made.store.outbox.record(batch, [
+            { delivery: id, part: 0, to: "sending", attempt: 1 },
+            { delivery: id, part: 0, to: "sent", receipt: "r" },
+          ]);
+        }
+        return { afterMs: 0, reason: "sent" };
+      },
+  });
+  const pools = made.start();
+  if (more.led === true) pools.lead("loopback:one", () => undefined);
+  let endedMono: number | null = null;
+  return {
+    ...made,
+    pools,
+    aborted,
+    sent,
+    async drain(flushMs: number, passMs: number): Promise<number | null> {
+      const beganMono = made.clock.mono();
+      void pools.drain({ turnsMs: 0, flushMs }).then(() => (endedMono = made.clock.mono() - beganMono));
+      for (let at = 0; at < passMs; at += 10) {
+        await made.clock.advance(10);
+        if (endedMono !== null) break;
+      }
+      await settle();
+      return endedMono;
+    },
+  };
+}
+
+test.each([false, true])(
+  "a stop waits for answers that are being sent, led by this process: %s",
+  async (led) => {
+    const { post, clock, aborted, sent, drain } = await draining(400, { led });
+    await post(1, 1);
+    await settle();
+    await clock.advance(10);
+    const ended = await drain(1_000, 3_000);
+    expect([sent, aborted]).toEqual([["one-1-0"], []]);
+    expect(ended).toBeGreaterThanOrEqual(380);
+    expect(ended).toBeLessThanOrEqual(420);
+  },
+);
+
+test("answers that are due and not begun get out before a stop", async () => {
+  const { post, clock, sent, drain } = await draining(0);
+  await post(1, 1);
+  await settle();
+  await clock.advance(10);
+  expect(sent).toEqual(["one-1-0"]);
+  await post(1, 2);
+  expect(await drain(5_000, 6_000)).toBeLessThan(100);
+  expect(sent).toEqual(["one-1-0", "one-2-0"]);
+});
+
+test("what waits for its time does not hold a stop up, and neither does a store that is away", async () => {
+  const { clock, store, post, start } = await fixture({
+    deliver: () => async () => ({ afterMs: 60_000, reason: "429" }),
+  });
+  await post(1, 1);
+  const pools = start();
+  await settle();
+  await clock.advance(10);
+  expect(await store.outbox.list("loopback:one", 9)).toMatchObject([{ waiting: 1, holder: null }]);
+  const beganMono = clock.mono();
+  await pools.drain({ turnsMs: 0, flushMs: 5_000 });
+  expect(clock.mono()).toBe(beganMono);
+  const away = await fixture({
+    store: {
+      ...store,
+      outbox: { ...store.outbox, list: () => Promise.reject(new Error("away")) },
+    },
+  });
+  await away.start().drain({ turnsMs: 0, flushMs: 5_000 });
+  expect(away.clock.mono()).toBe(0);
+});
+
+test("a stop aborts what is still being sent when its time is over", async () => {
+  const { post, clock, aborted, sent, drain } = await draining(60_000);
+  await post(1, 1);
+  await settle();
+  await clock.advance(10);
+  const ended = await drain(500, 5_000);
+  expect([sent, aborted]).toEqual([[], [conversation(1)]]);
+  expect(ended).toBeGreaterThanOrEqual(500);
+  expect(ended).toBeLessThan(600);
+});
+
+test("sends of an account that was dropped have ten seconds, and a stop waits for them", async () => {
+  const { post, clock, pools, aborted, drain } = await draining(60_000);
+  await post(1, 1);
+  await settle();
+  await clock.advance(10);
+  pools.serve([]);
+  expect(pools.deliveriesRunning()).toBe(0);
+  await clock.advance(9_000);
+  expect(aborted).toEqual([]);
+  expect(await drain(0, 5_000)).toBe(1_000);
+  expect(aborted).toEqual([conversation(1)]);
+});
+
+test("who leads an account again is not ended by the end of its first term", async () => {
+  const { clock, store, work, start } = await fixture();
+  const pools = start();
+  const first = pools.lead("loopback:led", () => undefined);
+  const second = pools.lead("loopback:led", () => undefined);
+  await first.end();
+  await store.outbox.post([
+    { id: "x", pool: "loopback:led", lane: conversation(9, "led"), cause: "t", parts: [{ content: "x" }] },
+  ]);
+  await settle();
+  expect([work.length, pools.deliveriesRunning()]).toEqual([1, 1]);
+  const ended = second.end();
+  await clock.advance(1);
+  await ended;
+  expect(pools.deliveriesRunning()).toBe(0);
+});

@@ -279,4 +279,154 @@ export const inboxCases: readonly StoreCase[] = [
       ]);
     },
   },
+  {
+    title: "what becomes of each kind of row is shown whole, with its time and the reason",
+    async run({ store, clock }) {
+      const atMs = clock.now();
+      const subject = (n: number): string => `telegram:default/telegram:default:dm:a/${n}`;
+      const edit = (id: string, n: number, version: number) =>
+        row(id, { subject: subject(n), version, as: { kind: "edit" }, payload: `"${id}"` });
+      const note = (id: string, n: number) =>
+        row(id, { subject: subject(n), as: { kind: "context", keep: 1 } });
+      await store.inbox.accept([
+        row("work", { subject: subject(1), as: { kind: "work", ticket: "t" }, authority: "owner" }),
+        note("old", 2),
+        note("new", 3),
+      ]);
+      clock.advance(7);
+      const verdicts = await store.inbox.accept([
+        edit("edit", 1, 4),
+        edit("late", 1, 3),
+        edit("gone", 2, 9),
+        edit("noted", 3, 9),
+        row("no", {
+          pool: "cron",
+          lane: lane("b"),
+          conversation: chat("b"),
+          as: { kind: "closed", outcome: "refused", reason: "not paired" },
+        }),
+      ]);
+      expect(verdicts.map(({ verdict }) => verdict)).toEqual([
+        "replaced",
+        "late",
+        "late",
+        "replaced",
+        "closed",
+      ]);
+      const shown = (await store.inbox.find({ limit: 20 })).map(({ seq: _seq, ...each }) => each);
+      const base = {
+        conversation: chat("a"),
+        authority: "person",
+        lane: lane("a"),
+        pool: "main",
+        turn: null,
+      };
+      const open = { ...base, outcome: null, reason: null, acceptedAtMs: atMs, endedAtMs: null };
+      const over = { ...base, state: "ended", acceptedAtMs: atMs + 7, endedAtMs: atMs + 7 };
+      const id = (name: string): string => `telegram:default:${name}`;
+      const superseded = (name: string, version: number, reason: string) => {
+        return { ...over, id: id(name), version, payload: `"${name}"`, outcome: "superseded", reason };
+      };
+      const words = (of: string): string => `its words replaced those of ${id(of)}`;
+      const tooLate = "the edited row had started or shows a newer version";
+      expect(shown).toEqual([
+        {
+          ...over,
+          ...{ id: id("no"), version: 0, payload: '{"text":"no"}', pool: "cron" },
+          ...{ lane: lane("b"), conversation: chat("b"), outcome: "refused", reason: "not paired" },
+        },
+        superseded("noted", 9, words("new")),
+        superseded("gone", 9, tooLate),
+        superseded("late", 3, tooLate),
+        superseded("edit", 4, words("work")),
+        { ...open, id: id("new"), version: 9, payload: '"noted"', state: "context" },
+        {
+          ...{ ...open, id: id("old"), version: 0, payload: '{"text":"old"}', state: "ended" },
+          ...{ outcome: "context", reason: "trimmed", endedAtMs: atMs },
+        },
+        {
+          ...{ ...open, id: id("work"), version: 4, payload: '"edit"', state: "waiting" },
+          ...{ authority: "owner", ticket: "t" },
+        },
+      ]);
+    },
+  },
+  {
+    title: "whatever a row ended as, it leaves five days after its end, and its guard with it",
+    async run({ store, clock }) {
+      const subject = "telegram:default/telegram:default:dm:a/1";
+      await store.inbox.accept([
+        row("work", { subject }),
+        row("edit", { subject, version: 2, as: { kind: "edit" } }),
+        row("late", { subject, version: 1, as: { kind: "edit" } }),
+        row("old", { as: { kind: "context", keep: 1 } }),
+        row("note", { as: { kind: "context", keep: 1 } }),
+        row("no", { as: { kind: "closed", outcome: "refused", reason: "not paired" } }),
+        row("stopped", { lane: lane("b") }),
+      ]);
+      await store.inbox.stop(lane("b"), { rows: "all", reason: "/stop" });
+      const left = async () => ids(await store.inbox.find({ dismissed: true, limit: 20 }));
+      clock.advance(5 * 86_400_000);
+      await store.sweep(100);
+      expect(await left()).toEqual(["stopped", "no", "note", "old", "late", "edit", "work"]);
+      clock.advance(1);
+      await store.sweep(100);
+      expect(await left()).toEqual(["note", "work"]);
+      expect(
+        await store.inbox.accept([row("edit", { subject, version: 2, as: { kind: "edit" } })]),
+      ).toMatchObject([{ verdict: "late" }]);
+    },
+  },
+  {
+    title: "the delays of all waiting rows count when a turn ends, and none of them past five seconds",
+    async run({ store, clock }) {
+      const startMs = clock.now();
+      const late = (id: string, afterMs: number) => row(id, { as: { kind: "work", afterMs } });
+      await store.inbox.accept([late("1", 9_000)]);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: startMs + 5_000 });
+      clock.advance(5_000);
+      const turn = await takeTurn(store);
+      await store.inbox.accept([late("2", 800), row("3")]);
+      await store.turns.commit(turn, turn.id, answered);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: startMs + 5_800 });
+      clock.advance(800);
+      const second = await takeTurn(store);
+      await store.inbox.accept([late("4", 9_000), row("5")]);
+      clock.advance(100);
+      await store.turns.commit(second, second.id, answered);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: startMs + 5_800 + 5_000 });
+    },
+  },
+  {
+    title: "a lane whose first rows are stopped goes to the pool of the row that is first now, at its time",
+    async run({ store, clock }) {
+      const dueAtMs = clock.now();
+      await store.inbox.accept([row("1", { pool: "cron" }), row("2", { pool: "main" }), row("3")]);
+      clock.advance(5);
+      await store.inbox.stop(lane("a"), { rows: { keepNewest: 2 }, reason: "cap" });
+      expect(await store.turns.list(undefined, 9)).toMatchObject([
+        { lane: lane("a"), pool: "main", atMs: dueAtMs, waiting: 2 },
+      ]);
+      expect(isIdle(await store.turns.take({ ...want, pool: "cron" }))).toBe(true);
+      expect(ids((await takeTurn(store)).rows)).toEqual(["2", "3"]);
+    },
+  },
+  {
+    title: "stop keeps no less than nothing and no part of a row",
+    async run({ store }) {
+      await store.inbox.accept([row("1"), row("2")]);
+      for (const rows of [{ keepNewest: -1 }, { keepOldest: 0.5 }])
+        await expect(store.inbox.stop(lane("a"), { rows, reason: "cap" })).rejects.toMatchObject({
+          code: "invalid",
+        });
+      const kept = async (rows: { keepNewest: number } | { keepOldest: number }) =>
+        (await store.inbox.stop(lane("a"), { rows, reason: "cap" })).rows.length;
+      expect([await kept({ keepNewest: 2 }), await kept({ keepOldest: 5 })]).toEqual([0, 0]);
+      expect(await kept({ keepOldest: 0 })).toBe(2);
+      expect(await store.inbox.stop(lane("none"), { turn: "open", rows: "all", reason: "x" })).toEqual({
+        turn: null,
+        rows: [],
+      });
+    },
+  },
 ];

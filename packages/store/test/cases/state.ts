@@ -261,4 +261,182 @@ export const stateCases: readonly StoreCase[] = [
       expect((await takeTurn(store)).rows).toHaveLength(1);
     },
   },
+  {
+    title:
+      "a cell is there until the very moment at which it expires, for who reads, lists, renews and removes",
+    async run({ store, clock }) {
+      const looks = async () => [
+        (await store.cells.get("k"))?.value,
+        (await store.cells.list("k", 9)).map(({ value }) => value),
+      ];
+      const cell = await store.cells.put("k", "1", { ttlMs: 100 });
+      clock.advance(99);
+      expect(await looks()).toEqual(["1", ["1"]]);
+      clock.advance(1);
+      expect(await looks()).toEqual([undefined, []]);
+      expect(await store.cells.touch("k", cell?.version ?? -1, 100)).toBe(false);
+      expect(await store.cells.remove("k")).toBe(false);
+      expect(await looks()).toEqual([undefined, []]);
+    },
+  },
+  {
+    title: "a renewal is seen at once by who read the cell before, and one without an end gets one",
+    async run({ store, clock }) {
+      const cell = await store.cells.put("k", "1", {});
+      expect(await store.cells.get("k")).toEqual({
+        key: "k",
+        value: "1",
+        version: cell?.version,
+        expiresAtMs: null,
+      });
+      expect(await store.cells.touch("k", cell?.version ?? -1, 50)).toBe(true);
+      const renewed = { key: "k", value: "1", version: cell?.version, expiresAtMs: clock.now() + 50 };
+      expect([await store.cells.get("k"), await store.cells.list("", 9)]).toEqual([renewed, [renewed]]);
+      // Written again without an end, it stays.
+      await store.cells.put("k", "2", {});
+      clock.advance(50);
+      await store.sweep(10);
+      expect(await store.cells.get("k")).toMatchObject({ value: "2", expiresAtMs: null });
+    },
+  },
+  {
+    title:
+      "cells of one commit have a version each, their ends and their order; what it removes is gone at once",
+    async run({ store, clock }) {
+      const before = await store.cells.put("gone", "x", {});
+      const held = await store.cells.put("held", "x", { ttlMs: 5 });
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      expect(await store.cells.get("gone")).toMatchObject({ value: "x" });
+      await store.turns.commit(turn, turn.id, {
+        outcome: "answered",
+        entries: [],
+        cells: [
+          { key: "a", value: "1", expect: 0, ttlMs: 100 },
+          { key: "gone", value: null, expect: before?.version ?? -1 },
+          { key: "b", value: "2" },
+          { key: "a", value: "3" },
+          { key: "held", value: "y", expect: held?.version ?? -1, ttlMs: 200 },
+        ],
+      });
+      const seen = await store.cells.list("", 9);
+      expect(seen.map(({ key, value, expiresAtMs }) => [key, value, expiresAtMs])).toEqual([
+        ["a", "3", null],
+        ["b", "2", null],
+        ["held", "y", clock.now() + 200],
+      ]);
+      const versions = seen.map(({ version }) => version);
+      expect(new Set(versions).size).toBe(3);
+      expect(Math.min(...versions)).toBeGreaterThan(held?.version ?? Infinity);
+      expect(await Promise.all(seen.map(({ key }) => store.cells.get(key)))).toEqual(seen);
+      expect(await store.cells.get("gone")).toBeNull();
+      const after = await store.cells.put("c", "4", { expect: 0 });
+      expect(after?.version).toBeGreaterThan(Math.max(...versions));
+    },
+  },
+  {
+    title:
+      "sessions of one time are listed by their keys, a patch moves one to the front, and a limit cuts the end",
+    async run({ store, clock }) {
+      for (const name of ["c", "a", "b"]) await store.sessions.open(lane(name));
+      const keys = async (limit: number) =>
+        (await store.sessions.list({ limit })).map(({ key }) => key.at(-1)).join("");
+      expect(await keys(9)).toBe("abc");
+      clock.advance(5);
+      await store.sessions.patch(lane("c"), { model: "m" });
+      expect([await keys(9), await keys(2)]).toEqual(["cab", "ca"]);
+      clock.advance(5);
+      const reset = await store.sessions.reset(lane("b"));
+      expect(reset).toEqual({
+        key: lane("b"),
+        epoch: 2,
+        lastSeq: 0,
+        fields: {},
+        createdAtMs: clock.now() - 10,
+        updatedAtMs: clock.now(),
+      });
+      expect([await store.sessions.open(lane("b")), await keys(9)]).toEqual([reset, "bca"]);
+      // What only reads moves nothing, and neither does a turn that leaves nothing.
+      clock.advance(5);
+      await store.sessions.open(lane("a"));
+      await store.inbox.accept([row("1")]);
+      const silent = await takeTurn(store);
+      await store.turns.commit(silent, silent.id, { outcome: "silent", entries: [] });
+      expect(await keys(9)).toBe("bca");
+      await store.inbox.accept([row("2")]);
+      const turn = await takeTurn(store);
+      await store.turns.commit(turn, turn.id, {
+        outcome: "answered",
+        entries: ["1"],
+        patch: { a: 1, b: null },
+      });
+      expect((await store.sessions.list({ limit: 1 }))[0]).toEqual({
+        key: lane("a"),
+        epoch: 1,
+        lastSeq: 1,
+        fields: { a: 1 },
+        createdAtMs: clock.now() - 15,
+        updatedAtMs: clock.now(),
+      });
+    },
+  },
+  {
+    title: "a transcript has only its own session's and epoch's entries, whoever asks from where",
+    async run({ store }) {
+      const say = async (session: string, entries: readonly string[]) => {
+        await store.inbox.accept([row(`${session}${entries.join()}`, { lane: lane(session) })]);
+        const turn = await takeTurn(store);
+        await store.turns.commit(turn, turn.id, { outcome: "answered", entries });
+      };
+      await say("a", ["1", "2"]);
+      await say("b", ["3"]);
+      await store.sessions.reset(lane("a"));
+      await say("a", ["4", "5", "6"]);
+      const read = async (
+        session: string,
+        from: { afterSeq?: number; newest?: boolean; epoch?: number; limit: number },
+      ) => (await store.sessions.transcript(lane(session), from)).map(({ seq, body }) => `${seq}:${body}`);
+      expect(await read("a", { limit: 9 })).toEqual(["3:4", "4:5", "5:6"]);
+      expect(await read("a", { newest: true, limit: 9 })).toEqual(["3:4", "4:5", "5:6"]);
+      expect(await read("a", { newest: true, afterSeq: 3, limit: 1 })).toEqual(["5:6"]);
+      expect(await read("a", { newest: true, afterSeq: 4, limit: 9 })).toEqual(["5:6"]);
+      expect(await read("a", { newest: true, epoch: 1, limit: 1 })).toEqual(["2:2"]);
+      expect(await read("a", { epoch: 3, limit: 9 })).toEqual([]);
+      expect(await read("b", { limit: 9 })).toEqual(["1:3"]);
+      expect(await read("none", { limit: 9 })).toEqual([]);
+      expect(await read("none", { newest: true, limit: 9 })).toEqual([]);
+    },
+  },
+  {
+    title: "events of other streams do not count against a limit, and one that is read has its own time",
+    async run({ store, clock }) {
+      const startMs = clock.now();
+      for (const [n, stream] of ["x", "y", "x", "y", "x"].entries()) {
+        await store.events.append(stream, `e${n}`, `${n}`);
+        clock.advance(10);
+      }
+      const { events, gone, lastSeq } = await store.events.after("x", 0, 2);
+      expect(events.map(({ body, stream, atMs }) => [body, stream, atMs - startMs])).toEqual([
+        ["0", "x", 0],
+        ["2", "x", 20],
+      ]);
+      expect([gone, lastSeq - (events[0]?.seq ?? 0)]).toEqual([false, 4]);
+      const next = await store.events.after("x", events[1]?.seq ?? 0, 2);
+      expect(next.events.map(({ body }) => body)).toEqual(["4"]);
+      expect(await store.events.after("x", lastSeq, 2)).toEqual({ events: [], gone: false, lastSeq });
+      expect(await store.events.after("none", 0, 2)).toEqual({ events: [], gone: false, lastSeq });
+      expect((await store.events.newest("y", 9)).map(({ body, atMs }) => [body, atMs - startMs])).toEqual([
+        ["1", 10],
+        ["3", 30],
+      ]);
+    },
+  },
+  {
+    title: "an empty log is nobody's past: nothing is gone from it, unless a client saw something",
+    async run({ store }) {
+      expect(await store.events.after("x", 0, 9)).toEqual({ events: [], gone: false, lastSeq: 0 });
+      expect(await store.events.after("x", 1, 9)).toEqual({ events: [], gone: true, lastSeq: 0 });
+      expect(await store.events.newest("x", 9)).toEqual([]);
+    },
+  },
 ];
