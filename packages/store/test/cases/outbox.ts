@@ -459,4 +459,296 @@ export const outboxCases: readonly StoreCase[] = [
       expect(ids(await store.outbox.find({ limit: 2 }))).toEqual(["3", "2"]);
     },
   },
+  {
+    title: "a delivery is shown whole at each step of its sending, to its holder and to an operator",
+    async run({ store, clock }) {
+      const startMs = clock.now();
+      const parts = [{ content: "x" }, { content: "y", into: "p/e/0" }];
+      await store.outbox.post([
+        delivery("p/e", { cause: "turn#1" }),
+        delivery("d", { parts, cause: "turn#2" }),
+      ]);
+      clock.advance(10);
+      const batch = await takeDeliveryBatch(store);
+      const fresh = {
+        ...{ state: "queued", token: 0, startedAtMs: 0, attempts: 0, resends: 0 },
+        ...{ receipt: null, intoReceipt: null, reason: null, flagged: false },
+      };
+      const base = { pool: account, lane: chat("a"), open: false, createdAtMs: startMs, split: false };
+      const first = {
+        ...base,
+        id: "p/e",
+        cause: "turn#1",
+        done: false,
+        parts: [{ ...fresh, content: "p/e" }],
+      };
+      const [one, two] = [
+        { ...fresh, content: "x" },
+        { ...fresh, content: "y", into: "p/e/0" },
+      ];
+      const second = { ...base, id: "d", cause: "turn#2", done: false, parts: [one, two] };
+      expect(batch.deliveries).toEqual([first, second]);
+      const shown = async () => (await store.outbox.find({ id: "d", limit: 1 }))[0];
+      const { token } = batch;
+      await store.outbox.record(batch, [begin("p/e")]);
+      expect(await shown(), "what is not sent has no receipt").toEqual(second);
+      await store.outbox.record(batch, [sent("p/e"), begin("d"), unsent("d", "queued")]);
+      const begun = { token, startedAtMs: startMs + 10, attempts: 1 };
+      const into = '{"messageId":"p/e.0"}';
+      const edited = { ...two, intoReceipt: into };
+      expect(await shown()).toEqual({ ...second, parts: [{ ...one, ...begun, reason: "queued" }, edited] });
+      clock.advance(10);
+      await store.outbox.record(batch, [begin("d", 2)]);
+      const again = { ...begun, state: "sending", startedAtMs: startMs + 20, attempts: 2 };
+      expect(await shown()).toEqual({ ...second, parts: [{ ...one, ...again }, edited] });
+      await store.outbox.record(batch, [unsent("d", "ambiguous")]);
+      const doubt = { ...again, state: "ambiguous", reason: "ambiguous" };
+      expect(await shown()).toEqual({ ...second, parts: [{ ...one, ...doubt }, edited] });
+      await store.outbox.record(batch, [sent("d"), begin("d", 1, { part: 1 })]);
+      const there = { ...again, state: "sent", receipt: '{"messageId":"d.0"}' };
+      const sending = { ...begun, state: "sending", startedAtMs: startMs + 20 };
+      expect(await shown()).toEqual({
+        ...second,
+        parts: [
+          { ...one, ...there },
+          { ...edited, ...sending },
+        ],
+      });
+      await store.outbox.record(batch, [unsent("d", "failed", 1)]);
+      const failed = { ...sending, state: "failed", reason: "failed" };
+      expect(await shown()).toEqual({
+        ...second,
+        done: true,
+        parts: [
+          { ...one, ...there },
+          { ...edited, ...failed },
+        ],
+      });
+    },
+  },
+  {
+    title: "from each state a part goes on only to what may follow it",
+    async run({ store }) {
+      const ways: { readonly [state: string]: readonly Change["to"][] } = {
+        queued: [],
+        sending: ["sending"],
+        sent: ["sending", "sent"],
+        failed: ["sending", "failed"],
+        ambiguous: ["sending", "ambiguous"],
+      };
+      const to = (id: string, what: Change["to"], attempt: number): Change =>
+        what === "sending" ? begin(id, attempt) : what === "sent" ? sent(id) : unsent(id, what);
+      const found: string[] = [];
+      for (const [state, way] of Object.entries(ways))
+        for (const next of ["sending", "sent", "queued", "failed", "ambiguous"] as const) {
+          const id = `${state}-${next}`;
+          await store.outbox.post([
+            delivery(id, { lane: chat(id), parts: [{ content: "x" }, { content: "y" }] }),
+          ]);
+          const batch = await takeDeliveryBatch(store);
+          await store.outbox.record(
+            batch,
+            way.map((each) => to(id, each, 1)),
+          );
+          const attempts = way.length === 0 ? 0 : 1;
+          const code = await store.outbox.record(batch, [to(id, next, attempts + 1)]).then(
+            () => next,
+            (error: { code: string }) => error.code,
+          );
+          expect(await partOf(store, id)).toMatchObject({ state: code === "invalid" ? state : next });
+          if (code !== "invalid") found.push(`${state} ${next}`);
+        }
+      expect(found.toSorted()).toEqual(
+        [
+          ...["queued sending", "queued failed", "queued queued"],
+          ...["sending sending", "sending sent", "sending queued", "sending failed", "sending ambiguous"],
+          ...["sent sent", "failed failed"],
+          ...["ambiguous sending", "ambiguous sent", "ambiguous failed", "ambiguous ambiguous"],
+        ].toSorted(),
+      );
+    },
+  },
+  {
+    title: "a sent part keeps its first receipt, and a part sent again its marks",
+    async run({ store }) {
+      await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] })]);
+      const batch = await takeDeliveryBatch(store);
+      await store.outbox.record(batch, [begin("1"), sent("1")]);
+      const other: Change = { delivery: "1", part: 0, to: "sent", receipt: "another" };
+      await expect(store.outbox.record(batch, [other])).rejects.toMatchObject(refused);
+      expect(await partOf(store, "1")).toMatchObject({ receipt: '{"messageId":"1.0"}' });
+      const second = { part: 1 };
+      await store.outbox.record(batch, [
+        begin("1", 1, second),
+        begin("1", 2, second),
+        unsent("1", "queued", 1),
+        begin("1", 3, { part: 1, idempotent: true }),
+        begin("1", 4, { part: 1, idempotent: true }),
+      ]);
+      expect(await partOf(store, "1", 1)).toMatchObject({ attempts: 4, resends: 2, flagged: true });
+    },
+  },
+  {
+    title: "what was rendered replaces all parts, fewer or more, with what each of them edits",
+    async run({ store }) {
+      const texts = (count: number) => Array.from({ length: count }, (_, n) => ({ content: `meant ${n}` }));
+      await store.outbox.post([
+        delivery("fewer", { lane: chat("f"), parts: texts(3) }),
+        delivery("more", { lane: chat("m"), parts: texts(1) }),
+      ]);
+      for (const [id, split] of [
+        ["fewer", [{ content: "one", into: "p/0" }]],
+        ["more", [{ content: "one" }, { content: "two", into: "p/1" }, { content: "three" }]],
+      ] as const) {
+        const batch = await takeDeliveryBatch(store);
+        await store.outbox.record(batch, [{ delivery: id, part: 0, to: "sending", attempt: 1, split }]);
+        const [found] = await store.outbox.find({ id, limit: 1 });
+        expect([found?.split, found?.parts.map(({ content, into }) => [content, into])]).toEqual([
+          true,
+          split.map((part) => [part.content, "into" in part ? part.into : undefined]),
+        ]);
+        const states = split.map((_part, n) => (n === 0 ? ["sending", 1] : ["queued", 0]));
+        expect(found?.parts.map(({ state, attempts }) => [state, attempts])).toEqual(states);
+        for (const n of split.keys())
+          await store.outbox.record(batch, [...(n === 0 ? [] : [begin(id, 1, { part: n })]), sent(id, n)]);
+        expect(await store.outbox.find({ id, limit: 1 })).toMatchObject([{ done: true }]);
+      }
+    },
+  },
+  {
+    title: "a delivery without parts is refused with all that was queued beside it",
+    async run({ store }) {
+      const empty = delivery("2", { parts: [] });
+      await expect(store.outbox.post([delivery("1"), empty])).rejects.toMatchObject(refused);
+      expect(await store.outbox.find({ limit: 9 })).toEqual([]);
+    },
+  },
+  {
+    title: "a preview is closed once, and only in its own conversation",
+    async run({ store }) {
+      await store.outbox.post([delivery("preview", { open: true }), delivery("next")]);
+      await store.outbox.post([
+        delivery("elsewhere", { lane: chat("b"), closes: "preview" }),
+        delivery("final", { closes: "preview" }),
+        delivery("late", { closes: "preview" }),
+      ]);
+      const lanes = [await takeDeliveryBatch(store), await takeDeliveryBatch(store, { holder: "w2" })];
+      expect(Object.fromEntries(lanes.map(({ lane, deliveries }) => [lane, ids(deliveries)]))).toEqual({
+        [chat("a")]: ["final", "next", "late"],
+        [chat("b")]: ["elsewhere"],
+      });
+    },
+  },
+  {
+    title:
+      "who drops the last that waits leaves the conversation idle; what waits for its time goes on waiting",
+    async run({ store, clock }) {
+      await store.outbox.post([delivery("1"), delivery("2"), delivery("b", { lane: chat("b") })]);
+      const batch = await takeDeliveryBatch(store);
+      const atMs = async () => (await store.outbox.list(account, 9)).map(({ lane, atMs }) => [lane, atMs]);
+      const startMs = clock.now();
+      const heldUntil = [batch.lane, startMs + wantOut.leaseMs];
+      expect(await store.outbox.drop(["1"], "operator")).toBe(1);
+      expect(await atMs(), "its holder keeps it").toEqual([[chat("b"), startMs], heldUntil]);
+      expect(await store.outbox.drop(["1"], "operator")).toBe(0);
+      await store.outbox.release(batch, { afterMs: 3_000, reason: "429" });
+      await store.outbox.post([delivery("3")]);
+      await store.outbox.drop(["2"], "operator");
+      const later = [chat("a"), startMs + 3_000];
+      expect(await atMs()).toEqual([[chat("b"), startMs], later]);
+      clock.advance(5);
+      await store.outbox.drop(["3", "b"], "operator");
+      expect((await atMs()).toSorted()).toEqual([
+        [chat("a"), null],
+        [chat("b"), null],
+      ]);
+      expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: null });
+      const dropped = await store.outbox.find({ limit: 9 });
+      expect(dropped.map(({ id, done, parts }) => [id, done, parts[0]?.state, parts[0]?.reason])).toEqual(
+        ["3", "b", "2", "1"].map((id) => [id, true, "failed", "operator"]),
+      );
+      expect(await store.troubled()).toEqual({ rows: 0, deliveries: 0 });
+    },
+  },
+  {
+    title: "who gives a conversation back with nothing to send leaves it idle, however long it should wait",
+    async run({ store, clock }) {
+      await store.outbox.post([delivery("1"), delivery("2")]);
+      const batch = await takeDeliveryBatch(store);
+      expect(await store.outbox.extend(batch, 500)).toBe(2);
+      expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: clock.now() + 500 });
+      await sendWhole(store, batch, "1");
+      expect(await store.outbox.extend(batch, 500)).toBe(1);
+      const changes = [begin("2"), unsent("2", "failed")];
+      expect(await store.outbox.record(batch, changes, { afterMs: 3_000, reason: "done" })).toBe(true);
+      expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: null });
+      expect(await store.troubled()).toEqual({ rows: 0, deliveries: 1 });
+    },
+  },
+  {
+    title: "a leader whose time is over still keeps others out, until a new one is written",
+    async run({ store, clock }) {
+      await store.outbox.post([delivery("1")]);
+      const free = await takeDeliveryBatch(store, { leaseMs: 10 });
+      const old = await store.cells.put(`leader:${account}`, "node-1", { ttlMs: 100 });
+      const other = await store.cells.put("leader:telegram:other", "node-1", {});
+      await expect(store.outbox.extend(free, 10)).rejects.toMatchObject(lost);
+      await expect(store.outbox.record(free, [begin("1")])).rejects.toMatchObject(lost);
+      clock.advance(200);
+      expect(await store.cells.get(`leader:${account}`)).toBeNull();
+      for (const term of [undefined, other?.version])
+        await expect(store.outbox.take({ ...wantOut, term })).rejects.toMatchObject(lost);
+      const batch = await takeDeliveryBatch(store, { term: old?.version ?? -1 });
+      expect(batch.term).toBe(old?.version);
+      await sendWhole(store, batch, "1");
+      // Who gives it back writes nothing.
+      await store.cells.put(`leader:${account}`, "node-2", {});
+      await store.outbox.release(batch, failedOnce);
+    },
+  },
+  {
+    title: "find knows what all of its words say of one delivery, and not what another one adds",
+    async run({ store }) {
+      const two = [{ content: "x" }, { content: "y" }];
+      await store.outbox.post([
+        delivery("1", { cause: "c", parts: two }),
+        delivery("2", { cause: "c" }),
+        delivery("b", { lane: chat("b"), cause: "c" }),
+      ]);
+      const batch = await takeDeliveryBatch(store);
+      await store.outbox.record(batch, [
+        begin("1"),
+        sent("1"),
+        begin("1", 1, { part: 1 }),
+        unsent("1", "failed", 1),
+      ]);
+      await store.outbox.record(batch, [begin("2"), sent("2")]);
+      const found = async (filter: object) => ids(await store.outbox.find({ ...filter, limit: 9 })).join();
+      expect({
+        cause: await found({ cause: "c" }),
+        ofLane: await found({ cause: "c", lane: chat("a") }),
+        sent: await found({ state: "sent" }),
+        queued: await found({ state: "queued" }),
+        queuedHere: await found({ state: "queued", lane: chat("a") }),
+        failedHere: await found({ state: "failed", lane: chat("a") }),
+        troubled: await found({ troubled: true, lane: chat("a") }),
+        troubledThere: await found({ troubled: true, lane: chat("b") }),
+        receipt: await found({ receipt: '"2.0"' }),
+        receiptThere: await found({ receipt: '"2.0"', lane: chat("b") }),
+        id: await found({ id: "2", cause: "other" }),
+      }).toEqual({
+        cause: "b,2,1",
+        ofLane: "2,1",
+        sent: "2,1",
+        queued: "b",
+        queuedHere: "",
+        failedHere: "1",
+        troubled: "1",
+        troubledThere: "",
+        receipt: "2",
+        receiptThere: "",
+        id: "",
+      });
+    },
+  },
 ];

@@ -397,4 +397,175 @@ export const turnCases: readonly StoreCase[] = [
       expect(await store.outbox.find({ limit: 5 })).toHaveLength(1);
     },
   },
+  {
+    title: "a turn is handed out whole, first as it was opened, then as it was left",
+    async run({ store, clock }) {
+      const acceptedAtMs = clock.now();
+      await store.inbox.accept([
+        row("note", { as: { kind: "context", keep: 5 }, authority: "other" }),
+        row("1", { as: { kind: "work", ticket: "t0" }, subject: "s/1", version: 3 }),
+        row("2"),
+      ]);
+      await store.sessions.reset(lane("a"));
+      clock.advance(9);
+      const turn = await takeTurn(store);
+      const shown = (id: string, more: object = {}) => ({
+        id: `telegram:default:${id}`,
+        seq: expect.any(Number) as number,
+        conversation: chat("a"),
+        authority: "person",
+        version: 0,
+        acceptedAtMs,
+        payload: `{"text":"${id}"}`,
+        ...more,
+      });
+      const opened = {
+        lane: lane("a"),
+        token: expect.any(Number) as number,
+        holder: "w1",
+        id: `${lane("a")}#${turn.token}`,
+        attempt: 1,
+        epoch: 2,
+        pool: "main",
+        conversation: chat("a"),
+        authority: "person",
+        openedAtMs: acceptedAtMs + 9,
+        rows: [shown("1", { ticket: "t0", version: 3 }), shown("2")],
+        context: [shown("note", { authority: "other" })],
+        log: [],
+        tickets: [],
+        stop: null,
+      };
+      expect(turn).toEqual(opened);
+      await store.turns.checkpoint(turn, 0, { steps: [step("a"), { kind: "result", body: "b" }] });
+      await store.turns.park(turn, { tickets: ["t1", "t2"], wake: "any", untilMs: clock.now() + 50 });
+      clock.advance(3);
+      await store.inbox.stop(lane("a"), { turn: "open", reason: "/stop" });
+      const left = await takeTurn(store, { holder: "w2" });
+      expect(left.token).toBeGreaterThan(turn.token);
+      expect(left).toEqual({
+        ...opened,
+        holder: "w2",
+        log: [step("a"), { kind: "result", body: "b" }],
+        tickets: ["t1", "t2"],
+        stop: "/stop",
+      });
+      expect(await store.turns.find(turn.id)).toEqual({
+        ...{ id: turn.id, lane: lane("a"), state: "running", attempt: 1, openedAtMs: acceptedAtMs + 9 },
+        ...{ endedAtMs: null, tickets: ["t1", "t2"], stop: "/stop", log: left.log, entries: [] },
+      });
+    },
+  },
+  {
+    title: "lanes are listed whole, what is due first at the front and what has nothing to do at the end",
+    async run({ store, clock }) {
+      const startMs = clock.now();
+      await store.inbox.accept([row("a", { lane: lane("a") })]);
+      const first = await takeTurn(store);
+      await store.turns.commit(first, first.id, answered);
+      await store.inbox.accept([
+        row("b", { lane: lane("b") }),
+        row("c", { lane: lane("c"), as: { kind: "work", afterMs: 4_000 } }),
+        row("c2", { lane: lane("c"), as: { kind: "work", afterMs: 4_000 } }),
+        row("d", { lane: lane("d"), pool: "cron", as: { kind: "work", afterMs: 900 } }),
+      ]);
+      const held = await takeTurn(store, { leaseMs: 2_000 });
+      const idle = {
+        lane: lane("a"),
+        pool: "main",
+        atMs: null,
+        holder: null,
+        token: first.token,
+        waiting: 0,
+      };
+      const due = (name: string, pool: string, afterMs: number, waiting: number) => {
+        return { lane: lane(name), pool, atMs: startMs + afterMs, holder: null, token: 0, waiting };
+      };
+      const leased = { ...due("b", "main", 2_000, 0), holder: "w1", token: held.token };
+      const [cron, album] = [due("d", "cron", 900, 1), due("c", "main", 4_000, 2)];
+      expect(await store.turns.list(undefined, 9)).toEqual([cron, leased, album, idle]);
+      expect(await store.turns.list("main", 9)).toEqual([leased, album, idle]);
+      expect(await store.turns.list(undefined, 3)).toEqual([cron, leased, album]);
+      expect(await store.turns.list("none", 9)).toEqual([]);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: startMs + 2_000 });
+      await store.turns.extend(held, 7_000);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: startMs + 4_000 });
+      expect((await store.turns.list("main", 9)).map(({ atMs }) => atMs)).toEqual([
+        startMs + 4_000,
+        startMs + 7_000,
+        null,
+      ]);
+    },
+  },
+  {
+    title:
+      "a turn that was given back for a while is not hurried by rows, though it was parked for any before",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.turns.park(turn, { tickets: ["t"], wake: "any", untilMs: clock.now() + 60_000 });
+      await store.inbox.accept([row("2")]);
+      const woken = await takeTurn(store);
+      await store.turns.release(woken, { afterMs: 700, reason: "outage", refund: true });
+      const answer = row("4", { subject: "ticket", as: { kind: "work", ticket: "t" } });
+      await store.inbox.accept([row("3"), answer]);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: clock.now() + 700 });
+    },
+  },
+  {
+    title: "a parked turn keeps its time when the rows that wait behind it are stopped",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const untilMs = clock.now() + 500;
+      await store.turns.park(turn, { tickets: ["t"], wake: "answer", untilMs });
+      await store.inbox.accept([row("2"), row("3")]);
+      const stopped = await store.inbox.stop(lane("a"), { rows: { keepNewest: 1 }, reason: "cap" });
+      expect(stopped.rows).toHaveLength(1);
+      expect((await store.inbox.stop(lane("a"), { rows: "all", reason: "/stop" })).rows).toHaveLength(1);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: untilMs });
+      clock.advance(500);
+      expect((await takeTurn(store)).id).toBe(turn.id);
+    },
+  },
+  {
+    title: "a turn's answers join in the order in which they came, those to other tickets wait",
+    async run({ store, clock }) {
+      const answer = (id: string, ticket: string) =>
+        row(id, { subject: `ticket:${id}`, as: { kind: "work", ticket } });
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.turns.park(turn, { tickets: ["t1", "t2"], wake: "answer", untilMs: clock.now() + 60_000 });
+      await store.inbox.accept([answer("2", "t2"), answer("3", "t9"), answer("4", "t1"), answer("5", "t2")]);
+      const resumed = await takeTurn(store);
+      expect(ids(resumed.rows)).toEqual(["1", "2", "4", "5"]);
+      const joined = ["2", "4", "5"].map((id) => `telegram:default:${id}`);
+      expect(resumed.log).toEqual([{ kind: "absorbed", body: JSON.stringify(joined) }]);
+      expect(await store.turns.extend(resumed, 1_000)).toBe(1);
+    },
+  },
+  {
+    title: "a commit without a reason leaves none, and its rows, context and turn end at its time",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("note", { as: { kind: "context", keep: 5 } }), row("1"), row("2")]);
+      const turn = await takeTurn(store, { maxRows: 1 });
+      clock.advance(40);
+      const through = turn.context.at(-1)?.seq ?? 0;
+      await store.turns.commit(turn, turn.id, { outcome: "silent", entries: [], contextThrough: through });
+      const ended = { state: "ended", turn: turn.id, endedAtMs: clock.now() };
+      expect(await store.inbox.find({ limit: 9 })).toMatchObject([
+        {
+          id: "telegram:default:2",
+          state: "waiting",
+          outcome: null,
+          reason: null,
+          turn: null,
+          endedAtMs: null,
+        },
+        { id: "telegram:default:1", ...ended, outcome: "silent", reason: null },
+        { id: "telegram:default:note", ...ended, outcome: "context", reason: "read by the turn" },
+      ]);
+      expect(await store.turns.find(turn.id)).toMatchObject({ state: "done", endedAtMs: clock.now() });
+    },
+  },
 ];
