@@ -139,3 +139,117 @@ test("a changed page is shown as it is now, and without docs there is none", asy
   expect(await (await get("/docs/a")).text()).toContain(">Another<");
   expect((await site(null)("/docs/")).status).toBe(404);
 });
+
+test("each file is told as what it is, to be asked for anew, and under the same rules", async () => {
+  const get = site(
+    folderOf({
+      "a.md": "# A",
+      "p.png": "png",
+      "s.svg": "<svg/>",
+      "t.txt": "text",
+      "x.json": "{}",
+      "decisions/d.md": "# D",
+    }),
+  );
+  const told: { [path: string]: unknown } = {};
+  for (const path of ["", "a", "decisions/d", "p.png", "s.svg", "t.txt", "style.css", "x.json"]) {
+    const answer = await get(`/docs/${path}`);
+    told[path] = [answer.status, answer.headers.get("content-type"), answer.headers.get("cache-control")];
+    expect(answer.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+  }
+  const page = [200, "text/html; charset=UTF-8", "no-cache"];
+  expect(told).toEqual({
+    "": page,
+    a: page,
+    "decisions/d": page,
+    "p.png": [200, "image/png", "no-cache"],
+    "s.svg": [200, "image/svg+xml", "no-cache"],
+    "t.txt": [200, "text/plain; charset=utf-8", "no-cache"],
+    "style.css": [200, "text/css; charset=utf-8", "no-cache"],
+    "x.json": [404, "text/plain; charset=UTF-8", "no-cache"],
+  });
+});
+
+test("the frame names the page, leads home from wherever it is, and keeps what was asked", async () => {
+  const get = site(
+    folderOf({
+      "a.md": "## Before\n\n# First *title* &\nword\n\n# Second\n",
+      "none.md": "no title",
+      "decisions/d.md": "# D",
+    }),
+  );
+  const frame = async (path: string) => {
+    const html = await (await get(`/docs/${path}`)).text();
+    const found = (pattern: RegExp) => pattern.exec(html)?.[1];
+    return [
+      found(/<title>(.*)<\/title>/),
+      found(/<link rel="stylesheet" href="(.*?)">/),
+      found(/<header>\s*<a href="(.*?)">/),
+      found(/<form action="(.*?)"/),
+      found(/name="q" value="(.*?)"/),
+    ];
+  };
+  expect(await frame("a")).toEqual(["First title &amp; - Parley", "style.css", "./", "./", ""]);
+  expect(await frame("none")).toEqual(["none.md - Parley", "style.css", "./", "./", ""]);
+  expect(await frame("decisions/d")).toEqual(["D - Parley", "../style.css", ".././", ".././", ""]);
+  expect(await frame("?q=%20")).toEqual(["Home - Parley", "style.css", "./", "./", ""]);
+  expect(await frame("?q=a%22b")).toEqual(["Search: a&quot;b - Parley", "style.css", "./", "./", "a&quot;b"]);
+  const long = "x".repeat(200);
+  expect((await frame(`?q=${long}yz`))[4]).toBe(long);
+});
+
+test("headings of the same words have places of their own, and a link to somewhere else stays", async () => {
+  const get = site(
+    folderOf({
+      "a.md":
+        "# A\n\n## Why it is, so_far?\n\n## Why it is so_far\n\n### Why it is, so_far\n\n[m](mailto:a@b.c) [w](http://x.y/z.md) [r](./README.md#top) [q](decisions/README.md)",
+    }),
+  );
+  const html = await (await get("/docs/a")).text();
+  expect([...html.matchAll(/<h\d id="(.*?)"/g)].map(([, id]) => id)).toEqual([
+    "a",
+    "why-it-is-so_far",
+    "why-it-is-so_far-1",
+    "why-it-is-so_far-2",
+  ]);
+  const [, main = ""] = html.split("<main>");
+  expect([...main.matchAll(/href="([^"]+)"/g)].map(([, to]) => to)).toEqual([
+    "mailto:a@b.c",
+    "http://x.y/z.md",
+    "././#top",
+    "decisions/./",
+  ]);
+});
+
+test("what is found is told with its page and section and the words around, the best first, thirty of them at most", async () => {
+  const filler = (words: number): string => Array.from({ length: words }, (_, n) => `w${n}`).join(" ");
+  const get = site(
+    folderOf({
+      "b.md": `# Bee\n\nIt stings\nthe nose.\n\n## Honey\n\n${filler(60)} honey comb ${filler(60)}\n`,
+      "c.md": "# Sea\n\n## Shore\n\nhoney and comb\n\n## Comb\n\nof honey\n",
+      "decisions/0002-honey.md": "# Comb\n\nhoney\n\n## Other\n\nhoney\n",
+    }),
+  );
+  const found = async (query: string) => {
+    const html = await (await get(`/docs/?q=${encodeURIComponent(query)}`)).text();
+    return [...html.matchAll(/<li><a href="(.*?)">(.*?)<\/a><p>(.*?)<\/p><\/li>/g)].map((each) =>
+      each.slice(1),
+    );
+  };
+  expect(await found("honey comb")).toEqual([
+    ["b#honey", "Bee: Honey", expect.stringMatching(/^… .{80}honey comb.{150} …$/)],
+    ["c#comb", "Sea: Comb", "of honey"],
+    ["decisions/0002-honey", "Comb", "honey"],
+    ["decisions/0002-honey#other", "Comb: Other", "honey"],
+    ["c#shore", "Sea: Shore", "honey and comb"],
+  ]);
+  expect(await found("STINGS  the")).toEqual([["b", "Bee", "It stings the nose."]]);
+  expect(await found("home")).toEqual([["./", "Home", ""]]);
+  const many = site(
+    folderOf({ "many.md": Array.from({ length: 40 }, (_, n) => `## Part ${n}\n\nsame\n`).join("\n") }),
+  );
+  const list = [...(await (await many("/docs/?q=same")).text()).matchAll(/<li>/g)];
+  expect(list).toHaveLength(30);
+});

@@ -1,5 +1,13 @@
 // The audit log: what stands in it of each call, and what never does; and that it is read back over files and cut lines.
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -132,4 +140,31 @@ test("is read over its files, without lines that were cut, and page by page", as
   expect(await at({ method: "back", sinceMs: 2 })).toEqual([3]);
   expect(await list({ limit: 2 })).toMatchObject({ more: true, records: [{ atMs: 2 }, { atMs: 3 }] });
   expect(await list({ limit: 2, skip: 2 })).toMatchObject({ more: false, records: [{ atMs: 1 }] });
+});
+
+test("of ten files the oldest is read first, and a file is full at ten megabytes", () => {
+  const home = mkdtempSync(join(tmpdir(), "parley-audit-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const clock = virtualClock();
+  const megabyte = "x".repeat(1_000_000);
+  const log = auditLog(home, clock);
+  const call = { by: "once", client: "c", address: "local", ok: true, about: {} } as const;
+  for (let n = 0; n < 12; n += 1) {
+    clock.jumpWall(1_000);
+    log.write({ ...call, method: "backup", about: { path: n === 11 ? "last" : megabyte } } as never);
+  }
+  log.close();
+  const atMs = clock.now();
+  const times = (): readonly number[] => readAudit(home).map((each) => (each.atMs - atMs) / 1_000);
+  expect(times()).toEqual([-11, -10, -9, -8, -7, -6, -5, -4, -3, -2, -1, 0]);
+  expect(readdirSync(join(home, "audit")).toSorted()).toEqual(["audit.1.log", "audit.log"]);
+  const inFile = (name: string): number =>
+    readFileSync(join(home, "audit", name), "utf8").split("\n").length - 1;
+  expect([inFile("audit.1.log"), inFile("audit.log")]).toEqual([9, 3]);
+  for (let nth = 2; nth <= 10; nth += 1)
+    writeFileSync(
+      join(home, "audit", `audit.${nth}.log`),
+      `${JSON.stringify({ ...call, atMs: atMs - nth * 100_000 })}\n`,
+    );
+  expect(times().slice(0, 9)).toEqual([-900, -800, -700, -600, -500, -400, -300, -200, -11]);
 });

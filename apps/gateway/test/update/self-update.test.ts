@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog, version } from "@parley/protocol";
+import { silentLog, version, type Log, type MethodResult } from "@parley/protocol";
 import type { Cell } from "@parley/store";
-import { virtualClock } from "@parley/testkit";
+import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { lockUpdate, writeRecord, type UpdateRecord } from "@parley/update";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { update as command } from "../../src/commands/decide/update.ts";
@@ -13,17 +13,28 @@ import { selfUpdate, type EndedUpdate, type SelfUpdate } from "../../src/update/
 let home: string;
 let told: string[];
 let runs: (readonly string[])[];
+/** Level and sentence of each line of the log. */
+let logged: string[];
+/** For how long each answer is kept. */
+let kept: (number | undefined)[];
 /** So many reads of a cell fail. */
 let failures = 0;
 const cells = new Map<string, Cell>();
-const clock = virtualClock();
+let clock: VirtualClock;
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), "parley-"));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  [told, runs, failures] = [[], [], 0];
+  clock = virtualClock();
+  [told, runs, logged, kept, failures] = [[], [], [], [], 0];
   cells.clear();
 });
+
+const line =
+  (level: string) =>
+  (_fields: object, message: string): void =>
+    void logged.push(`${level}: ${message}`);
+const log: Log = { ...silentLog, warn: line("warn"), error: line("error") };
 
 function boot(node = "one"): SelfUpdate {
   return selfUpdate({
@@ -35,7 +46,8 @@ function boot(node = "one"): SelfUpdate {
         return cells.get(key) ?? null;
       },
       list: async (prefix) => [...cells.values()].filter(({ key }) => key.startsWith(prefix)),
-      async put(key, value) {
+      async put(key, value, { ttlMs }) {
+        kept.push(ttlMs);
         const cell = { key, value, version: 1, expiresAtMs: null };
         cells.set(key, cell);
         return cell;
@@ -44,7 +56,7 @@ function boot(node = "one"): SelfUpdate {
     node,
     outbox: { post: async (rows) => void told.push(JSON.stringify(rows)) },
     clock,
-    log: silentLog,
+    log,
     start: (args) => void runs.push(args),
   });
 }
@@ -184,9 +196,9 @@ describe("a call of a tool", () => {
     record("turn:a", { state: "done", reason: "first", endedAtMs: clock.now() });
     for (let n = 0; n < 2; n += 1) await boot().look(hears);
     cells.clear();
-    record("turn:old", { state: "done", reason: "older", endedAtMs: clock.now() });
+    record("turn:old", { state: "done", reason: "older", endedAtMs: clock.now() - 86_399_999 });
     await boot().look(hears);
-    record("turn:old", { state: "done", reason: "stale", endedAtMs: clock.now() - 86_400_001 });
+    record("turn:old", { state: "done", reason: "stale", endedAtMs: clock.now() - 86_400_000 });
     await boot().look(hears);
     expect(heard).toEqual(["first", "older"]);
   });
@@ -218,4 +230,138 @@ test("/update check looks and changes nothing, and an option of the command line
     "updated",
     "updated",
   ]);
+});
+
+test.each<[Partial<UpdateRecord>, string]>([
+  [{ state: "done" }, "I am updated: Parley 2.0.0 runs, 1.0.0 before it."],
+  [
+    { state: "went-back", reason: "it did not answer" },
+    "The update to 2.0.0 did not do (it did not answer). Parley 1.0.0 runs again.",
+  ],
+  [
+    { state: "failed", reason: "HOME/releases/2.0.0 and HOME/state.db" },
+    "I did not update: releases/2.0.0 and state.db",
+  ],
+  [{ state: "failed", reason: null }, "I did not update: "],
+])("a chat is told the end %j where it asked, once, and for a day", async (changes, words) => {
+  const updates = boot();
+  await updates.ask(by("a"), undefined);
+  const reason = changes.reason?.replaceAll("HOME", home) ?? null;
+  record("a", { ...changes, reason, endedAtMs: clock.now() });
+  await clock.advance(10_000);
+  expect(told.map((rows) => JSON.parse(rows))).toEqual([
+    [
+      expect.objectContaining({
+        id: "updated:a",
+        pool: "telegram:default",
+        lane: "telegram:default:dm:1",
+        cause: "a",
+      }),
+    ],
+  ]);
+  expect(told[0]).toContain(JSON.stringify(JSON.stringify(words)).slice(3, -3));
+  expect(kept).toEqual([86_400_000, 86_400_000]);
+  // Redelivered, the same message asks for nothing more.
+  expect(await updates.ask(by("a"), undefined)).toBeNull();
+  expect([runs.length, clock.armed()]).toEqual([1, 0]);
+});
+
+test("who asked in a chat of another node is told by that node alone", async () => {
+  const key = "chat-update:a";
+  const value = JSON.stringify({ address: by("a").address, isOver: false, node: "two", atMs: clock.now() });
+  cells.set(key, { key, value, version: 1, expiresAtMs: null });
+  const here = boot("one");
+  await here.look();
+  await clock.advance(400_000);
+  expect([told, clock.armed()]).toEqual([[], 0]);
+  expect(await here.ask(by("a"), undefined)).toMatch(/^I look for the new version/);
+  expect(runs).toEqual([]);
+  await boot("two").look();
+  await clock.advance(10_000);
+  expect(told).toEqual([expect.stringContaining("it did not begin")]);
+});
+
+test("a request that an older version kept is begun again here", async () => {
+  const key = "chat-update:a";
+  const value = JSON.stringify({ address: by("a").address, isOver: false });
+  cells.set(key, { key, value, version: 1, expiresAtMs: null });
+  const here = boot();
+  expect(await here.ask(by("a"), "2.0.0")).toMatch(/^I look for the new version/);
+  expect(await here.ask(by("a"), "2.0.0")).toMatch(/^I look for the new version/);
+  expect(runs).toEqual([["--asked-by", "a", "--to=2.0.0"]]);
+  record("a", { state: "done", endedAtMs: clock.now() });
+  await clock.advance(10_000);
+  expect(told).toHaveLength(1);
+});
+
+test("each trouble of telling the end is logged once, the same again after a look that went well", async () => {
+  const updates = boot();
+  await updates.ask(by("a"), undefined);
+  record("a", { state: "trying" });
+  const guard = join(home, "update.guard");
+  for (let times = 0; times < 2; times += 1) {
+    // Nobody can lock what is no database.
+    await writeFile(guard, "no database".repeat(100));
+    await clock.advance(6_000);
+    await rm(guard);
+    await clock.advance(4_000);
+  }
+  const trouble = "error: the end of an update could not be told yet";
+  expect(logged.filter((each) => each.startsWith("error"))).toEqual([trouble, trouble]);
+});
+
+test("what did not begin is told again until it could be, and who asks then may begin", async () => {
+  const updates = boot();
+  await updates.ask(by("a"), undefined);
+  await clock.advance(299_000);
+  failures = 2;
+  await clock.advance(10_000);
+  expect(told).toEqual([
+    expect.stringContaining("it did not begin. My operator finds why in logs/update.log"),
+  ]);
+  expect(logged.filter((each) => each.includes("did not begin"))).toHaveLength(3);
+  expect(await updates.ask(by("b"), undefined)).toMatch(/^I look for the new version/);
+  record("b", { state: "done", endedAtMs: clock.now() });
+  await clock.advance(4_000);
+  expect([told.length, runs.length]).toEqual([2, 2]);
+});
+
+test.each<[Partial<MethodResult<"update.check">>, string]>([
+  [{}, `I am Parley 1.0.0: there is nothing newer.`],
+  [{ newest: "1.0.0" }, `I am Parley 1.0.0: there is nothing newer.`],
+  [{ newest: "2.0.0", update: true }, "Parley 2.0.0 is there; I am 1.0.0. /update brings it."],
+  [
+    { newest: "2.0.0", update: true, byHand: "git pull" },
+    "Parley 2.0.0 is there; I am 1.0.0. My operator brings it by hand.",
+  ],
+  [
+    { newest: "2.0.0", update: true, problem: "HOME/releases cannot be read, nor HOME/x" },
+    "I cannot look for a new version: releases cannot be read, nor x",
+  ],
+])("a chat that asks which version there is reads of %j", async (found, words) => {
+  const none = { newest: null, update: false, available: [], byHand: null, problem: null, last: null };
+  const installed = { kind: "folder", version: "1.0.0", root: "/opt/parley" };
+  const updates = boot();
+  const problem = found.problem?.replaceAll("HOME", home) ?? null;
+  Object.assign(updates, { check: async () => ({ ...none, installed, ...found, problem }) });
+  expect(await updates.checkInWords()).toBe(words);
+});
+
+test("a process that starts where nothing was asked and no update was looks no further", async () => {
+  await boot().look();
+  expect([clock.armed(), runs, told]).toEqual([0, [], []]);
+  record("a", { state: "done", endedAtMs: 1 });
+  const after = boot();
+  await after.look();
+  expect(clock.armed()).toBe(0);
+  // It follows the next one, though it had come to rest.
+  await after.ask(by("b"), undefined);
+  expect(clock.armed()).toBe(1);
+  record("b", { state: "done", endedAtMs: clock.now() });
+  await clock.advance(10_000);
+  expect([told.length, clock.armed()]).toEqual([1, 0]);
+  await after.ask(by("c"), undefined);
+  record("c", { state: "failed", reason: "no", endedAtMs: clock.now() });
+  await clock.advance(10_000);
+  expect([told.length, clock.armed()]).toEqual([2, 0]);
 });
