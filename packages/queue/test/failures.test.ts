@@ -18,7 +18,7 @@ function stage(
   const line =
     (level: string) =>
     (fields: object, message: string): void => {
-      const { lane, error, ...rest } = fields as { lane?: string; error?: unknown };
+      const { lane: _lane, error, ...rest } = fields as { lane?: string; error?: Error };
       say(
         `${level}: ${message} ${JSON.stringify({ ...rest, ...(error === undefined ? {} : { error: String(error) }) })}`,
       );

@@ -267,3 +267,146 @@ test("the daemon does it by itself, by the config as it is now", async () => {
   await expect.poll(() => at.transcript(dm("ann"))).toEqual([]);
   stop();
 });
+
+/** Every rule as an operator reads it, with what it would take. */
+async function told(at: Stage, config: Config, write = false) {
+  let sweeps = 0;
+  const store = { ...at.store(), sweep: async () => (sweeps += 1) < 3 };
+  const rules = await retention({ config, store, home: at.home, clock: at.clock }).run(write);
+  return {
+    rules: rules.map(({ name, keys, rule, count, unit, bytes }) => [name, keys, rule, count, unit, bytes]),
+    sweeps,
+  };
+}
+
+const fixed = [
+  ["messages", [], "go 5 days after they ended; open ones stay", null, "messages, turns and answers", null],
+  ["prompts", [], "the newest 500 of a session, go after 5 days", null, "prompts", null],
+  ["events", [], "the newest 10000", null, "events", null],
+  ["audit", [], "ten files of 10 MB", null, "files", null],
+];
+const results = "the newest 1000 of a workspace, and what 200 commands said";
+const media = "go after 30 days; what a conversation still names stays";
+
+test("each rule is told in words with its keys, what it would take and how large that is", async () => {
+  const at = await staged();
+  expect(await told(at, await configIn(at.home, {}))).toEqual({
+    sweeps: 0,
+    rules: [
+      ["transcripts", ["retention.transcripts.days"], "kept for good", 0, "entries", null],
+      ["jobs", ["cron.sessionRetention"], "go 24h after their run", 0, "entries", null],
+      ["media", ["media.keepDays", "media.maxMegabytes"], `2048 MB together, ${media}`, 0, "files", 0],
+      ["results", ["retention.results.days"], results, 0, "files", 0],
+      [
+        "logs",
+        ["retention.logs.days", "logging.file.keep", "logging.file.maxMegabytes"],
+        "5 older files of 10 MB",
+        0,
+        "files",
+        0,
+      ],
+      ["backups", ["retention.backups.days", "backup.keep"], "the newest 7", 0, "files", 0],
+      ...fixed,
+    ],
+  });
+  const write = (path: string, days: number): void => {
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, "x".repeat(1_000));
+    utimesSync(path, (at.clock.now() - days * dayMs) / 1_000, (at.clock.now() - days * dayMs) / 1_000);
+  };
+  const days = { days: 7 };
+  const config = await configIn(at.home, {
+    agents: {
+      defaults: { model: { primary: "fake/m1" }, workspace: join(at.home, "work") },
+      list: [{ id: "main" }, { id: "two", workspace: join(at.home, "two") }],
+    },
+    retention: { transcripts: { days: 90 }, results: days, logs: days, backups: days },
+    backup: { folder: join(at.home, "elsewhere"), keep: 3 },
+    logging: { file: { keep: 2, maxMegabytes: 1 } },
+    media: { maxMegabytes: 5 },
+  });
+  for (const workspace of ["work", "two"]) {
+    write(join(at.home, workspace, ".parley/results/0123456789ab-call.txt"), 8);
+    write(join(at.home, workspace, ".parley/exec/m1k-abcdefgh.log"), 8);
+    write(join(at.home, workspace, ".parley/exec/m1k-bbcdefgh.log"), 6);
+    write(join(at.home, workspace, ".parley/exec/notes.log"), 80);
+  }
+  for (const name of [
+    "parley.1.log",
+    "parley-node.a-2.3.log",
+    "parley-node.log",
+    "other.1.log",
+    "parley.1.log.gz",
+  ])
+    write(join(at.home, "logs", name), 8);
+  write(join(at.home, "elsewhere/parley-2026-01-01T00-00-00Z.db"), 20);
+  write(join(at.home, "elsewhere/parley-2026-01-02T00-00-00Z.db"), 19);
+  write(join(at.home, "backups/parley-2026-01-02T00-00-00Z.db"), 19);
+  write(join(at.home, "backups/parley-2026-01-03T00-00-00Z.db"), 19);
+  const rules = [
+    ["transcripts", ["retention.transcripts.days"], "go after 90 days", 0, "entries", null],
+    ["jobs", ["cron.sessionRetention"], "go 24h after their run", 0, "entries", null],
+    ["media", ["media.keepDays", "media.maxMegabytes"], `5 MB together, ${media}`, 0, "files", 0],
+    ["results", ["retention.results.days"], `${results}, go after 7 days`, 4, "files", 4_000],
+    [
+      "logs",
+      ["retention.logs.days", "logging.file.keep", "logging.file.maxMegabytes"],
+      "2 older files of 1 MB, go after 7 days",
+      2,
+      "files",
+      2_000,
+    ],
+    [
+      "backups",
+      ["retention.backups.days", "backup.keep"],
+      "the newest 3, go after 7 days",
+      1,
+      "files",
+      1_000,
+    ],
+    ...fixed,
+  ];
+  expect(await told(at, config)).toEqual({ rules, sweeps: 0 });
+  expect(readdirSync(join(at.home, "two/.parley/exec"))).toHaveLength(3);
+  const taking = told(at, config, true);
+  await at.pass(10);
+  expect(await taking).toEqual({ rules, sweeps: 3 });
+  expect(readdirSync(join(at.home, "two/.parley/exec")).toSorted()).toEqual([
+    "m1k-bbcdefgh.log",
+    "notes.log",
+  ]);
+  expect(readdirSync(join(at.home, "logs")).toSorted()).toEqual([
+    "other.1.log",
+    "parley-node.log",
+    "parley.1.log.gz",
+  ]);
+  expect(readdirSync(join(at.home, "backups"))).toHaveLength(2);
+});
+
+test("sessions of jobs of any agent go by the shorter of both ages, and by that of transcripts no other does", async () => {
+  const at = await staged();
+  const say = async (key: string, n: number): Promise<void> => {
+    const row = { pool: "none", lane: key, conversation: "c", authority: "a", payload: "{}", id: `row-${n}` };
+    await at.store().inbox.accept([{ ...row, as: { kind: "work" } } as never]);
+    const turn = await at.store().turns.take({ pool: "none", holder: "me", leaseMs: 1_000, maxRows: 1 });
+    if ("idle" in turn) throw new Error("a row waited");
+    const entries = [JSON.stringify({ type: "user", text: "x", atMs: at.clock.now() })];
+    await at.store().turns.commit(turn, turn.id, { outcome: "answered", entries });
+  };
+  const keys = ["agent:main:cron:one", "agent:two:cron:two", "agent:gone:cron:three", dm("ann")];
+  for (const [n, key] of keys.entries()) await say(key, n);
+  const agents = {
+    defaults: { model: { primary: "fake/m1" }, workspace: join(at.home, "work") },
+    list: [{ id: "main" }, { id: "two", workspace: join(at.home, "two") }],
+  };
+  const long = await configIn(at.home, { agents, cron: { sessionRetention: "10d" } });
+  const short = await configIn(at.home, {
+    agents,
+    cron: { sessionRetention: "10d" },
+    retention: { transcripts: { days: 2 } },
+  });
+  expect(await counts(at, long, false, 9 * dayMs)).toMatchObject({ transcripts: 0, jobs: 0 });
+  expect(await counts(at, long, false, 10 * dayMs + 1)).toMatchObject({ transcripts: 0, jobs: 2 });
+  expect(await counts(at, short, false, 2 * dayMs)).toMatchObject({ transcripts: 0, jobs: 0 });
+  expect(await counts(at, short, false, 2 * dayMs + 1)).toMatchObject({ transcripts: 2, jobs: 2 });
+});

@@ -139,3 +139,52 @@ test("what a waiting answer or a device's result names stays; the next oldest go
   expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 1.5 }, store, nowMs)).toBe(1);
   expect(left(folder)).toEqual(["a", "b", "d"]);
 });
+
+test("what is referenced is read once a day while nothing can go, and at the next look where something went", async () => {
+  const clock = virtualClock({ startMs: nowMs });
+  const folder = folderWith({ a: 40, b: 40 });
+  const to = { channel: "telegram", account: "default", kind: "dm", peer: "olga" } as const;
+  await store.outbox.post(["a", "b"].map((name) => textDelivery(name, to, nameOf(name), "turn")));
+  let [reads, answered] = [0, true];
+  const looked: Store = {
+    ...store,
+    outbox: {
+      ...store.outbox,
+      find: async (filter) => ((reads += 1), answered ? store.outbox.find(filter) : []),
+    },
+  };
+  const lines: string[] = [];
+  const info = (fields: object, message: string): void =>
+    void lines.push(`${message} ${JSON.stringify(fields)}`);
+  let keepDays = 30;
+  const stop = forgetMediaRegularly({
+    folder,
+    store: looked,
+    limits: () => ({ keepDays, maxMegabytes: 100 }),
+    clock,
+    log: { ...silentLog, info },
+  });
+  /** A look is over when the next one is set. */
+  const pass = async (hours: number): Promise<number> => {
+    for (let at = 0; at < hours; at += 1) {
+      await clock.advance(3_600_000);
+      await expect.poll(() => clock.armed()).toBe(1);
+    }
+    return reads;
+  };
+  await clock.advance(59_999);
+  expect(reads).toBe(0);
+  await clock.advance(1);
+  await expect.poll(() => clock.armed()).toBe(1);
+  expect([reads, await pass(23), await pass(1)]).toEqual([1, 1, 2]);
+  expect([left(folder), lines]).toEqual([["a", "b"], []]);
+  answered = false;
+  expect([await pass(23), await pass(1)]).toEqual([2, 3]);
+  expect([left(folder), lines]).toEqual([[], ['old files were removed from media {"files":2}']]);
+  // Something went just now, so the next look reads at once, where anything is old enough.
+  [keepDays, answered] = [1, true];
+  write(join(folder, nameOf("c")), 3);
+  expect(await pass(1)).toBe(4);
+  stop();
+  expect(clock.armed()).toBe(0);
+});

@@ -471,8 +471,15 @@ export const outboxCases: readonly StoreCase[] = [
       clock.advance(10);
       const batch = await takeDeliveryBatch(store);
       const fresh = {
-        ...{ state: "queued", token: 0, startedAtMs: 0, attempts: 0, resends: 0 },
-        ...{ receipt: null, intoReceipt: null, reason: null, flagged: false },
+        state: "queued",
+        token: 0,
+        startedAtMs: 0,
+        attempts: 0,
+        resends: 0,
+        receipt: null,
+        intoReceipt: null,
+        reason: null,
+        flagged: false,
       };
       const base = { pool: account, lane: chat("a"), open: false, createdAtMs: startMs, split: false };
       const first = {
@@ -560,10 +567,20 @@ export const outboxCases: readonly StoreCase[] = [
         }
       expect(found.toSorted()).toEqual(
         [
-          ...["queued sending", "queued failed", "queued queued"],
-          ...["sending sending", "sending sent", "sending queued", "sending failed", "sending ambiguous"],
-          ...["sent sent", "failed failed"],
-          ...["ambiguous sending", "ambiguous sent", "ambiguous failed", "ambiguous ambiguous"],
+          "queued sending",
+          "queued failed",
+          "queued queued",
+          "sending sending",
+          "sending sent",
+          "sending queued",
+          "sending failed",
+          "sending ambiguous",
+          "sent sent",
+          "failed failed",
+          "ambiguous sending",
+          "ambiguous sent",
+          "ambiguous failed",
+          "ambiguous ambiguous",
         ].toSorted(),
       );
     },
@@ -645,7 +662,8 @@ export const outboxCases: readonly StoreCase[] = [
     async run({ store, clock }) {
       await store.outbox.post([delivery("1"), delivery("2"), delivery("b", { lane: chat("b") })]);
       const batch = await takeDeliveryBatch(store);
-      const atMs = async () => (await store.outbox.list(account, 9)).map(({ lane, atMs }) => [lane, atMs]);
+      const atMs = async () =>
+        (await store.outbox.list(account, 9)).map(({ lane, atMs }): [string, number | null] => [lane, atMs]);
       const startMs = clock.now();
       const heldUntil = [batch.lane, startMs + wantOut.leaseMs];
       expect(await store.outbox.drop(["1"], "operator")).toBe(1);
@@ -658,10 +676,7 @@ export const outboxCases: readonly StoreCase[] = [
       expect(await atMs()).toEqual([[chat("b"), startMs], later]);
       clock.advance(5);
       await store.outbox.drop(["3", "b"], "operator");
-      expect((await atMs()).toSorted()).toEqual([
-        [chat("a"), null],
-        [chat("b"), null],
-      ]);
+      expect(new Map(await atMs())).toEqual(new Map([chat("a"), chat("b")].map((lane) => [lane, null])));
       expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: null });
       const dropped = await store.outbox.find({ limit: 9 });
       expect(dropped.map(({ id, done, parts }) => [id, done, parts[0]?.state, parts[0]?.reason])).toEqual(

@@ -451,8 +451,16 @@ export const turnCases: readonly StoreCase[] = [
         stop: "/stop",
       });
       expect(await store.turns.find(turn.id)).toEqual({
-        ...{ id: turn.id, lane: lane("a"), state: "running", attempt: 1, openedAtMs: acceptedAtMs + 9 },
-        ...{ endedAtMs: null, tickets: ["t1", "t2"], stop: "/stop", log: left.log, entries: [] },
+        id: turn.id,
+        lane: lane("a"),
+        state: "running",
+        attempt: 1,
+        openedAtMs: acceptedAtMs + 9,
+        endedAtMs: null,
+        tickets: ["t1", "t2"],
+        stop: "/stop",
+        log: left.log,
+        entries: [],
       });
     },
   },
