@@ -752,6 +752,7 @@ test("a webhook is called with the slot's id, and once where that is enough; wha
     }),
     tries: 0,
     afterMs: dueMs,
+    untilMs: dueMs + 86_400_000,
   });
   expect(cell).toEqual({ key: `cronhook:${slot.id}`, value: cell?.value, ttlMs: 86_400_000 });
   const [once] = of({ kind: "webhook", url: "https://a.example/", bestEffort: true });

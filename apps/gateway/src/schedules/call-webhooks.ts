@@ -69,14 +69,16 @@ export function callWebhooks({ cells, dial, clock, log }: CallWebhooksOptions): 
   async function settle(call: WebhookCall): Promise<void> {
     const { key } = writtenCall(call);
     const trouble = await made(call);
-    if (trouble === null || trouble.isFinal || call.once === true) {
+    const pauseMs = againMs[Math.min(call.tries, againMs.length - 1)] ?? 0;
+    const afterMs = clock.now() + pauseMs;
+    const isLast = call.once === true || afterMs > (call.untilMs ?? Infinity);
+    if (trouble === null || trouble.isFinal || isLast) {
       await cells.remove(key);
       if (trouble === null) log.info({ job: call.job, slot: call.id }, "the webhook of a job was called");
       else log.warn({ job: call.job, slot: call.id, why: trouble.why }, "the webhook of a job failed");
       return;
     }
-    const pauseMs = againMs[Math.min(call.tries, againMs.length - 1)] ?? 0;
-    const again = writtenCall({ ...call, tries: call.tries + 1, afterMs: clock.now() + pauseMs });
+    const again = writtenCall({ ...call, tries: call.tries + 1, afterMs });
     await cells.put(key, again.value ?? "", again.ttlMs === undefined ? {} : { ttlMs: again.ttlMs });
     log.info(
       { job: call.job, slot: call.id, why: trouble.why, pauseMs },

@@ -16,6 +16,8 @@ const callSchema = z.object({
   tries: z.number(),
   /** No try before this. */
   afterMs: z.number(),
+  /** No try after this; absent in a cell of an earlier version. */
+  untilMs: z.number().exactOptional(),
   /** It is not called again, whatever it answers. */
   once: z.boolean().exactOptional(),
 });
@@ -23,7 +25,7 @@ const callSchema = z.object({
 export type WebhookCall = z.infer<typeof callSchema>;
 
 export const webhookPrefix = "cronhook:";
-/** Beyond this a receiver that was away is not called any more. */
+/** For so long a receiver that is away is called again. */
 const keptMs = 86_400_000;
 
 export function webhookCell(
@@ -44,7 +46,17 @@ export function webhookCell(
   });
   const once = delivery.bestEffort ? { once: true } : {};
   return [
-    writtenCall({ v: 1, url: delivery.url, id: slot, job: id, body, tries: 0, afterMs: nowMs, ...once }),
+    writtenCall({
+      v: 1,
+      url: delivery.url,
+      id: slot,
+      job: id,
+      body,
+      tries: 0,
+      afterMs: nowMs,
+      untilMs: nowMs + keptMs,
+      ...once,
+    }),
   ];
 }
 
