@@ -71,6 +71,24 @@ test("a refusal for good is not repeated before the next start", async () => {
   expect(told).toHaveLength(1);
 });
 
+test("what is refused for good is not told again each minute, before the menu is another one", async () => {
+  for (const refusal of [
+    ...(["invalid", "unsupported", "denied", "missing"] as const).map((code) => new Fault(code, "no")),
+    new TypeError("a bug") as Fault,
+  ]) {
+    const { clock, told, keep, ending } = await account([refusal]);
+    let now = menu;
+    const done = keep(async () => now);
+    await clock.advance(180_000);
+    expect([told, clock.armed()]).toEqual([[], 1]);
+    now = [...menu, { name: "help", description: "what I understand" }];
+    await clock.advance(60_000);
+    expect(told).toHaveLength(1);
+    ending.abort();
+    await done;
+  }
+});
+
 test("the end of the daemon ends the waiting", async () => {
   const { clock, told, start, ending } = await account([new Fault("unavailable", "the network is down")]);
   const done = start();

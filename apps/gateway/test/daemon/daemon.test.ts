@@ -1,0 +1,154 @@
+// One whole daemon in this process, over its edges: what it leaves in its home for others, what it tells of itself, how
+// its config changes, and what is left when it has stopped.
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "@parley/config";
+import { systemClock, systemIds, version } from "@parley/protocol";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startDaemon } from "../../src/daemon/daemon.ts";
+import { controlClient } from "../e2e/control-client.ts";
+import { eventually } from "../e2e/daemon.ts";
+
+const token = "a-token-of-this-test-0123456789abcdef";
+let home: string;
+beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "parley-whole-"))));
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function statusAt(port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asking = request({ port, host: "127.0.0.1", path: "/healthz", headers: { host } }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    asking.on("error", reject).end();
+  });
+}
+
+test("a daemon is found, asked, changed and asked for a restart, and leaves nothing but its data", async () => {
+  const file = join(home, "parley.json5");
+  const config = (more: object = {}): string =>
+    JSON.stringify({
+      gateway: { port: 0, auth: { token }, publicUrl: "https://gateway.test/parley", ...more },
+    });
+  writeFileSync(file, config());
+  const env = { PATH: process.env["PATH"], HOME: home };
+  let restarts = 0;
+  const daemon = await startDaemon({
+    ...(await loadConfig({ env, home, wouldStart: "start" })),
+    env,
+    program: "/bin/false",
+    clock: systemClock(),
+    ids: systemIds(),
+    pretty: false,
+    onFatal: () => expect.unreachable("the store can be trusted"),
+    restart: () => (restarts += 1),
+  });
+  const log = (): readonly { readonly msg: string; readonly [field: string]: unknown }[] =>
+    readFileSync(join(home, "logs/parley.log"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as never);
+
+  // Who looks for it finds its port, and a token of this run that lets in.
+  const { port } = new URL(daemon.loginUrl);
+  const found = readFileSync(join(home, "gateway-port"), "utf8");
+  expect(found).toMatch(new RegExp(`^${port} ${process.pid} loopback \\S{32,}\n$`));
+  expect(statSync(join(home, "gateway-port")).mode & 0o777).toBe(0o600);
+  const url = `http://127.0.0.1:${port}/`;
+  const local = await controlClient({ url: url.slice(0, -1), token: found.trim().split(" ").at(-1) ?? "" });
+  const client = await controlClient({ url: url.slice(0, -1), token });
+  expect([await statusAt(Number(port), "gateway.test"), await statusAt(Number(port), "other.test")]).toEqual([
+    200, 403,
+  ]);
+
+  const [ready] = log().filter(({ msg }) => msg === "ready");
+  expect(ready).toMatchObject({ version, role: "all", pid: process.pid, home, url });
+  const status = (await client.call("status")) as { readonly bootId: string };
+  expect(status).toMatchObject({
+    bootId: ready?.["bootId"],
+    version,
+    pid: process.pid,
+    state: "ok",
+    reasons: [],
+    configPath: file,
+    config: { problems: [], restartNeeded: [] },
+    channels: [{ channel: "web", account: "default", state: "ok" }],
+    turnsRunning: 0,
+    deadRows: 0,
+  });
+  expect(await client.call("nodes.list")).toMatchObject({
+    nodes: [{ boot: status.bootId, role: "all", url, state: "running", leads: [] }],
+  });
+  const { lines } = (await local.call("logs.tail", { lines: 1_000 })) as {
+    readonly lines: readonly string[];
+  };
+  expect(lines.filter((line) => line.includes('"msg":"ready"'))).toHaveLength(1);
+  await eventually(() => readFileSync(join(home, "status.json"), "utf8").includes(status.bootId));
+
+  // A message goes through, and is counted.
+  await client.call("chat.send", { text: "hello", idempotencyKey: "1" });
+  await eventually(async () => {
+    const { messages } = (await client.call("chat.history")) as { messages: readonly { role: string }[] };
+    return messages.some(({ role }) => role !== "user");
+  });
+  const page = await fetch(`${url}metrics`, { headers: { authorization: `Bearer ${token}` } });
+  const metrics = await page.text();
+  for (const line of [
+    'parley_events_received_total{verdict="queued"} 1',
+    'parley_turns_total{outcome="answered"} 1',
+    'parley_channel_up{account="web:default"} 1',
+    "parley_control_connections 2",
+    "parley_ready 1",
+    `parley_build_info{version="${version}"} 1`,
+    "parley_config_ok 1",
+  ])
+    expect(metrics.split("\n")).toContain(line);
+
+  // What only a restart takes up is told of the block that was changed, and of no other.
+  const hash = async (): Promise<unknown> => ((await client.call("config.get")) as { hash: unknown }).hash;
+  const set = async (path: readonly string[], value: unknown): Promise<unknown> =>
+    client.call("config.set", { changes: [{ path, value }], baseHash: await hash() });
+  expect(await set(["gateway", "allowedHosts"], ["other.test"])).toMatchObject({
+    changed: ["gateway.allowedHosts"],
+    restartNeeded: ["gateway.allowedHosts"],
+  });
+  expect(await set(["messages", "queue", "cap"], 7)).toMatchObject({
+    changed: ["messages"],
+    restartNeeded: [],
+  });
+  expect(await client.call("status")).toMatchObject({
+    config: { problems: [], restartNeeded: ["gateway.allowedHosts"] },
+  });
+
+  // A restart is begun once it would come up again.
+  const good = readFileSync(file, "utf8");
+  writeFileSync(file, "{ gateway: { prot: 1 } }");
+  expect(await daemon.restartTrouble()).toMatch(/^parley\.json5:1:/);
+  await expect(client.call("restart", { reason: "because" })).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("it would not come up again:\nparley.json5:1:"),
+  });
+  expect(await client.call("status")).toMatchObject({
+    state: "degraded",
+    reasons: [expect.stringContaining("the config file was refused")],
+  });
+  writeFileSync(file, good);
+  expect(await daemon.reload("mended")).toMatchObject({ outcome: "unchanged", problems: [] });
+  expect([await daemon.restartTrouble(), restarts]).toEqual([null, 0]);
+  await client.call("restart", { reason: "because" });
+  await eventually(() => restarts === 1);
+  expect(log().filter(({ msg }) => msg === "a restart was asked for")).toMatchObject([{ reason: "because" }]);
+
+  await daemon.stop("SIGTERM");
+  await client.closed;
+  await local.closed;
+  expect(log().slice(-2)).toMatchObject([expect.anything(), { msg: "stopped" }]);
+  expect(log().filter(({ msg }) => msg === "stopping")).toMatchObject([
+    { signal: "SIGTERM", turns: 0, deliveries: 0 },
+  ]);
+  expect(existsSync(join(home, "status.json"))).toBe(false);
+  expect(readFileSync(join(home, "logs/parley.log"), "utf8")).not.toContain(token);
+  await expect(fetch(url)).rejects.toThrow();
+});
