@@ -7,7 +7,7 @@ import { originTrouble, type HostRules } from "../src/auth/allowed-hosts.ts";
 import { authenticator, type Caller } from "../src/auth/authenticate.ts";
 import { bearerCaller, bearerToken, pathOf, Unauthorized } from "../src/auth/bearer.ts";
 import { wrongAttempts, type Attempts } from "../src/auth/login-attempts.ts";
-import { auditOf, isAudited } from "../src/audited.ts";
+import { auditOf, isAudited, looking } from "../src/audited.ts";
 import { connectedClients } from "../src/connected-clients.ts";
 import { readFrame } from "../src/parse-request.ts";
 
@@ -146,6 +146,28 @@ test("at most 32 answers are held up at once; what comes beyond them is told at 
   expect(answered).toBe(34);
   await clock.advance(1);
   await next;
+});
+
+test("a refusal is noted with where it came from and what was wrong; a gateway that stops holds up no answer", async () => {
+  const clock = virtualClock();
+  const noted: unknown[] = [];
+  const ending = new AbortController();
+  const attempts = wrongAttempts({
+    refusals: { note: (...what: unknown[]) => void noted.push(what) },
+    closing: ending.signal,
+    clock,
+  });
+  const from = { address: "a", origin: "https://page" };
+  for (let n = 0; n < 10; n += 1) await attempts.wrong(from, "wrong_signature", "no");
+  const last = attempts.wrong(from, "wrong_signature", "no");
+  ending.abort();
+  expect((await last).message).toBe(
+    "no; too many wrong ones came from here, so wrong ones are answered slowly. A right one works at once",
+  );
+  expect(noted.slice(9)).toEqual([
+    ["wrong_signature", "a", from],
+    ["too_many_wrong", "a", { ...from, wrong: "wrong_signature" }],
+  ]);
 });
 
 test("the source that was wrong longest ago is forgotten first", async () => {
@@ -350,7 +372,8 @@ test("the audit log names who, about what and the end, and picks no value, code 
   });
   expect(auditOf("config.set" as MethodName, {}, caller, new Error("boom")).code).toBe("internal");
   expect(about("pairing.approve", { code: "C", id: "x" })).toEqual({});
-  expect(about("people.forget" as MethodName, { id: "x" })).toEqual({});
+  for (const method of ["people.forget", "people.export"])
+    expect(about(method as MethodName, { id: "x", name: "a person" })).toEqual({});
   for (const params of [null, "id", undefined]) expect(about("config.set" as MethodName, params)).toEqual({});
   const texts = (count: number, chars: number) => Array.from({ length: count }, () => "s".repeat(chars));
   expect(
@@ -376,6 +399,19 @@ test("the audit log names who, about what and the end, and picks no value, code 
     scopes: texts(50, 200),
     changes: ["a.0.b", ...Array.from({ length: 49 }, () => "")],
   });
+});
+
+test("of one caller a hundred looks are remembered, the one not asked for the longest is recorded anew", () => {
+  const clock = virtualClock();
+  const goesOn = looking(clock);
+  const by = { ...caller };
+  const look = (name: string, who = by): boolean =>
+    goesOn({ ...auditOf("logs.tail", {}, who, undefined), about: { name } }, who);
+  const names = Array.from({ length: 100 }, (_, n) => `n${n}`);
+  expect(names.map((name) => look(name))).toEqual(names.map(() => false));
+  expect([look("n0"), look("n1", { ...caller })]).toEqual([true, false]);
+  // The first was asked for again, so the second is the oldest.
+  expect([look("one more"), look("n0"), look("n2"), look("n1")]).toEqual([false, true, true, false]);
 });
 
 test("everything is recorded but what only reads, what people say in their chats and what devices answer", () => {

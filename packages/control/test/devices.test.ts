@@ -92,3 +92,54 @@ test("a paired device whose token is made anew chooses its own by the last code,
     most: ["notify", "run"],
   });
 });
+
+test("a token has 43 to 128 letters and digits; no other costs a look into the store", async () => {
+  const { clock, cells } = await stage();
+  let looks = 0;
+  const store = { ...cells, get: (key: string) => ((looks += 1), cells.get(key)) };
+  const devices = deviceStore(store, clock, systemIds());
+  const long = "t".repeat(128);
+  const code = await devices.mintCode(["read"]);
+  expect(await devices.redeemCode(code, "phone", long)).toMatchObject({ token: long });
+  expect(await devices.find(long)).toMatchObject({ scopes: ["read"] });
+  looks = 0;
+  for (const other of ["t".repeat(129), "t".repeat(42), `${"t".repeat(43)}!`, ""])
+    expect(await devices.find(other)).toBeNull();
+  expect(looks).toBe(0);
+});
+
+test("a code leaves the store with its time, and the beginning of an id names no device", async () => {
+  const { clock, cells, devices } = await stage();
+  await devices.mintCode(["read"]);
+  const { id } = await devices.mintDevice(["read"], "phone");
+  expect(await cells.list("auth:code:", 9)).toHaveLength(1);
+  await clock.advance(600_000);
+  expect(await cells.list("auth:code:", 9)).toEqual([]);
+  const part = id.slice(0, 6).replace(/^\./, "-");
+  expect([await devices.isKnown(part), await devices.rotate(part), await devices.revoke(part)]).toEqual([
+    false,
+    null,
+    null,
+  ]);
+  expect(await devices.list()).toMatchObject([{ id, name: "phone" }]);
+});
+
+test("a token that is made anew twice at once is given to one; where that fails, the one before still counts", async () => {
+  const { clock, cells, devices } = await stage();
+  const { id } = await devices.mintDevice(["read"], "phone");
+  const both = await Promise.allSettled([devices.rotate(id), devices.rotate(id)]);
+  const given = both.flatMap((each) => (each.status === "fulfilled" ? [each.value?.token ?? ""] : []));
+  expect(given).toHaveLength(1);
+  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "conflict" } });
+  const [now = ""] = given;
+  expect(await devices.find(now)).toMatchObject({ id, rotation: 1 });
+  const failing: typeof cells = {
+    ...cells,
+    put: async (key, ...rest) => {
+      if (key.startsWith("auth:token:")) throw new Error("the store is away");
+      return cells.put(key, ...rest);
+    },
+  };
+  await expect(deviceStore(failing, clock, systemIds()).rotate(id)).rejects.toThrow("away");
+  expect(await devices.find(now)).toMatchObject({ id, rotation: 1 });
+});

@@ -1,4 +1,5 @@
 // Which calls a caller is refused, under whose name that is noted, and what of a fault goes over the wire.
+import { ConfigFault } from "@parley/config";
 import { Fault, methods, silentLog, systemIds, type Scope } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
@@ -6,12 +7,14 @@ import type { Caller } from "../src/auth/authenticate.ts";
 import { dispatcher } from "../src/dispatch.ts";
 
 function stage(answer: () => Promise<unknown> = async () => ({ done: true })) {
-  const noted: unknown[] = [];
+  const noted: (readonly unknown[])[] = [];
+  const audited: unknown[] = [];
   const dispatch = dispatcher({
     handlers: Object.fromEntries(Object.keys(methods).map((name) => [name, answer])) as never,
     ownsSession: (_caller, key) => key === "own",
-    once: (_request, run) => run(),
-    refusals: { note: (...what: readonly unknown[]) => void noted.push(what.slice(0, 2)) } as never,
+    once: (request, run) => (noted.push(["once", request]), run()),
+    audit: (record) => void audited.push(record),
+    refusals: { note: (...what: readonly unknown[]) => void noted.push(what) } as never,
     clock: virtualClock(),
     ids: systemIds(),
     log: silentLog,
@@ -26,7 +29,7 @@ function stage(answer: () => Promise<unknown> = async () => ({ done: true })) {
     };
     return dispatch({ type: "req", id: "1", method, params } as never, { device: null, ...caller } as Caller);
   };
-  return { ask, noted };
+  return { ask, noted, audited };
 }
 
 const all: Scope[] = ["read", "write", "approve"];
@@ -43,7 +46,9 @@ test.each<[string, object, Partial<Caller>, string | null]>([
 ])("%s with %j by %j is refused: %s", async (method, params, by, refused) => {
   const { ask, noted } = stage();
   expect((await ask(method, params, by)).ok).toBe(refused === null);
-  expect(noted.map((each) => (each as string[]).join(" "))).toEqual(refused === null ? [] : [refused]);
+  const { device = null } = by;
+  const told = noted.map(([reason, source, fields]) => [`${String(reason)} ${String(source)}`, fields]);
+  expect(told).toEqual(refused === null ? [] : [[refused, { address: "10.0.0.1", device, method }]]);
 });
 
 test("a fault goes out with its words and its time; of a bug nothing does but a reference", async () => {
@@ -60,4 +65,40 @@ test("a fault goes out with its words and its time; of a bug nothing does but a 
   });
   const { error } = await broken.ask("status", {}, { scopes: ["read"] });
   expect([error?.code, error?.message]).toEqual(["internal", expect.not.stringContaining("secret")]);
+});
+
+test("all that is wrong with a config goes out, and a call that failed without a reason is recorded as failed", async () => {
+  const problems = [
+    { path: "a", message: "wrong" },
+    { path: "b[0]", line: 2, column: 3, message: "wrong too", fix: "mend it" },
+  ];
+  const config = stage(async () => {
+    throw new ConfigFault("parley.json5", problems);
+  });
+  expect((await config.ask("status", {}, { scopes: ["read"] })).error).toEqual({
+    code: "invalid",
+    message: "parley.json5 a: wrong\nparley.json5:2:3 b[0]: wrong too. mend it",
+    details: { problems },
+  });
+  const silent = stage(() => Promise.reject(undefined));
+  expect((await silent.ask("devices.revoke", { id: "d1" }, { scopes: ["admin"] })).ok).toBe(false);
+  expect(silent.audited).toMatchObject([{ method: "devices.revoke", ok: false, code: "internal" }]);
+});
+
+test("a repeated key is told by what was understood, not by how it was written", async () => {
+  const { ask, noted } = stage();
+  const params = { key: "own", text: "hi", idempotencyKey: "k1" };
+  const answer = await ask("chat.send", { ...params, unknown: 1 }, { scopes: ["write"] });
+  expect(answer.error).toBeUndefined();
+  expect(noted).toEqual([
+    [
+      "once",
+      {
+        peer: "web-1",
+        method: "chat.send",
+        key: "k1",
+        params: expect.not.objectContaining({ unknown: 1 }) as unknown,
+      },
+    ],
+  ]);
 });

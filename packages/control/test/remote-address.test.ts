@@ -54,3 +54,13 @@ test("no other header counts", () => {
 test("a socket without an address is no proxy", () => {
   expect(isProxy(["10.0.0.0/8"])("unknown")).toBe(false);
 });
+
+test("lines of the header count together, the last first; a page's origin is kept, no longer than 200 characters", () => {
+  const from = (headers: object) =>
+    remoteOf(["10.0.0.1"])({ headers, socket: { remoteAddress: "10.0.0.1" } } as unknown as IncomingMessage);
+  expect(from({ "x-forwarded-for": ["203.0.113.9", "198.51.100.1, 10.0.0.1"] })).toEqual({
+    address: "198.51.100.1",
+    origin: null,
+  });
+  expect(from({ origin: `https://${"a".repeat(200)}` }).origin).toBe(`https://${"a".repeat(192)}`);
+});
