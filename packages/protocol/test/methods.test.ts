@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { methods } from "../src/index.ts";
+import { methods, pushSubscription } from "../src/index.ts";
 
 type Schema = {
   readonly properties?: { readonly [name: string]: Schema };
@@ -61,3 +61,92 @@ test.each(listed.map((expected) => [expected.slice(0, expected.indexOf(":")), ex
     expect(line(name)).toBe(expected);
   },
 );
+
+const key = { idempotencyKey: "k" };
+const push = (more: object) => {
+  const subscription = { endpoint: "https://push.test/x", p256dh: "a".repeat(87), auth: "b".repeat(22) };
+  return pushSubscription.safeParse({ ...subscription, ...more }).success;
+};
+const login = (redirectUrl: string): [string, object] => ["mcp.login.start", { name: "x", redirectUrl }];
+const pair = (name: string, grants: readonly string[] = ["look"]): [string, object] => [
+  "devices.pair",
+  { name, grants },
+];
+
+test.each<[boolean, readonly (readonly [string, object])[]]>([
+  [
+    true,
+    [
+      ["update.run", {}],
+      ["update.run", { to: "1.2.3" }],
+      ["update.run", { to: "v2026.11.27-rc.1+build" }],
+      ["update.run", { to: `1${"x".repeat(63)}` }],
+      login("http://127.0.0.1:8080/oauth/call-back_1"),
+      login("http://127.0.0.1:1/"),
+      ["chat.send", { ...key, text: "x" }],
+      ["chat.send", { ...key, text: "", files: [{ name: "a", data: "" }] }],
+      ["chat.fork", { ...key, thread: "a", id: "1", to: "b" }],
+    ],
+  ],
+  [
+    false,
+    [
+      ["update.run", { to: "" }],
+      ["update.run", { to: "--resume" }],
+      ["update.run", { to: ".1" }],
+      ["update.run", { to: "1 2" }],
+      ["update.run", { to: "1/2" }],
+      ["update.run", { to: "1\n" }],
+      ["update.run", { to: `1${"x".repeat(64)}` }],
+      login("https://127.0.0.1:80/x"),
+      login("http://127.0.0.1/x"),
+      login("http://127.0.0.1:80"),
+      login("http://127.0.0.1:800000/x"),
+      login("http://127.0.0.1:80/x?y"),
+      login("http://127.0.0.1:80/x\nhttp://evil"),
+      login("http://127x0.0.1:80/x"),
+      login(" http://127.0.0.1:80/x"),
+      pair(""),
+      pair("a b"),
+      pair("ä"),
+      pair("a/b"),
+      pair("x".repeat(41)),
+      pair("phone", []),
+      ["chat.send", { ...key, text: "" }],
+      ["chat.send", { ...key, text: "", files: [] }],
+      ["chat.fork", { ...key, thread: "a", id: "1", to: "a" }],
+      ["audit.list", { limit: 1.5 }],
+      ["audit.list", { skip: -1 }],
+      ["chat.history", { thread: "a", beforeSeq: 0 }],
+      ["sessions.list", { limit: 1.5 }],
+      ["nobody", {}],
+    ],
+  ],
+])("what an operator may ask is taken: %s", (taken, asked) => {
+  const wrong = asked.filter(([name, params]) => {
+    const spec = methods[name as keyof typeof methods];
+    return (spec !== undefined && spec.params.safeParse(params).success) !== taken;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("a browser's subscription is an address of the web and two keys of their length", () => {
+  expect([push({}), push({ endpoint: "http://push.test" }), push({ p256dh: `${"a".repeat(87)}=` })]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect([push({ auth: `${"b".repeat(22)}==` }), push({ auth: "-_".repeat(11) })]).toEqual([true, true]);
+  const refused = [
+    { endpoint: "ftp://push.test" },
+    { endpoint: "file:///etc/passwd" },
+    { endpoint: `https://push.test/${"x".repeat(2_048)}` },
+    { p256dh: "a".repeat(86) },
+    { p256dh: "a".repeat(88) },
+    { p256dh: `${"a".repeat(86)}+` },
+    { auth: "b".repeat(21) },
+    { auth: `${"b".repeat(22)}===` },
+    { auth: `${"b".repeat(21)}/` },
+  ];
+  expect(refused.filter(push)).toEqual([]);
+});
