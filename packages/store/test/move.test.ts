@@ -57,6 +57,120 @@ async function fill(store: Store): Promise<void> {
     await store.events.append(n === 1 ? "control" : chat("a"), `e${n}`, `{"n":${n}}`);
 }
 
+/**
+ * What the other one has none of: rows of every end and kind, a turn that was stopped while it was parked, one
+ * that processes may have died of, parts with every mark; and more of each than one page holds.
+ */
+async function fillMore(store: Store): Promise<void> {
+  const many = Array.from({ length: 205 }, (_, n) => n);
+  const place = (name: string) => ({ lane: lane(name), conversation: chat(name) });
+  await store.inbox.accept([
+    row("barrier", { ...place("d"), as: { kind: "work", barrier: true } }),
+    row("behind", place("d")),
+    row("album", { ...place("e"), as: { kind: "work", afterMs: 4_000 } }),
+    row("ticket", { ...place("e"), subject: "s/1", version: 2, as: { kind: "work", ticket: "t9" } }),
+    row("edited", { ...place("e"), subject: "s/1", version: 5, as: { kind: "edit" } }),
+    row("refused", { ...place("f"), as: { kind: "closed", outcome: "refused", reason: "a stranger" } }),
+    row("seen", { ...place("f"), as: { kind: "closed", outcome: "dead", reason: "seen" } }),
+    row("cron", { ...place("g"), pool: "cron" }),
+  ]);
+  await store.inbox.dismiss(["telegram:default:seen"]);
+  await store.inbox.accept([
+    row("h1", { ...place("h"), pool: "h" }),
+    row("h2", { ...place("h"), pool: "h" }),
+  ]);
+  for (const holder of ["w1", "w2"]) {
+    const turn = await takeTurn(store, { pool: "h", holder, leaseMs: 0 });
+    if (holder === "w2") await store.turns.split(turn);
+  }
+  await store.inbox.accept([row("i", { ...place("i"), pool: "i" })]);
+  const parked = await takeTurn(store, { pool: "i" });
+  await store.turns.park(parked, { tickets: ["x", "y"], wake: "answer", untilMs: now() + 3_600_000 });
+  await store.inbox.stop(lane("i"), { turn: "open", reason: "/stop" });
+  const to = (name: string) => ({ lane: chat(name), pool: `out-${name}` });
+  await store.outbox.post([
+    delivery("flagged", {
+      ...to("j"),
+      parts: [{ content: "a" }, { content: "b", into: "x/0" }, { content: "c" }],
+    }),
+    delivery("split", to("k")),
+    delivery("sent", { ...to("l"), open: true }),
+    delivery("dropped", to("m")),
+  ]);
+  const send = async (name: string, changes: Parameters<Store["outbox"]["record"]>[1]): Promise<void> => {
+    const batch = await takeDeliveryBatch(store, { pool: `out-${name}` });
+    await store.outbox.record(batch, changes, { afterMs: 0, reason: "sent" });
+  };
+  const sending = { part: 0, to: "sending", attempt: 1 } as const;
+  await send("j", [
+    { ...sending, delivery: "flagged" },
+    { delivery: "flagged", part: 0, to: "ambiguous", reason: "lost" },
+    { ...sending, delivery: "flagged", attempt: 2 },
+    { delivery: "flagged", part: 0, to: "failed", reason: "no such chat" },
+  ]);
+  await send("k", [
+    { ...sending, delivery: "split", split: [{ content: "1" }, { content: "2" }] },
+    { delivery: "split", part: 0, to: "sent", receipt: "r0" },
+    { ...sending, delivery: "split", part: 1 },
+    { delivery: "split", part: 1, to: "failed", reason: "gone" },
+  ]);
+  await send("l", [
+    { ...sending, delivery: "sent" },
+    { delivery: "sent", part: 0, to: "sent", receipt: "r1" },
+  ]);
+  await store.outbox.drop(["dropped"], "operator");
+  await store.inbox.accept(many.map((n) => row(`many-${n}`, { ...place(`many-${n}`), pool: "many" })));
+  for (const n of many.slice(0, 203)) {
+    const turn = await takeTurn(store, { pool: "many" });
+    await store.turns.commit(turn, turn.id, {
+      outcome: n % 2 === 0 ? "answered" : "stopped",
+      reason: `for ${n}`,
+      entries: n === 0 ? many.map((at) => `"${at}"`) : [`"${n}"`],
+      deliveries: [delivery(`many-${n}`, { lane: chat(`many-${n}`), pool: "out-many", cause: turn.id })],
+      patch: { n },
+    });
+  }
+  await store.sessions.reset(lane("many-1"));
+  for (const n of many) await store.cells.put(`many-${n}`, `${n}`, n % 2 === 0 ? {} : { ttlMs: 3_600_000 });
+  for (const n of many) await store.events.append(n % 3 === 0 ? "x" : "y", `many-${n}`, `${n}`);
+  await store.cells.put("over", "x", { ttlMs: 0 });
+  for (const key of ["leader:telegram:default", "auth:code:1", "menu:x"]) await store.cells.put(key, "x", {});
+}
+
+/** Everything that any port shows, with times, marks and places. */
+async function whole(store: Store): Promise<unknown> {
+  const rows = await store.inbox.find({ limit: 5_000, dismissed: true });
+  const turns = [...new Set(rows.flatMap((each) => each.turn ?? []))].toSorted();
+  const sessions = (await store.sessions.list({ limit: 5_000 })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const transcripts: unknown[] = [];
+  for (const { key, epoch } of sessions)
+    for (let each = 1; each <= epoch; each += 1)
+      transcripts.push(await store.sessions.transcript(key, { epoch: each, limit: 5_000 }));
+  const lanes = [
+    ...(await store.turns.list(undefined, 5_000)),
+    ...(await store.outbox.list(undefined, 5_000)),
+  ];
+  const passing = /^(?:leader|auth|menu|node|move):|^over$/;
+  return {
+    rows,
+    undismissed: (await store.inbox.find({ outcome: "dead", limit: 9 })).map(({ id }) => id),
+    refused: (await store.inbox.find({ outcome: "refused", limit: 9 })).map(({ id }) => id),
+    turns: await Promise.all(turns.map((id) => store.turns.find(id))),
+    sessions,
+    transcripts,
+    deliveries: await store.outbox.find({ limit: 5_000 }),
+    inTrouble: (await store.outbox.find({ troubled: true, limit: 9 })).map(({ id }) => id),
+    ofCause: (await store.outbox.find({ cause: "test", lane: chat("j"), limit: 9 })).map(({ id }) => id),
+    // A lease is not taken along: the lane is free at once.
+    lanes: lanes
+      .map((each) => (each.holder === null ? each : { ...each, holder: null, atMs: 0 }))
+      .toSorted((a, b) => (a.lane < b.lane ? -1 : 1)),
+    cells: (await store.cells.list("", 5_000)).filter(({ key }) => !passing.test(key)),
+    events: [await store.events.after("x", 0, 999), await store.events.after("y", 0, 999)],
+    troubled: await store.troubled(),
+  };
+}
+
 /** What the contract shows, without times of leases. */
 async function shown(store: Store): Promise<unknown> {
   const rows = await store.inbox.find({ limit: 1_000, dismissed: true });
@@ -136,6 +250,62 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const parcel = await takeDeliveryBatch(store);
     expect(parcel.deliveries[0]?.parts[0]).toMatchObject({ state: "sending", attempts: 1 });
     await store.close();
+  });
+
+  test("more than a page of everything, with every mark, is the same on either store, and goes on with its rules", async () => {
+    const before = await file("a.db");
+    await fillMore(before);
+    const expected = await whole(before);
+    const counted = (await before.cells.put("counted", "x", {}))?.version ?? Infinity;
+    await before.cells.remove("counted");
+    await before.close();
+    const redis = address();
+    const told: string[] = [];
+    const move = (to: "redis" | "sqlite", database: string) =>
+      moveBetween({
+        ...{ to, database: join(dir, database), fresh, redis, clock, log: silentLog },
+        tell: (kind, count) => told.push(`${kind} ${count}`),
+      });
+    const there = await move("redis", "a.db");
+    const counts = Object.fromEntries(there.kinds.map(({ kind, count }) => [kind, count]));
+    expect(counts).toMatchObject({
+      rows: 216,
+      sessions: 205,
+      entries: 407,
+      deliveries: 207,
+      events: 205,
+      cells: 205,
+    });
+    expect(told.filter((each) => each.startsWith("rows"))).toEqual(["rows 200", "rows 216"]);
+    expect(there.identity).toBe(fresh);
+    await move("sqlite", "b.db");
+    const shared = await redisStore({ ...redis, bootId: "redis", log: silentLog });
+    const back = await file("b.db");
+    for (const store of [shared, back]) {
+      expect(await whole(store)).toEqual(expected);
+      expect(await store.cells.list("leader:", 9)).toEqual([]);
+      // Numbers go on, so that nothing is taken for what was before.
+      expect((await store.cells.put("later", "x", { expect: 0 }))?.version).toBeGreaterThan(counted);
+      expect(await store.events.append("x", "later", "x")).toBe(206);
+      expect(await store.events.append("x", "many-0", "again")).toBe(1);
+      // A barrier is alone, who may have died of it is alone with its count, and a stop closes what was parked.
+      const barrier = await takeTurn(store, { pool: "main" });
+      expect([ids(barrier.rows), await store.turns.absorb(barrier, 0, 9)]).toEqual([["barrier"], []]);
+      const suspect = await takeTurn(store, { pool: "h" });
+      expect([ids(suspect.rows), await store.turns.absorb(suspect, 0, 9)]).toEqual([["h1"], []]);
+      await store.turns.commit(suspect, suspect.id, { outcome: "dead", entries: [] });
+      expect(await takeTurn(store, { pool: "h" })).toMatchObject({
+        attempt: 2,
+        rows: [{ payload: '{"text":"h2"}' }],
+      });
+      expect(await takeTurn(store, { pool: "i" })).toMatchObject({ stop: "/stop", tickets: ["x", "y"] });
+      const edit = row("late", { subject: "s/1", version: 4, as: { kind: "edit" } });
+      expect(await store.inbox.accept([edit])).toMatchObject([{ verdict: "late" }]);
+      await store.outbox.post([delivery("closing", { lane: chat("l"), pool: "out-l", closes: "sent" })]);
+      expect(ids((await takeDeliveryBatch(store, { pool: "out-l" })).deliveries)).toEqual(["closing"]);
+      expect(ids((await takeDeliveryBatch(store, { pool: "out-j" })).deliveries)).toEqual(["flagged"]);
+      await store.close();
+    }
   });
 
   test("interrupted after any step, the next call finishes it; a store that holds something is refused", async () => {
