@@ -1,10 +1,11 @@
 // Backup while the daemon writes, restore while it does not, and the doctor's look at a file.
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { backupDatabase, describeDatabase, restoreDatabase, sqliteStore } from "../src/index.ts";
 import { options, tempDir } from "./open-sqlite.ts";
-import { row } from "./subject.ts";
+import { testClock } from "./clock.ts";
+import { chat, delivery, lane, row, takeDeliveryBatch, takeTurn } from "./subject.ts";
 
 let dir = "";
 let path = "";
@@ -102,4 +103,115 @@ test("a restore into an empty home needs no old file", async () => {
   const fresh = join(dir, "fresh.db");
   expect(restoreDatabase(copy, fresh, 1).keptAs).toBeNull();
   expect(existsSync(fresh)).toBe(true);
+});
+
+test("what was open in a restored copy waits for an operator, what was over stays as it was, and cells are asked for", async () => {
+  const clock = testClock();
+  const store = await sqliteStore(options(path, { clock }));
+  const place = (name: string) => ({ lane: lane(name), conversation: chat(name) });
+  await store.inbox.accept([row("over"), row("claimed", place("b")), row("parked", place("c"))]);
+  const over = await takeTurn(store);
+  await store.turns.commit(over, over.id, { outcome: "answered", entries: ["1"] });
+  const claimed = await takeTurn(store);
+  await store.turns.checkpoint(claimed, 0, { steps: [{ kind: "model", body: "{}" }] });
+  const parked = await takeTurn(store);
+  await store.turns.park(parked, { tickets: ["t"], wake: "answer", untilMs: clock.now() + 9_000 });
+  await store.inbox.accept([
+    row("waiting", place("d")),
+    row("context", { ...place("d"), as: { kind: "context", keep: 5 } }),
+    row("refused", { as: { kind: "closed", outcome: "refused", reason: "a stranger" } }),
+  ]);
+  const to = (name: string) => ({ lane: chat(name), pool: `out-${name}` });
+  await store.outbox.post([
+    delivery("sent", to("e")),
+    delivery("begun", { ...to("f"), parts: [{ content: "a" }, { content: "b" }, { content: "c" }] }),
+    delivery("fresh", to("g")),
+    delivery("preview", { ...to("h"), open: true }),
+  ]);
+  const send = async (name: string, id: string, parts: readonly string[]): Promise<void> => {
+    const batch = await takeDeliveryBatch(store, { pool: `out-${name}` });
+    for (const [part, receipt] of parts.entries()) {
+      await store.outbox.record(batch, [{ delivery: id, part, to: "sending", attempt: 1 }]);
+      if (receipt !== "") await store.outbox.record(batch, [{ delivery: id, part, to: "sent", receipt }]);
+    }
+  };
+  await send("e", "sent", ["r"]);
+  await send("f", "begun", ["r", ""]);
+  await send("h", "preview", ["r"]);
+  for (const key of ["job:1", "job:2", "other"]) await store.cells.put(key, `${key} before`, {});
+  const versions = (await store.cells.list("", 9)).map(({ version }) => version);
+  const endedAtMs = clock.now();
+  await backupDatabase(path, copy);
+  await store.close();
+  const restored = join(dir, "restored.db");
+  const asked: string[] = [];
+  const settled = restoreDatabase(copy, restored, clock.now() + 77, (key, value) => {
+    asked.push(`${key}=${value}`);
+    return key === "job:1" ? "changed" : null;
+  });
+  expect(settled).toEqual({ keptAs: null, messages: 3, answers: 3 });
+  expect(asked.toSorted()).toEqual(["job:1=job:1 before", "job:2=job:2 before", "other=other before"]);
+  clock.advance(100);
+  const after = await sqliteStore(options(restored, { clock }));
+  const reason = "restored from a backup: it may have been done since the backup was made";
+  const dead = { state: "ended", outcome: "dead", reason, endedAtMs: endedAtMs + 77 };
+  const rows = await after.inbox.find({ limit: 20 });
+  expect(Object.fromEntries(rows.map(({ id, ...each }) => [id.split(":")[2], each]))).toMatchObject({
+    over: { state: "ended", outcome: "answered", reason: null, endedAtMs },
+    claimed: dead,
+    parked: dead,
+    waiting: dead,
+    context: { state: "context", outcome: null, endedAtMs: null },
+    refused: { outcome: "refused", reason: "a stranger", endedAtMs },
+  });
+  expect(await after.turns.find(claimed.id)).toMatchObject({
+    state: "done",
+    endedAtMs: endedAtMs + 77,
+    log: [],
+  });
+  expect(await after.turns.find(over.id)).toMatchObject({ endedAtMs, entries: [{ body: "1" }] });
+  const deliveries = (await after.outbox.find({ limit: 9 })).map(({ id, done, parts }) => [
+    id,
+    done,
+    parts.map((part) => `${part.state} ${part.reason === reason ? "restored" : (part.reason ?? "")}`.trim()),
+  ]);
+  expect(deliveries).toEqual([
+    ["preview", true, ["sent"]],
+    ["fresh", true, ["failed restored"]],
+    ["begun", true, ["sent", "ambiguous restored", "failed restored"]],
+    ["sent", true, ["sent"]],
+  ]);
+  expect((await after.outbox.find({ troubled: true, limit: 9 })).map(({ id }) => id)).toEqual([
+    "fresh",
+    "begun",
+  ]);
+  expect(await after.troubled()).toEqual({ rows: 3, deliveries: 2 });
+  expect((await after.cells.list("", 9)).map(({ value, version }) => [value, version])).toEqual([
+    ["changed", versions[0]],
+    ["job:2 before", versions[1]],
+    ["other before", versions[2]],
+  ]);
+  for (const lanes of [await after.turns.list(undefined, 20), await after.outbox.list(undefined, 20)])
+    expect(lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null)).toEqual([]);
+  // The next message is a turn of its own.
+  await after.inbox.accept([row("next", place("c"))]);
+  const next = await takeTurn(after);
+  expect([next.rows.length, next.id === parked.id, next.tickets]).toEqual([1, false, []]);
+  await after.close();
+});
+
+test("a restore keeps what it replaces, the new file is private, and without a word nothing is settled", async () => {
+  const store = await sqliteStore(options(path));
+  await store.inbox.accept([row("1")]);
+  await backupDatabase(path, copy);
+  await store.close();
+  chmodSync(copy, 0o644);
+  writeFileSync(path, "not a database".repeat(99));
+  writeFileSync(`${copy}.partial`, "left");
+  expect(restoreDatabase(copy, path, 5)).toEqual({ keptAs: `${path}.replaced-5`, messages: 0, answers: 0 });
+  expect(readFileSync(`${path}.replaced-5`, "utf8")).toContain("not a database");
+  expect([statSync(path).mode & 0o777, existsSync(`${path}.partial`)]).toEqual([0o600, false]);
+  const restored = await sqliteStore(options(path));
+  expect(await restored.inbox.find({ limit: 9 })).toMatchObject([{ state: "waiting" }]);
+  await restored.close();
 });

@@ -263,7 +263,12 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const told: string[] = [];
     const move = (to: "redis" | "sqlite", database: string) =>
       moveBetween({
-        ...{ to, database: join(dir, database), fresh, redis, clock, log: silentLog },
+        to,
+        database: join(dir, database),
+        fresh,
+        redis,
+        clock,
+        log: silentLog,
         tell: (kind, count) => told.push(`${kind} ${count}`),
       });
     const there = await move("redis", "a.db");

@@ -8,7 +8,7 @@ import { migrate } from "../src/sqlite/migrate.ts";
 import { migrations } from "../src/sqlite/schema.ts";
 import { testClock } from "./clock.ts";
 import { options, tempDir } from "./open-sqlite.ts";
-import { isIdle, row, takeTurn, want } from "./subject.ts";
+import { isIdle, lane, row, takeTurn, want } from "./subject.ts";
 
 let dir = "";
 let path = "";
@@ -138,6 +138,51 @@ test("the history tells which boots took a message in or ended a turn; a refusal
     ["idle", false],
   ]);
   for (const store of [idle, busy, ending, now]) await store.close();
+});
+
+test("what died at its birth is no work, boots of one moment keep their order, and fifty are kept", async () => {
+  const clock = testClock();
+  const boot = (bootId: string) => sqliteStore(options(path, { clock, exclusive: true, bootId }));
+  for (let n = 0; n < 52; n += 1) await (await boot(`b${n}`)).close();
+  const last = await boot("last");
+  await last.inbox.accept([row("1", { as: { kind: "closed", outcome: "dead", reason: "cannot be read" } })]);
+  const names = (await last.bootHistory()).map(({ boot: name }) => name);
+  expect(names).toEqual(["last", ...Array.from({ length: 49 }, (_, n) => `b${51 - n}`)]);
+  expect((await last.bootHistory())[0]).toMatchObject({ worked: false, stoppedAtMs: null });
+  await last.close();
+  const db = new DatabaseSync(path);
+  expect(count(db, "select count(*) from boots")).toBe(50);
+  db.close();
+});
+
+test("of lanes that are due at one moment the one that was leased longest ago goes first, and lists say so", async () => {
+  const clock = testClock();
+  const store = await sqliteStore(options(path, { clock }));
+  const answered = { outcome: "answered", entries: [] } as const;
+  const names = ["a", "b", "c"];
+  for (const name of ["b", "c", "a"]) {
+    clock.advance(10);
+    await store.inbox.accept([row(`${name}1`, { lane: lane(name) })]);
+    const turn = await takeTurn(store);
+    await store.turns.commit(turn, turn.id, answered);
+  }
+  await store.inbox.accept(names.map((name) => row(`${name}2`, { lane: lane(name) })));
+  expect((await store.turns.list(undefined, 9)).map((each) => each.lane.at(-1))).toEqual(["b", "c", "a"]);
+  expect([(await takeTurn(store)).lane, (await takeTurn(store)).lane]).toEqual([lane("b"), lane("c")]);
+  await store.close();
+});
+
+test("refused rows count for the account of their conversation", async () => {
+  const store = await sqliteStore(options(path));
+  const as = { kind: "closed", outcome: "refused", reason: "no" } as const;
+  const from = ["telegram:default:dm:1", "telegram:other:group:-1:7", "web:default:dm:x"];
+  await store.inbox.accept(from.map((key, n) => row(`${n}`, { as, conversation: key as never })));
+  await store.close();
+  const db = new DatabaseSync(path);
+  expect(db.prepare("select account from rows order by seq").all()).toEqual(
+    ["telegram:default", "telegram:other", "web:default"].map((account) => ({ account })),
+  );
+  db.close();
 });
 
 test("an exclusive boot resumes at once what the dead one held, and the dead one writes nothing", async () => {

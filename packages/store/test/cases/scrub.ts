@@ -185,4 +185,35 @@ export const scrubCases: readonly StoreCase[] = [
       while (await store.sweep(100));
     },
   },
+  {
+    title:
+      "a judge sees each of more than some hundreds of records once, also while it removes every other one",
+    async run({ store }) {
+      const many = Array.from({ length: 401 }, (_, n) => n);
+      const as = { kind: "closed", outcome: "refused", reason: "x" } as const;
+      await store.inbox.accept(many.map((n) => row(`r-${n}`, { as })));
+      await store.outbox.post(many.map((n) => delivery(`d-${n}`, { lane: chat(`${n}`) })));
+      for (const n of many) await store.cells.put(`c-${n}`, "x", {});
+      for (const n of many) await store.events.append("web:x", `e-${n}`, "x");
+      const numbered = /-(\d+)$/;
+      const seen = new Map<string, number>();
+      const half = (record: StoredRecord): Verdict => {
+        const number = numbered.exec(record.id)?.[1];
+        if (number === undefined || record.kind === "part") return "keep";
+        seen.set(record.kind, (seen.get(record.kind) ?? 0) + 1);
+        return Number(number) % 2 === 1 ? "remove" : "keep";
+      };
+      expect(await store.scrub?.(half, true)).toEqual({ removed: 4 * 200, rewritten: 0 });
+      expect(Object.fromEntries(seen)).toEqual({ row: 401, delivery: 401, cell: 401, event: 401 });
+      seen.clear();
+      expect(await store.scrub?.(half, true)).toEqual({ removed: 0, rewritten: 0 });
+      expect(Object.fromEntries(seen)).toEqual({ row: 201, delivery: 201, cell: 201, event: 201 });
+      expect((await store.inbox.find({ limit: 999 })).map(({ id }) => id.split("-")[1])).toEqual(
+        many
+          .filter((n) => n % 2 === 0)
+          .map(String)
+          .toReversed(),
+      );
+    },
+  },
 ];

@@ -234,4 +234,48 @@ export const turnEndCases: readonly StoreCase[] = [
       expect(heard).toEqual([]);
     },
   },
+  {
+    title: "hints come of each pool for which work is set, and of none for what leaves nothing to do",
+    async run({ store, clock }) {
+      const heard = new Set<string>();
+      const stop = store.onReady((pool) => void heard.add(pool));
+      const since = (): readonly string[] => {
+        const pools = [...heard].toSorted();
+        heard.clear();
+        return pools;
+      };
+      await store.inbox.accept([row("1"), row("2", { lane: lane("b"), pool: "cron" })]);
+      expect(since()).toEqual(["cron", "main"]);
+      await store.inbox.accept([
+        row("note", { lane: lane("c"), as: { kind: "context", keep: 5 } }),
+        row("no", { lane: lane("c"), as: { kind: "closed", outcome: "refused", reason: "x" } }),
+      ]);
+      await store.cells.put("k", "v", {});
+      expect(since()).toEqual([]);
+      const turn = await takeTurn(store);
+      await store.turns.extend(turn, 1_000);
+      since();
+      await store.turns.commit(turn, turn.id, answered);
+      expect(since()).toEqual([]);
+      await store.inbox.accept([row("3")]);
+      since();
+      const next = await takeTurn(store);
+      await store.turns.park(next, { tickets: ["t"], wake: "answer", untilMs: clock.now() + 500 });
+      expect(since()).toEqual(["main"]);
+      await store.inbox.accept([ticketRow("4", "t9")]);
+      expect(since()).toEqual([]);
+      await store.inbox.accept([ticketRow("5", "t")]);
+      expect(since()).toEqual(["main"]);
+      await store.inbox.stop(lane("a"), { turn: "open", reason: "/stop" });
+      await store.outbox.post([delivery("d")]);
+      expect(since()).toEqual(["main", wantOut.pool]);
+      const batch = await takeDeliveryBatch(store);
+      await store.outbox.post([delivery("d2")]);
+      since();
+      await store.outbox.drop(["d", "d2"], "operator");
+      await store.outbox.release(batch, { afterMs: 0, reason: "done" });
+      expect(since()).toEqual([]);
+      stop();
+    },
+  },
 ];
