@@ -189,6 +189,49 @@ describe("a full window", () => {
     expect(flaws(viewOf(keeper.fit([...turn, second.summary!]).entries))).toEqual([]);
   });
 
+  it("is flushed a tenth before it is compacted, and compacted from the first token beyond its limit", async () => {
+    // Of 10,000 tokens a quarter stays free for the answer; 100 are the prompt's.
+    const told = async (tokens: number): Promise<readonly [number, boolean]> => {
+      const history = placed([said("a".repeat(400)), answered("b".repeat(400))]);
+      const { keeper, flushes } = keep({ history, pruning: { mode: "off" } });
+      const now = said("w".repeat((tokens - 300) * 4));
+      const { summary } = await keeper.prepare([...history.map(({ entry }) => entry), now], signal);
+      return [flushes.length, summary !== null];
+    };
+    expect(await told(6_750)).toEqual([0, false]);
+    expect(await told(6_751)).toEqual([1, false]);
+    expect(await told(7_500)).toEqual([1, false]);
+    expect(await told(7_501)).toEqual([1, true]);
+  });
+
+  it("is no reason to wait where a history has a thousand entries, or four megabytes: both are compacted", async () => {
+    const told = async (history: readonly Placed[], now: Entry): Promise<readonly [number, boolean]> => {
+      const { keeper, flushes } = keep({ history, windowTokens: 10_000_000 });
+      const { summary } = await keeper.prepare([...history.map(({ entry }) => entry), now], signal);
+      return [flushes.length, summary !== null];
+    };
+    const many = placed(talk(500, 1));
+    expect(await told(many.slice(1), said("now"))).toEqual([1, true]);
+    expect(await told(many.slice(2), said("now"))).toEqual([0, false]);
+    // Four characters each are a token each.
+    const history = placed([said("four"), answered("four")]);
+    const of = (bytes: number): Entry => said("w".repeat(bytes - 8));
+    expect(await told(history, of(4_000_000))).toEqual([1, true]);
+    expect(await told(history, of(3_999_996))).toEqual([1, false]);
+    const flushBytes = defaultCompaction.memoryFlush.forceFlushTranscriptBytes;
+    expect(await told(history, of(flushBytes))).toEqual([1, false]);
+    expect(await told(history, of(flushBytes - 4))).toEqual([0, false]);
+  });
+
+  it("is taken for no more than full, whatever a provider says that it counted", () => {
+    const tokens = (count: number): number => {
+      const few = placed([said("hi"), answered("hello", [], { usage: counted(count) })]);
+      return keep({ history: few }).keeper.tokens([...few.map(({ entry }) => entry), said("now")]);
+    };
+    expect(tokens(10_000)).toBeGreaterThan(tokens(9_999));
+    expect(tokens(1_000_000)).toBe(tokens(10_000));
+  });
+
   it("asks the model for no more than the window leaves", () => {
     expect(keep().keeper.fit([said("short")])).not.toHaveProperty("maxTokens");
     expect(keep().keeper.fit([said("w".repeat(35_000))]).maxTokens).toBeLessThan(700);

@@ -169,6 +169,27 @@ describe("hard clearing", () => {
   });
 });
 
+it("the last three messages of people keep their pictures, and what came between them; all before goes", () => {
+  const shown = (nth: number): Entry => ({
+    type: "user",
+    content: [{ type: "text", text: `look ${nth}` }, image()],
+    rows: [],
+    atMs: 0,
+  });
+  const read = (nth: number): Entry[] => [
+    answered("", [`c${nth}`]),
+    { ...(result(`c${nth}`, "a page") as Extract<Entry, { type: "toolResult" }>), content: [image()] },
+  ];
+  const all = [1, 2, 3, 4].flatMap((nth) => [shown(nth), ...read(nth)]);
+  const has = prune(all, 10_000, defaultPruning).map((entry) =>
+    entry.type === "assistant" ? "-" : JSON.stringify(entry).includes('"image"'),
+  );
+  expect(has).toEqual([false, "-", false, ...Array(3).fill([true, "-", true]).flat()]);
+  // With three messages or fewer nothing is old.
+  const few = all.slice(3);
+  expect(prune(few, 10_000, defaultPruning)).toEqual(few);
+});
+
 it("a pruned view is valid, no longer than before, the same when pruned again, and changes nothing (I11)", () => {
   fc.assert(
     fc.property(conversation, fc.integer({ min: 500, max: 60_000 }), fc.nat(5), (entries, window, keep) => {

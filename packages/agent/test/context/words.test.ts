@@ -77,8 +77,8 @@ describe("for a summary", () => {
       expect(cut(make(most))).toBeUndefined();
       expect(cut(make(most + 1))).toBe("[... 1 characters left out ...]");
     }
-    expect(excerpt("abcdefghijkl", 8)).toBe("abcdef [... 4 characters left out ...] kl");
-    expect(excerpt("abcdefgh", 8)).toBe("abcdefgh");
+    expect(excerpt("abcdefghijklmnop", 12)).toBe("abcdefghi [... 4 characters left out ...] nop");
+    expect(excerpt("abcdefghijkl", 12)).toBe("abcdefghijkl");
   });
 
   test("the writer is asked with the earlier summary first, the limit, and what a person wants kept", () => {

@@ -442,6 +442,24 @@ describe("stopping", () => {
     });
     expect(steps).toEqual([]);
   });
+
+  it("keeps no call of a failed answer, neither a whole one nor one that cannot be read", async () => {
+    const error = { kind: "unavailable", message: "gone" } as const;
+    const { end, events } = await run(
+      scripted([
+        {
+          text: "half",
+          calls: [{ name: "read" }],
+          bad: [{ name: "read", raw: "{" }],
+          end: { stop: "error", error, content: [] },
+        },
+      ]),
+      { tools: [tool("read", "reads")] },
+    );
+    // Its words are only in what was streamed.
+    expect(end.entries.at(-1)).toMatchObject({ content: [{ type: "text", text: "half" }], stop: "error" });
+    expect(events.filter(({ type }) => type === "toolStart" || type === "toolEnd")).toEqual([]);
+  });
 });
 
 describe("decisions before a call", () => {

@@ -307,3 +307,10 @@ test("thoughts are kept in the order in which they came, without what was not th
   parser.end();
   expect(parser.thinking()).toBe("one\ntwo\nthree");
 });
+
+test("a tag right behind a comma or a hyphen is among words; behind any other mark a sentence has ended", () => {
+  const marks = [",", "-", ";", ":", ".", "!", ")", "*", "~"];
+  expect(marks.map((mark) => [mark, fate("<think>", `so${mark}`, " xyz")])).toEqual(
+    marks.map((mark) => [mark, mark === "," || mark === "-" ? "t" : "p"]),
+  );
+});

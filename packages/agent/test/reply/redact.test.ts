@@ -135,3 +135,35 @@ test("each of several secrets is hidden wherever it stands, also side by side an
   );
   expect(hideSecrets(`other-key-99other-key-99`, secrets)).toBe("[secret][secret]");
 });
+
+describe("a path of the state directory", () => {
+  const redaction = {
+    secrets: ["sk-canary-1234"],
+    stateDirs: ["/home/ann/.parley//", "~/.parley", "/srv/state"],
+    workspaces: ["/home/ann/.parley/agents/main", "~/.parley/agents/main"],
+  };
+  const shown = (text: string): string => {
+    const stage = redactStage(redaction);
+    return stage.push(text) + stage.end();
+  };
+
+  test.each([
+    ["see /home/ann/.parley/logs/a.txt.", "see [path]"],
+    ["see /home/ann/.parley", "see [path]"],
+    ["see /home/ann/.parley: it is there", "see [path]: it is there"],
+    ["~/.parley/config.json, and /srv/state/x", "[path], and [path]"],
+    ["/home/ann/.parley-old/a /home/ann/.parleyx /home/bob/.parley", null],
+    ["/srv/states /srv/state_2 /srv/other", null],
+    // What the agent works on may be seen, and nothing beside it.
+    ["/home/ann/.parley/agents/main/a.md and ~/.parley/agents/main", null],
+    ["/home/ann/.parley/agents/main2/a.md", "[path]"],
+    ["/home/ann/.parley/agents/main/../other/a.md", "[path]"],
+    ["/home/ann/.parley/agents/main/./a.md", null],
+    ["/home/ann/.parley/agents/main/sk-canary-1234/a", "/home/ann/.parley/agents/main/[secret]/a"],
+    ["(/srv/state/a) '/srv/state/b' </srv/state/c>", "([path]) '[path]' <[path]>"],
+  ])("%j is shown as %j", (text, told) => {
+    expect(shown(text)).toBe(told ?? text);
+    const stage = redactStage(redaction);
+    expect([...text].map((char) => stage.push(char)).join("") + stage.end()).toBe(told ?? text);
+  });
+});

@@ -85,8 +85,8 @@ export const samples: readonly Sample[] = [
   },
   {
     title: "an unquoted colon over two lines",
-    text: skill("name: a\ndescription: Use this when: the\n  user asks: now\nlicense: MIT"),
-    gives: { description: "Use this when: the user asks: now" },
+    text: skill("name: a\ndescription: Use this when: the\n  user asks: now\nhomepage: https://a.example"),
+    gives: { description: "Use this when: the user asks: now", homepage: "https://a.example" },
   },
   {
     title: "an unquoted colon only on its second line",

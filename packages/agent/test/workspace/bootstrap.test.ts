@@ -118,6 +118,8 @@ test.each([
   ["# Checks\n## Mail\n<!-- look\nat mail -->\n\n- \n- [ ]\n* [x]\n#comment\n", false],
   ["<!-- never closed\n- mail", false],
   ["# Checks\n- mail\n", true],
+  ["+ \n+ [x]\n", false],
+  ["+ mail", true],
   ["- [ ] mail", true],
   ["<!-- a --> mail", true],
   ["1", true],
@@ -276,6 +278,40 @@ test("a file that may not be read is told as such, and is not called missing", a
   const soul = (await load()).files.find((file) => file.name === "SOUL.md");
   expect(soul?.state).toBe("refused");
   expect(soul?.text).toContain("leads out of the workspace");
+});
+
+test("a file that not everyone has is told too where it is there and may not be read", async () => {
+  for (const name of ["HEARTBEAT.md", "MEMORY.md"]) await symlink("/etc/hostname", join(dir, name));
+  expect((await load()).files.flatMap(({ name, state }) => (state === "refused" ? [name] : []))).toEqual([
+    "HEARTBEAT.md",
+    "MEMORY.md",
+  ]);
+});
+
+test("who wrote a file is told in it and beside it, and what is left out for that is told as refused", async () => {
+  await putAll();
+  const { files } = await load({
+    originOf: (path) =>
+      path.endsWith("SOUL.md")
+        ? { use: "mark", reason: "written by a guest", who: "telegram:7" }
+        : path.endsWith("USER.md")
+          ? { use: "leave out", reason: "written by a stranger", who: "telegram:8" }
+          : null,
+    marked: async (name, text) => `${text} (${name} is marked)`,
+  } as Partial<BootstrapRequest>);
+  const told = files.map(({ name, state, text, note }) => [name, state, text, note]);
+  expect(told.filter(([name]) => name !== "AGENTS.md" && name !== "TOOLS.md")).toEqual([
+    ["SOUL.md", "present", "[written by a guest]\n\ntext of SOUL.md", "written by a guest (telegram:7)"],
+    ["IDENTITY.md", "present", "text of IDENTITY.md", undefined],
+    [
+      "USER.md",
+      "refused",
+      `${join(dir, "USER.md")} is not injected: written by a stranger`,
+      "written by a stranger (telegram:8)",
+    ],
+    ["HEARTBEAT.md", "present", "text of HEARTBEAT.md", undefined],
+    ["MEMORY.md", "present", "text of MEMORY.md (MEMORY.md is marked)", undefined],
+  ]);
 });
 
 test("what is not text is refused: a picture by mistake, a file in UTF-16", async () => {
