@@ -1,8 +1,9 @@
 // What a model is shown of pictures that people and strangers send: scaled and bare, or refused in words.
 import { crc32, deflateSync } from "node:zlib";
 import { systemClock } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
 import sharp from "sharp";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { pictureReader, type FitPicture } from "../src/index.ts";
 
 const reader = pictureReader({ clock: systemClock() });
@@ -63,6 +64,41 @@ describe("a picture that is shown", () => {
     const [one, other] = [await fit(sent), await fit(sent)];
     expect(Buffer.from(one.bytes).equals(other.bytes)).toBe(true);
     expect(Buffer.from(one.bytes).equals(sent)).toBe(same);
+  });
+
+  test("of 2,000 pixels a side is left as it is, of one more it is made smaller", async () => {
+    const sizes = await Promise.all(
+      ([2_000, 2_001] as const).map(async (side) => {
+        const { width, height, original } = await fit(await blank(20, side).png().toBuffer());
+        return [width, height, original];
+      }),
+    );
+    expect(sizes).toEqual([
+      [20, 2_000, { width: 20, height: 2_000, frames: 1 }],
+      [20, 2_000, { width: 20, height: 2_001, frames: 1 }],
+    ]);
+  });
+
+  test("that is too heavy as a drawing becomes a photo, on white where nothing was", async () => {
+    // Noise that no PNG makes smaller, above a strip of nothing.
+    const [width, height] = [1_300, 1_000];
+    const noise = Buffer.alloc(width * height * 4);
+    let seed = 1;
+    for (let at = 0; at < noise.length - width * 4 * 40; at += 1) {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+      noise[at] = at % 4 === 3 ? 255 : seed >>> 24;
+    }
+    const sent = await sharp(noise, { raw: { width, height, channels: 4 } })
+      .png({ compressionLevel: 1 })
+      .toBuffer();
+    expect(sent.length).toBeGreaterThan(3_750_000);
+    const picture = await fit(sent);
+    expect(picture).toMatchObject({ mediaType: "image/jpeg", extension: "jpg", width, height });
+    const last = await sharp(picture.bytes)
+      .extract({ left: 0, top: height - 1, width: 1, height: 1 })
+      .raw()
+      .toBuffer();
+    expect([...last].every((each) => each > 240)).toBe(true);
   });
 
   test("keeps nothing that was hung onto it", async () => {
@@ -142,6 +178,49 @@ describe("bombs and lies are told in words", () => {
     ["fewer pixels than it says", bomb(7_000), "it is broken"],
   ])("%s", async (_what, bytes, reason) => {
     expect(await reader.fit(bytes, signal)).toEqual({ refused: expect.stringContaining(reason) });
+  });
+
+  test("its size is judged before its pixels: 50 million bytes are read, and not one more", async () => {
+    const head = Buffer.from("89504e470d0a1a0a", "hex");
+    const file = (bytes: number) => Buffer.concat([head, Buffer.alloc(bytes - head.length)]);
+    expect(await reader.fit(file(50_000_001), signal)).toEqual({
+      refused: "it has 50000001 bytes, and at most 50000000 are read",
+    });
+    expect(await reader.fit(file(50_000_000), signal)).toEqual({
+      refused: "it is broken: its bytes cannot be decoded",
+    });
+  });
+
+  test("an idle process ends after half a minute, a busy reader refuses more, and a closed one has none", async () => {
+    const clock = virtualClock();
+    const own = pictureReader({ clock });
+    onTestFinished(() => own.close());
+    const tiny = await blank(4, 4).png().toBuffer();
+    expect(await own.fit(tiny, signal)).toMatchObject({ picture: { width: 4 } });
+    await clock.advance(29_999);
+    expect(own.processes()).toBe(1);
+    // Work begins the time of rest anew.
+    expect(await own.fit(tiny, signal)).toMatchObject({ picture: { width: 4 } });
+    await clock.advance(29_999);
+    expect(own.processes()).toBe(1);
+    await clock.advance(1);
+    await expect.poll(() => own.processes()).toBe(0);
+    const stop = new AbortController();
+    const waiting = Array.from({ length: 64 }, () => own.fit(tiny, stop.signal));
+    await expect(own.fit(tiny, signal)).rejects.toMatchObject({
+      code: "rate_limited",
+      message: "too much of pictures waits to be read",
+    });
+    stop.abort();
+    for (const each of await Promise.allSettled(waiting))
+      expect(each).toMatchObject({
+        status: "rejected",
+        reason: { code: "aborted", message: "reading pictures was stopped" },
+      });
+    // The places of those who went are free again.
+    expect(await own.fit(tiny, signal)).toMatchObject({ picture: { width: 4 } });
+    await own.close();
+    expect(own.processes()).toBe(0);
   });
 
   test("whoever does not wait ends the process, and the next picture gets another", async () => {

@@ -1,9 +1,11 @@
 // Recordings: made by services and programs, encoded and decoded, and what is refused.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock } from "@parley/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock, type Clock } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { listener, speaker } from "../src/index.ts";
+import { runProgram, type ProgramCall } from "../src/run-program.ts";
 import { atSentences } from "../src/sentences.ts";
 import { opusPacketsIn } from "../src/ogg-pages.ts";
 import { samplesOf, wavOf } from "../src/wav.ts";
@@ -72,6 +74,90 @@ describe("a service", () => {
     expect(Buffer.from(recording?.bytes ?? []).equals(answer.body)).toBe(true);
   });
 
+  test("is told the voice's own settings, each under its name, and only those that are set", async () => {
+    answer = { status: 200, body: Buffer.from("ID3 a recording") };
+    const bodies: unknown[] = [];
+    const said = async (engine: Parameters<typeof mouth.speak>[0]): Promise<void> => {
+      await mouth.speak(engine, "Hello.", signal);
+      bodies.push(JSON.parse(asked.at(-1)?.body ?? ""));
+    };
+    await said({ ...openai(), baseUrl: `${baseUrl}/v1//`, instructions: "calmly", speed: 0.5 });
+    expect(asked.at(-1)?.url).toBe("/v1/audio/speech");
+    await said({ ...openai(), apiKey: undefined, speed: 2 });
+    expect(asked.at(-1)?.headers).not.toHaveProperty("authorization");
+    await said({ kind: "elevenlabs", baseUrl, apiKey: "xi", voice: "v", model: "m", languageCode: "de" });
+    const all = { model: "tts-1", voice: "alloy", input: "Hello.", response_format: "opus" };
+    expect(bodies).toEqual([
+      { ...all, instructions: "calmly", speed: 0.5 },
+      { ...all, speed: 2 },
+      { text: "Hello.", model_id: "m", language_code: "de" },
+    ]);
+  });
+
+  test("MP3 and MP4 are taken as they are, other sound is made Opus", async () => {
+    const m4a = Buffer.from("\0\0\0\u0018ftypM4A rest", "latin1");
+    const kinds: unknown[] = [];
+    for (const body of [Buffer.from("ID3 a"), m4a, tone]) {
+      answer = { status: 200, body };
+      const [made] = await mouth.speak(openai(), "Hello.", signal);
+      kinds.push([made?.mediaType, made?.extension, Buffer.from(made?.bytes ?? []).equals(body)]);
+    }
+    expect(kinds).toEqual([
+      ["audio/mpeg", "mp3", true],
+      ["audio/mp4", "m4a", true],
+      ["audio/ogg", "ogg", false],
+    ]);
+    // Ogg holds other sound than Opus too.
+    answer = { status: 200, body: Buffer.from("OggS".padEnd(100, "vorbis")) };
+    await expect(mouth.speak(openai(), "Hello.", signal)).rejects.toMatchObject({
+      code: "unsupported",
+      message: expect.stringContaining("it is no WAV"),
+    });
+  });
+
+  test("that sends nothing, that is not there, and a call that was stopped are told apart", async () => {
+    answer = { status: 200, body: Buffer.alloc(0) };
+    const { host } = new URL(baseUrl);
+    await expect(mouth.speak(openai(), "Hello.", signal)).rejects.toMatchObject({
+      code: "unavailable",
+      message: `${host} answered with an empty recording`,
+    });
+    const nobody = { ...openai(), baseUrl: "http://127.0.0.1:9" };
+    await expect(mouth.speak(nobody, "Hello.", signal)).rejects.toMatchObject({
+      code: "unavailable",
+      message: "127.0.0.1:9 could not be reached to speak",
+    });
+    const stop = new AbortController();
+    stop.abort();
+    await expect(mouth.speak(openai(), "Hello.", stop.signal)).rejects.toMatchObject({
+      code: "aborted",
+      message: "speaking was stopped",
+    });
+  });
+
+  test("has a minute, and not one millisecond more", async () => {
+    const silent = createServer(() => {}).listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    await new Promise((resolve) => silent.once("listening", resolve));
+    const port = (silent.address() as AddressInfo).port;
+    const virtual = virtualClock();
+    const slow = speaker({ env, clock: virtual });
+    const reached = new Promise((resolve) => silent.once("request", resolve));
+    let ended: unknown = null;
+    const speaking = slow
+      .speak({ ...openai(), baseUrl: `http://127.0.0.1:${port}` }, "Hello.", signal)
+      .catch((error: unknown) => (ended = error));
+    await reached;
+    await virtual.advance(59_999);
+    expect(ended).toBeNull();
+    await virtual.advance(1);
+    await speaking;
+    expect(ended).toMatchObject({ code: "unavailable" });
+  });
+
   test("a long text is several recordings, cut at sentences", async () => {
     answer = { status: 200, body: Buffer.from("ID3 a recording") };
     const recordings = await mouth.speak(openai(), "One sentence here. ".repeat(400), signal);
@@ -81,14 +167,18 @@ describe("a service", () => {
   });
 
   test.each([
+    [400, "invalid"],
     [401, "denied"],
+    [403, "denied"],
+    [404, "invalid"],
     [429, "rate_limited"],
     [500, "unavailable"],
+    [503, "unavailable"],
   ])("that answers %i is a fault", async (status, code) => {
     answer = { status, body: Buffer.from("secret words") };
     await expect(mouth.speak(openai(), "Hello.", signal)).rejects.toMatchObject({
       code,
-      message: expect.not.stringContaining("secret"),
+      message: `${new URL(baseUrl).host} answered ${status} to a text to be spoken`,
     });
   });
 
@@ -115,6 +205,42 @@ describe("a program", () => {
     [["no-such-program-here"], "cannot be started"],
   ])("%j fails with its reason", async (command, reason) => {
     await expect(mouth.speak({ kind: "cli", command }, "Hi", signal)).rejects.toThrow(reason);
+  });
+
+  test("is ended when it takes too long or says too much, and told by its last words", async () => {
+    const call = (script: string, over: Partial<ProgramCall> = {}, by = signal, time: Clock = clock) =>
+      runProgram(
+        { command: ["sh", "-c", script], input: "", env, timeoutMs: 60_000, mostBytes: 10, ...over },
+        time,
+        by,
+      );
+    expect(String(await call("printf 1234567890"))).toBe("1234567890");
+    await expect(call("printf 12345678901; sleep 60")).rejects.toMatchObject({
+      code: "unsupported",
+      message: "sh wrote more than 10 bytes",
+    });
+    // What it says of its failure is cut at the front.
+    const words = `${"a".repeat(10)}${"b".repeat(400)}`;
+    await expect(call(`printf ${words} >&2; exit 3`)).rejects.toMatchObject({
+      code: "unavailable",
+      message: `sh ended with 3: ${"b".repeat(400)}`,
+    });
+    await expect(call("kill -9 $$")).rejects.toThrow("sh ended with a signal");
+    const virtual = virtualClock();
+    let ended: unknown = null;
+    const slow = call("sleep 60 & wait", {}, signal, virtual).catch((error: unknown) => (ended = error));
+    await virtual.advance(59_999);
+    expect(ended).toBeNull();
+    await virtual.advance(1);
+    await slow;
+    expect(ended).toMatchObject({ code: "unavailable", message: "sh took longer than 60 s" });
+    const stop = new AbortController();
+    const stopped = call("sleep 60", {}, stop.signal);
+    stop.abort();
+    for (const each of [stopped, call("printf 1", {}, stop.signal)])
+      await expect(each).rejects.toMatchObject({ code: "aborted", message: "sh was stopped" });
+    // One that does not read its input is no failure.
+    expect(String(await call("exit 0", { input: "x".repeat(1_000_000) }))).toBe("");
   });
 
   test("that listens gets a WAV of a voice note, and is ended with its children", async () => {

@@ -538,18 +538,33 @@ describe("a keyed call", () => {
   it("begins to wait once, parks with its ticket and time, and is answered when it runs again", async () => {
     const steps: JournalStep[] = [];
     const done: CallEffects[] = [];
+    const uses: string[] = [];
     let answer: string | null = null;
     const tools = [question(() => answer)];
     const model = asking();
-    for (const _life of [1, 2]) {
-      const { end } = await run(model, { tools, journal: journal(steps, undefined, [], done) });
-      expect(end).toMatchObject({ stop: "parked", tickets: ["q1"], untilMs: 9 });
-    }
+    const life = () => {
+      const inner = journal(steps, undefined, [], done);
+      return run(model, {
+        tools,
+        gate: async () => ({ kind: "go", uses: { key: "approval:1", value: null } }),
+        journal: {
+          ...inner,
+          checkpoint(more, how) {
+            uses.push(...(how?.uses ?? []).map(({ key }) => `${key} with ${more[0]?.kind}`));
+            return inner.checkpoint(more, how);
+          },
+        },
+      });
+    };
+    for (const _life of [1, 2])
+      expect((await life()).end).toMatchObject({ stop: "parked", tickets: ["q1"], untilMs: 9 });
     expect(done).toEqual([cell("c0_0")]);
     answer = "yes";
-    const { end } = await run(model, { tools, journal: journal(steps, undefined, [], done) });
+    const { end } = await life();
     expect([results(end.entries), end.finalText]).toEqual([["yes"], "done"]);
     expect(done).toEqual([cell("c0_0")]);
+    // Its approval went with the beginning.
+    expect(uses).toEqual(["approval:1 with intent"]);
     expect(model.requests).toHaveLength(2);
   });
 
