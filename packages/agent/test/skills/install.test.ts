@@ -209,7 +209,12 @@ describe("a skill", () => {
       await utimes(join(into, name), at, at);
     }
     await install(file, into);
-    expect((await readdir(into)).toSorted()).toEqual([".old-new", ".staging-new", ".stagings", "water-plants"]);
+    expect((await readdir(into)).toSorted()).toEqual([
+      ".old-new",
+      ".staging-new",
+      ".stagings",
+      "water-plants",
+    ]);
   });
 
   test("is told by what it holds: a first letter of an archive is none", async () => {
