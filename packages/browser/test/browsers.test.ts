@@ -37,7 +37,8 @@ async function stage(more: Partial<BrowsersOptions> = {}) {
     told: (request: Request, agent = "main", by = signal): Promise<string> =>
       made.run(agent, { textChars: 1_000, ...request }, by).then(
         ({ text }) => text,
-        (error: unknown) => (isFault(error) ? `${error.code}: ${error.message}` : `not a fault: ${error}`),
+        (error: unknown) =>
+          isFault(error) ? `${error.code}: ${error.message}` : `not a fault: ${String(error)}`,
       ),
   };
 }

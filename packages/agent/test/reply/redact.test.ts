@@ -164,6 +164,6 @@ describe("a path of the state directory", () => {
   ])("%j is shown as %j", (text, told) => {
     expect(shown(text)).toBe(told ?? text);
     const stage = redactStage(redaction);
-    expect([...text].map((char) => stage.push(char)).join("") + stage.end()).toBe(told ?? text);
+    expect(Array.from(text, (char) => stage.push(char)).join("") + stage.end()).toBe(told ?? text);
   });
 });
