@@ -235,6 +235,19 @@ describe.each(wires)("$name, stopped", ({ model }) => {
     expect(server.requests()).toEqual([]);
   });
 
+  it("a reader that takes its time is waited for: silence counts only while somebody reads", async () => {
+    const clock = virtualClock();
+    server.script({ text: "one two three ".repeat(20) });
+    const stream = model(server.url, { clock })
+      .stream(asking("hi"), new AbortController().signal)
+      [Symbol.asyncIterator]();
+    expect((await stream.next()).value).toMatchObject({ type: "text" });
+    for (let at = 0; at < 5; at += 1) await clock.advance(timers.idleMs);
+    const { end } = await collect({ [Symbol.asyncIterator]: () => stream });
+    expect([end.stop, end.error]).toEqual(["stop", undefined]);
+    expect(clock.armed()).toBe(0);
+  });
+
   it("a reader that goes away takes the request along", async () => {
     server.script({ text: "one two three ".repeat(20), hang: "body", cutAtByte: 1500 });
     for await (const _ of model(server.url).stream(asking("hi"), new AbortController().signal)) break;

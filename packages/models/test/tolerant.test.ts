@@ -355,6 +355,47 @@ describe("token counts", () => {
 });
 
 describe("a pause of the provider's", () => {
+  it("is gone on from at most eight times, each time from all of its words, said once", async () => {
+    const bodies: { messages: { role: string; content: { text: string }[] }[] }[] = [];
+    const pausing = createServer((request, response) => {
+      let text = "";
+      request.on("data", (piece: Buffer) => (text += piece.toString()));
+      request.on("end", () => {
+        bodies.push(JSON.parse(text) as (typeof bodies)[number]);
+        const said = `w${bodies.length} `;
+        const whole = {
+          ...wholeAnthropic,
+          content: [{ type: "text", text: said }],
+          stop_reason: "pause_turn",
+        };
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(whole));
+      });
+    });
+    await new Promise<void>((resolve) => pausing.listen(0, "127.0.0.1", resolve));
+    const baseUrl = `http://127.0.0.1:${(pausing.address() as AddressInfo).port}`;
+    const models = modelsFrom({
+      providers: { mine: { api: "anthropic-messages", baseUrl } },
+      clock: systemClock(),
+      log: silentLog,
+    });
+    const { end, text } = await ask(await models.get("mine/m"));
+    const words = (most: number): string => Array.from({ length: most }, (_, at) => `w${at + 1} `).join("");
+    expect([end.stop, text]).toEqual(["stop", words(9)]);
+    expect(bodies.map(({ messages }) => messages.map(({ role }) => role).join(" "))).toEqual([
+      "user",
+      ...Array<string>(8).fill("user assistant"),
+    ]);
+    // Anthropic refuses blanks at the very end.
+    expect(
+      bodies
+        .at(-1)
+        ?.messages[1]?.content.map((part) => part.text)
+        .join("")
+        .trim(),
+    ).toBe(words(8).trim());
+    await new Promise((resolve) => pausing.close(resolve));
+  });
+
   it("is no end: the model is handed its words and goes on", async () => {
     let asked = 0;
     const bodies: { messages: { role: string; content: unknown }[] }[] = [];

@@ -2,7 +2,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemClock } from "@parley/protocol";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { virtualClock } from "@parley/testkit";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { transcriber, type Transcribe } from "../src/index.ts";
 
 let answer: { readonly status: number; readonly body: string } | null;
@@ -35,7 +36,86 @@ test("the text of the answer is what was said", async () => {
   expect(await transcribe(speech, new AbortController().signal)).toBe("hello");
 });
 
+test("a server is asked with the model's own name, the key, and a file whose ending says its kind", async () => {
+  const seen: unknown[] = [];
+  const server = createServer((request, response) => {
+    void request.toArray().then(async (chunks: Buffer[]) => {
+      const type = request.headers["content-type"] ?? "";
+      const form = await new Response(Buffer.concat(chunks), {
+        headers: { "content-type": type },
+      }).formData();
+      const file = form.get("file") as File;
+      const { authorization, "x-own": own } = request.headers;
+      seen.push([
+        request.method,
+        request.url,
+        authorization,
+        own,
+        form.get("model"),
+        form.get("response_format"),
+      ]);
+      seen.push([file.name, file.type, await file.text()]);
+      response.end('{"text":""}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1//`;
+  const hear = transcriber({
+    model: "own/vendor/whisper",
+    providers: {
+      own: { baseUrl, apiKey: "k", headers: { "x-own": "1" } },
+      local: { baseUrl: "http://127.0.0.1:9" },
+    },
+    clock: systemClock(),
+  });
+  const names = {
+    "audio/ogg": "ogg",
+    "audio/mpeg": "mp3",
+    "audio/mp4": "m4a",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/opus": "ogg",
+    "AUDIO/WebM;codecs=opus": "webm",
+    unknown: "ogg",
+  };
+  for (const mediaType of Object.keys(names))
+    // Silence is no failure.
+    expect(await hear({ bytes: Buffer.from("ab"), mediaType }, new AbortController().signal)).toBe("");
+  expect(seen[0]).toEqual(["POST", "/v1/audio/transcriptions", "Bearer k", "1", "vendor/whisper", "json"]);
+  const files = seen.filter((_, at) => at % 2 === 1) as readonly (readonly string[])[];
+  expect(files.map(([name]) => name)).toEqual(Object.values(names).map((ending) => `voice.${ending}`));
+  expect(files[1]).toEqual(["voice.mp3", "audio/mpeg", "ab"]);
+});
+
+test("a server has a minute for it, and not one millisecond more", async () => {
+  const clock = virtualClock();
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const asked = new Promise((resolve) => server.once("request", resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const hear = transcriber({ model: "own/m", providers: { own: { baseUrl } }, clock });
+  let ended: unknown = null;
+  const hearing = hear(speech, new AbortController().signal).catch((error: unknown) => (ended = error));
+  await asked;
+  await clock.advance(59_999);
+  expect(ended).toBeNull();
+  await clock.advance(1);
+  await hearing;
+  expect(ended).toMatchObject({ code: "unavailable", message: "the transcription could not be reached" });
+});
+
 test.each([
+  [403, "{}", "denied"],
+  [499, "{}", "invalid"],
+  [500, "{}", "unavailable"],
   [429, "{}", "rate_limited"],
   [401, "{}", "denied"],
   [400, "{}", "invalid"],

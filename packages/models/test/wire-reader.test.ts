@@ -239,6 +239,21 @@ test("a read that waits gets the next part, and the end once there is none", asy
   ]);
 });
 
+test("a reader that is far behind gets every part, once and in order, and the end", async () => {
+  const most = 3_000;
+  answer = (response) =>
+    void response.end(Array.from({ length: most }, (_, n) => `data: {"n":${n}}\n\n`).join(""));
+  const { reader, told } = call();
+  await reader.begun;
+  // Nobody reads for a while.
+  for (let at = 0; at < 20; at += 1) await new Promise(setImmediate);
+  const read: unknown[] = [];
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    read.push(part.value.type === "raw" ? part.value.rawValue : part.value.type);
+  expect(read).toEqual([...Array.from({ length: most }, (_, n) => ({ n })), "end"]);
+  expect(told.filter((each) => each === "progress")).toHaveLength(most);
+});
+
 test("a call that is given up drops its connection and tells whoever waits; after the end nothing is left to give up", async () => {
   const closed = new Promise<void>((resolve) => {
     answer = (response) => {

@@ -389,6 +389,14 @@ describe("the summary's writer", () => {
     expect(tries.model.requests.length).toBe(4);
     const long = await write([{ text: "line\n".repeat(2_000) }], { entries: [said("x")] }).made;
     expect(long.ok && long.text.length).toBeLessThanOrEqual(2_000);
+    // At the end of a line where one is near, else in the middle of one.
+    const cut = async (text: string) => {
+      const made = await write([{ text }], { entries: [said("x")] }).made;
+      return made.ok ? made.text : made.reason;
+    };
+    expect(await cut(`first\n${"x".repeat(3_000)}`)).toBe(`first\n${"x".repeat(1_992)}\n…`);
+    expect(await cut(`${"x".repeat(1_500)}\n${"y".repeat(900)}`)).toBe(`${"x".repeat(1_500)}\n…`);
+    expect(await cut("x".repeat(2_000))).toBe("x".repeat(2_000));
     expect(await write([{ text: "  " }], { entries: [said("x")] }).made).toMatchObject({ ok: false });
     const down = { end: { stop: "error", error: { kind: "unavailable", message: "down" } } } as const;
     expect(await write([down], { entries: [said("x")] }).made).toMatchObject({

@@ -162,3 +162,44 @@ test("equal facts are one object while sixteen others are asked for, and whateve
   ask(30, 16);
   expect(of(base)).not.toBe(known);
 });
+
+test("each workspace file is reported with what is told of it; one that is missing has no hash", () => {
+  const path = "/w/x";
+  const at = { path, rawChars: 0, truncated: false };
+  const { files } = compile(
+    promptSections,
+    promptFacts(
+      stableInput({
+        files: {
+          files: [
+            { ...file("AGENTS.md", "Rules."), note: "written by a guest" },
+            { ...at, name: "SOUL.md", state: "missing", text: "" },
+            { ...at, name: "TOOLS.md", state: "refused", text: "it is a folder", note: "it is a folder" },
+            { ...at, name: "USER.md", state: "refused", text: "it is a link", note: "it is a link" },
+            file("IDENTITY.md" as "SOUL.md", "Rules.", 9),
+          ],
+        },
+      }),
+      surfaceFacts(),
+    ),
+    promptBudget(200_000),
+  );
+  expect(
+    files.map(({ name, state, rawChars, injectedChars, truncated, note }) => [
+      name,
+      state,
+      rawChars,
+      injectedChars,
+      truncated,
+      note,
+    ]),
+  ).toEqual([
+    ["AGENTS.md", "present", 6, 6, false, "written by a guest"],
+    ["SOUL.md", "missing", 0, 0, false, undefined],
+    ["TOOLS.md", "refused", 0, 0, false, "it is a folder"],
+    ["USER.md", "refused", 0, 0, false, "it is a link"],
+    ["IDENTITY.md", "present", 9, 6, true, undefined],
+  ]);
+  const [agents, soul, tools, user, identity] = files.map(({ hash }) => hash);
+  expect([soul, agents === identity, tools === user, tools === ""]).toEqual(["", true, false, false]);
+});

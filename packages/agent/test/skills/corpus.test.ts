@@ -80,6 +80,32 @@ describe("a SKILL.md from anywhere", () => {
     expect(given("")).toMatchObject({ userInvocable: true, modelInvocable: true, gates: { always: false } });
   });
 
+  test("of the most lines, characters, levels and values is read, and of one more refused with the number", () => {
+    const verdict = (block: string): string => {
+      const read = frontMatter(`---\n${block}\n---\nbody`);
+      return read.ok ? read.body : read.reason;
+    };
+    const lines = (most: number): string => `a: 1${"\n#".repeat(most - 1)}`;
+    const chars = (most: number): string => "a: 1\n#".padEnd(most, "x");
+    const brackets = (most: number): string => `a: ${"[".repeat(most)}${"]".repeat(most)}`;
+    const levels = (most: number): string =>
+      Array.from({ length: most }, (_, at) => `${"  ".repeat(at)}a:`).join("\n") + " 1";
+    const values = (most: number): string =>
+      `a: [${Array(most - 2)
+        .fill(1)
+        .join(", ")}]`;
+    for (const [block, most, words] of [
+      [lines, 1_000, "more than 1000 lines"],
+      [chars, 65_536, "65537 characters, more than 65536"],
+      [brackets, 24, "nested more than 24 levels deep"],
+      [levels, 24, "nested more than 24 levels deep"],
+      [values, 5_000, "more than 5000 values"],
+    ] as const) {
+      expect([words, verdict(block(most))]).toEqual([words, "body"]);
+      expect(verdict(block(most + 1))).toContain(words);
+    }
+  });
+
   test("runs nothing and leaves no trace in any prototype", () => {
     for (const { text } of samples) read(text);
     expect(globalThis).not.toHaveProperty("skillCodeRan");
