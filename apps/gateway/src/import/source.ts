@@ -161,7 +161,8 @@ function agentsOf(config: JsonObject, folder: string): readonly SourceAgent[] {
       },
     ];
   });
-  const others = configured.filter(({ id }) => id !== chosen?.["id"]);
+  const chosenId = typeof chosen?.["id"] === "string" ? chosen["id"].toLowerCase() : null;
+  const others = configured.filter(({ id }) => id !== chosenId);
   const agents = [...configured.filter((each) => !others.includes(each)), ...others];
   return agents.length > 0 ? agents : [{ id: "main", workspace: first }];
 }
