@@ -1,11 +1,14 @@
-// What the doctor says of the daemon and of the service that is to bring it back, word by word.
+// What the doctor says of the daemon, of the service that is to bring it back, and of hooks and MCP servers, word by
+// word.
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { placesIn } from "@parley/config";
+import { placesIn, secret, type Config } from "@parley/config";
 import { expect, onTestFinished, test } from "vitest";
 import { gatewayFindings } from "../src/doctor/gateway.ts";
+import { hookFindings } from "../src/doctor/hooks.ts";
+import { mcpFindings } from "../src/doctor/mcp.ts";
 import { unitPlan } from "../src/unit/plan.ts";
 import { systemdUnit } from "../src/unit/systemd.ts";
 import { fakeGateway, stateFolder } from "./fake-gateway.ts";
@@ -181,4 +184,95 @@ test.each<[string, { unit?: string; ctl: string; linger?: string; user?: string 
   writeFileSync(plan.file, unit === own ? wanted : unit === "marked" ? `${wanted}# older\n` : unit);
   const found = await findings(home, more);
   expect(found.map((each) => each.replace(plan.file, "FILE"))).toEqual([wellWords, ...told]);
+});
+
+/** What is found of hooks, of which the gateway says this. */
+async function hooksFound(list: object, internal: object = {}, gateway?: string) {
+  const fake = await fakeGateway(({ method }) => (method === "hooks.list" ? list : {}), gateway);
+  const [input, out, err] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const terminal = { env: env(fake.home), input, out, err, json: true };
+  const config = {
+    hooks: { internal: { enabled: true, entries: {}, load: { extraDirs: [] }, ...internal } },
+  };
+  const found = await hookFindings(terminal, placesIn(terminal.env), config as unknown as Config);
+  const asked = fake.requests.filter(({ method }) => method === "hooks.list").length;
+  return { asked, told: found.map(({ id, level, message, fix }) => `${level} ${id}: ${message} -> ${fix}`) };
+}
+
+test("of hooks all that do not run, fail or are refused are told, and names without one; else how many are ready", async () => {
+  const counts = { runs: 9, failed: 0, timedOut: 0, dropped: 0, lastError: null };
+  const hook = (name: string, status: string, more: object = {}) => ({ name, status, counts: null, ...more });
+  const entries = { ghost: {}, "UP-case": {}, lost: {} };
+  const hooks = [
+    hook("ready", "ready", { counts }),
+    hook("Up-Case", "disabled"),
+    hook("unmet", "unmet", { reason: "it needs a program" }),
+    hook("changed", "changed", { reason: "its file is another" }),
+    hook("fails", "ready", { counts: { ...counts, failed: 2, timedOut: 3, lastError: "boom" } }),
+    hook("slow", "ready", { counts: { ...counts, timedOut: 1 } }),
+    hook("full", "ready", { counts: { ...counts, dropped: 4 } }),
+  ];
+  const rejected = ["a", "b"].map((file) => ({ file, reason: `${file} is no hook` }));
+  const info = (name: string): string =>
+    `\`parley hooks info ${name}\` shows what it needs; \`parley hooks disable ${name}\` ends it`;
+  const look = (name: string): string => `Look at \`parley hooks info ${name}\` and \`parley logs\``;
+  expect((await hooksFound({ hooks, rejected }, { entries })).told).toEqual([
+    `warn hook.stuck: The hook unmet is on and does not run: it needs a program -> ${info("unmet")}`,
+    `warn hook.stuck: The hook changed is on and does not run: its file is another -> ${info("changed")}`,
+    `warn hook.failing: The hook fails failed 5 of 9 times since the start: boom -> ${look("fails")}`,
+    `warn hook.failing: The hook slow failed 1 of 9 times since the start -> ${look("slow")}`,
+    `warn hook.failing: The hook full failed 0 of 9 times since the start, and was not told of 4 events -> ${look("full")}`,
+    "warn hook.refused: a is refused: a is no hook -> Mend it, or take the folder away",
+    "warn hook.refused: b is refused: b is no hook -> Mend it, or take the folder away",
+    "warn hook.unknown: hooks.internal.entries.ghost names no hook that is there -> `parley hooks list` shows their names",
+    "warn hook.unknown: hooks.internal.entries.lost names no hook that is there -> `parley hooks list` shows their names",
+  ]);
+  const well = {
+    hooks: [hook("a", "ready", { counts }), hook("b", "disabled"), hook("c", "ready")],
+    rejected: [],
+  };
+  const folders = { load: { extraDirs: ["/x"] } };
+  expect(await hooksFound(well, folders)).toEqual({
+    asked: 1,
+    told: ["ok hooks: Hooks: 2 ready, none in trouble -> "],
+  });
+  // Where there can be none, or they are off, nobody is asked.
+  for (const internal of [{}, { ...folders, enabled: false }])
+    expect(await hooksFound(well, internal)).toEqual({ asked: 0, told: [] });
+  expect((await hooksFound(well, folders, "nobody gets in")).told).toEqual([]);
+});
+
+test("of MCP servers a program that is not there, and a key that travels openly, are told of each that is on", async () => {
+  const home = stateFolder(null);
+  mkdirSync(join(home, "bin"));
+  for (const [name, mode] of [
+    ["there", 0o755],
+    ["plain", 0o644],
+  ] as const)
+    writeFileSync(join(home, "bin", name), "", { mode });
+  const headers = { Authorization: secret("sk-1") };
+  const servers = {
+    a: { command: "there" },
+    b: { command: "plain" },
+    c: { command: join(home, "bin/there") },
+    d: { command: "./there" },
+    off: { command: "none", enabled: false },
+    open: { url: "http://example.org/mcp", headers: { Accept: "x", ...headers } },
+    keyless: { url: "http://example.org/mcp", headers: { Accept: "x" } },
+    closed: { url: "https://example.org/mcp", headers },
+    four: { url: "http://127.0.0.9:1/mcp", headers },
+    six: { url: "http://[::1]:1/mcp", headers },
+    name: { url: "http://localhost/mcp", headers },
+    near: { url: "http://127.0.0.1.example.org/mcp", headers },
+  };
+  const mcp = Object.fromEntries(
+    Object.entries(servers).map(([name, each]) => [name, { enabled: true, headers: {}, ...each }]),
+  );
+  const found = await mcpFindings({ mcp: { servers: mcp } } as unknown as Config, env(home));
+  expect(found.map(({ id, level, message }) => `${level} ${id}: ${message}`)).toEqual([
+    "warn mcp.program: mcp.servers.b starts plain, which is not there: its tools are missing",
+    "warn mcp.program: mcp.servers.d starts ./there, which is not there: its tools are missing",
+    "warn mcp.plain: mcp.servers.open sends a key over http without encryption",
+    "warn mcp.plain: mcp.servers.near sends a key over http without encryption",
+  ]);
 });

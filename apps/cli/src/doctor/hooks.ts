@@ -51,7 +51,7 @@ function findingsIn({ hooks, rejected }: List, named: readonly string[]): readon
         : [
             warn(
               "hook.failing",
-              `The hook ${name} failed ${counts.failed + counts.timedOut} of ${counts.runs} times since the start${counts.lastError === null ? "" : `: ${counts.lastError}`}`,
+              `The hook ${name} failed ${counts.failed + counts.timedOut} of ${counts.runs} times since the start${counts.dropped === 0 ? "" : `, and was not told of ${counts.dropped} events`}${counts.lastError === null ? "" : `: ${counts.lastError}`}`,
               `Look at \`parley hooks info ${name}\` and \`parley logs\``,
             ),
           ],
