@@ -37,6 +37,32 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     /no account telegram:default/,
   ],
   ['{ hooks: { token: "t", endpoints: { "a/b": {} } } }', 'hooks.endpoints["a/b"]', /name of a webhook/],
+  ['{ hooks: { mappings: [{ match: { path: "ci" } }] } }', "hooks.mappings[0]", /^anybody could call it$/],
+  [
+    '{ hooks: { token: "b7Qe2xKf9sVh4TnWz8Lc", mappings: [{ match: { path: "ci" } }, { match: { path: "cd" } }, { match: { path: "ci" } }] } }',
+    "hooks.mappings[2].match.path",
+    /^\/hooks\/ci is taken by another webhook$/,
+  ],
+  [
+    '{ hooks: { token: "b7Qe2xKf9sVh4TnWz8Lc", endpoints: { ci: {} }, mappings: [{ match: { path: "ci" } }] } }',
+    "hooks.mappings[0].match.path",
+    /^\/hooks\/ci is taken by another webhook$/,
+  ],
+  [
+    '{ hooks: { token: "b7Qe2xKf9sVh4TnWz8Lc", mappings: [{ match: { path: "ci" }, agentId: "gone" }] } }',
+    "hooks.mappings[0].agentId",
+    /no agent "gone"/,
+  ],
+  [
+    '{ agents: { list: [{ id: "one" }, { id: "two" }] }, bindings: [{ agentId: "one", match: { channel: "web", accountId: "default" } }], hooks: { token: "b7Qe2xKf9sVh4TnWz8Lc", endpoints: { ci: {} } } }',
+    "hooks.endpoints.ci",
+    /^nothing says which agent is told$/,
+  ],
+  [
+    telegram('accounts: { work: { botToken: "u", webhookUrl: "https://a.example/t" } }'),
+    "channels.telegram.accounts.work.webhookUrl",
+    /forged/,
+  ],
   [telegram('groups: { "my group": {} }'), 'channels.telegram.groups["my group"]', /numeric id/],
   ['{ store: { driver: "redis" } }', "store.driver", /where Redis is/],
   ['{ store: { driver: "redis", redis: {} } }', "store.redis.url", /a secret is/],
