@@ -121,6 +121,30 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await close();
   });
 
+  test("a pool may be served for a while, and again; those of the process are heard all along", async () => {
+    const { first, two, heard, close } = await pair(["main"]);
+    two.onReady((pool) => heard.push(pool) > 0);
+    const hears = (pool: string, lane: string): Promise<void> =>
+      vi.waitFor(
+        () => {
+          first.give(pool, lane, 0);
+          expect(heard).toContain(pool);
+        },
+        { timeout: 10_000, interval: 50 },
+      );
+    const [stop, stopOwn] = [two.serve("telegram:led"), two.serve("main")];
+    await hears("telegram:led", "a");
+    stop();
+    stopOwn();
+    await hears("main", "b");
+    // Served again, it is heard again.
+    two.serve("telegram:led");
+    heard.length = 0;
+    await hears("telegram:led", "c");
+    await close();
+    two.serve("telegram:late")();
+  });
+
   test("no hint names the lane, and so no person, in what the server writes down", async () => {
     const { first, one, two, close } = await pair();
     one.onReady(() => false);
