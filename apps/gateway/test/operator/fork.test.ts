@@ -105,3 +105,89 @@ test("it is refused for a message of somebody else, an answer said again, and a 
   const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
   expect(await store.events.newest(conversationKey({ ...address, thread: "h" }), 9)).toHaveLength(1);
 });
+
+test("a command and its answer are in no transcript: the copy is cut where they stood, in the epoch in which they were", async () => {
+  const { call, store, web, said, forkRow } = await talked();
+  const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
+  const notice = async (id: string, atMs: number): Promise<void> =>
+    void (await web.announce(address, { id, role: "assistant", text: id, html: "", atMs }));
+  // Between the turns, and before all of them.
+  await notice("notice:a", 1_000);
+  await notice("notice:b", -1);
+  const cut = async (id: string, more: object = {}) => {
+    const to = `t-${id.replaceAll(/[^a-z0-9]/g, "")}-${Object.keys(more).join("")}`;
+    await call["chat.fork"]({ id, to, idempotencyKey: to, ...more }, caller);
+    const { copy } = await forkRow(to);
+    const { epoch, throughSeq } = copy as { epoch: number; throughSeq: number };
+    return [epoch, throughSeq];
+  };
+  const [first = "", answer = "", second = ""] = said;
+  expect([await cut("notice:a"), await cut("notice:b")]).toEqual([
+    [1, 3],
+    [1, 0],
+  ]);
+  expect([
+    await cut(first),
+    await cut(answer),
+    await cut(second),
+    await cut(second, { before: true }),
+  ]).toEqual([
+    [1, 1],
+    [1, 2],
+    [1, 3],
+    [1, 2],
+  ]);
+  // A new conversation began since: what is asked for stands two epochs before.
+  await store.sessions.reset(lane as never);
+  await store.sessions.reset(lane as never);
+  expect(await cut(answer, { model: "big" })).toEqual([1, 2]);
+});
+
+test("a fork has the settings of the conversation, and its name, its title, or the message's first words as its title", async () => {
+  const { call, store, said, forkRow } = await talked();
+  const [first = ""] = said;
+  await store.sessions.patch(lane as never, {
+    model: "lab/m",
+    thinking: "high",
+    reasoning: "on",
+    verbose: "full",
+  });
+  await call["chat.fork"]({ id: first, to: "a", idempotencyKey: "a" }, caller);
+  expect((await forkRow("a")).copy).toMatchObject({
+    from: lane,
+    fields: { model: "lab/m", thinking: "high", reasoning: "on" },
+  });
+  expect(Object.keys(((await forkRow("a")).copy as { fields: object }).fields)).toHaveLength(3);
+  await call["chat.thread"]({ name: "Garden" }, caller);
+  await call["chat.fork"]({ id: first, to: "b", idempotencyKey: "b" }, caller);
+  await call["chat.thread"]({ thread: "b", name: "" }, caller);
+  const copied = (await call["chat.history"]({ thread: "b", limit: 9 }, caller)).messages[0]?.id ?? "";
+  await call["chat.fork"]({ thread: "b", id: copied, to: "c", idempotencyKey: "c" }, caller);
+  const { threads } = await call["chat.threads"]({}, caller);
+  expect(Object.fromEntries(threads.map(({ thread, title }) => [thread, title]))).toMatchObject({
+    a: "one",
+    b: "Garden",
+    c: "Garden",
+  });
+});
+
+test("of a long conversation the newest two hundred messages are shown again, over its pages", async () => {
+  const { call, web, store } = await stage();
+  const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
+  for (let n = 0; n < 710; n += 1)
+    await web.announce(address, { id: `m${n}`, role: "assistant", text: `${n}`, html: "", atMs: n });
+  const texts = async (id: string, to: string) => {
+    const { messages } = await call["chat.fork"]({ id, to, idempotencyKey: to }, caller);
+    const shown = await store.events.newest(conversationKey({ ...address, thread: to }), 500);
+    const [from, through] = [shown[0], shown.at(-1)].map(
+      (event) => (JSON.parse(event?.body ?? "{}") as { text: string }).text,
+    );
+    return [messages, from, through];
+  };
+  // On the newest page, at its beginning, and on the page before.
+  expect([await texts("m700", "a"), await texts("m215", "b"), await texts("m150", "c")]).toEqual([
+    [200, "501", "700"],
+    [200, "16", "215"],
+    [151, "0", "150"],
+  ]);
+});
