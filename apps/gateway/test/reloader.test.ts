@@ -16,10 +16,15 @@ async function fixture(text: string) {
   const env = { PARLEY_HOME: home };
   const clock = virtualClock();
   const lines: string[] = [];
-  const say = (_fields: unknown, words: string): void => void lines.push(words);
+  const told: unknown[] = [];
+  const say = (fields: unknown, words: string): void => {
+    lines.push(words);
+    told.push([words, fields]);
+  };
   const log: Log = { ...silentLog, info: say, warn: say, error: say };
   const taken: number[] = [];
   let fails: Error | null = null;
+  let answers: readonly string[] = [];
   const loaded = await loadConfig({ env, home });
   // Changed between the start's reading and the watch: taken up at once, and nothing else happens unasked then.
   write(text.replace(/}\s*$/, ", logging: { level: 'debug' } }"));
@@ -29,7 +34,7 @@ async function fixture(text: string) {
     takeUp: async (_before, after) => {
       if (fails !== null) throw fails;
       taken.push(after.gateway.port);
-      return { changed: ["gateway.port"], restarted: [], restartNeeded: [] };
+      return { changed: ["gateway.port"], restarted: ["telegram:a"], restartNeeded: answers };
     },
     clock,
     log,
@@ -39,7 +44,17 @@ async function fixture(text: string) {
     rmSync(home, { recursive: true });
   });
   while (made.counts().taken === 0) await new Promise((resolve) => setTimeout(resolve, 2));
-  return { ...made, clock, write, taken, lines, fail: (error: Error | null) => (fails = error) };
+  return {
+    ...made,
+    path,
+    clock,
+    write,
+    taken,
+    lines,
+    told,
+    fail: (error: Error | null) => (fails = error),
+    needs: (keys: readonly string[]) => (answers = keys),
+  };
 }
 
 const port = (n: number): string => `{ gateway: { port: ${n} } }`;
@@ -113,4 +128,39 @@ test("one that is stopped takes up nothing more, and counts nothing", async () =
   write(port(2));
   expect(await reload("test")).toMatchObject({ outcome: "refused", problems: ["the gateway is stopping"] });
   expect([taken, counts()]).toEqual([[1], { taken: 1, refused: 0 }]);
+});
+
+test("each reload answers whole, and the log has its cause, what it changed, what needs a restart and why one was refused", async () => {
+  const { reload, write, told, fail, needs, path } = await fixture(port(1));
+  write(port(1));
+  await reload("test");
+  told.length = 0;
+  needs(["gateway.port"]);
+  write(`{ gateway: { port: 2 }, agents: { defaults: { model: { primary: "rehearsal/rehearsal" } } } }`);
+  const taken = { changed: ["gateway.port"], restarted: ["telegram:a"], restartNeeded: ["gateway.port"] };
+  expect(await reload("by hand")).toEqual({ outcome: "taken", ...taken, problems: [] });
+  expect(told).toEqual([
+    ["the config was taken up", { cause: "by hand", ...taken }],
+    ["these keys need a restart", { keys: ["gateway.port"] }],
+  ]);
+  told.length = 0;
+  const rest = { changed: [], restarted: [], restartNeeded: ["gateway.port"] };
+  expect(await reload("again")).toEqual({ outcome: "unchanged", ...rest, problems: [] });
+  write(port(3));
+  const boom = new Error("boom");
+  fail(boom);
+  const words = `${path}: it could not be taken up; the log says why`;
+  expect(await reload("x")).toEqual({ outcome: "refused", ...rest, problems: [words] });
+  // Another reason is said again, of as many lines.
+  fail(new Fault("invalid", "no workspace"));
+  await reload("y");
+  fail(null);
+  write(`{ gateway: { port: 2 }, agents: { defaults: { model: { primary: "rehearsal/rehearsal" } } } }`);
+  await reload("z");
+  expect(told).toEqual([
+    ["the config was read again; nothing changed", { cause: "again" }],
+    [expect.stringContaining("was refused"), { cause: "x", problems: [words], error: boom }],
+    [expect.stringContaining("was refused"), { cause: "y", problems: [`${path}: no workspace`] }],
+    ["the config is in order again; nothing changed", { cause: "z" }],
+  ]);
 });
