@@ -155,6 +155,22 @@ describe("a program that listens", () => {
     expect(await said.hear(m4a, signal)).toMatch(
       /-protocol_whitelist file -f mov -i file:\S+\/voice\.m4a .* -ar 16000 /,
     );
+    // Each by its own name there; what Parley decodes itself comes to it when it is torn.
+    const kinds = {
+      m4a: m4a,
+      mp3: Buffer.from("ID3 rest"),
+      flac: Buffer.from("fLaC rest"),
+      ogg: Buffer.from("OggS rest"),
+      webm: webm([quiet], { codec: "A_VORBIS" }),
+    };
+    const asked: string[] = [];
+    for (const [ending, bytes] of Object.entries(kinds)) {
+      const words = await said.hear(bytes, signal);
+      asked.push(/-f (\w+) -i/.exec(words)?.[1] ?? words);
+      expect(words).toContain(`/voice.${ending} `);
+      expect(words).toContain(" -vn -ac 1 -ar 16000 -t 7200 -f wav -y ");
+    }
+    expect(asked).toEqual(["mov", "mp3", "flac", "ogg", "matroska"]);
     await writeFile(fake, "#!/bin/sh\necho no moov >&2; exit 1\n");
     await expect(said.hear(m4a, signal)).rejects.toMatchObject({
       code: "unsupported",

@@ -254,6 +254,36 @@ test("pictures to change go along: as files of a form to OpenAI's edits, beside 
   ]);
 });
 
+test("a drawing that is stopped is told as that, before it is asked for and while it is awaited", async () => {
+  const server = createServer(() => {}).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise((resolve) => server.once("listening", resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const kind of ["openai", "google"] as const) {
+    const stop = new AbortController();
+    const asked = new Promise((resolve) => server.once("request", resolve));
+    const drawing = (images: number) =>
+      draw(
+        { kind, baseUrl, headers: {}, model: "m" },
+        {
+          prompt: "a cat",
+          count: 1,
+          images: Array.from({ length: images }, () => ({ bytes: Buffer.from("x"), mediaType: "image/png" })),
+        },
+        virtualClock(),
+        stop.signal,
+      ).catch((error: unknown) => error);
+    const awaited = drawing(0);
+    await asked;
+    stop.abort();
+    for (const each of [awaited, drawing(0), drawing(1)])
+      expect(await each).toMatchObject({ code: "aborted", message: "drawing was stopped" });
+  }
+});
+
 test("a drawing service has four minutes, and not one millisecond more", async () => {
   const server = createServer(() => {}).listen(0, "127.0.0.1");
   onTestFinished(() => {

@@ -36,6 +36,13 @@ describe("the rehearsal in conversation", () => {
     );
   });
 
+  it("says that it cannot summarise where it is asked to, at the beginning of a line", async () => {
+    const summary =
+      "(rehearsal) A rehearsal cannot summarise. What was said before is in the transcript only.";
+    expect((await play("Said so far.\n\nWrite the summary, one for both.")).text).toBe(summary);
+    expect((await play("Please Write the summary of it.")).text).not.toBe(summary);
+  });
+
   it("hears what the person wrote, not what the gateway put around it", async () => {
     const wrapped = [
       "<<<BEGIN_PARLEY_QUOTE k7>>>",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Entry } from "@parley/protocol";
+import type { Entry, JsonObject } from "@parley/protocol";
 import { liveHistory, pinnedSectionsOf, tokensOfText, viewOf } from "../../src/index.ts";
 import { identifiersIn } from "../../src/context/identifiers.ts";
 import { planCut } from "../../src/context/plan.ts";
@@ -95,6 +95,27 @@ describe("squeezing", () => {
     expect(view.at(-1)).toEqual(said("the question"));
     expect(JSON.stringify(view[0])).toContain("left out here");
     expect(flaws(viewOf(view))).toEqual([]);
+  });
+
+  it("shortens the texts in a call's arguments, and leaves them out where they are too many", () => {
+    const call = (args: JsonObject): Entry => ({
+      ...(answered("") as Extract<Entry, { type: "assistant" }>),
+      content: [{ type: "toolCall", id: "c", name: "write", args }],
+    });
+    const argsOf = (args: JsonObject): unknown => {
+      const [, answer] = forceFit([said("go"), call(args), result("c", "ok")], 3_000, tokensOf);
+      const [part] = answer?.type === "assistant" ? answer.content : [];
+      return part?.type === "toolCall" ? part.args : part;
+    };
+    expect(argsOf({ path: "a.md", lines: 7, text: "x".repeat(20_000) })).toEqual({
+      path: "a.md",
+      lines: 7,
+      text: `${"x".repeat(750)} [... 19000 characters left out ...] ${"x".repeat(250)}`,
+    });
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`k${n}`, "x".repeat(1_000)]));
+    expect(argsOf(many)).toEqual({});
+    const fits = { text: "x".repeat(11_000) };
+    expect(argsOf(fits)).toEqual(fits);
   });
 
   it("shortens even one message that is too long alone", () => {

@@ -54,6 +54,15 @@ test("of a name in several roots the first one counts, whatever its case, and th
   });
 });
 
+test("a root that cannot be read is told with the reason; the others are looked through", async () => {
+  await hook("extra", "one");
+  await symlink("managed", at("managed"));
+  expect(await shelf()).toMatchObject({
+    hooks: ["one extra"],
+    refused: ["managed: the folder cannot be read: ELOOP"],
+  });
+});
+
 test("a root that is named twice hides nothing, and one that is none is none", async () => {
   await hook("managed", "one");
   await put(at("extra"), "a file");

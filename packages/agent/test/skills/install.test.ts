@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, symlink, utimes } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, utimes } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { join } from "node:path";
 import { isFault } from "@parley/protocol";
@@ -455,6 +455,16 @@ describe("a folder is refused", () => {
         await symlink("a", join(from, "x"));
       }),
     ).toMatch(/a link to a folder/);
+  });
+
+  test("that is no folder and too large for an archive, before a byte of it is read", async () => {
+    const { file, into } = await packed(zip([own]), "a.zip");
+    await truncate(file, 32 * 1024 * 1024 + 1);
+    expect(await refusal(file, into)).toBe(
+      "invalid: not installed: the archive has more than 33554432 bytes",
+    );
+    await truncate(file, 32 * 1024 * 1024);
+    expect(await refusal(file, into)).not.toMatch(/more than 33554432 bytes/);
   });
 
   test("that is not there", async () => {

@@ -31,6 +31,58 @@ const names = (shelf: LoadedSkills): string[] =>
   shelf.skills.map(({ manifest, source }) => `${manifest.name} ${source}`);
 
 describe("the shelf", () => {
+  test("tells of a root that cannot be read, and goes on with the others", async () => {
+    const { at, all } = await roots();
+    await skill(at("extra"), "a");
+    await symlink("managed", at("managed"));
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["a extra"]);
+    expect(shelf.rejected).toEqual([
+      { source: "managed", file: at("managed"), reason: "the folder cannot be read: ELOOP" },
+    ]);
+  });
+
+  test("leaves out what a stranger wrote with who it was, and marks what an owner's sandbox wrote", async () => {
+    const { at, all } = await roots();
+    for (const name of ["own", "guest", "boxed"]) await skill(at("workspace"), name);
+    const shelf = await skillShelves().load(all, defaultSkillLimits, (path) =>
+      path.includes("/guest/")
+        ? { use: "leave out", reason: "a guest wrote it", who: "telegram:7" }
+        : path.includes("/boxed/")
+          ? { use: "mark", reason: "written in a sandbox", who: "telegram:1" }
+          : null,
+    );
+    expect(shelf.rejected).toEqual([
+      {
+        source: "workspace",
+        file: join(at("workspace"), "guest", "SKILL.md"),
+        reason: "a guest wrote it (telegram:7)",
+      },
+    ]);
+    expect(shelf.skills.map(({ manifest, mark, notes }) => [manifest.description, mark, notes])).toEqual([
+      ["(written in a sandbox) boxed", "written in a sandbox", ["written in a sandbox (telegram:1)"]],
+      ["own", undefined, []],
+    ]);
+  });
+
+  test("forgets a file that went away, and reads it anew when it is back", async () => {
+    const { at, all } = await roots();
+    const file = await skill(at("managed"), "a");
+    const shelves = skillShelves();
+    const found = async (): Promise<readonly [readonly string[], number]> => [
+      names(await shelves.load(all, defaultSkillLimits)),
+      shelves.reads,
+    ];
+    expect([await found(), await found()]).toEqual([
+      [["a managed"], 1],
+      [["a managed"], 1],
+    ]);
+    await rename(file, `${file}.bak`);
+    expect(await found()).toEqual([[], 1]);
+    await rename(`${file}.bak`, file);
+    expect((await found())[0]).toEqual(["a managed"]);
+  });
+
   test("workspace comes before managed before bundled before extra, and what is hidden is shown", async () => {
     const { at, all } = await roots();
     for (const source of ["workspace", "managed", "bundled", "extra"]) await skill(at(source), "a");

@@ -1,7 +1,8 @@
 // Workspace files as sessions get them: gates, markers, caps, hooks, changes on disk.
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -323,6 +324,30 @@ test("what is not text is refused: a picture by mistake, a file in UTF-16", asyn
       state: "refused",
       reason: expect.stringContaining("UTF-8"),
     });
+});
+
+test("a file of the most bytes is read, without its mark; one with a second name is refused until it is gone", async () => {
+  const reader = rootedReader();
+  await put("SOUL.md", "\ufeffDry.");
+  expect(await reader.read(dir, "SOUL.md")).toMatchObject({
+    state: "present",
+    text: "Dry.",
+    sha256: createHash("sha256").update("\ufeffDry.").digest("hex"),
+  });
+  await put("USER.md", "x".repeat(readLimitBytes));
+  expect(await reader.read(dir, "USER.md")).toMatchObject({ state: "present" });
+  await link(join(dir, "SOUL.md"), join(root, "elsewhere"));
+  expect(await reader.read(dir, "SOUL.md")).toEqual({
+    state: "refused",
+    reason: `${join(dir, "SOUL.md")} is not injected: it has another name (a hard link), which may lie outside the workspace`,
+  });
+  await rm(join(root, "elsewhere"));
+  expect(await reader.read(dir, "SOUL.md")).toMatchObject({ state: "present", text: "Dry." });
+  // A link to it is no other name, and what it leads to is read as it is now.
+  await symlink("SOUL.md", join(dir, "TOOLS.md"));
+  expect(await reader.read(dir, "TOOLS.md")).toMatchObject({ state: "present", text: "Dry." });
+  await put("SOUL.md", "Warm.");
+  expect(await reader.read(dir, "TOOLS.md")).toMatchObject({ state: "present", text: "Warm." });
 });
 
 test("a socket in place of a file is refused, not thrown", async () => {
