@@ -325,6 +325,33 @@ describe("accepted", () => {
     expect(local.config.gateway.bind).toBe("loopback");
   });
 
+  test("a proxy that is trusted is one address or a network, and never everybody", async () => {
+    const troubled = async (proxy: string): Promise<boolean> =>
+      (await problemsOf(JSON.stringify({ gateway: { trustedProxies: [proxy] } }))).length > 0;
+    for (const fine of ["10.0.0.1", "10.0.0.1/32", "10.0.0.0/1", "fd00::1", "fd00::1/128", "fd00::/8"])
+      expect([fine, await troubled(fine)]).toEqual([fine, false]);
+    for (const wrong of [
+      "10.0.0.1/33",
+      "10.0.0.0/0",
+      "10.0.0.0/08",
+      "fd00::/129",
+      "fd00::/0",
+      "fe80::1%eth0",
+      "10.0.0.0/8/8",
+      "proxy",
+    ])
+      expect([wrong, await troubled(wrong)]).toEqual([wrong, true]);
+  });
+
+  test("a name of links may begin like the web's, but not as its visitors are called", async () => {
+    const paths = async (name: string) =>
+      (await problemsOf(JSON.stringify({ session: { identityLinks: { [name]: ["web:web-x"] } } }))).map(
+        ({ path }) => path,
+      );
+    expect([await paths("web"), await paths("webster"), await paths("web_x")]).toEqual([[], [], []]);
+    expect(await paths("web-x")).toEqual(["session.identityLinks.web-x"]);
+  });
+
   test("a random token is never called weak", () => {
     for (let run = 0; run < 5_000; run += 1) {
       for (const [bytes, form] of [

@@ -27,6 +27,35 @@ test("the text keeps its comments and its form, and shows no secret, also none t
   expect(unmaskedText(shown, file)).toBe(file);
 });
 
+test("of what was commented out keys go by how they begin, or by what they are called, and words stay", () => {
+  const shown = (comment: string): string => (maskedText(`// ${comment}\n{}`) ?? "").slice(3, -3);
+  const letters = "abcdefgh01234567";
+  for (const start of ["sk-", "sk_", "xoxa-", "xoxb-", "xoxp-", "ghp_"]) {
+    expect(shown(`now ${start}${letters} later`)).toBe("now [secret] later");
+    expect(shown(`now ${start}${letters.slice(1)} later`)).toBe(`now ${start}${letters.slice(1)} later`);
+  }
+  expect(shown(`bot 123456:${"a".repeat(20)}`)).toBe("bot [secret]");
+  for (const kept of [
+    `bot 12345:${"a".repeat(20)}`,
+    `bot 123456:${"a".repeat(19)}`,
+    "ask for it",
+    "a token is here",
+  ])
+    expect(shown(kept)).toBe(kept);
+  for (const name of ["token", "botToken", "clientSecret", "PASSWORD", "passwd", "apiKey", "api_key"]) {
+    expect(shown(`${name}: 'a b', other: 1`)).toBe(`${name}: "[secret]", other: 1`);
+    expect(shown(`"${name}" = a; b`)).toBe(`"${name}" = "[secret]"; b`);
+  }
+  expect(shown("see http://me:hunter2@proxy:80/x")).toBe("see http://me:[secret]@proxy:80/x");
+});
+
+test("comments that look alike once they are masked come back each with its own secret, in their order", () => {
+  const text = "// token: one\n// token: two\n{\n// token: three\n}\n";
+  const shown = maskedText(text) ?? "";
+  expect(shown).toBe('// token: "[secret]"\n// token: "[secret]"\n{\n// token: "[secret]"\n}\n');
+  expect(unmaskedText(shown, text)).toBe(text);
+});
+
 test("what was changed stays changed, and secrets stay where they were", () => {
   const next = (maskedText(file) ?? "")
     .replace("port: 7275", "port: 80 /* other */")
