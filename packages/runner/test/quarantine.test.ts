@@ -1,7 +1,7 @@
 // The trial of a suspect: how long it is watched, when a death proves it guilty, what a death without it
 // says, and what another process makes of the evidence. The clock tells, to the millisecond.
 import { silentLog, type Log } from "@parley/protocol";
-import type { SqliteStore, Turn } from "@parley/store";
+import type { SqliteStore, Turn, TurnView } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import {
@@ -28,9 +28,13 @@ beforeEach(async () => {
 
 const log: Log = { ...silentLog, warn: (_fields, message) => void warned.push(message) };
 /** Of a process that began now. */
-const boot = (bootId: string, here: QuarantineMemory = quarantineMemory(), find: unknown = null): Quarantine =>
+const boot = (
+  bootId: string,
+  here: QuarantineMemory = quarantineMemory(),
+  find: unknown = null,
+): Quarantine =>
   quarantine(
-    { cells: store.cells, turns: { find: async () => find as Turn | null } },
+    { cells: store.cells, turns: { find: async () => find as TurnView | null } },
     here,
     { bootId, bootAtMs: clock.now() },
     clock,
@@ -233,7 +237,9 @@ test("a suspect that ended leaves its trial for a minute, in which the next need
   await store.cells.remove("suspects:trial");
   const late = quarantineMemory();
   const after = boot("b1", late);
-  await (await alone(after, turn("one")))();
+  await (
+    await alone(after, turn("one"))
+  )();
   await clock.advance(60_000);
   expect(waits(await after.rule(turn("other")))).toBe(5_000);
 });

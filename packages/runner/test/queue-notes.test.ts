@@ -149,7 +149,10 @@ test("a full queue is told of once a burst, in a group only where somebody was o
         }
       },
     } as never,
-    log: { ...silentLog, info: (fields, message) => void logged.push(`${message} ${JSON.stringify(fields)}`) },
+    log: {
+      ...silentLog,
+      info: (fields, message) => void logged.push(`${message} ${JSON.stringify(fields)}`),
+    },
   });
   const dropped = droppedLog(cells);
   const group = "telegram:default:group:-1" as ConversationKey;
@@ -181,7 +184,9 @@ test("a full queue is told of once a burst, in a group only where somebody was o
   await flood.tell(turnIn(conversation), dm, opening(0), null, false);
   await flood.tell(turnIn(group), chat, opening(0), null, true);
   expect(posted).toEqual([
-    expect.stringMatching(/^dropped:telegram:default:dm:5:\d+ to telegram:default:dm:5 for t1: .*1 message was/),
+    expect.stringMatching(
+      /^dropped:telegram:default:dm:5:\d+ to telegram:default:dm:5 for t1: .*1 message was/,
+    ),
   ]);
   expect(logged).toEqual([
     'told of messages that a full queue dropped {"dropped":1}',

@@ -1,7 +1,7 @@
 // How a turn is stopped: the one that runs here is reached at once, what people saw of its answer is kept,
 // /estop ends what holds a lane, and an answer that ended early says so.
 import { formatContent, type Content } from "@parley/protocol";
-import type { Delivery, Turn } from "@parley/store";
+import type { Turn } from "@parley/store";
 import { answerTable, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { closed, nothingSaid, withEarlyEnd } from "../src/early-end.ts";
@@ -107,7 +107,7 @@ test("what people saw is the newest block, or else the preview that they still s
           asked.push(what);
           return content === null
             ? []
-            : [{ parts: [{ content: formatContent(content) }, { content: "{" }] } as unknown as Delivery];
+            : [{ parts: [{ content: formatContent(content) }, { content: "{" }] } as never];
         },
       },
     );
