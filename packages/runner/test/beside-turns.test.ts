@@ -368,9 +368,9 @@ describe("a side question", () => {
     );
   });
 
-  test.for([
+  const ends: readonly (readonly [what: string, odds: Odds, words: string])[] = [
     ["a limit that is reached", { refuses: "the day's limit" }, "💭 the day's limit"],
-    ["no words", { end: async () => says(" ") }, "💭 I have nothing to say to that."],
+    ["no words", { end: async (): Promise<object> => says(" ") }, "💭 I have nothing to say to that."],
     ["no end", { end: async () => null }, "💭 ⚠️ The model gave no answer."],
     [
       "a refusal with words",
@@ -396,8 +396,9 @@ describe("a side question", () => {
       },
       "💭 ⚠️ I could not answer that. The operator can see why in the log.",
     ],
-  ] as const)("with %s is told so, and is over", async ([, odds, words]) => {
-    const { questions, told } = questionsOf(odds as Odds);
+  ];
+  test.for(ends)("with %s is told so, and is over", async ([, odds, words]) => {
+    const { questions, told } = questionsOf(odds);
     await questions.ask(ask(1));
     await quiet();
     expect(told().map((line) => line[4])).toEqual([words]);

@@ -3,7 +3,6 @@ import { formatRowPayload, type SessionKey } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import type { Cell, Cells } from "@parley/store";
-import { childCounts } from "../src/sessions/child-counts.ts";
 import { endingChild } from "../src/sessions/child-ending.ts";
 import { childRegistry, endedChild, newChild, type Child } from "../src/sessions/child-registry.ts";
 
@@ -128,22 +127,4 @@ test("a run goes on while a sub-agent of its own works, or a row of it waits; a 
     await ends("answered", [{ ...child, killed: true }, below], [work]),
     await ends("answered", [{ ...child, end: over }]),
   ]).toEqual([true, false, true, true, false, true, true, false]);
-});
-
-test("sub-agents run where a process holds their lane, wait elsewhere, and the ended are counted by how", () => {
-  const ended = (id: string, state: "done" | "failed" | "stopped"): Child =>
-    ({ ...childNamed(id), end: { state, text: "", reason: null, tokens: 0, atMs: 1 } }) as unknown as Child;
-  const lane = (id: string, holder: string | null) =>
-    ({ lane: `agent:main:subagent:${id}` as SessionKey, holder }) as const;
-  const children = [
-    childNamed("runs"),
-    childNamed("waits"),
-    childNamed("no lane"),
-    ended("d1", "done"),
-    ended("d2", "done"),
-    ended("f", "failed"),
-  ];
-  const lanes = [lane("runs", "n1"), lane("waits", null), lane("d1", "n1"), lane("somebody else's", "n1")];
-  expect(childCounts(children, lanes)).toEqual({ running: 1, waiting: 2, ended: { done: 2, failed: 1 } });
-  expect(childCounts([], lanes)).toEqual({ running: 0, waiting: 0, ended: {} });
 });

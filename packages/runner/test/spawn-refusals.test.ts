@@ -1,7 +1,7 @@
 // Why a sub-agent is not begun, steered or found, in the words that the model reads, and what stands in the
 // store for one that is.
 import { noRedaction } from "@parley/agent";
-import { formatRowPayload, type SessionKey } from "@parley/protocol";
+import { formatRowPayload, parseRowPayload, type SessionKey } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import type { ToolScope } from "@parley/tools";
 import { describe, expect, test } from "vitest";
@@ -42,6 +42,7 @@ function stage({
   subagents = {} as object,
   threads = true,
   agents = [] as readonly object[],
+  transcript = [] as readonly object[],
 } = {}) {
   const clock = virtualClock();
   const row = {
@@ -78,7 +79,7 @@ function stage({
       session: { threadBindings: { enabled: threads } },
     },
     models: { list: () => [], get: async () => ({}) },
-    sessions: { open: async () => ({ epoch: 0 }), transcript: async () => [] },
+    sessions: { open: async () => ({ epoch: 0 }), transcript: async () => transcript },
     inbox: { find: async () => [row] },
     cells: { get: async () => null },
     children: {
@@ -298,5 +299,44 @@ test("a session is sandboxed by its agent's mode, and the agent's main one only 
     [false, false],
     [true, false],
     [true, true],
+  ]);
+});
+
+test("a sub-agent may be told the conversation so far, its newest 40,000 characters, below the files for it", async () => {
+  const said = (words: string, epoch = 0) => ({
+    seq: 1,
+    epoch,
+    body: JSON.stringify({ type: "user", content: [{ type: "text", text: words }], rows: [], atMs: 0 }),
+  });
+  const told = async (transcript: readonly object[], more: object): Promise<string> => {
+    const { effects } = await stage({ transcript }).spawn(scope(), request(more));
+    return parseRowPayload(effects?.rows?.[0]?.payload ?? "").inbound.text;
+  };
+  const before = said("before the new conversation", -1);
+  const head = `Task from session ${session}: dig`;
+  const files = "Files for it in the workspace: a.txt, b/c.txt";
+  const attachments = ["a.txt", "b/c.txt"];
+  expect([
+    await told([said("hello")], {}),
+    await told([said("hello")], { attachments }),
+    (await told([before, said("hello")], { context: "fork", attachments })).split("\n\n").slice(0, 2),
+  ]).toEqual([head, `${head}\n\n${files}`, [head, files]]);
+  const forked = await told([before, said("hello"), said("there")], { context: "fork" });
+  expect(forked).toMatch(
+    /: dig\n\nThe conversation so far, for context only:\n[^\n]*hello[^\n]*\n[^\n]*there[^\n]*$/,
+  );
+  expect(forked).not.toContain("before the new");
+  const all = await told(
+    [said("x".repeat(900)), ...Array.from({ length: 60 }, () => said("y".repeat(900)))],
+    {
+      context: "fork",
+    },
+  );
+  const kept = all.split("for context only:\n")[1] ?? "";
+  expect([kept.length, kept.startsWith("…"), kept.includes("x"), kept.endsWith("yyy")]).toEqual([
+    40_001,
+    true,
+    false,
+    true,
   ]);
 });

@@ -371,6 +371,7 @@ describe("the registry", () => {
     const lanes = [
       { lane: family[0]?.session ?? "", holder: "node" },
       { lane: family[1]?.session ?? "", holder: null },
+      { lane: family[2]?.session ?? "", holder: null },
       { lane: "agent:main:subagent:gone", holder: "node" },
     ];
     const all = [...family, ended("failed"), ended("answered"), ended("failed")];
