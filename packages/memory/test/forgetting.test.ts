@@ -17,6 +17,8 @@ describe("forgetting", () => {
     ["tea", "we had tea", true],
     ["tea", "steam", false],
     ["team", "steamed", true],
+    ["Team", "we STEAMED it", true],
+    ["ste  amed", "we Ste\tamed it", true],
     ["forgotten", "[forgotten]", false],
     ["forgotten", "I have forgotten", true],
   ])("%j means %j: %s", (query, line, means) => {

@@ -160,6 +160,29 @@ test("a job that changed between the reading and the removing is judged anew", a
   expect(await jobs.remove("brief")).toBe(true);
 });
 
+test("a job that changes all the time is neither removed nor edited, and an edit says so", async () => {
+  const job = jobOf();
+  let [nth, reads] = [0, 0];
+  const others = jobStore(store.cells);
+  const jobs = jobStore({
+    ...store.cells,
+    async get(key) {
+      const cell = await store.cells.get(key);
+      reads += 1;
+      await others.pause("brief", `pause ${(nth += 1)}`, nth);
+      return cell;
+    },
+  });
+  await others.add(job);
+  expect([await jobs.remove("brief"), reads]).toEqual([false, 10]);
+  expect(await jobs.update(1, edited(job, { name: "Other" }))).toEqual({
+    ok: false,
+    refusal: "changed",
+    reason: "the job brief changes all the time; try again",
+  });
+  expect([reads, (await others.get("brief"))?.job.name]).toEqual([20, job.name]);
+});
+
 const paused = { reason: "x", atMs: 1 };
 const watch = { kind: "watch", path: "/w/a", debounceMs: 1_000 } as const;
 const spread = { staggerMs: 300_000 };

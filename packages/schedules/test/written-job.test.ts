@@ -97,6 +97,7 @@ test.for([-1, 9e15])("the anchor %s is refused before a job has it", (anchorMs) 
 
 describe("fields that contradict one another", () => {
   const event = { payload: { kind: "systemEvent", text: "Look at the mail." } };
+  const watch = { schedule: { kind: "watch", path: "inbox" } };
   test.for([
     ["main without an event", { target: { kind: "main" } }, "target.kind"],
     ["an event without a session", { ...event, target: { kind: "isolated" } }, "target.kind"],
@@ -110,12 +111,27 @@ describe("fields that contradict one another", () => {
       "delivery.url",
     ],
     ["a word that no field has", { overlap: "maybe" }, "overlap"],
+    ["a policy of what was missed, for a watch", { ...watch, misfire: "all" }, "misfire"],
+    ["a stagger of a watch", { ...watch, staggerMs: 1 }, "staggerMs"],
   ] as const)("%s", ([, fields, path]) => expect(problemsOf(fields).map(([where]) => where)).toEqual([path]));
 
   test("places are needed where there is no conversation", () => {
     const owner = { ...context.owner, conversation: null, session: null };
     expect(problemsOf({ delivery: { kind: "announce" } }, { owner })[0]?.[0]).toBe("delivery.to");
     expect(problemsOf({ target: { kind: "current" } }, { owner })[0]?.[0]).toBe("target.kind");
+    const both = problemsOf({ target: { kind: "current" }, delivery: { kind: "announce" } }, { owner });
+    expect(both.map(([path]) => path)).toEqual(["target.kind", "delivery.to"]);
+  });
+
+  test("a watch is taken without either, and blanks and dots around a name or a path say nothing", () => {
+    const decision = newJob(
+      { ...written, ...watch, name: " Tea ", schedule: { kind: "watch", path: " ./inbox//a/ " } },
+      context,
+    );
+    expect(decision).toMatchObject({
+      ok: true,
+      job: { name: "Tea", schedule: { kind: "watch", path: "inbox/a" }, staggerMs: 0, misfire: "latest" },
+    });
   });
 });
 

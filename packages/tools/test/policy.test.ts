@@ -55,6 +55,9 @@ describe("profiles", () => {
     expect(left({ global: { byProvider } })).toEqual(all.filter((id) => id !== "exec"));
     expect(left({ global: { byProvider }, model: "openai/other" })).toEqual(["session_status"]);
     expect(left({ global: { byProvider }, model: "anthropic/x" })).toEqual(all);
+    const written = { OpenAI: { profile: "minimal" as const }, "openai/GPT-5": { deny: ["exec"] } };
+    expect(left({ global: { byProvider: written } })).toEqual(all.filter((id) => id !== "exec"));
+    expect(left({ global: { byProvider: written }, model: "openai/other" })).toEqual(["session_status"]);
   });
 });
 
@@ -63,6 +66,9 @@ describe("rules", () => {
 
   test("name tools in any case, by alias, by group and by pattern", () => {
     expect(only({ allow: ["READ", "bash"] })).toEqual(["read", "exec"]);
+    expect(only({ allow: [" Read ", "BASH", " Group:Web\t", "MEMORY_*"] })).toEqual(
+      only({ allow: ["read", "exec", "group:web", "memory_search", "memory_get", "memory_upkeep"] }),
+    );
     expect(only({ allow: ["group:runtime", "web_*"] })).toEqual([
       "exec",
       "process",
