@@ -109,8 +109,8 @@ test("it is refused for a message of somebody else, an answer said again, and a 
 test("a command and its answer are in no transcript: the copy is cut where they stood, in the epoch in which they were", async () => {
   const { call, store, web, said, forkRow } = await talked();
   const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
-  const notice = async (id: string, atMs: number): Promise<void> =>
-    void (await web.announce(address, { id, role: "assistant", text: id, html: "", atMs }));
+  const notice = (id: string, atMs: number) =>
+    web.announce(address, { id, role: "assistant", text: id, html: "", atMs });
   // Between the turns, and before all of them.
   await notice("notice:a", 1_000);
   await notice("notice:b", -1);
