@@ -71,7 +71,7 @@ async function moveIntoDatabases(from: string, layout: Layout): Promise<void> {
           if (layout === "2026.9" && seq % 2 === 1)
             agent
               .prepare("insert into transcript_events values (?, ?, null, 0, ?)")
-              .run(entry.sessionId, seq, zstdCompressSync(line));
+              .run(entry.sessionId, seq, zstdCompressSync(overLines(line)));
           else
             agent
               .prepare(
@@ -100,6 +100,15 @@ async function moveIntoDatabases(from: string, layout: Layout): Promise<void> {
   shared.close();
   for (const name of [sessionsOf, "credentials", "cron", "agents/main/agent/auth-profiles.json"])
     await rm(join(from, name), { recursive: true });
+}
+
+/** The same event, written over several lines; one that is torn stays as it is. */
+function overLines(line: string): string {
+  try {
+    return JSON.stringify(JSON.parse(line), null, 1).replaceAll("\n", "\r\n");
+  } catch {
+    return line;
+  }
 }
 
 /** What became of the people, jobs, sessions and keys, whichever files they stood in. */
