@@ -137,7 +137,8 @@ export class DevicePage extends LitElement {
       <form @submit=${next}>
         <label>${words.paste} <input name="link" autocomplete="off" required /></label>
         <button>${words.next}</button>
-      </form>`;
+      </form>
+      ${this.#lately()}`;
   }
 
   #offered({ code, name, grants }: Offer): TemplateResult {
@@ -225,11 +226,16 @@ export class DevicePage extends LitElement {
       </form>
       <p class="quiet">${noPush === null ? words.pushOn : `${words.pushOff}: ${noPush}`}</p>
       <p class="quiet">${words.keepOpen}</p>
-      ${this.#log.length === 0 ? nothing : html`<h2>${words.log}</h2>`}
+      ${this.#lately()}
+      <button class="danger" @click=${() => void this.#leave()}>${words.leave}</button>`;
+  }
+
+  #lately(): unknown {
+    if (this.#log.length === 0) return nothing;
+    return html`<h2>${words.log}</h2>
       <ul>
         ${this.#log.map((line) => html`<li>${line}</li>`)}
-      </ul>
-      <button class="danger" @click=${() => void this.#leave()}>${words.leave}</button>`;
+      </ul>`;
   }
 
   async #switch(grant: PageGrant, isOn: boolean): Promise<void> {
@@ -249,6 +255,7 @@ export class DevicePage extends LitElement {
   }
 
   async #leave(): Promise<void> {
+    this.#wrong = null;
     try {
       await this.#line?.leave();
       this.#note(words.leaving);
