@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { fakeGateway, parley, Refusal } from "./fake-gateway.ts";
 import { agents } from "./views/agents.ts";
+import { kept } from "./views/kept.ts";
 import { schedules } from "./views/schedules.ts";
 import type { View } from "./views/view.ts";
 import { work } from "./views/work.ts";
@@ -37,6 +38,7 @@ describe("the whole answer of every command about", () => {
     ["work", work],
     ["schedules", schedules],
     ["agents", agents],
+    ["kept", kept],
   ] as const)("%s is the one in its file (after a wanted change: run with -u)", async ([name, views]) => {
     await expect(await told(views)).toMatchFileSnapshot(`views/${name}.txt`);
   });
