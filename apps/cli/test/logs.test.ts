@@ -94,3 +94,99 @@ test("what nobody sees, or what turns a line around, is written out: told on a t
   expect(JSON.parse(out.split("\n")[0] ?? "")).toEqual(JSON.parse(text));
   expect((await parley(home, ["logs", "-n", "2", "--json"])).out).toBe(`${text}\na crash ${hostile}\n`);
 });
+
+test("each level shows itself and what is worse, a crash's words always, and limits are told", async () => {
+  const { home, newest } = withLog();
+  const entries = [entry(1, 20), entry(2, 30), entry(3, 40), entry(4, 50), "a crash", ""];
+  writeFileSync(newest, entries.join("\n"));
+  writeFileSync(join(home, "logs/parley.0.log.gz"), `${entry(7)}\n`);
+  writeFileSync(join(home, "logs/notes.txt"), `${entry(8)}\n`);
+  const shown = async (...flags: readonly string[]): Promise<string> =>
+    (await parley(home, ["logs", ...flags])).out
+      .replaceAll(/\{.*"msg":"(\w+)"\}/g, "$1")
+      .replaceAll("\n", " ");
+  expect([
+    await shown("-n", "5", "--level", "debug"),
+    await shown("-n", "5", "--level", "info"),
+    await shown("-n", "5", "--level", "warn"),
+    await shown("-n", "4", "--level", "error"),
+    await shown("-n", "0"),
+    await shown("-n", "100000"),
+    await shown("--grep", "crash"),
+  ]).toEqual([
+    "m1 m2 m3 m4 a crash ",
+    "m3 m2 m3 m4 a crash ",
+    "m2 m3 m4 a crash ",
+    "m2 m4 a crash ",
+    "",
+    "m1 m2 m3 m1 m2 m3 m4 a crash ",
+    "a crash ",
+  ]);
+  const refused = async (...flags: readonly string[]) => {
+    const { exitCode, err } = await parley(home, ["logs", ...flags]);
+    return [exitCode, err.trim()];
+  };
+  expect([
+    await refused("-n", "100001"),
+    await refused("-n", "-1"),
+    await refused("-n", "1.5"),
+    await refused("--level", "trace"),
+  ]).toEqual([
+    [2, '--lines takes a number up to 100000, not "100001"'],
+    [2, '--lines takes a number up to 100000, not "-1"'],
+    [2, '--lines takes a number up to 100000, not "1.5"'],
+    [2, "--level is one of: debug, info, warn, error"],
+  ]);
+});
+
+test("on a terminal a line is told in words, with the colour of its level and its facts", async () => {
+  const { home, newest } = withLog();
+  const facts = { row: "r1", count: 2, of: ["a"], nothing: null };
+  const lines = [20, 30, 40, 50, 35].map((level) =>
+    JSON.stringify({ level, time: "12:00", ...facts, msg: `m${level}` }),
+  );
+  writeFileSync(newest, [...lines, "a crash", ""].join("\n"));
+  const out = Object.assign(new PassThrough(), { isTTY: true, columns: 200 });
+  let text = "";
+  out.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  const run = { env: { PARLEY_HOME: home, TERM: "xterm" }, input: new PassThrough(), err: new PassThrough() };
+  await runCommandLine(["logs", "-n", "6"], { ...run, out });
+  expect(text.replaceAll("\u001B[", "^").split("\n")).toMatchInlineSnapshot(`
+    [
+      "^2m12:00^0m ^2mdebug^0m m20 ^2mrow=r1 count=2 of=["a"] nothing=null^0m",
+      "^2m12:00^0m ^2minfo ^0m m30 ^2mrow=r1 count=2 of=["a"] nothing=null^0m",
+      "^2m12:00^0m ^33mwarn ^0m m40 ^2mrow=r1 count=2 of=["a"] nothing=null^0m",
+      "^2m12:00^0m ^31merror^0m m50 ^2mrow=r1 count=2 of=["a"] nothing=null^0m",
+      "^2m12:00^0m ^2mlog  ^0m m35 ^2mrow=r1 count=2 of=["a"] nothing=null^0m",
+      "a crash",
+      "",
+    ]
+  `);
+});
+
+test("a file that is cut to nothing in place is followed from its beginning", async () => {
+  const { home, newest } = withLog();
+  const out = new PassThrough();
+  let text = "";
+  const until = (words: string): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => void (text.includes(words) && resolve());
+      out.on("data", look);
+      look();
+    });
+  out.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  const running = runCommandLine(["logs", "--follow", "-n", "1", "--level", "warn"], {
+    env: { PARLEY_HOME: home },
+    input: new PassThrough(),
+    out,
+    err: new PassThrough(),
+  });
+  await until("m5");
+  writeFileSync(newest, `${entry(6, 50)}\n`);
+  await until("m6");
+  appendFileSync(newest, `${entry(7)}\n${entry(8, 40)}\n`);
+  await until("m8");
+  out.end();
+  expect(await running).toBe(0);
+  expect([...text.matchAll(/"msg":"(\w+)"/g)].map(([, msg]) => msg)).toEqual(["m5", "m6", "m8"]);
+});
