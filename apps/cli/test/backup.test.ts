@@ -17,7 +17,7 @@ test("a passphrase is read from a variable, a file or the input, without the end
       env: { PASS: "of a variable\n" },
     });
     expect(out).toBe("Wrote /b.db (1 bytes), checked whole and encrypted.\n");
-    return (fake.requests.at(-1)?.params as { readonly passphrase?: string }).passphrase;
+    return ((fake.requests.at(-1)?.params ?? {}) as { readonly passphrase?: string }).passphrase;
   };
   expect([await asked("env:PASS"), await asked(`file:${file}`), await asked("-", "typed\n\n")]).toEqual([
     "of a variable\n",
@@ -53,7 +53,7 @@ test("a time of the audit counts back from now in minutes, hours and days", asyn
   const fake = await fakeGateway(() => ({ records: [], more: false }));
   const back = async (since: string): Promise<number> => {
     await parley(fake.home, ["audit", "--since", since]);
-    const { sinceMs } = fake.requests.at(-1)?.params as { readonly sinceMs: number };
+    const { sinceMs } = (fake.requests.at(-1)?.params ?? {}) as { readonly sinceMs: number };
     return Math.round((Date.now() - sinceMs) / 60_000);
   };
   expect([await back("30m"), await back("2h"), await back("7d")]).toEqual([30, 120, 10_080]);

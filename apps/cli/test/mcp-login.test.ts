@@ -44,7 +44,7 @@ test("the browser's answer is taken where it ends, and nothing else that it asks
   });
   const run = await parley(fake.home, ["mcp", "login", "maps"], { input: new PassThrough() });
   const [start, finish] = fake.requests.filter(({ method }) => method !== "connect");
-  const { redirectUrl } = start?.params as { readonly redirectUrl: string };
+  const { redirectUrl } = (start?.params ?? {}) as { readonly redirectUrl: string };
   expect(redirectUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   expect(start?.params).toEqual({ name: "maps", redirectUrl });
   expect(finish?.params).toEqual({ name: "maps", answer: `${redirectUrl}?code=c&state=s` });
