@@ -80,11 +80,11 @@ export function shownMessages(messages: readonly ChatMessage[]): readonly ChatMe
     .filter(({ cancelled }) => cancelled !== true);
 }
 
-/** The id of the message that the answer with this id was given to. */
+/** The id of the message that the answer with this id was given to; none where there is no such answer. */
 export function askedBefore(messages: readonly ChatMessage[], answerId: string): string | undefined {
   const shown = shownMessages(messages);
   const at = shown.findIndex(({ id }) => id === answerId);
-  return shown.slice(0, at).findLast(({ role }) => role === "user")?.id;
+  return shown.slice(0, Math.max(0, at)).findLast(({ role }) => role === "user")?.id;
 }
 
 /**

@@ -85,7 +85,13 @@ export class ChatReadings implements ReactiveController {
     this.threads = new Reading(page, () => this.#readThreads(), lookAgainMs);
     this.found = new Reading(page, () => this.#findThreads(), lookAgainMs);
     this.steps = new Reading(page, () => this.#readSteps(), lookAgainMs);
-    this.spawned = new Reading(page, () => this.#readSpawned(), spawnedEveryMs);
+    // Asked for by a session's key, which the list tells.
+    this.spawned = new Reading(
+      page,
+      () => this.#readSpawned(),
+      spawnedEveryMs,
+      () => this.current.sessionKey,
+    );
     this.models = new Reading(page, () => this.#readModels(), modelsEveryMs);
     this.canvases = new Reading(page, () => this.#readCanvases(), canvasEveryMs);
   }
@@ -141,9 +147,6 @@ export class ChatReadings implements ReactiveController {
   async #readThreads(): Promise<Threads> {
     const limit = Math.min(mostAtOnce, this.#shown().most);
     const { threads, left } = await this.#page.console.call("chat.threads", { ...this.#here, limit });
-    const isFirst = this.threads.value === null;
-    // What a conversation has spawned is asked for by its session's key.
-    if (isFirst) queueMicrotask(() => void this.spawned.again());
     return { threads: threads ?? [], left: left ?? 0 };
   }
 
@@ -153,7 +156,6 @@ export class ChatReadings implements ReactiveController {
     const { thread = null } = this.#here;
     if (this.threads.value?.threads.every((each) => each.thread !== thread)) void this.threads.again();
     void this.steps.again();
-    void this.spawned.again();
   }
 
   /** Hundreds of calls may begin and end in a second: one is asked for after the other. */
@@ -187,10 +189,10 @@ export class ChatReadings implements ReactiveController {
 
   async #readSpawned(): Promise<Spawned> {
     const thread = this.#page.address.rest[0] ?? null;
-    const key = this.threads.value?.threads.find((each) => each.thread === thread)?.sessionKey;
+    const key = this.current.sessionKey;
     // A session that nobody has written to yet is none.
     const tree =
-      key === undefined ? null : await this.#page.console.call("sessions.tree", { key }).catch(() => null);
+      key === "" ? null : await this.#page.console.call("sessions.tree", { key }).catch(() => null);
     const children = tree?.sessions?.filter(({ depth }) => depth > 0) ?? [];
     return { thread, children };
   }
