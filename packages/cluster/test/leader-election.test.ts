@@ -1,5 +1,5 @@
 // Who leads, on a virtual clock: never two at once, also when one is paused past its term, is cut off from the store, or its answers are lost.
-import { Fault, silentLog } from "@parley/protocol";
+import { Fault, silentLog, type Log } from "@parley/protocol";
 import { sqliteStore, type Cells, type SqliteStore } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,6 +14,8 @@ let store: SqliteStore;
 let dir: string;
 let told: string[];
 let standing: LeaderElection[];
+/** Level, sentence and reason of what leaders say. */
+let logged: string[];
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "parley-leaders-"));
@@ -25,13 +27,21 @@ beforeEach(async () => {
     bootId: "boot",
     onFatal: () => {},
   });
-  [told, standing] = [[], []];
+  [told, standing, logged] = [[], [], []];
 });
 afterEach(async () => {
   await Promise.all(standing.map((each) => each.resign()));
   await store.close();
   rmSync(dir, { recursive: true });
 });
+
+const line =
+  (level: string) =>
+  (fields: object, message: string): void => {
+    const { reason } = fields as { readonly reason?: string };
+    logged.push(`${level}: ${message}${reason === undefined ? "" : ` (${reason})`}`);
+  };
+const log: Log = { ...silentLog, info: line("info"), warn: line("warn"), error: line("error") };
 
 type Weather = "fine" | "away" | "answers are lost";
 
@@ -59,7 +69,7 @@ function stand(
     bootId: `boot-${node}`,
     cells,
     clock,
-    log: silentLog,
+    log,
     async lead() {
       await begins();
       told.push(`${node} leads`);
@@ -230,4 +240,30 @@ test("who resigns while its claim is on its way leaves no claim and does not beg
   (release as (() => void) | null)?.();
   await pass(300);
   expect([told, await store.cells.get(leaderCell(account))]).toEqual([[], null]);
+});
+
+test("who loses an account unwished says so as a warning with the reason, who gives it up as news", async () => {
+  let weather: Weather = "fine";
+  const first = stand("a", () => weather);
+  await pass(300);
+  weather = "away";
+  await pass(7_000);
+  weather = "fine";
+  await pass(2_000);
+  await store.cells.put(leaderCell(account), JSON.stringify({ node: "b", boot: "boot-b" }), { ttlMs: 2_000 });
+  await pass(6_000);
+  await first.stepAside();
+  await pass(7_000);
+  await first.resign();
+  const [leads, no] = ["info: leads the account", "leads the account no longer"];
+  expect(logged).toEqual([
+    leads,
+    `warn: ${no} (could not renew in time)`,
+    leads,
+    `warn: ${no} (another node leads)`,
+    leads,
+    `info: ${no} (steps aside)`,
+    leads,
+    `info: ${no} (resigned)`,
+  ]);
 });

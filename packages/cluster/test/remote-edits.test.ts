@@ -121,6 +121,41 @@ test("a slowed edit is written later, where no newer one came", async () => {
   edits.close();
 });
 
+test("once a leader is closed no text that waits is written any more, and no timer stays", async () => {
+  const { clock, edits, pass, since, say } = stage();
+  say("a", "m1", "one");
+  say("b", "m2", "two");
+  await pass(250);
+  say("a", "m1", "three");
+  say("b", "m2", "four");
+  edits.close();
+  await pass(5_000);
+  expect([since().map((each) => each.split(" ")[3]), clock.armed()]).toEqual([["one", "two"], 0]);
+});
+
+test("an edit that gets no answer is given up after fifteen seconds", async () => {
+  const clock = virtualClock();
+  const [worker, leader] = buses(2);
+  if (worker === undefined || leader === undefined) throw new Error("two buses were asked for");
+  const ended: string[] = [];
+  const channel = {
+    act: (_to: Address, { messageId }: Edit, { signal }: { readonly signal: AbortSignal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          ended.push(`${messageId} ${clock.mono()} ${String(signal.reason)}`);
+          reject(signal.reason);
+        });
+      }),
+  } as unknown as Channel;
+  const edits = leaderEdits({ bus: leader, leads: () => channel, clock, log: silentLog });
+  tellEdit(worker, to("a"), edit("m", "one"));
+  await clock.advance(14_999);
+  expect(ended).toEqual([]);
+  await clock.advance(1);
+  expect(ended).toEqual(["m 15000 Fault: an edit took longer than 15 s"]);
+  edits.close();
+});
+
 test("to settle a message waits for the edit under way and lets none follow; other messages go on", async () => {
   const { edits, pass, since, hold, say } = stage();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -56,8 +56,15 @@ describe.skipIf(lacks(program("redis-server")))("a Redis that was emptied", () =
   });
 
   test("confirms nothing and gives out nothing until its data is back, also when others made a store in it", async () => {
+    const logged: string[] = [];
+    const line =
+      (level: string) =>
+      (_fields: object, words: string): void =>
+        void logged.push(`${level}: ${words}`);
     const options = redisOptions(server, { bootId: "first", node: "a" });
-    const store = await redisStore(options);
+    const log = { ...silentLog, info: line("info"), warn: line("warn"), error: line("error") };
+    const store = await redisStore({ ...options, log });
+    logged.length = 0;
     await store.inbox.accept([row("1")]);
     const key = `{${options.keyPrefix}}:identity`;
     const lost = {
@@ -78,6 +85,11 @@ describe.skipIf(lacks(program("redis-server")))("a Redis that was emptied", () =
     await server.command("SET", key, "first");
     expect(await store.inbox.accept([row("2")])).toMatchObject([{ verdict: "queued" }]);
     expect(await store.check()).toEqual({ ok: true });
+    // Each is told once.
+    expect(logged).toEqual([
+      expect.stringMatching(/^error: Redis at .* does not hold what this gateway stored in it: .* back$/),
+      "info: Redis holds what was stored in it again",
+    ]);
     await store.close();
   });
 });
