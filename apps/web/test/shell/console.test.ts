@@ -1,0 +1,294 @@
+// The console's frame as a person meets it: what its rail and tabs show to each token, where the keys go, what
+// the palette offers, and what stands where a page belongs.
+import type { Scope } from "@parley/protocol";
+import { ReactiveElement, type PropertyValues } from "lit";
+import { expect, onTestFinished, test } from "vitest";
+import { pages } from "../../src/pages/list.ts";
+import { places } from "../../src/parts/places.ts";
+import { Shell } from "../../src/shell/console.ts";
+import { keyHelpView, keyListener } from "../../src/shell/keys.ts";
+import { loginView } from "../../src/shell/login.ts";
+import type { Choice } from "../../src/shell/palette.ts";
+import { railView, tabsView } from "../../src/shell/rail.ts";
+import { fakeLine, refusal, settle, stub } from "../device/browser.ts";
+import { memoryStorage } from "../fake-gateway.ts";
+import { linesOf } from "../pages/show-page.ts";
+
+test("the rail and the tabs of each place, by what a token may see", async () => {
+  const shown = (may: readonly Scope[], connection: "online" | "offline" | "connecting"): string => {
+    const allowed = pages.filter(({ scope }) => may.includes(scope));
+    const tabs = places.map(({ name }) => {
+      const here = allowed.filter(({ place }) => place === name);
+      return linesOf(tabsView(here, here[1] ?? here[0]));
+    });
+    return linesOf(railView({ allowed, here: "system", connection, openPalette: () => {} })) + tabs.join("");
+  };
+  const kinds = await Promise.all(pages.map(async ({ path, load }) => `${path}: ${(await load()).name}\n`));
+  await expect(
+    ["=== admin\n", shown(["read", "admin"], "online"), "=== read\n", shown(["read"], "offline")].join("") +
+      ["=== none\n", shown([], "connecting"), "=== what draws each\n", ...kinds].join(""),
+  ).toMatchFileSnapshot("shown/rail.txt");
+});
+
+test("the keys, as they are told, and the screen that asks for a token", async () => {
+  await expect(
+    linesOf(keyHelpView()) + linesOf(loginView(null, () => {})) + linesOf(loginView("it is wrong", () => {})),
+  ).toMatchFileSnapshot("shown/keys-and-login.txt");
+});
+
+class Element {
+  isContentEditable = false;
+  readonly told: string[];
+  readonly kind: string;
+  ariaCurrent: string | null = null;
+  constructor(told: string[], kind: string) {
+    this.told = told;
+    this.kind = kind;
+  }
+  matches(selector: string): boolean {
+    const [tag] = this.kind.split(" ");
+    if (this.kind === "input checkbox") return false;
+    return selector.split(", ").some((each) => each.startsWith(tag ?? ""));
+  }
+  blur(): void {
+    this.told.push(`blurs ${this.kind}`);
+  }
+  focus(): void {
+    this.told.push(`focuses ${this.kind}`);
+  }
+  click(): void {
+    this.told.push(`clicks ${this.kind}`);
+  }
+  scrollIntoView(): void {
+    this.told.push(`shows ${this.kind}`);
+  }
+}
+
+function keys(rowCount = 3) {
+  const told: string[] = [];
+  const rows = Array.from({ length: rowCount }, (_, at) => new Element(told, `row ${at}`));
+  const document = { activeElement: null as Element | null };
+  stub({ HTMLElement: Element, document });
+  let hasDialog = false;
+  const root = {
+    querySelector: (selector: string) =>
+      selector === "dialog[open]" ? (hasDialog ? {} : null) : new Element(told, selector),
+    querySelectorAll: () => rows,
+  };
+  const hear = keyListener(root as never, {
+    openPalette: () => void told.push("palette"),
+    openHelp: () => void told.push("help"),
+    goTo: (letter) => (told.push(`goes to ${letter}`), letter === "c"),
+    onPage: (key) => (told.push(`page ${key}`), key === "y"),
+  });
+  const press = (key: string, more: object = {}, from: Element | null = null): string => {
+    told.length = 0;
+    let prevented = "";
+    const plain = {
+      metaKey: false,
+      ctrlKey: false,
+      altKey: false,
+      isComposing: false,
+      defaultPrevented: false,
+    };
+    const event = {
+      key,
+      composedPath: () => [from],
+      preventDefault: () => void (prevented = " (taken)"),
+      ...plain,
+    };
+    hear({ ...event, ...more } as never);
+    return told.join(", ") + prevented;
+  };
+  return { press, rows, document, told, dialog: (open: boolean) => void (hasDialog = open) };
+}
+
+test("each key goes where it counts, and none is taken from somebody who writes", () => {
+  const { press, dialog, told } = keys();
+  const field = new Element(told, "textarea");
+  const check = new Element(told, "input checkbox");
+  const editable = Object.assign(new Element(told, "div"), { isContentEditable: true });
+  const search = ".list-tools input[type=search]";
+  expect([
+    press("k", { metaKey: true }),
+    press("K", { ctrlKey: true }, field),
+    press("k", { ctrlKey: true, altKey: true }),
+    press("?"),
+    press("/"),
+    press("y"),
+    press("x"),
+    press("g"),
+    press("c"),
+    press("g") + press("q"),
+    press("c"),
+    press("Escape"),
+    press("Escape", {}, field),
+    press("y", {}, field),
+    press("y", {}, editable),
+    press("y", {}, check),
+    press("y", { ctrlKey: true }),
+    press("y", { metaKey: true }),
+    press("y", { altKey: true }),
+    press("y", { isComposing: true }),
+    press("y", { defaultPrevented: true }),
+  ]).toEqual([
+    "palette (taken)",
+    "palette (taken)",
+    "",
+    "help (taken)",
+    `focuses ${search} (taken)`,
+    "page y (taken)",
+    "page x",
+    " (taken)",
+    "goes to c (taken)",
+    " (taken)goes to q",
+    "page c",
+    "clicks .drawer .close",
+    "blurs textarea",
+    "",
+    "",
+    "page y (taken)",
+    "",
+    "",
+    "",
+    "",
+    "",
+  ]);
+  // Whoever writes between the two keys goes on from there.
+  expect([press("g"), press("c", {}, field), press("c")]).toEqual([" (taken)", "", "goes to c (taken)"]);
+  dialog(true);
+  expect([press("y"), press("Escape"), press("k", { metaKey: true })]).toEqual(["", "", "palette (taken)"]);
+});
+
+test("j and k step over the rows and stay at either end", () => {
+  const { press, rows, document } = keys();
+  const at = (row: number | null, key: string): string => {
+    document.activeElement = row === null ? null : (rows[row] ?? null);
+    return press(key).replace(" (taken)", "");
+  };
+  const to = (row: number): string => `focuses row ${row}, shows row ${row}`;
+  expect([at(null, "j"), at(null, "k"), at(0, "j"), at(1, "j"), at(2, "j"), at(2, "k"), at(0, "k")]).toEqual(
+    [0, 2, 1, 2, 2, 1, 0].map(to),
+  );
+  const [, second] = rows;
+  if (second !== undefined) second.ariaCurrent = "true";
+  expect(at(null, "j")).toBe(to(2));
+  expect(keys(0).press("j")).toBe(" (taken)");
+});
+
+async function shell(hash: string, scopes: readonly Scope[], token: string | null = "t") {
+  const storage = memoryStorage();
+  const [window, document] = [new EventTarget(), new EventTarget()];
+  const made: string[] = [];
+  const replaced: string[] = [];
+  if (token !== null) storage.setItem("parley.device-token", token);
+  const location = { href: `https://h/under/${hash}`, hash, reload: () => void made.push("reloads") };
+  stub({
+    // What Lit takes for it where there is no browser.
+    HTMLElement: Object.getPrototypeOf(ReactiveElement) as object,
+    localStorage: storage,
+    location,
+    history: { replaceState: (...of: unknown[]) => void replaced.push(String(of[2])) },
+    addEventListener: window.addEventListener.bind(window),
+    removeEventListener: window.removeEventListener.bind(window),
+    requestAnimationFrame: () => 1,
+    cancelAnimationFrame: () => {},
+    document: Object.assign(document, {
+      visibilityState: "visible",
+      documentElement: { dataset: {} },
+      title: "",
+      createElement(tag: string) {
+        made.push(tag);
+        const Kind = customElements.get(tag) as new () => object;
+        return Object.assign(new Kind(), { toJSON: () => `(${tag})` });
+      },
+    }),
+  });
+  const line = fakeLine((method) =>
+    method === "connect" ? { seq: 0, resync: false, peer: "p", scopes, protocol: 1 } : {},
+  );
+  if (customElements.get("shown-shell") === undefined) customElements.define("shown-shell", Shell);
+  const one = new Shell();
+  Object.assign(one, {
+    querySelector: () => null,
+    querySelectorAll: () => [],
+    classList: { toggle: (name: string, on: boolean) => void made.push(`${name} ${on}`) },
+    update: (changed: PropertyValues) => ReactiveElement.prototype["update"].call(one, changed),
+  });
+  one.connectedCallback();
+  onTestFinished(() => one.disconnectedCallback());
+  const text = (): string => {
+    const drawn = one.render();
+    // The palette's choices are asked for when it opens.
+    const values = drawn.values.map((value) => (typeof value === "function" ? "(choices)" : value));
+    return linesOf({ ...drawn, values });
+  };
+  return {
+    one,
+    line,
+    made,
+    replaced,
+    location,
+    window,
+    document,
+    storage,
+    text,
+  };
+}
+
+const until = async (wanted: () => boolean): Promise<void> => {
+  for (let turn = 0; turn < 2_000 && !wanted(); turn += 1) await settle(1);
+};
+
+test("the address names the page; one that there is not, or not for this token, is unknown", async () => {
+  const { one, made, location, window, text, document } = await shell("#/models", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  expect(made.filter((each) => each.startsWith("parley-page"))).toEqual(["parley-page-models"]);
+  expect((document as unknown as { title: string }).title).toBe("Models · Parley");
+  const turn = async (hash: string): Promise<void> => {
+    location.hash = hash;
+    window.dispatchEvent(new Event("hashchange"));
+    await settle();
+  };
+  for (const hash of ["#/logs", "#/nowhere"]) {
+    await turn(hash);
+    expect([one.outlet, text().includes("## ")]).toEqual(["unknown", true]);
+  }
+  await turn("#/models/x");
+  expect(one.outlet).toMatchObject({ address: { page: "models", rest: ["x"] } });
+  // It is the same element again.
+  expect(made.filter((each) => each.startsWith("parley-page"))).toHaveLength(1);
+});
+
+test("the palette has the page's commands, every page of the token, the themes, the keys and the way out", async () => {
+  const { one, storage } = await shell("#/models", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  const lists = one
+    .render()
+    .values.filter(
+      (value): value is () => readonly Choice[] => typeof value === "function" && value.length === 0,
+    );
+  const choices = lists.at(-1)?.() ?? [];
+  const names = choices.map(({ name, keys: of }) => (of === undefined ? name : `${name} (${of})`));
+  await expect(`${names.join("\n")}\n`).toMatchFileSnapshot("shown/palette.txt");
+  choices.find(({ name }) => name === "Theme: dark")?.run();
+  expect(storage.getItem("parley.theme")).toBe("dark");
+  choices.at(-1)?.run();
+  await settle();
+  expect(storage.getItem("parley.device-token")).toBe(null);
+});
+
+test("a token that is refused shows the screen that asks for one", async () => {
+  const refused = await shell("#/models", []);
+  refused.line.answer = () => refusal("unauthorized", "the token is wrong");
+  await until(() => refused.one.chat.connection.kind === "logged-out");
+  await settle();
+  expect(refused.text()).toContain("! ");
+  expect(refused.made).toContain("plain-page true");
+});
+
+test("a code leaves the address at once", async () => {
+  const coded = await shell("?code=abc#/chat", ["read"], null);
+  await settle();
+  expect(coded.replaced.map((each) => each.includes("abc"))).toEqual([false]);
+});
