@@ -1,13 +1,15 @@
 // One conversation's deliveries under a lease, over a real outbox and a platform that answers as the test says.
-import { loopback, type Channel } from "@parley/channels";
+import { loopback, type Channel, type SendOptions } from "@parley/channels";
 import {
   conversationKey,
   Fault,
   formatContent,
   silentLog,
   type Address,
+  type Log,
   type Receipt,
 } from "@parley/protocol";
+import type { WorkEnd } from "@parley/queue";
 import { virtualClock } from "@parley/testkit";
 import { sqliteStore, type NewDelivery } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
@@ -18,7 +20,16 @@ const lane = conversationKey(to);
 const reply = (markdown: string): string =>
   formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown }] });
 
-async function fixture(send: (text: string, signal: AbortSignal) => Promise<Receipt>, acts = true) {
+interface More {
+  readonly acts?: boolean;
+  readonly channel?: object;
+  readonly to?: Address;
+}
+
+async function fixture(
+  send: (text: string, signal: AbortSignal, how: SendOptions) => Promise<Receipt>,
+  { acts = true, channel: own = {}, to: place = to }: More = {},
+) {
   const clock = virtualClock();
   const store = await sqliteStore({
     path: ":memory:",
@@ -40,41 +51,59 @@ async function fixture(send: (text: string, signal: AbortSignal) => Promise<Rece
       textChars: 100,
       idempotentSends: false,
     },
-    send: (_to: Address, part: { readonly plain: string }, { signal }: { readonly signal: AbortSignal }) =>
-      send(part.plain, signal),
+    send: (_to: Address, part: { readonly plain: string }, how: SendOptions) =>
+      send(part.plain, how.signal, how),
     ...(acts ? { act: async (_to: Address, action: unknown) => (acted.push(action), null) } : {}),
     settle: async (events: readonly string[]) => void settled.push(events),
     health: () => ({ state: "ok" }),
+    ...own,
   } as unknown as Channel;
   const waits: number[] = [];
+  /** What others are told of, and what the log keeps. */
+  const told: string[] = [];
+  const covered: number[] = [];
+  const logged = (words: string, more: object = {}) =>
+    void told.push(`log: ${words} ${JSON.stringify(more)}`);
+  const logFor = (about: object): Log =>
+    ({
+      ...silentLog,
+      child: (more: object) => logFor({ ...about, ...more }),
+      info: (more: object, words: string) => logged(words, { ...about, ...more }),
+      warn: (more: object, words: string) => logged(words, { ...about, ...more }),
+    }) as Log;
   const deliver = deliverer({
     outbox: store.outbox,
     channel: () => channel,
     moved: { current: (address) => address, learn: async () => {} },
     closed: unreachableChats(store.cells),
     render: channelRender,
-    rateLimit: { reserve: () => waits.shift() ?? 0, limited() {} },
+    rateLimit: {
+      reserve: (_lane, group, patienceMs) => (told.push(`pace ${group} ${patienceMs}`), waits.shift() ?? 0),
+      limited: (key, afterMs, reach) => void told.push(`limited ${key} ${afterMs} ${reach}`),
+    },
     clock,
-    log: silentLog,
+    log: logFor({}),
     rowsOf: async (cause) => [
       { id: `row of ${cause}`, conversation: conversationKey(to) },
       { id: `another of ${cause}`, conversation: conversationKey({ ...to, peer: "elsewhere" }) },
     ],
-    onTrouble: () => {},
-    onFailed: () => {},
-    onSent: () => {},
+    beforeEdit: async (messageId) => void told.push(`before edit ${messageId}`),
+    onTrouble: ({ id }, reason) => void told.push(`trouble ${id}: ${reason}`),
+    onFailed: ({ id }) => void told.push(`failed ${id}`),
+    onSent: ({ id }, part, { messageId }) => void told.push(`sent ${id}/${part} ${messageId}`),
   });
   const post = (...deliveries: readonly Partial<NewDelivery>[]) =>
     store.outbox.post(
       deliveries.map((each, n) => ({
         id: `d${n}`,
         pool: "loopback:default",
-        lane,
+        lane: conversationKey(place),
         cause: "turn",
         parts: [{ content: reply("x") }],
         ...each,
       })),
     );
+  const ends: WorkEnd[] = [];
   /** Takes the lane and works on it; the lease covers whatever is asked until it is aborted. */
   const work = async (aborted = new AbortController()) => {
     const batch = await store.outbox.take({
@@ -88,11 +117,15 @@ async function fixture(send: (text: string, signal: AbortSignal) => Promise<Rece
       signal: aborted.signal,
       waiting: () => 0,
       renew: async () => 0,
-      async cover() {
+      async cover(ms) {
+        covered.push(ms);
         if (aborted.signal.aborted) throw aborted.signal.reason;
       },
     }).then(
-      (found) => ("reason" in found ? found.reason : "settled"),
+      (found) => {
+        ends.push(found);
+        return "reason" in found ? found.reason : "settled";
+      },
       (error: unknown) => (error instanceof Fault ? error.code : String(error)),
     );
     // Settled, it gave the lane back with its last receipt.
@@ -106,7 +139,14 @@ async function fixture(send: (text: string, signal: AbortSignal) => Promise<Rece
         ({ id, parts }) =>
           `${id} ${parts.map(({ state, receipt }) => `${state} ${receipt ?? "-"}`).join(", ")}`,
       );
-  return { store, clock, acted, settled, waits, post, work, states };
+  /** Each part as it is stored, with its reason. */
+  const parts = async (id = "d0"): Promise<readonly string[]> =>
+    ((await store.outbox.find({ id, limit: 1 }))[0]?.parts ?? []).map(
+      ({ state, reason, flagged, attempts }) =>
+        `${state}${flagged ? " flagged" : ""} ${attempts}${reason === null ? "" : `: ${reason}`}`,
+    );
+  const heard = () => told.splice(0).filter((line) => !line.startsWith("log: ") && !line.startsWith("pace"));
+  return { store, clock, acted, settled, waits, post, work, states, told, heard, covered, ends, parts };
 }
 
 const long = Array.from({ length: 3 }, (_, n) => `${n}`.repeat(90)).join("\n\n");
@@ -172,4 +212,266 @@ test.each([
   clock.jumpWall(ageMs);
   await work();
   expect((await store.outbox.find({ id: "d0", limit: 1 }))[0]?.parts).toMatchObject([{ state }]);
+});
+
+const minuteMs = 60_000;
+/** The second of three pieces meets this. */
+const meeting = (error: () => Error) => {
+  let calls = 0;
+  return async () => {
+    calls += 1;
+    if (calls === 2) throw error();
+    return { messageId: `m${calls}` };
+  };
+};
+
+test.each([
+  ["rate_limited", { retryAfterMs: 7_000 }, ["limited loopback:default:dm:7 7000 null"], 7_000],
+  ["rate_limited", {}, ["limited loopback:default:dm:7 1000 null"], 1_000],
+  ["unavailable", {}, [], "unavailable"],
+  ["aborted", {}, [], "aborted"],
+] as const)(
+  "a piece that met %s %j waits for another try, those behind it too",
+  async (code, more, told, end) => {
+    const { post, work, parts, heard, ends } = await fixture(meeting(() => new Fault(code, "not now", more)));
+    await post({ parts: [{ content: reply(long) }] });
+    const reason = await work();
+    expect(await parts()).toEqual(["sent 1", "queued 1: not now", "queued 0"]);
+    expect(heard()).toEqual(["sent d0/0 m1", ...told]);
+    if (typeof end === "string") expect([reason, ends]).toEqual([end, []]);
+    else expect(ends).toEqual([{ afterMs: end, reason: "not now", refund: true }]);
+    expect(await work()).toBe("settled");
+    expect([await parts(), heard()]).toEqual([
+      ["sent 1", "sent 2", "sent 1"],
+      ["sent d0/1 m3", "sent d0/2 m4"],
+    ]);
+  },
+);
+
+test.each([
+  ["invalid", ["failed d0"]],
+  ["unsupported", ["failed d0"]],
+  ["denied", []],
+  ["missing", []],
+] as const)(
+  "a piece that is refused as %s ends those behind it, and what is after them still goes",
+  async (code, told) => {
+    const { post, work, parts, heard, told: all } = await fixture(meeting(() => new Fault(code, "never")));
+    await post({ parts: [{ content: reply(long) }] }, {});
+    expect(await work()).toBe("settled");
+    const behind = "failed 0: an earlier part failed: never";
+    expect([await parts(), await parts("d1")]).toEqual([["sent 1", "failed 1: never", behind], ["sent 1"]]);
+    const logs = all.filter((line) => line.startsWith("log: "));
+    expect(heard()).toEqual(["sent d0/0 m1", ...told, "trouble d0: never", "sent d1/0 m3"]);
+    const about = (id: string) => ({
+      delivery: id,
+      lane,
+      cause: "turn",
+      rows: ["row of turn", "another of turn"],
+    });
+    expect(logs).toEqual([
+      `log: sent ${JSON.stringify({ ...about("d0"), part: 0, messageId: "m1" })}`,
+      `log: could not send ${JSON.stringify({ ...about("d0"), part: 1, code, reason: "never" })}`,
+      `log: delivery failed for good ${JSON.stringify({ ...about("d0"), reason: "never" })}`,
+      `log: sent ${JSON.stringify({ ...about("d1"), part: 0, messageId: "m3" })}`,
+    ]);
+  },
+);
+
+test("an error that is no decision, or says that the lease is lost, ends the work as it is", async () => {
+  for (const error of [new TypeError("a bug"), new Fault("conflict", "another holder")]) {
+    const { post, work, parts, heard } = await fixture(meeting(() => error));
+    await post({ parts: [{ content: reply(long) }] });
+    expect(await work()).toBe(error instanceof Fault ? "conflict" : String(error));
+    expect([await parts(), heard()]).toEqual([["sent 1", "sending 1", "queued 0"], ["sent d0/0 m1"]]);
+  }
+});
+
+const lost = (): Fault => new Fault("ambiguous", "the line broke");
+test.each([
+  [15 * minuteMs, "sending 1"],
+  [15 * minuteMs + 1, "ambiguous 1: the line broke"],
+])("a piece of unknown outcome, of an answer %d ms old, is %s", async (ageMs, state) => {
+  const { post, work, parts, heard, ends, clock } = await fixture(meeting(lost));
+  await post({ parts: [{ content: reply(long) }] });
+  clock.jumpWall(ageMs);
+  await work();
+  const isFresh = state.startsWith("sending");
+  expect([await parts(), heard()]).toEqual([
+    // The words that say how late it is make it one piece longer.
+    ["sent 1", state, ...(isFresh ? ["queued 0"] : ["sent 1", "sent 1"])],
+    [
+      "sent d0/0 m1",
+      ...(isFresh
+        ? []
+        : ["trouble d0: it is not known whether it arrived: the line broke", "sent d0/2 m3", "sent d0/3 m4"]),
+    ],
+  ]);
+  expect(ends).toEqual([
+    isFresh ? { afterMs: 1_500, reason: "the line broke", refund: true } : { settled: true },
+  ]);
+});
+
+test("what is unknown is sent a second time and never a third; the next pieces go on", async () => {
+  const { post, work, parts, heard } = await fixture(async (text) => {
+    if (text.startsWith("1")) throw lost();
+    return { messageId: "m" };
+  });
+  await post({ parts: [{ content: reply(long) }] });
+  expect(await work()).toBe("the line broke");
+  await work();
+  expect([await parts(), heard()]).toEqual([
+    ["sent 1", "ambiguous flagged 2: the line broke", "sent 1"],
+    ["sent d0/0 m", "trouble d0: it is not known whether it arrived: the line broke", "sent d0/2 m"],
+  ]);
+});
+
+const capabilities = {
+  ...loopback({ account: "default", clock: virtualClock() }).capabilities,
+  textChars: 100,
+  idempotentSends: true,
+};
+test("a platform that takes each key once is asked again, as long as that is not yesterday's", async () => {
+  const keys: string[] = [];
+  const { post, work, parts, clock } = await fixture(
+    async (_text, _signal, { idempotencyKey, follows, answers }) => {
+      keys.push(`${idempotencyKey} ${follows?.messageId ?? "-"} ${answers?.join() ?? "-"}`);
+      if (keys.length > 1 && keys.length < 5) throw lost();
+      return { messageId: `m${keys.length}` };
+    },
+    { channel: { capabilities } },
+  );
+  await post({ parts: [{ content: reply(long) }] });
+  for (let n = 0; n < 3; n += 1) expect(await work()).toBe("the line broke");
+  await work();
+  expect([keys, await parts()]).toEqual([
+    ["d0/0 - row of turn", "d0/1 m1 -", "d0/1 m1 -", "d0/1 m1 -", "d0/1 m1 -", "d0/2 m5 -"],
+    ["sent 1", "sent 4", "sent 1"],
+  ]);
+  keys.length = 1;
+  await post({ id: "late", parts: [{ content: reply("x") }] });
+  expect(await work()).toBe("the line broke");
+  clock.jumpWall(15 * minuteMs + 1);
+  await work();
+  expect(await parts("late")).toEqual([expect.stringMatching(/^ambiguous/)]);
+});
+
+test("where sent messages can be read back, one that arrived is not said again, and one that did not is", async () => {
+  const looks: (readonly Receipt[] | null | Fault)[] = [
+    new Fault("rate_limited", "slowly", { retryAfterMs: 9_000 }),
+    new Fault("unavailable", "not now"),
+    [{ messageId: "there" }],
+    [],
+  ];
+  let sends = 0;
+  const { post, work, parts, heard, ends, told } = await fixture(
+    async () => {
+      sends += 1;
+      if (sends === 1 || sends === 3) throw lost();
+      return { messageId: `m${sends}` };
+    },
+    {
+      channel: {
+        capabilities,
+        sentSince: async () => {
+          const look = looks.shift() ?? [];
+          if (look instanceof Fault) throw look;
+          return look;
+        },
+      },
+    },
+  );
+  await post({ parts: [{ content: reply(long) }] });
+  for (const reason of ["the line broke", "slowly", "not now"]) expect(await work()).toBe(reason);
+  expect(ends.slice(1)).toEqual([
+    { afterMs: 9_000, reason: "slowly", refund: true },
+    { afterMs: 1_500, reason: "not now", refund: true },
+  ]);
+  expect([await work(), await parts(), heard()]).toEqual([
+    "the line broke",
+    ["sent 1", "sent 1", "sending 1"],
+    ["sent d0/0 there", "sent d0/1 m2"],
+  ]);
+  told.length = 0;
+  await work();
+  expect([await parts(), heard()]).toEqual([["sent 1", "sent 1", "sent 2"], ["sent d0/2 m4"]]);
+});
+
+test("of a message that is late only the first piece says so; an answer of a day is told as failed", async () => {
+  const said: string[] = [];
+  const { post, work, parts, heard, clock } = await fixture(
+    async (text) => (said.push(text.slice(0, 22)), { messageId: "m" }),
+  );
+  await post({ parts: [{ content: reply("first\n\nsecond") }] });
+  clock.jumpWall(15 * minuteMs + 1);
+  await work();
+  expect(said.splice(0)).toEqual(["(delayed by 15 min)\n\nf"]);
+  await post({ id: "old" });
+  clock.jumpWall(24 * 60 * minuteMs + 1);
+  await work();
+  expect([await parts("old"), heard(), said]).toEqual([
+    ["failed 0: older than a day"],
+    ["sent d0/0 m", "failed old", "trouble old: older than a day"],
+    [],
+  ]);
+});
+
+test("a chat that is closed gets nothing, and of a chat that closed in between the rest is failed", async () => {
+  const { store, post, work, parts, heard, waits } = await fixture(async () => ({ messageId: "m" }));
+  await post({ parts: [{ content: reply(long) }] }, {});
+  waits.push(0, 5_001);
+  expect(await work()).toBe("pacing");
+  await unreachableChats(store.cells).close(to, "blocked");
+  const next = await fixture(async () => ({ messageId: "m" }));
+  await unreachableChats(next.store.cells).close(to, "blocked");
+  await next.post({ parts: [{ content: reply(long) }] }, {});
+  await next.work();
+  expect([await next.parts(), await next.parts("d1"), next.heard()]).toEqual([
+    ["failed 0: blocked"],
+    ["failed 0: blocked"],
+    ["trouble d0: blocked", "trouble d1: blocked"],
+  ]);
+  expect([await parts(), heard()]).toEqual([["sent 1", "queued 0", "queued 0"], ["sent d0/0 m"]]);
+});
+
+test.each([
+  ["dm", "false"],
+  ["group", "true"],
+  ["channel", "true"],
+] as const)(
+  "a %s is paced as its kind, with five seconds of patience, under a lease that outlives the send",
+  async (kind, group) => {
+    const { post, work, told, covered, waits, clock, ends } = await fixture(
+      async () => ({ messageId: "m" }),
+      {
+        to: { ...to, kind },
+      },
+    );
+    await post({});
+    waits.push(5_000);
+    const working = work();
+    await clock.advance(4_999);
+    expect(covered).toEqual([]);
+    await clock.advance(1);
+    await working;
+    expect([told.filter((line) => line.startsWith("pace")), covered, ends]).toEqual([
+      [`pace ${group} 5000`],
+      [35_000],
+      [{ settled: true }],
+    ]);
+    expect(clock.armed()).toBe(0);
+  },
+);
+
+test("nothing to see fails with its reason in the log, and what waits behind it goes on", async () => {
+  const { post, work, parts, told } = await fixture(async () => ({ messageId: "m" }));
+  await post({ parts: [{ content: reply(" ") }] }, {});
+  await work();
+  expect([await parts(), await parts("d1")]).toEqual([
+    ["failed 0: there is nothing to see in it"],
+    ["sent 1"],
+  ]);
+  expect(told[0]).toBe(
+    `log: there is nothing to send ${JSON.stringify({ delivery: "d0", lane, reason: "there is nothing to see in it" })}`,
+  );
 });
