@@ -312,3 +312,69 @@ describe("whatever the config and the event", () => {
     );
   });
 });
+
+test("each refusal has its code and its reason; only a stranger's first asking is answered, with id and code", async () => {
+  const asking = (kind: "asked" | "pending" | "full", inbound: Inbound, passes = true) =>
+    admission({
+      policy: () => ({
+        dmPolicy: "pairing",
+        allowFrom: ["77"],
+        allowBots: true,
+        rules: () => ({ policy: "open", served: true, enabled: true, senders: null, requireMention: true }),
+      }),
+      isOwner: async () => false,
+      pairing: {
+        isPaired: async () => false,
+        ask: async () => (kind === "asked" ? { kind, code: "ABCDEFGH" } : { kind }),
+      },
+      botLoops: { passes: () => passes },
+    })(inbound, { isSlashCommand: false, activation: async () => null });
+  const stranger = directMessage({ sender: { id: "5" }, address: { peer: "chat-of-5" } });
+  expect(await asking("asked", stranger)).toEqual({
+    kind: "refused",
+    code: "pairing_asked",
+    reason: "pairing asked",
+    say: [
+      "I do not know you yet, so I cannot answer.",
+      "Your telegram id: `5`",
+      "Pairing code: `ABCDEFGH`",
+      "Ask the operator to run `parley pair approve ABCDEFGH` within an hour.",
+    ].join("\n"),
+  });
+  const refused = (code: string, reason: string) => ({ kind: "refused", code, reason });
+  const group = { policy: {}, rules: { senders: null } };
+  const bot = groupMessage({ addressed: true, sender: { isBot: true } });
+  expect([
+    await asking("pending", stranger),
+    await asking("full", stranger),
+    await asking("asked", bot, false),
+    await asking("asked", groupMessage({ sender: { isBot: true } }), false),
+    await asking("asked", directMessage({ sender: { id: "77", isBot: true } }), false),
+    await asking("asked", groupMessage({ addressed: true }), false),
+    await decide(stranger, { policy: null }),
+    await decide(directMessage({ sender: { id: "" } }), { policy: {} }),
+    await decide(bot, { policy: {} }),
+    await decide(stranger, { policy: { dmPolicy: "disabled" } }),
+    await decide(stranger, { policy: { dmPolicy: "allowlist" } }),
+    await decide(groupMessage(), { ...group, rules: { policy: "disabled" } }),
+    await decide(groupMessage(), { ...group, rules: { served: false } }),
+    await decide(groupMessage(), { ...group, rules: { enabled: false } }),
+    await decide(groupMessage(), { ...group, rules: { senders: { users: [], roles: [] } } }),
+  ]).toEqual([
+    refused("pairing_pending", "pairing is pending"),
+    refused("too_many_pairings", "too many pairing requests"),
+    refused("bot_loop", "two bots answer each other"),
+    { kind: "context" },
+    refused("bot_loop", "two bots answer each other"),
+    { kind: "turn", owner: false, authority: "member" },
+    refused("no_policy", "no policy for this account"),
+    refused("no_sender_id", "the sender has no id"),
+    refused("sender_is_bot", "sender is a bot"),
+    refused("dm_disabled", "direct messages are disabled"),
+    refused("not_in_allow_from", "sender is not in allowFrom"),
+    refused("group_disabled", "groups are disabled"),
+    refused("group_not_listed", "this group is not listed"),
+    refused("place_off", "this place is switched off"),
+    refused("sender_not_in_group", "sender may not speak in this group"),
+  ]);
+});

@@ -40,3 +40,28 @@ test("a flood of bots is forgotten in part, never kept whole", () => {
   for (let nth = 0; nth < 1_000; nth += 1) loops.passes(bot(`b${nth}`));
   expect(loops.passes(bot("muted"))).toBe(true);
 });
+
+test("a message leaves the count after exactly a minute, and a bot that was silenced begins anew", async () => {
+  const clock = virtualClock();
+  const loops = botLoops(clock);
+  const say = (times: number) => Array.from({ length: times }, () => loops.passes(bot("7")));
+  say(20);
+  await clock.advance(59_999);
+  expect(say(1)).toEqual([false]);
+  await clock.advance(60_000);
+  expect(say(21)).toEqual([...Array.from({ length: 20 }, () => true), false]);
+  const steady = botLoops(clock);
+  for (let nth = 0; nth < 20; nth += 1) steady.passes(bot("8"));
+  await clock.advance(60_000);
+  expect(steady.passes(bot("8"))).toBe(true);
+});
+
+test("of a thousand bots the one that was silent longest is forgotten for the next one", () => {
+  const loops = botLoops(virtualClock());
+  for (let nth = 0; nth < 20; nth += 1) loops.passes(bot("old"));
+  for (let nth = 0; nth < 999; nth += 1) loops.passes(bot(`b${nth}`));
+  // A thousand are known: the first is still counted, and spoke last now.
+  expect(loops.passes(bot("old"))).toBe(false);
+  loops.passes(bot("another"));
+  expect(loops.passes(bot("old"))).toBe(false);
+});

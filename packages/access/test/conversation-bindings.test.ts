@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Address, SessionKey } from "@parley/protocol";
 import type { Cell } from "@parley/store";
-import { conversationBindings, linkedPeople, type ConversationBindings } from "../src/index.ts";
+import { conversationBindings, linkedPeople, placeNow, type ConversationBindings } from "../src/index.ts";
 
 const at = (channel: string, peer: string, account = "default"): Address => ({
   channel,
@@ -89,4 +89,69 @@ test("two places are one person's only when one link names both", () => {
   expect(linked(at("telegram", "1"), at("discord", "2"))).toBe(true);
   expect(linked(at("telegram", "3"), at("discord", "2"))).toBe(false);
   expect(linkedPeople({})(at("telegram", "1"), at("discord", "2"))).toBe(false);
+});
+
+test("a thread belongs to the session that works in it until it is given back, also for the next process", async () => {
+  const { open } = book();
+  const known = open();
+  const worker = "agent:main:subagent:0123456789ab-1" as SessionKey;
+  const other = "agent:main:subagent:0123456789ab-2" as SessionKey;
+  const thread = (id: string): Address => ({ ...at("discord", "5"), kind: "channel", thread: id });
+  await known.bind(worker, thread("1"));
+  await known.bind(other, thread("2"));
+  await known.bind(worker, thread("3"));
+  const next = open();
+  await next.load();
+  for (const each of [known, next]) {
+    expect([each.worker(thread("1")), each.worker(thread("2")), each.worker(thread("4"))]).toEqual([
+      worker,
+      other,
+      null,
+    ]);
+    expect(each.threadsOf(worker)).toEqual([thread("1"), thread("3")]);
+    expect(each.threads()).toEqual([
+      { session: worker, thread: thread("1") },
+      { session: other, thread: thread("2") },
+      { session: worker, thread: thread("3") },
+    ]);
+  }
+  expect(await known.unbind(worker)).toEqual([thread("1"), thread("3")]);
+  expect(await known.unbind(worker)).toEqual([]);
+  await next.load();
+  for (const each of [known, next])
+    expect([each.worker(thread("1")), each.threads()]).toEqual([
+      null,
+      [{ session: other, thread: thread("2") }],
+    ]);
+});
+
+test("a session that is handed over to the same place again stays known there to the next process", async () => {
+  const { open } = book();
+  const known = open();
+  await known.handOver(session, at("telegram", "1"), at("discord", "2"));
+  await known.handOver(session, at("web", "9"), at("discord", "2"));
+  const next = open();
+  await next.load();
+  expect([known.of(session)?.from, next.of(session)?.from]).toEqual([at("web", "9"), at("web", "9")]);
+});
+
+test("what a person began goes on where they handed it over to, as long as the config links both; what others began stays", async () => {
+  const known = book().open();
+  await known.handOver(session, at("telegram", "1"), at("discord", "2"));
+  const now = (
+    links: { readonly [person: string]: readonly string[] },
+    from: Address,
+    of: string = session,
+  ) => placeNow(known, links)(of, from);
+  const olga = ["telegram:1", "discord:2", "web:3"];
+  expect([
+    now({ olga }, at("telegram", "1")),
+    now({ olga }, at("web", "3")),
+    // Somebody else in the same session.
+    now({ olga }, at("telegram", "7")),
+    // The link of the two accounts is gone, though another one of theirs stays.
+    now({ olga: ["web:3", "discord:2"] }, at("web", "3")),
+    now({}, at("telegram", "1")),
+    now({ olga }, at("telegram", "1"), "agent:main:main"),
+  ]).toEqual([at("discord", "2"), at("discord", "2"), null, null, null, null]);
 });

@@ -15,13 +15,20 @@ const group: Address = { ...dm, kind: "group", peer: "-1" };
 /** Versions as the store counts them. */
 function countingCells() {
   const kept = new Map<string, { readonly value: string; readonly version: number }>();
+  const lives = new Set<number | undefined>();
   return {
     kept,
+    lives,
     get: async (key: string) => {
       const found = kept.get(key);
       return found === undefined ? null : { key, ...found, expiresAtMs: null };
     },
-    async put(key: string, value: string, { expect: version = 0 }: { readonly expect?: number }) {
+    async put(
+      key: string,
+      value: string,
+      { expect: version = 0, ttlMs }: { readonly expect?: number; readonly ttlMs?: number },
+    ) {
+      lives.add(ttlMs);
       const now = kept.get(key)?.version ?? 0;
       if (now !== version) return null;
       kept.set(key, { value, version: now + 1 });
@@ -129,6 +136,27 @@ test("of a minute's limit no more is stored than that minute, however much was s
   }
   const stored = JSON.parse(cells.kept.get("message-limit:person:telegram:7")?.value ?? "{}");
   expect(stored.atMs).toHaveLength(2);
+});
+
+test("a count is kept for an hour, and of its messages the newest twenty, each of which comes again for nothing", async () => {
+  const { say, cells } = limited({ messagesPerHour: 40 });
+  for (let n = 0; n < 22; n += 1) expect(await say(`m${n}`)).toBe("in");
+  const stored = () => JSON.parse(cells.kept.get("message-limit:person:telegram:7")?.value ?? "{}");
+  expect([stored().ids[0], stored().ids.at(-1), stored().ids.length, [...cells.lives]]).toEqual([
+    "m2",
+    "m21",
+    20,
+    [3_600_000],
+  ]);
+  for (const id of ["m2", "m21"]) await say(id);
+  expect(stored().atMs).toHaveLength(22);
+});
+
+test("a clock that was set back holds nobody up", async () => {
+  const { say, clock } = limited({ messagesPerHour: 1 });
+  expect(await say("a")).toBe("in");
+  clock.jumpWall(-60_000);
+  expect([await say("b"), await say("c")]).toEqual(["in", "person hour 1 3600000 true"]);
 });
 
 test("messages that are counted at once all count, and without a limit nobody is", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Address } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
-import { migratedChats } from "../src/migrated-chats.ts";
+import { firstBot, migratedChats } from "../src/migrated-chats.ts";
 import { memoryStore } from "./store.ts";
 
 const account = { channel: "telegram", account: "default" };
@@ -61,4 +61,14 @@ test("a circle of damaged cells ends", async () => {
   await moved.learn(account, "-2", "-1");
   expect(moved.current(chat("-1")).peer).toBe("-2");
   expect(moved.ids(chat("-1")).length).toBeLessThan(5);
+});
+
+test("an account remembers which bot it was first, each for itself and over a restart", async () => {
+  const store = await memoryStore(virtualClock());
+  const first = firstBot(store.cells, "default");
+  expect([await first("100"), await first("200")]).toEqual(["100", "100"]);
+  expect(await firstBot(store.cells, "default")("300")).toBe("100");
+  expect(await firstBot(store.cells, "work")("200")).toBe("200");
+  expect(await firstBot(store.cells, "default")("100")).toBe("100");
+  await store.close();
 });

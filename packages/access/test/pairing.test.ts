@@ -82,3 +82,90 @@ test("who asks again has the same code, told once for each message, until it is 
   expect(other).toMatchObject({ kind: "asked" });
   expect(other).not.toEqual(first);
 });
+
+test("whose word is an owner's: the operator's own pages and programs, unless they are guests; else whom the config or the first pairing names", async () => {
+  const { own } = await desk(["telegram:1"]);
+  const by = (channel: string, id: string, roles?: string[]) =>
+    own.isOwner({
+      channel,
+      sender: { id, name: "", isBot: false, ...(roles === undefined ? {} : { roles }) },
+    });
+  expect([
+    await by("web", "9"),
+    await by("api", "9"),
+    await by("web", "9", ["guest"]),
+    await by("api", "9", ["guest"]),
+    await by("hook", "9"),
+    await by("telegram", "1", ["guest"]),
+    await by("discord", "1"),
+  ]).toEqual([true, true, false, false, false, true, false]);
+  expect(await own.all()).toEqual(["telegram:1"]);
+});
+
+test("the first pairing is the only owner as long as the config names none, and outlives neither a list there nor its end", async () => {
+  const clock = virtualClock();
+  const { cells } = await memoryStore(clock);
+  const none = owners([], cells);
+  expect(await none.all()).toEqual([]);
+  await none.claimFirst("telegram:1");
+  await none.claimFirst("telegram:2");
+  expect(await none.all()).toEqual(["telegram:1"]);
+  await none.release("telegram:2");
+  expect(await none.all()).toEqual(["telegram:1"]);
+  await none.release("telegram:1");
+  const named = owners(["telegram:5"], cells);
+  await named.claimFirst("telegram:6");
+  expect([await named.all(), await none.all()]).toEqual([["telegram:5"], []]);
+});
+
+test("what waits and who is in are listed with their names and times, each under its own account", async () => {
+  const { at, book, clock } = await desk();
+  const from = (id: string, name: string, account = "default") =>
+    directMessage({ sender: { id, name }, address: { account } });
+  for (const nth of [1, 2, 3]) await book.ask({ ...from(`${nth}`, "n".repeat(65)), id: `m${nth}` });
+  // Another account has room of its own.
+  const second = await book.ask({ ...from("1", "Eve", "second"), account: "second", id: "m4" });
+  const code = second.kind === "asked" ? second.code : "";
+  expect(await at.list()).toMatchObject({
+    pending: expect.arrayContaining([
+      expect.objectContaining({
+        account: "default",
+        senderId: "1",
+        senderName: "n".repeat(64),
+        expiresAtMs: clock.now() + 3_600_000,
+        askedBy: "m1",
+      }),
+      expect.objectContaining({ account: "second", senderId: "1", senderName: "Eve", askedBy: "m4" }),
+    ]),
+    paired: [],
+  });
+  await clock.advance(5_000);
+  // However it was typed.
+  expect(await at.approve(` ${code.toLowerCase()} `)).toEqual({
+    channel: "telegram",
+    account: "second",
+    senderId: "1",
+    senderName: "Eve",
+    atMs: clock.now(),
+  });
+  const left = await at.list();
+  expect([left.pending.length, left.pending.map(({ account }) => account).includes("second")]).toEqual([
+    3,
+    false,
+  ]);
+  expect(await at.revoke(" telegram:second:1 ")).toMatchObject({ account: "second" });
+  await clock.advance(3_600_000 - 5_000);
+  expect((await at.list()).pending).toEqual([]);
+});
+
+test("a person of another gateway is let in once, under the id, and stays as known before", async () => {
+  const { at, book, clock, letIn } = await desk();
+  const who = { channel: "telegram", account: "default", senderId: "8" };
+  expect([await book.admit(who), await book.admit(who)]).toEqual([true, false]);
+  await letIn("9");
+  expect(await book.admit({ ...who, senderId: "9" })).toBe(false);
+  expect((await at.list()).paired).toEqual([
+    { ...who, senderName: "8", atMs: clock.now() },
+    expect.objectContaining({ senderId: "9", senderName: expect.not.stringMatching(/^9$/) }),
+  ]);
+});

@@ -332,3 +332,37 @@ test("an account that the config does not have has no rules at all", async () =>
   for (const account of ["gone", "constructor"]) expect(policy({ channel: "telegram", account })).toBeNull();
   expect(policy({ channel: "signal", account: "default" })).toBeNull();
 });
+
+test("a page is served while it is enabled, programs and the loopback always, and an account that is not there never", async () => {
+  const moved = migratedChats({ list: async () => [], put: async () => null });
+  const policies = async (web: boolean) => {
+    const { channels } = await loaded(
+      `{ channels: { web: { enabled: ${web} }, telegram: { } }, agents: { list: [{ id: "main" }] } }`,
+    );
+    const of = accessPolicy(channels, moved);
+    return ["web", "api", "hook", "loopback", "telegram", "discord", "email"].map(
+      (channel) => of({ channel, account: "toString" }) !== null,
+    );
+  };
+  expect([await policies(true), await policies(false)]).toEqual([
+    [true, true, true, true, false, false, false],
+    [false, true, true, true, false, false, false],
+  ]);
+});
+
+test("a thread's own entry counts before its channel's; a server with a map of channels serves no other, whatever the policy", async () => {
+  const place = (peer: string, thread?: string): Place => ({
+    ...groupMessage({
+      address: { channel: "discord", kind: "channel", peer, ...(thread === undefined ? {} : { thread }) },
+    }),
+    guild: "1",
+  });
+  const block =
+    'groupPolicy: "open", guilds: { "1": { channels: { "7": { systemPrompt: "Channel." }, "70": { systemPrompt: "Thread." } } } }';
+  expect([
+    (await rulesOf(block, place("7", "70")))?.systemPrompt,
+    (await rulesOf(block, place("7", "71")))?.systemPrompt,
+    (await rulesOf(block, place("8")))?.served,
+    (await rulesOf(block, place("7")))?.served,
+  ]).toEqual(["Thread.", "Channel.", false, true]);
+});

@@ -78,3 +78,22 @@ test("no account, no message; programs are never written to", async () => {
   const program = directMessage({ address: { channel: "hook", peer: "main/x" } });
   expect(await open(program)).toBe("programs are answered, and never written to");
 });
+
+test("each place that may not be written to says why", async () => {
+  const why = (world: World, inbound: Inbound = groupMessage()) => mayReach(optionsOf(world))(inbound);
+  expect([
+    await why({ policy: {}, rules: { policy: "disabled" } }),
+    await why({ policy: {}, rules: { served: false } }),
+    await why({ policy: {}, rules: { enabled: false } }),
+    await why({ policy: { dmPolicy: "disabled", allowFrom: ["5"] } }, directMessage()),
+    await why({ policy: {} }, directMessage()),
+    await why({ policy: {} }),
+  ]).toEqual([
+    "groups are disabled on telegram",
+    "the config does not serve this place",
+    "the config does not serve this place",
+    "direct messages are disabled on telegram",
+    "this person may not write to the agent",
+    null,
+  ]);
+});

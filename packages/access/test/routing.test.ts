@@ -268,3 +268,37 @@ test("bindings come from the config as they are written there", async () => {
   expect(agentFor(directMessage({ sender: { id: "6" } }), config.bindings)).toBe("main");
   expect(agentFor(groupMessage(), config.bindings)).toBe("club");
 });
+
+test("a program's agent must be there; a binding for a server takes no private chat, and only a page's guest leaves the main session", () => {
+  const base = {
+    bindings: [],
+    identityLinks: {},
+    rules: () => null,
+    moved: nothingMoved,
+    handedOver: () => null,
+  } as const;
+  const gone = directMessage({ address: { channel: "api", peer: "gone/web-1/eve" } });
+  expect(() => router({ ...base, agents: ["main"], dmScope: "main" })({ ...gone, channel: "api" })).toThrow(
+    'there is no agent "gone" in agents.list',
+  );
+  const bindings: readonly BindingConfig[] = [
+    { agentId: "club", match: { channel: "discord", accountId: "*", guildId: "1" } },
+    { agentId: "first", match: { channel: "discord", accountId: "*" } },
+    { agentId: "second", match: { channel: "discord", accountId: "*" } },
+  ];
+  const on = (message: Routable): string => agentFor(message, bindings);
+  const discord = { channel: "discord", account: "default" } as const;
+  expect([
+    on(directMessage({ address: discord })),
+    on(groupMessage({ address: discord, guild: "1" })),
+    on(groupMessage({ address: discord, guild: "2" })),
+  ]).toEqual(["first", "club", "first"]);
+  const session = (message: Routable): string =>
+    router({ ...base, agents: ["main"], dmScope: "main" })(message).session;
+  const guest = { roles: ["guest"] };
+  expect([
+    session(directMessage({ sender: guest })),
+    session(directMessage({ address: { channel: "web" }, sender: guest })),
+    session(directMessage({ address: { channel: "web" } })),
+  ]).toEqual(["agent:main:main", "agent:main:web:dm:5", "agent:main:main"]);
+});

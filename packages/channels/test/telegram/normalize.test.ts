@@ -202,6 +202,49 @@ describe("parts that cannot be read", () => {
     expect(left).toEqual(["message.entities[0].offset", "message.entities[2]"]);
   });
 
+  test("each part that is guessed or left out is named; what a server writes as null is simply not there", () => {
+    const leftOf = (fields: object): readonly [unknown, readonly string[]] => {
+      const left: string[] = [];
+      const update = {
+        update_id: 9,
+        message: { message_id: 5, date: 100, chat: priv, from: user, ...fields },
+      };
+      const event = normalize(update as unknown as Update, {
+        ...context,
+        nowMs: 5_999,
+        onLeftOut: (paths) => left.push(...paths),
+      });
+      return [event, left];
+    };
+    const without = Object.fromEntries(optional.map((key) => [key, null]));
+    expect(leftOf({ ...without, date: 100, text: "hello", entities: null })).toEqual([
+      message({ text: "hello" }),
+      [],
+    ]);
+    expect(leftOf({ text: "hello", date: "now" })).toMatchObject([
+      { atMs: 5_000 },
+      expect.arrayContaining(["message.date"]),
+    ]);
+    expect(leftOf({ text: "hello", date: undefined })).toMatchObject([{ atMs: 5_000 }, ["message.date"]]);
+    for (const [origin, path] of [
+      [{ type: "story" }, "message.forward_origin"],
+      [{ type: "user", sender_user: { id: "x" } }, "message.forward_origin.sender_user.id"],
+    ] as const)
+      expect(leftOf({ text: "hello", forward_origin: origin })).toMatchObject([
+        { enclosed: [{ from: "somebody" }] },
+        [path],
+      ]);
+    const file = { file_id: "v", file_size: 0, duration: 1.5, mime_type: "audio/ogg" };
+    expect(leftOf({ voice: file })).toMatchObject([
+      { attachments: [{ ref: "v", bytes: 0, seconds: 1.5 }] },
+      [],
+    ]);
+    expect(leftOf({ voice: { ...file, duration: -1, file_size: 1.5 } })).toMatchObject([
+      { attachments: [{ ref: "v", mediaType: "audio/ogg" }] },
+      ["message.voice.file_size", "message.voice.duration"],
+    ]);
+  });
+
   test("a size that is none leaves the file", () => {
     const document = { file_id: "d", file_name: 7, file_size: -1, mime_type: "text/plain" };
     expect(message({ document })).toMatchObject({
@@ -565,6 +608,26 @@ describe("buttons and reactions", () => {
       },
     });
   };
+  test("an emoji of one's own is told by its id, a paid one by its star", () => {
+    const update = {
+      message_reaction: {
+        chat: priv,
+        message_id: 5,
+        date: 100,
+        user,
+        old_reaction: [{ type: "custom_emoji", custom_emoji_id: "77" }],
+        new_reaction: [{ type: "custom_emoji", custom_emoji_id: "78" }, { type: "paid" }, { type: "emoji" }],
+      },
+    };
+    expect(read(update)).toMatchObject({
+      text: "reacted custom emoji 78, reacted ⭐, reacted an emoji, took back custom emoji 77",
+      atMs: 100_000,
+    });
+    expect(read({ message_reaction: { ...update.message_reaction, date: "x" } })).toMatchObject({
+      atMs: 5_000,
+    });
+  });
+
   test("a reaction tells what was added and what was taken back", () => {
     expect(reaction(["👍"], ["🔥"])).toMatchObject({
       kind: "reaction",
