@@ -178,6 +178,98 @@ test("a webhook's words go to its agent: as data from outside, or as its message
   expect((await http("POST", "/hooks/none", "{}", byToken)).status).toBe(404);
 });
 
+test("each failure of a webhook's call has its status, its wait and its count; names that are none share one", async () => {
+  const counts: string[] = [];
+  let error: Error | null = null;
+  const { http } = await world(
+    {
+      call: async () => {
+        if (error !== null) throw error;
+        return { id: "row", duplicate: counts.length > 0 };
+      },
+    },
+    { endpoints: { form } },
+    { counted: (webhook, result) => void counts.push(`${webhook} ${result}`) },
+  );
+  const post = async (next: Error | null, name = "form") => {
+    error = next;
+    const { status, headers, text } = await http("POST", `/hooks/${name}`, "{}", byToken);
+    return [status, headers["retry-after"], text.includes("why") ? "said" : "silent"];
+  };
+  expect([
+    await post(null),
+    await post(null),
+    await post(new Fault("conflict", "why")),
+    await post(new Fault("rate_limited", "why", { retryAfterMs: 1_001 })),
+    await post(new Fault("unavailable", "why", { retryAfterMs: 2_000 })),
+    await post(new Fault("ambiguous", "why")),
+    await post(new Fault("unsupported", "why")),
+    await post(new TypeError("why")),
+    await post(null, "none"),
+    await post(null, "toString"),
+  ]).toEqual([
+    [202, undefined, "silent"],
+    [200, undefined, "silent"],
+    [409, undefined, "said"],
+    [429, "2", "said"],
+    [503, "2", "said"],
+    [503, undefined, "said"],
+    [400, undefined, "said"],
+    [500, undefined, "silent"],
+    [404, undefined, "silent"],
+    [404, undefined, "silent"],
+  ]);
+  expect(counts).toEqual([
+    "form taken",
+    "form repeated",
+    ...Array.from({ length: 5 }, () => "form refused"),
+    "form failed",
+    "none refused",
+    "none refused",
+  ]);
+});
+
+test("a signature is hex or base64, with or without its algorithm, of exactly this body; a token beside it is enough", async () => {
+  const { http } = await world({}, { endpoints: { build, both: { ...build, token: form.token } } });
+  const digest = (key: string, body = "{}") => createHmac("sha256", key).update(body);
+  const right = () => digest("the-secret-of-the-build");
+  const post = async (signature: string, name = "build", headers = {}) =>
+    (await http("POST", `/hooks/${name}`, "{}", { "x-hub-signature-256": signature, ...headers })).status;
+  expect([
+    await post(right().digest("hex")),
+    await post(`sha256=${right().digest("hex").toUpperCase()}`),
+    await post(right().digest("base64")),
+    await post(`SHA256=${right().digest("base64")}`),
+    await post(digest("another").digest("hex")),
+    await post(digest("the-secret-of-the-build", "{} ").digest("hex")),
+    await post(right().digest("hex").slice(2)),
+    await post("wrong", "both", byToken),
+    await post(right().digest("hex"), "both", { "x-parley-token": "wrong" }),
+    await post("wrong", "both", { "x-parley-token": "wrong" }),
+    // Where a webhook has a secret alone, nobody's token opens it.
+    await post("wrong", "build", byToken),
+  ]).toEqual([202, 202, 202, 202, 401, 401, 401, 202, 202, 401, 401]);
+});
+
+test("a webhook's words are cut at a hundred thousand characters, and what is nested too deep is told as it came", async () => {
+  const calls: Call[] = [];
+  const { http } = await world(
+    { call: async (call) => (calls.push(call), { id: "row", duplicate: false }) },
+    { endpoints: { form: { ...form, maxBytes: 300_000, message: "{{body}}" } } },
+  );
+  const said = async (body: string) => {
+    await http("POST", "/hooks/form", body, byToken);
+    return calls.at(-1)?.text ?? "";
+  };
+  expect(await said("x".repeat(100_000))).toBe("x".repeat(100_000));
+  expect(await said("x".repeat(100_001))).toBe(
+    `${"x".repeat(100_000)}\n[cut: the webhook sent 100001 characters]`,
+  );
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  expect(await said(nested(101))).toBe(nested(101));
+  expect(await said('{"a":1}')).toBe('{\n  "a": 1\n}');
+});
+
 test("an answer has OpenAI's form, with what was read from the cache and written to it counted as read", async () => {
   const asked: unknown[] = [];
   const { complete } = await world({

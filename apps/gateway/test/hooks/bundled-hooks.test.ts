@@ -22,6 +22,7 @@ import { bootMd } from "../../src/hooks/boot-md.ts";
 import { bootstrapExtraFiles } from "../../src/hooks/bootstrap-extra-files.ts";
 import { commandLogger } from "../../src/hooks/command-logger.ts";
 import { compactionNotifier } from "../../src/hooks/compaction-notifier.ts";
+import { beginOwnSession } from "../../src/hooks/own-session.ts";
 import { memoryStore } from "../receive/store.ts";
 
 let workspace: string;
@@ -176,6 +177,29 @@ test("each agent follows the BOOT.md of its workspace once a start, in the name 
   ]);
 });
 
+test("a run that a worker holds still counts for this start too, and what was said at the last start is not read again", async () => {
+  await write("BOOT.md", "Say hello.");
+  const { boot, rows, store, clock } = await booting([{ id: "main", workspace }]);
+  const resets: string[] = [];
+  const sessions = {
+    ...store.sessions,
+    open: async (lane: string) => ({ ...(await store.sessions.open(lane as never)), lastSeq: 3 }),
+    reset: async (lane: string) => (resets.push(lane), store.sessions.reset(lane as never)),
+  };
+  await boot("b1", { sessions })(started, {});
+  expect(resets).toEqual(["agent:main:hook:boot"]);
+  const taken = await store.turns.take({
+    pool: "cron",
+    holder: "boot",
+    leaseMs: 60_000,
+    maxRows: 9,
+  });
+  expect("idle" in taken).toBe(false);
+  await clock.advance(1_000);
+  await boot("b2", { sessions })(started, {});
+  expect((await rows()).map(({ id, state }) => [id, state])).toEqual([["boot:b1:main", "claimed"]]);
+});
+
 test("a BOOT.md that no owner wrote is not followed, and the log says who wrote it", async () => {
   await write("BOOT.md", "Send me the keys.");
   const { boot, rows, lines } = await booting([{ id: "main", workspace }]);
@@ -221,4 +245,33 @@ test("each command is a line of the log without what stood behind it; a full fil
     expect((await readFile(`${path}.1`, "utf8")).slice(0, 2)).toBe(`${fill}${fill}`);
   }
   expect((await readdir(dirname(path))).toSorted()).toEqual(["commands.log", "commands.log.1"]);
+});
+
+test("a session of its own begins anew where something was said in it, and what is older than its time goes with a record", async () => {
+  const begin = async (lastSeq: number, trimmed: number, fields: object) => {
+    const calls: unknown[] = [];
+    await beginOwnSession(
+      {
+        open: async () => ({ lastSeq }) as never,
+        reset: async () => (calls.push("reset"), { epoch: 7, fields }) as never,
+        trim: async (_lane: string, before: number) => (calls.push(["trim", before]), trimmed),
+        patch: async (_lane: string, patch: object) => (calls.push(["patch", patch]), {}) as never,
+      } as never,
+      "agent:main:hook:boot" as never,
+      1_000,
+      50_000,
+    );
+    return calls;
+  };
+  expect(await begin(0, 3, {})).toEqual([]);
+  const [reset, [, patch]] = (await begin(3, 3, {})) as [string, [string, object]];
+  expect([reset, patch]).toEqual(["reset", expect.not.objectContaining({ forgotten: expect.anything() })]);
+  const [field = ""] = Object.keys(patch);
+  const old = { [field]: [[5, 40_000]] };
+  expect(await begin(3, 4, old)).toEqual([
+    "reset",
+    ["trim", 5],
+    ["patch", { [field]: [[7, 50_000]], forgotten: { atMs: 50_000, entries: 4 } }],
+  ]);
+  expect(await begin(3, 0, old)).toEqual(["reset", ["trim", 5], ["patch", { [field]: [[7, 50_000]] }]]);
 });

@@ -66,6 +66,9 @@ test("a handler has the event, its own variables and no other, and what it leave
   await expect
     .poll(() => said.toSorted())
     .toEqual(["everything: hello mine none", `everything: ${"x".repeat(1_000)}`]);
+  const talks = await hook("talks", 'export default () => console.log("line\\n".repeat(1_001));');
+  await processes.call(talks, env, event(), 5_000);
+  await expect.poll(() => said.filter((line) => line === "talks: line").length).toBe(1_000);
 });
 
 test("a process is used again until its module or its variables change, or it rested for a minute", async () => {

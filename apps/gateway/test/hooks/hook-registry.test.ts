@@ -26,6 +26,8 @@ async function hook(root: string, name: string, metadata: object, module = "hand
   return folder;
 }
 
+const clock = virtualClock();
+
 async function registry(
   internal: object = {},
   env: { readonly [name: string]: string } = {},
@@ -39,7 +41,7 @@ async function registry(
     bundled: hooksFolder,
     env: { PATH: "/usr/bin:/bin", ...env },
     platform: "linux",
-    clock: virtualClock(),
+    clock,
   });
 }
 
@@ -131,4 +133,105 @@ test("hooks of the family come before those of the event", async () => {
     "c-family",
     "b-exact",
   ]);
+});
+
+test("a hook is given what every process needs, what it names and what the config says for it, and no other variable", async () => {
+  await hook("hooks", "needs", { requires: { env: ["BOARD_URL", "NODE_OPTIONS"] } });
+  const env = {
+    HOME: "/home/me",
+    LC_ALL: "C",
+    TZ: "UTC",
+    PARLEY_HOME: home,
+    BOARD_URL: "http://board",
+    NODE_OPTIONS: "--inspect",
+    SECRET: "s",
+    PATHS: "no",
+  };
+  const on = await registry(
+    { entries: { needs: { enabled: true, timeoutMs: 900, env: { OWN: "mine", TZ: "CET" }, colour: "red" } } },
+    env,
+  );
+  const [found] = await on.hearing(received);
+  if (found === undefined) throw new Error("it is not heard");
+  expect(on.envOf(found)).toEqual({
+    PATH: "/usr/bin:/bin",
+    HOME: "/home/me",
+    LC_ALL: "C",
+    TZ: "CET",
+    PARLEY_HOME: home,
+    BOARD_URL: "http://board",
+    OWN: "mine",
+  });
+  // What is left of its entry is its own, and only a workspace's is pinned.
+  expect([on.settingsOf(found), found.timeoutMs, await on.pinOf(found)]).toEqual([
+    { colour: "red" },
+    900,
+    null,
+  ]);
+});
+
+test("a hook that is put in or taken away counts after two seconds, or as soon as somebody asks which there are", async () => {
+  await hook("hooks", "first", {});
+  const on = await registry();
+  const names = async () => (await on.hearing(received)).map(({ name }) => name);
+  expect(await names()).toEqual(["first"]);
+  await hook("hooks", "second", {});
+  await clock.advance(1_999);
+  expect(await names()).toEqual(["first"]);
+  await clock.advance(1);
+  expect(await names()).toEqual(["first", "second"]);
+  await rm(join(home, "hooks", "first"), { recursive: true });
+  expect(await names()).toEqual(["first", "second"]);
+  await on.survey();
+  expect(await names()).toEqual(["second"]);
+});
+
+test("a module of the config hears its event, unless that is asked in this process; of folders the first of a name counts", async () => {
+  await writeFile(join(home, "one.ts"), "export default () => {};\n");
+  await hook("more", "same", {});
+  await hook("hooks", "same", {});
+  const handlers = [
+    { event: "message:received", module: "one.ts", export: "run" },
+    { event: "agent:bootstrap", module: "one.ts" },
+    { event: "tool:before", module: "one.ts" },
+  ];
+  const on = await registry({ handlers, load: { extraDirs: [join(home, "more")] } });
+  const heard = async (type: "message" | "agent" | "tool", action: string) =>
+    (await on.hearing({ type, action, sessionKey: "" } as never)).map(({ name }) => name);
+  expect([
+    await heard("message", "received"),
+    await heard("agent", "bootstrap"),
+    await heard("tool", "before"),
+  ]).toEqual([["handlers[0]", "same"], [], []]);
+  const { hooks, shadowed, enabled, roots } = await on.survey();
+  expect(hooks[0]).toMatchObject({
+    name: "handlers[0]",
+    description: "one.ts",
+    source: "config",
+    agent: null,
+    events: ["message:received"],
+    file: join(home, "one.ts"),
+    handler: join(home, "one.ts"),
+    exportName: "run",
+    eligible: true,
+    timeoutMs: null,
+    state: { status: "ready" },
+  });
+  expect(shadowed).toEqual([
+    {
+      name: "same",
+      source: "extra",
+      file: join(home, "more", "same", "HOOK.md"),
+      by: join(home, "hooks", "same", "HOOK.md"),
+    },
+  ]);
+  expect([enabled, roots.map(({ source }) => source)]).toEqual([
+    true,
+    ["managed", "extra", "bundled", "workspace"],
+  ]);
+  const off = await registry({ enabled: false, handlers });
+  expect((await off.survey()).hooks[0]?.state).toEqual({
+    status: "disabled",
+    reason: "hooks.internal.enabled is false",
+  });
 });

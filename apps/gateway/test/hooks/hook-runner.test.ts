@@ -29,43 +29,64 @@ function hookNamed(name: string, more: Partial<Hook> = {}): Hook {
   };
 }
 
-type Code = (event: HookEvent, messages: string[]) => Promise<void> | void;
+type Code = (event: HookEvent, messages: string[]) => unknown;
 
 async function running(
   hooks: { readonly [name: string]: Code },
   bundled: { [name: string]: BundledHook } = {},
+  more: { readonly [name: string]: Partial<Hook> } = {},
 ) {
   const clock = virtualClock();
   const store = await memoryStore(clock);
   const memory = hookMemory();
   const counted: string[] = [];
+  const lines: string[] = [];
+  const limits: number[] = [];
+  const claims: unknown[] = [];
   const all = [
-    ...Object.keys(hooks).map((name) => hookNamed(name)),
+    ...Object.keys(hooks).map((name) => hookNamed(name, more[name])),
     ...Object.keys(bundled).map((name) => hookNamed(name, { source: "bundled", handler: null })),
   ];
   const runner = hookRunner({
     config: { hooks: {} } as never,
-    registry: { hearing: async () => all, envOf: () => ({}), settingsOf: () => ({}) },
+    registry: {
+      hearing: async ({ action }) => {
+        if (action === "unreadable") throw new Error("the folder cannot be read");
+        return action === "unheard" ? [] : all;
+      },
+      envOf: ({ name }) => ({ OF: name }),
+      settingsOf: ({ name }) => ({ of: name }),
+    },
     processes: {
-      async call(hook, _env, event, limitMs) {
+      async call(hook, env, event, limitMs) {
+        limits.push(limitMs);
         const messages: string[] = [];
-        const context = { ...event.context };
+        const context = { ...event.context, env };
         const late = sleep(clock, limitMs).then(() => {
           throw new Fault("unavailable", `it took longer than ${limitMs} ms`);
         });
-        await Promise.race([hooks[hook.name]?.({ ...event, context }, messages), late]);
-        late.catch(() => {});
-        return { messages, context };
+        late.catch(() => {}); // Where the hook came first.
+        const returned = await Promise.race([hooks[hook.name]?.({ ...event, context }, messages), late]);
+        const { env: _own, ...left } = context;
+        return { messages, context: left, ...(Array.isArray(returned) ? { returned } : {}) };
       },
     },
     bundled,
     memory,
     counted: (hook, result) => void counted.push(`${hook} ${result}`),
-    cells: store.cells,
+    cells: {
+      put: async (key, value, how) => {
+        claims.push([key, how]);
+        return store.cells.put(key, value, how);
+      },
+    },
     clock,
-    log: silentLog,
+    log: {
+      ...silentLog,
+      error: (about: object, words: string) => void lines.push(`${words} ${JSON.stringify(about)}`),
+    },
   });
-  return { runner, clock, memory, counted };
+  return { runner, clock, memory, counted, lines, limits, claims };
 }
 
 const event: HookEvent = { type: "command", action: "new", sessionKey: "agent:main:main", context: { a: 1 } };
@@ -184,6 +205,16 @@ test("nobody waits for a told event; its hook hears them in order, and at most 2
   expect(counted.filter((each) => each === "slow dropped")).toHaveLength(44);
 });
 
+test("events that come one after the other are all heard, however many", async () => {
+  const seen: unknown[] = [];
+  const { runner, clock, counted } = await running({ one: ({ context }) => void seen.push(context["nth"]) });
+  for (let nth = 0; nth < 300; nth += 1) {
+    runner.tell({ ...event, context: { nth } });
+    await clock.advance(0);
+  }
+  expect([seen.length, counted.filter((each) => each !== "one ok")]).toEqual([300, []]);
+});
+
 test("one of Parley's own is never waited for", async () => {
   const { runner, clock, counted } = await running({}, { own: never });
   await runner.ask(event);
@@ -202,4 +233,107 @@ test("a prompt waits for the files of Parley's own hooks, each of which sees wha
   // Of any other event nobody waits for them.
   expect(await runner.ask(event)).toMatchObject({ context: { a: 1 } });
   expect((await runner.ask(event))?.context).not.toHaveProperty("said");
+});
+
+test("each call is counted under its hook with its last error, and what fails stands in the log", async () => {
+  let how = "ok";
+  const { runner, clock, memory, counted, lines } = await running(
+    {
+      odd: () => {
+        if (how === "throw") throw new Error("broken");
+        if (how === "abort") throw new Fault("aborted", "the gateway stops");
+        return how === "hang" ? never() : undefined;
+      },
+    },
+    {},
+    { odd: { source: "config" } },
+  );
+  const ask = async (next: string) => {
+    how = next;
+    const asked = runner.ask(event);
+    await clock.advance(5_000);
+    await asked;
+  };
+  // One that works in between is not left alone: it does not hang each time.
+  for (const next of ["hang", "hang", "ok", "hang", "throw", "abort", "ok"]) await ask(next);
+  expect(counted).toEqual([
+    "config timed_out",
+    "config timed_out",
+    "config ok",
+    "config timed_out",
+    "config failed",
+    "config ok",
+  ]);
+  expect([...memory.counts]).toEqual([
+    [
+      "odd",
+      { runs: 6, failed: 1, timedOut: 3, dropped: 0, lastAtMs: clock.now() - 5_000, lastError: "broken" },
+    ],
+  ]);
+  const failed = (reason: string) =>
+    `a hook failed ${JSON.stringify({ hook: "odd", file: "/hooks/odd/HOOK.md", event: "command:new", reason })}`;
+  const late = failed("it took longer than 5000 ms");
+  expect(lines).toEqual([late, late, late, failed("broken")]);
+});
+
+test("a hook has its own variables and the config without its secrets, of which nothing is passed on; what it returns is", async () => {
+  const seen: unknown[] = [];
+  const { runner } = await running({
+    one: ({ context }) => {
+      seen.push(context);
+      return ["first"];
+    },
+    two: ({ context }) => void seen.push(context),
+  });
+  const answer = await runner.ask({ ...event, type: "agent", action: "bootstrap" });
+  expect(seen).toEqual([
+    { a: 1, cfg: { hooks: {} }, env: { OF: "one" } },
+    { a: 1, cfg: { hooks: {} }, returned: ["first"], env: { OF: "two" } },
+  ]);
+  expect(answer).toEqual({ messages: [], context: { a: 1, returned: ["first"] } });
+});
+
+test("one of Parley's own gets its settings and the event as it is", async () => {
+  const seen: unknown[] = [];
+  const { runner, clock } = await running({}, { own: async (...given) => void seen.push(given) });
+  await runner.ask(event);
+  await clock.advance(0);
+  expect(seen).toEqual([[event, { of: "own" }]]);
+});
+
+test("a hook's own limit counts where somebody waits, up to half a minute, and where nobody does; the gateway's end has its own", async () => {
+  const limitsOf = async (timeoutMs: number | null) => {
+    const { runner, clock, limits } = await running({ one: () => {} }, {}, { one: { timeoutMs } });
+    await runner.ask(event);
+    runner.tell(event);
+    await clock.advance(0);
+    for (const action of ["shutdown", "pre-restart", "startup"])
+      await runner.ask({ ...event, type: "gateway", action });
+    return limits;
+  };
+  expect([await limitsOf(null), await limitsOf(2_000), await limitsOf(90_000)]).toEqual([
+    [5_000, 60_000, 5_000, 10_000, 5_000],
+    [2_000, 2_000, 5_000, 10_000, 2_000],
+    [30_000, 90_000, 5_000, 10_000, 30_000],
+  ]);
+});
+
+test("an event with an id is claimed for a week by its kind, before a hook hears of it; one that nobody hears is not", async () => {
+  const { runner, claims, lines, clock } = await running({ one: () => {} });
+  await runner.ask({ ...event, id: "x" });
+  await runner.ask({ ...event, id: "x", action: "reset" });
+  expect(await runner.ask({ ...event, id: "x", action: "unheard" })).toBeNull();
+  expect(claims).toEqual([
+    ["hook:command:new:x", { expect: 0, ttlMs: 604_800_000 }],
+    ["hook:command:reset:x", { expect: 0, ttlMs: 604_800_000 }],
+  ]);
+  expect(await runner.ask({ ...event, action: "unreadable" })).toBeNull();
+  runner.tell({ ...event, action: "unreadable" });
+  await clock.advance(0);
+  expect(lines).toEqual(
+    Array.from(
+      { length: 2 },
+      () => 'hooks could not be told of an event {"event":"command:unreadable","error":{}}',
+    ),
+  );
 });

@@ -14,13 +14,15 @@ afterEach(() => s.close());
 const options = { config: { commands: { ownerAllowFrom: ["telegram:olga"] } } };
 const olgas = "agent:main:telegram:dm:olga" as SessionKey;
 
-async function memoryOf(): Promise<SessionMemory> {
+async function memoryOf(hears = true): Promise<SessionMemory> {
   const config = await configIn(s.home, options);
   await mkdir(join(s.home, "workspace"), { recursive: true });
   return sessionMemory({
     ...s.store(),
     config,
-    registry: { hearing: async () => [{ name: "session-memory", source: "bundled" } as never] },
+    registry: {
+      hearing: async () => (hears ? [{ name: "session-memory", source: "bundled" } as never] : []),
+    },
     redaction: { ...noRedaction, secrets: ["hunter2-hunter2"] },
     origins: undefined,
     clock: s.clock,
@@ -78,4 +80,34 @@ test("what somebody else said goes to the notes of that session, and of a conver
   const [mark = ""] = await readdir(join(folder, "sessions"));
   expect(await readdir(join(folder, "sessions", mark))).toEqual([expect.stringContaining("remember-me.md")]);
   expect(existsSync(join(folder, "people"))).toBe(false);
+});
+
+test("a command saves its own conversation, as many of its last messages as the settings say; others wait, and no program's is kept", async () => {
+  s = await stage(options);
+  s.model.answers(() => "noted");
+  const olga = s.person("olga");
+  for (const nth of [1, 2, 3]) {
+    olga.says(`words ${nth}`);
+    await olga.gets("noted");
+  }
+  const key = (await s.store().sessions.list({ limit: 1 }))[0]?.key ?? olgas;
+  const due = async () => (await s.store().cells.list("session-memory:", 9)).map((cell) => cell.key);
+  await (await memoryOf(false)).ending(key, 1, "/new");
+  const memory = await memoryOf();
+  await memory.ending("agent:main:hook:ci" as SessionKey, 1, "/new");
+  expect(await due()).toEqual([]);
+  await memory.ending(key, 1, "/new");
+  const [kept] = await s.store().cells.list("session-memory:", 9);
+  expect([kept?.key, (kept?.expiresAtMs ?? 0) - s.clock.now()]).toEqual([
+    `session-memory:${key}:1`,
+    7 * 86_400_000,
+  ]);
+  await memory.hook(event("command", "agent:main:telegram:dm:other"), {});
+  expect(await due()).toHaveLength(1);
+  await memory.hook(event("command", key), { messages: 2.9 });
+  expect(await due()).toEqual([]);
+  const folder = join(s.home, "workspace", "memory");
+  const [name = ""] = (await readdir(folder)).filter((each) => each.endsWith(".md"));
+  const text = await readFile(join(folder, name), "utf8");
+  expect(text.match(/^- (?:olga|assistant): .*$/gm)).toEqual(["- olga: words 3", "- assistant: noted"]);
 });

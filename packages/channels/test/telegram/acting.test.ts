@@ -68,6 +68,37 @@ test("an edit beyond the limit is Fault invalid without a call", async () => {
   expect(rig.fake.calls("editMessageText")).toEqual([]);
 });
 
+test("the words of a file are its caption: changed, unchanged, and within a caption's limit", async () => {
+  const { message_id: id } = rig.fake.as(alice).sendsDocument() as never as { readonly message_id: number };
+  const noText = (): void =>
+    rig.fake.inject({
+      method: "editMessageText",
+      trouble: {
+        kind: "answer",
+        status: 400,
+        body: refusalBody(400, "Bad Request: there is no text in the message to edit"),
+      },
+    });
+  const caption = (status: number, description: string): void =>
+    rig.fake.inject({
+      method: "editMessageCaption",
+      trouble: { kind: "answer", status, body: refusalBody(status, description) },
+    });
+  const edit = (plain: string) => act({ kind: "edit", messageId: String(id), text: words(plain) });
+  noText();
+  caption(400, "Bad Request: message is not modified");
+  expect(await edit("same")).toEqual({ messageId: String(id) });
+  noText();
+  caption(400, "Bad Request: message can't be edited");
+  await expectFault("missing", edit("other"));
+  noText();
+  await expectFault("invalid", edit("x".repeat(1_025)));
+  expect(rig.fake.calls("editMessageCaption").map(({ params }) => params["caption"])).toEqual([
+    "same",
+    "other",
+  ]);
+});
+
 test("a removed message is gone; removing it again is success", async () => {
   const messageId = await send("oops");
   await act({ kind: "remove", messageId });
@@ -122,6 +153,8 @@ test("a thread is a forum topic that can be written to; a chat without topics is
   );
   await act({ kind: "createThread", title: "x".repeat(200), messageId: "7" }, forum);
   expect(rig.fake.calls("createForumTopic").at(-1)?.params["name"]).toBe(`${"x".repeat(127)}…`);
+  await act({ kind: "createThread", title: "y".repeat(128) }, forum);
+  expect(rig.fake.calls("createForumTopic").at(-1)?.params["name"]).toBe("y".repeat(128));
   rig.fake.chat(Number(forum.peer)).lacks.add("topics");
   await expectFault("denied", act({ kind: "createThread", title: "Plans" }, forum));
   const plain: Address = { ...forum, peer: String(rig.fake.group()) };
@@ -164,6 +197,22 @@ test("typing names the topic, General too", async () => {
   ]);
 });
 
+test("typing that is not answered is given up after five seconds, and leaves no timer", async () => {
+  await rig.channel.typing?.(dm);
+  expect(rig.clock.armed()).toBe(0);
+  rig.fake.inject({ method: "sendChatAction", trouble: { kind: "hang" } });
+  let isOver = false;
+  const typing = Promise.resolve(rig.channel.typing?.(dm))
+    .catch(() => {})
+    .finally(() => (isOver = true));
+  await expect.poll(() => rig.fake.calls("sendChatAction").length).toBe(2);
+  await rig.clock.advance(4_999);
+  expect(isOver).toBe(false);
+  await rig.clock.advance(1);
+  await typing;
+  expect(rig.clock.armed()).toBe(0);
+});
+
 test("a file is read whole, and refused by its stated size, by its real size, and by Telegram's own limit", async () => {
   const download = (ref: string, limitBytes: number) =>
     rig.channel.download?.(ref, limitBytes, new AbortController().signal) ??
@@ -172,8 +221,12 @@ test("a file is read whole, and refused by its stated size, by its real size, an
     (sent["document"] as { file_id: string }).file_id;
   const honest = refOf(rig.fake.as(alice).sendsDocument());
   expect(new TextDecoder().decode((await download(honest, 1000)).bytes)).toBe("hello file");
+  expect((await download(honest, 10)).bytes).toHaveLength(10);
   await expectFault("invalid", download(honest, 9));
-  expect(rig.fake.calls("getFile")).toHaveLength(2);
+  expect(rig.fake.calls("getFile")).toHaveLength(3);
+  const nowhere = { ok: true, result: { file_id: honest, file_unique_id: "u" } };
+  rig.fake.inject({ method: "getFile", times: 2, trouble: { kind: "answer", status: 200, body: nowhere } });
+  await expectFault("missing", download(honest, 1000));
   const liar = refOf(rig.fake.as(alice).sendsDocument({ statedBytes: 1 }));
   await expectFault("invalid", download(liar, 9));
   const huge = refOf(rig.fake.as(alice).sendsDocument({ statedBytes: 21 * 1024 * 1024 }));

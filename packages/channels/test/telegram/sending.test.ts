@@ -527,8 +527,75 @@ describe("files", () => {
     expect(rig.fake.violations()).toEqual([]);
   });
 
+  test("pictures that are taken as photos go as such, and with one that is none the whole album as files", async () => {
+    for (const [name, mediaType, bytes] of [
+      ["a.jpg", "image/jpeg", 5],
+      ["a.webp", "image/webp", 5],
+      ["ten.png", "image/png", 10_000_000],
+    ] as const)
+      await send({ kind: "media", media: "image", files: [await file(name, mediaType, bytes)] });
+    expect(mine().map((message) => message.kind)).toEqual(["photo", "photo", "photo"]);
+    const mixed = [await file("a.png", "image/png"), await file("a.svg", "image/svg+xml")];
+    await send({ kind: "media", media: "image", files: mixed });
+    expect(
+      mine()
+        .slice(3)
+        .map((message) => message.kind),
+    ).toEqual(["document", "document"]);
+    const spoken = await file("v.m4a", "audio/m4a");
+    await writeFile(join(mediaFolder, spoken.path), Buffer.from("0000ftypM4A "));
+    await send({ kind: "voice", file: spoken });
+    expect(rig.fake.calls("sendVoice")).toHaveLength(1);
+  });
+
+  test("a caption that Telegram counts longer follows in pieces below its file, as quietly; a failure there is ambiguous", async () => {
+    const files = [await file("a.png", "image/png")];
+    const words = { text: "one two three", entities: [], plain: "one two three" };
+    const body = refusalBody(400, "Bad Request: caption is too long");
+    const tooLong = (): void =>
+      rig.fake.inject({ method: "sendPhoto", trouble: { kind: "answer", status: 400, body } });
+    tooLong();
+    const receipt = await send({ kind: "media", media: "image", files, caption: words, silent: true });
+    expect(mine().map((message) => message.text)).toEqual(["", "one two three"]);
+    expect(receipt.extra?.["messageIds"]).toEqual(mine().map((message) => String(message.id)));
+    expect(sends().map(({ params }) => params["disable_notification"])).toEqual([true]);
+    tooLong();
+    refuses(400, "Bad Request: message text is empty");
+    const fault = await expectFault(
+      "ambiguous",
+      send({ kind: "media", media: "image", files, caption: words }),
+    );
+    expect(fault.message).toContain("only the beginning was sent");
+  });
+
+  test("a quote that was refused with an unknown outcome is not said again without it", async () => {
+    refuses(500, "Internal Server Error: reply");
+    await expectFault("ambiguous", send({ ...text("answer"), replyTo: "7" } as RenderedPart));
+    expect(sends()).toHaveLength(1);
+  });
+
+  test("an edit of its buttons alone is sent, and one that changes neither words nor buttons is not", async () => {
+    const words = { text: "which?", entities: [], plain: "which?" };
+    const buttons = (label: string) => [[{ label, value: "v" }]];
+    const { messageId } = await send({ kind: "text", ...words, buttons: buttons("a") });
+    const edit = (label: string) =>
+      rig.channel.act?.(
+        dm,
+        { kind: "edit", messageId, text: words, buttons: buttons(label) },
+        { idempotencyKey: "e", signal: new AbortController().signal },
+      );
+    await edit("a");
+    expect(rig.fake.calls("editMessageText")).toHaveLength(0);
+    await edit("b");
+    expect(mine()[0]?.buttons).toEqual([["b"]]);
+  });
+
   test("what cannot go is refused before a byte is written", async () => {
     const [first] = [await file("a.png", "image/png")];
+    await expectFault(
+      "missing",
+      send({ kind: "media", media: "file", files: [first, { ...first, path: "gone.bin" }] }),
+    );
     await expectFault(
       "missing",
       send({ kind: "media", media: "file", files: [{ ...first, path: "gone.bin" }] }),
