@@ -626,6 +626,15 @@ describe("a run that waited", () => {
   });
 });
 
+test("whoever has no session and no conversation sees no job that has none either", () => {
+  const nowhere: JobMaker = { ...olga, isOwner: false, session: null, conversation: null };
+  const operators = jobOf({}, { ...nowhere, kind: "operator" });
+  expect([mayName(operators, nowhere), mayName(operators, { ...nowhere, kind: "operator" })]).toEqual([
+    false,
+    true,
+  ]);
+});
+
 test("of the conversations of a job's own session, those go that ended longer ago than the age, noted a few times an age", () => {
   const day = 86_400_000;
   const at = (epoch: number, nowMs: number, marks: Json = null) => {

@@ -1,6 +1,6 @@
 // Rows that a stop takes while they wait: what a job's history says of them, and what the session that asked
 // is told, also when the process that stopped them died in between.
-import { formatRowPayload, parseRowPayload, type SessionKey } from "@parley/protocol";
+import { formatRowPayload, parseRowPayload, type ConversationKey, type SessionKey } from "@parley/protocol";
 import type { NewRow, Row, SqliteStore } from "@parley/store";
 import { directMessage, virtualClock, type VirtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
@@ -26,7 +26,7 @@ const target = "agent:main:telegram:dm:8" as SessionKey;
 const began = {
   pool: "main",
   lane: parent,
-  conversation: "telegram:default:dm:7",
+  conversation: "telegram:default:dm:7" as ConversationKey,
   authority: "owner",
   payload: formatRowPayload({ v: 1, inbound: directMessage({ sender: { id: "7" } }), owner: true }),
 } as const;

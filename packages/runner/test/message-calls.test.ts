@@ -1,0 +1,242 @@
+// The message tool's calls, each with all that it queues and says: to whom, as what, under which handle, and
+// why it is refused.
+import { formatRowPayload, parseContent } from "@parley/protocol";
+import type { NewDelivery } from "@parley/store";
+import { answerTable, directMessage, virtualClock } from "@parley/testkit";
+import { expect, test } from "vitest";
+import { messagesPort } from "../src/messages/post.ts";
+
+const session = "agent:main:telegram:dm:5";
+const conversation = "telegram:default:dm:5";
+const turn = `${session}#1`;
+const mine = `${turn}/0`;
+const elsewhere = "telegram:default:group:-7";
+
+const rowOf = (id: string, more: object = {}, payload: object = {}, of = session, to = conversation) => ({
+  id,
+  lane: of,
+  conversation: to,
+  outcome: null,
+  acceptedAtMs: 1,
+  payload: formatRowPayload({
+    v: 1,
+    inbound: directMessage({ messageId: id, ...more }),
+    owner: true,
+    ...payload,
+  } as never),
+});
+
+interface Odds {
+  readonly rows?: readonly object[];
+  readonly sent?: readonly object[];
+  readonly scope?: object;
+  readonly capabilities?: object;
+}
+
+async function call(request: object, { rows, sent = [], scope = {}, capabilities = {} }: Odds = {}) {
+  const own = rows ?? [rowOf("press", { kind: "callback" }), rowOf("m1"), rowOf("m2")];
+  const groups = [rowOf("g1", { title: "Tea room" }, {}, "agent:main:telegram:group:-7", elsewhere)];
+  const port = messagesPort({
+    config: {
+      tools: { message: { crossContext: "owner" } },
+      channels: {
+        telegram: { default: { capabilities: { inlineButtons: "all" }, reactionLevel: "extensive" } },
+      },
+      messages: {},
+    },
+    sessions: { list: async () => [{ key: "agent:main:telegram:group:-7" }] },
+    inbox: {
+      find: async ({ turn: of }: { readonly turn?: string }) => (of === undefined ? groups : own),
+    },
+    outbox: {
+      find: async ({ id }: { readonly id?: string }) =>
+        sent.filter((each) => (each as { readonly id: string }).id === id),
+    },
+    channel: () => ({
+      name: "Chat",
+      actions: ["edit", "remove", "react", "pin", "createThread"],
+      capabilities: {
+        inlineButtons: true,
+        menus: true,
+        forms: true,
+        polls: true,
+        pollLimits: { fewestOptions: 2, mostOptions: 4, mostHours: 24, anonymous: true },
+        media: true,
+        voice: true,
+        silent: true,
+        reactions: true,
+        uploadBytes: 100,
+        ...capabilities,
+      },
+    }),
+    reach: async () => null,
+    redaction: { secrets: ["hunter2-secret"], stateDirs: [], workspaces: [] },
+    mediaFolder: {
+      keep: async (bytes: Uint8Array, extension: string) => `/kept/${bytes.length}${extension}`,
+    },
+    clock: virtualClock({ startMs: 10_000 }),
+  } as never);
+  const { text, effects, waitsFor } = await port.act(
+    {
+      turn,
+      callId: "c1",
+      agent: "main",
+      session,
+      conversation,
+      by: { owner: true, senders: ["telegram:5"] },
+      ...scope,
+    } as never,
+    { action: "send", files: [], voice: false, tags: [], ...request } as never,
+  );
+  return {
+    said: text.split("\n"),
+    queued: (effects?.deliveries ?? []).map(({ parts, ...delivery }: NewDelivery) => [
+      Object.values(delivery).join(" "),
+      ...parts.map(({ content }) => parseContent(content)),
+    ]),
+    cells: (effects?.cells ?? []).length,
+    ...(waitsFor === undefined ? {} : { waitsFor }),
+  };
+}
+const table = async (requests: readonly object[], odds: Odds = {}): Promise<string> => {
+  const answers = await Promise.all(
+    requests.map((request) =>
+      call(request, odds).then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error }),
+      ),
+    ),
+  );
+  let nth = 0;
+  return answerTable(requests, () => {
+    const answer = answers[nth++];
+    if (answer === undefined || "error" in answer) throw answer?.error;
+    return answer.value;
+  });
+};
+
+test("each action is one delivery of its call, told with its handle", async () => {
+  expect(
+    await table(
+      [
+        { text: "hi", silent: true },
+        { action: "reply", text: "hi" },
+        { action: "reply", text: "hi", messageId: "9" },
+        { action: "reply", text: "hi", handle: mine, messageId: "9" },
+        { text: "hi", to: "Tea room" },
+        { action: "reply", text: "hi", to: "Tea room" },
+        { action: "poll" },
+        { action: "react", emoji: " 👍 " },
+        { action: "react", emoji: "" },
+        { action: "react" },
+        { action: "react", emoji: "ok", messageId: "9" },
+        { action: "react", emoji: "👍", messageId: "9" },
+        { action: "delete", handle: mine },
+        { action: "delete", messageId: "9" },
+        { action: "delete" },
+        { action: "pin", messageId: "9" },
+        { action: "unpin", messageId: "9" },
+        { action: "edit", handle: mine, text: "the key is hunter2-secret" },
+        { action: "edit", messageId: "9", text: "x" },
+        { action: "edit", handle: "agent:other:main#1/0", text: "x" },
+        { action: "thread", title: " " },
+        { action: "thread", title: "Plans of hunter2-secret", text: "first", tags: ["a"], silent: true },
+        { action: "thread", title: "Plans", messageId: "9" },
+      ],
+      {
+        sent: [
+          { id: mine, cause: turn, lane: conversation, parts: [] },
+          { id: "agent:other:main#1/0", cause: "agent:other:main#1", lane: conversation, parts: [] },
+        ],
+      },
+    ),
+  ).toMatchInlineSnapshot(`
+    "{"text":"hi","silent":true}
+      {"said":["send: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"reply","parts":[{"kind":"text","markdown":"hi"}],"silent":true}]],"cells":0}
+    {"action":"reply","text":"hi"}
+      {"said":["reply: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"reply","parts":[{"kind":"text","markdown":"hi"}],"replyTo":"m1"}]],"cells":0}
+    {"action":"reply","text":"hi","messageId":"9"}
+      {"said":["reply: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"reply","parts":[{"kind":"text","markdown":"hi"}],"replyTo":"9"}]],"cells":0}
+    {"action":"reply","text":"hi","handle":"agent:main:telegram:dm:5#1/0","messageId":"9"}
+      {"said":["reply: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"reply","parts":[{"kind":"text","markdown":"hi"}],"replyTo":{"delivery":"agent:main:telegram:dm:5#1/0"}}]],"cells":0}
+    {"text":"hi","to":"Tea room"}
+      {"said":["send: queued to telegram:-7; it goes out by itself, in order. Do not repeat it.","Handle: message:agent:main:telegram:dm:5#1/c1"],"queued":[["message:agent:main:telegram:dm:5#1/c1 telegram:default telegram:default:group:-7 agent:main:telegram:dm:5#1",{"v":1,"kind":"reply","parts":[{"kind":"text","markdown":"hi"}]}]],"cells":0}
+    {"action":"reply","text":"hi","to":"Tea room"}
+      throws invalid: say which message is answered: give its handle or messageId
+    {"action":"poll"}
+      throws invalid: a poll needs poll: {question, options}
+    {"action":"react","emoji":" 👍 "}
+      {"said":["react: queued here; it goes out by itself, in order. Do not repeat it."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"react","target":{"messageId":"m1"},"emoji":"👍"}}]],"cells":0}
+    {"action":"react","emoji":""}
+      {"said":["react: queued here; it goes out by itself, in order. Do not repeat it."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"react","target":{"messageId":"m1"},"emoji":null}}]],"cells":0}
+    {"action":"react"}
+      throws invalid: a reaction needs emoji; an empty one takes yours back
+    {"action":"react","emoji":"ok","messageId":"9"}
+      throws invalid: "ok" is no emoji: give one character, as 👍
+    {"action":"react","emoji":"👍","messageId":"9"}
+      {"said":["react: queued here; it goes out by itself, in order. Do not repeat it."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"react","target":{"messageId":"9"},"emoji":"👍"}}]],"cells":0}
+    {"action":"delete","handle":"agent:main:telegram:dm:5#1/0"}
+      {"said":["delete: queued here; it goes out by itself, in order. Do not repeat it."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"remove","target":{"delivery":"agent:main:telegram:dm:5#1/0"}}}]],"cells":0}
+    {"action":"delete","messageId":"9"}
+      {"said":["delete: queued here; it goes out by itself, in order. Do not repeat it."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"remove","target":{"messageId":"9"}}}]],"cells":0}
+    {"action":"delete"}
+      throws invalid: say which message: give its handle or messageId
+    {"action":"pin","messageId":"9"}
+      {"said":["pin: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"pin","target":{"messageId":"9"},"pinned":true}}]],"cells":0}
+    {"action":"unpin","messageId":"9"}
+      {"said":["unpin: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"pin","target":{"messageId":"9"},"pinned":false}}]],"cells":0}
+    {"action":"edit","handle":"agent:main:telegram:dm:5#1/0","text":"the key is hunter2-secret"}
+      {"said":["edit: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"edit","target":{"delivery":"agent:main:telegram:dm:5#1/0"},"markdown":"the key is [secret]","buttons":[]}}]],"cells":0}
+    {"action":"edit","messageId":"9","text":"x"}
+      throws denied: only your own messages can be edited, and that is none of them
+    {"action":"edit","handle":"agent:other:main#1/0","text":"x"}
+      throws missing: you sent no message with this handle
+    {"action":"thread","title":" "}
+      throws invalid: a thread needs title
+    {"action":"thread","title":"Plans of hunter2-secret","text":"first","tags":["a"],"silent":true}
+      {"said":["thread: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message","To write in the thread later, give this handle as \`to\`."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"createThread","title":"Plans of [secret]","parts":[{"kind":"text","markdown":"first"}],"tags":["a"],"silent":true}}]],"cells":0,"waitsFor":{"ticket":"thread:agent:main:telegram:dm:5#1/c1/message","untilMs":10300}}
+    {"action":"thread","title":"Plans","messageId":"9"}
+      {"said":["thread: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message","To write in the thread later, give this handle as \`to\`."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"createThread","title":"Plans","target":{"messageId":"9"}}}]],"cells":0,"waitsFor":{"ticket":"thread:agent:main:telegram:dm:5#1/c1/message","untilMs":10300}}
+    "
+  `);
+});
+
+test("a message of another conversation is changed there and not here", async () => {
+  const cause = "agent:main:telegram:group:-7#1";
+  const sent = [{ id: `${cause}/0`, cause, lane: elsewhere, parts: [] }];
+  const edit = { action: "edit", handle: `${cause}/0`, text: "x" };
+  expect((await call(edit, { sent })).queued).toEqual([
+    [
+      `message:${turn}/c1 telegram:default ${elsewhere} ${turn}`,
+      {
+        v: 1,
+        kind: "action",
+        action: { kind: "edit", target: { delivery: `${cause}/0` }, markdown: "x", buttons: [] },
+      },
+    ],
+  ]);
+  // A turn that may not speak elsewhere is not told that there is such a message.
+  const member = { by: { owner: false, senders: ["telegram:5"] } };
+  await expect(call(edit, { sent, scope: member })).rejects.toMatchObject({
+    code: "missing",
+    message: "you sent no message with this handle",
+  });
+  await expect(call({ ...edit, to: conversation }, { sent })).rejects.toMatchObject({
+    code: "invalid",
+    message: "that message is in telegram:-7",
+  });
+});
+
+test("what the surface cannot do is said, and where nobody reads nothing is sent without a place", async () => {
+  const loud = await call({ text: "hi", silent: true }, { capabilities: { silent: false } });
+  expect(loud.said).toContain("Note: Chat has no silent messages.");
+  const unseen = {
+    rows: [rowOf("m1", {}, { internal: { kind: "schedule", id: "j", turn: "", unseen: true } })],
+  };
+  const nobody = { code: "invalid", message: "nobody reads this session: say with `to` where it goes" };
+  await expect(call({ text: "hi" }, unseen)).rejects.toMatchObject(nobody);
+  expect((await call({ text: "hi", to: "Tea room" }, unseen)).queued).toHaveLength(1);
+  await expect(
+    call({ text: "hi" }, { scope: { conversation: "hook:default:dm:main%2Fci" } }),
+  ).rejects.toMatchObject(nobody);
+});
