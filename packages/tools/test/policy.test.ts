@@ -2,8 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  allows,
   applyPolicy,
   catalogue,
+  groupsOf,
+  isRemote,
   policySteps,
   unknownPatterns,
   type PolicyInput,
@@ -101,6 +104,152 @@ describe("rules", () => {
     expect(
       unknownPatterns({ allow: ["raed", "group:fs", "my_tool"], deny: ["grop:web"] }, ["my_tool"]),
     ).toEqual(["raed", "grop:web"]);
+  });
+});
+
+describe("the chain", () => {
+  const minimal = catalogue.filter(({ profiles }) => profiles.includes("minimal")).map(({ id }) => id);
+  const messaging = catalogue.filter(({ profiles }) => profiles.includes("messaging")).map(({ id }) => id);
+
+  test("has each step in its order, with the key that its rules come from", () => {
+    const rules = (name: string) => ({ deny: [name] });
+    const steps = policySteps({
+      global: {
+        ...rules("global"),
+        profile: "full",
+        alsoAllow: ["also global"],
+        byProvider: {
+          OpenAI: { ...rules("no"), profile: "full" },
+          "openai/GPT-5": { ...rules("global provider"), profile: "full", alsoAllow: ["provided global"] },
+        },
+      },
+      agent: {
+        ...rules("agent"),
+        profile: "messaging",
+        alsoAllow: ["also agent"],
+        byProvider: {
+          OPENAI: { ...rules("agent provider"), profile: "minimal", alsoAllow: ["provided agent"] },
+        },
+      },
+      model: "openai/gpt-5",
+      places: [
+        { name: "channel", rules: rules("channel") },
+        { name: "thread", rules: rules("thread") },
+      ],
+      senders: [rules("first"), {}, rules("second")],
+      sandbox: rules("sandbox"),
+      subagent: rules("subagent"),
+    });
+    const told = steps.map(({ step, key, rules: { allow, deny } }) => [
+      step,
+      key,
+      allow ?? null,
+      deny ?? null,
+    ]);
+    expect(told).toEqual([
+      [
+        "profile",
+        "the agent's tools.profile",
+        [...messaging, "group:mcp", "also global", "also agent"],
+        null,
+      ],
+      ["provider profile", "tools.byProvider", [...minimal, "provided global", "provided agent"], null],
+      ["global", "tools", null, ["global"]],
+      ["global provider", "tools.byProvider.openai/GPT-5", null, ["global provider"]],
+      ["agent", "the agent's tools", null, ["agent"]],
+      ["agent provider", "the agent's tools.byProvider.OPENAI", null, ["agent provider"]],
+      ["place", "channel", null, ["channel"]],
+      ["place", "thread", null, ["thread"]],
+      ["sender", "tools.toolsBySender", null, ["first"]],
+      ["sender", "tools.toolsBySender", null, ["second"]],
+      ["sandbox", "tools.sandbox.tools", null, ["sandbox"]],
+      ["subagent", "tools.subagents.tools", null, ["subagent"]],
+    ]);
+  });
+
+  test("of nothing has no step; a profile of all names no tool, and the global one has its own key", () => {
+    expect(policySteps(none)).toEqual([]);
+    expect(policySteps({ ...none, global: { profile: "minimal" }, agent: { profile: "full" } })).toEqual([]);
+    expect(policySteps({ ...none, global: { profile: "minimal", alsoAllow: ["x"] } })).toEqual([
+      { step: "profile", key: "tools.profile", rules: { allow: [...minimal, "x"] } },
+    ]);
+    const byProvider = { openai: { profile: "minimal" as const } };
+    expect(policySteps({ ...none, global: { byProvider } })).toEqual([
+      { step: "provider profile", key: "tools.byProvider", rules: { allow: minimal } },
+    ]);
+    expect(policySteps({ ...none, agent: { byProvider } }).map(({ step }) => step)).toEqual([
+      "provider profile",
+    ]);
+    const empty = { ...none, senders: [{ allow: [] }], subagent: { deny: [] } };
+    expect(policySteps(empty).map(({ step }) => step)).toEqual(["sender", "subagent"]);
+  });
+
+  test("knows tools of other programs by their name: all profiles but the least have them", () => {
+    const remote = ["notes__find", "exec", "Notes__add"];
+    const profiled = (profile: "minimal" | "coding" | "messaging" | "full"): readonly string[] =>
+      applyPolicy(remote, policySteps({ ...none, global: { profile } })).tools;
+    expect(profiled("minimal")).toEqual([]);
+    expect(profiled("messaging")).toEqual(["notes__find", "Notes__add"]);
+    expect([profiled("coding"), profiled("full")]).toEqual([remote, remote]);
+    for (const group of ["group:mcp", "Group:Plugins", "*__*", "notes__*"])
+      expect(applyPolicy(remote, [{ step: "s", key: "k", rules: { deny: [group] } }]).tools).toEqual([
+        "exec",
+      ]);
+    expect(remote.map(isRemote)).toEqual([true, false, true]);
+    expect(applyPolicy(remote, [{ step: "s", key: "k", rules: { allow: ["group:parley"] } }]).tools).toEqual(
+      [],
+    );
+    const exec = catalogue.find(({ id }) => id === "exec") ?? expect.unreachable("exec is there");
+    const message = catalogue.find(({ id }) => id === "message") ?? expect.unreachable("message is there");
+    expect([groupsOf(exec), groupsOf(message)]).toEqual([["runtime"], ["messaging", "parley"]]);
+  });
+
+  test("says of one name whether patterns mean it", () => {
+    expect(allows(["group:web"], "web_fetch")).toBe(true);
+    expect(allows(["read"], "web_fetch")).toBe(false);
+    expect(allows([], "read")).toBe(false);
+    expect(allows(["write"], "apply_patch")).toBe(true);
+    expect(allows(["apply_patch"], "write")).toBe(false);
+  });
+
+  test("takes a pattern for misspelt that means no tool, no group and no server's tool", () => {
+    const patterns = [
+      "notes__find",
+      "notes__*",
+      "NOTES",
+      "other__find",
+      "group:mcp",
+      "group:plugins",
+      "exec",
+      "x*",
+    ];
+    expect(unknownPatterns({ deny: patterns }, [], ["notes"])).toEqual(["other__find", "x*"]);
+    expect(unknownPatterns({ allow: patterns.slice(0, 5) })).toEqual([
+      "notes__find",
+      "notes__*",
+      "NOTES",
+      "other__find",
+    ]);
+    expect(unknownPatterns({})).toEqual([]);
+    expect(unknownPatterns({ allow: ["a__b", "b__c"] }, ["A__B"], ["first", "b"])).toEqual([]);
+  });
+
+  test("tells each tool that went by the first rule that took it, and the last of them where none is left", () => {
+    const steps = policySteps({
+      ...none,
+      global: { deny: ["r*", "read", "exec"] },
+      subagent: { allow: ["exec"], deny: ["group:web", "web_*"] },
+    });
+    expect(applyPolicy(["web_fetch", "exec", "read", "cron"], steps)).toEqual({
+      tools: [],
+      removed: [
+        { tool: "exec", step: "global", rule: 'tools denies "exec"' },
+        { tool: "read", step: "global", rule: 'tools denies "r*"' },
+        { tool: "web_fetch", step: "subagent", rule: 'tools.subagents.tools denies "group:web"' },
+        { tool: "cron", step: "subagent", rule: "tools.subagents.tools does not allow it" },
+      ],
+      reason: "no tool is left: the last, cron, was taken away by tools.subagents.tools does not allow it",
+    });
   });
 });
 
