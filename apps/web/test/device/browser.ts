@@ -89,7 +89,7 @@ export function stub(globals: { readonly [name: string]: unknown }): void {
 }
 
 /** A store of a browser: it holds over several openings, and its transactions end after their requests. */
-export function memoryDb(): object {
+function memoryDb(): object {
   const stores = new Map<string, Map<string, unknown>>();
   const asking = (result: unknown): EventTarget & { result: unknown } => {
     const request = Object.assign(new EventTarget(), { result });
