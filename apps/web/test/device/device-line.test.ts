@@ -98,9 +98,11 @@ async function device(parts: {
     onDone: (call, isOk) => void done.push(`${call.id} ${isOk}`),
     onShared: (why) => void shared.push(why),
   });
-  onTestFinished(() => {
-    line.isDown = true;
-    line.end();
+  // It ends with its test: else it would come back through the next one's lines.
+  onTestFinished(async () => {
+    Object.assign(line, { isDown: false, answer: () => refusal("denied", "over") });
+    made.look();
+    await settle(12);
   });
   return {
     ...browser,

@@ -19,7 +19,8 @@ const templatesOf = (value: unknown): readonly Template[] => {
 };
 
 const code = "c".repeat(20);
-let isDefined = false;
+class ShownPage extends DevicePage {}
+customElements.define("shown-device", ShownPage);
 // The page fetches its worker's address; fetched before, it is there at once.
 await import("../../src/device/device-worker.ts?worker&url");
 
@@ -58,16 +59,16 @@ async function page(hash = "", paired = false) {
     await (
       await openShelf(Date.now())
     ).keepPaired({ token: "t", name: "", grants: ["notify"], most: ["notify"] });
-  if (!isDefined) customElements.define("shown-device", DevicePage);
-  isDefined = true;
-  const made = new DevicePage();
+  const made = new ShownPage();
   Object.assign(made, {
     update: (changed: PropertyValues) => ReactiveElement.prototype["update"].call(made, changed),
   });
   made.connectedCallback();
-  onTestFinished(() => {
-    line.isDown = true;
-    line.end();
+  // It ends with its test: else it would come back through the next one's lines.
+  onTestFinished(async () => {
+    Object.assign(line, { isDown: false, answer: () => refusal("denied", "over") });
+    window.dispatchEvent(new Event("online"));
+    await settle(12);
   });
   const render = (): TemplateResult => made.render();
   const text = async (): Promise<string> => {

@@ -54,7 +54,8 @@ const messages = [
   said(5, "user", { id: "u5" }),
 ];
 
-let isDefined = false;
+class ActingChat extends Chat {}
+customElements.define("acting-chat", ActingChat);
 
 async function chat(at: string, more: { readonly may?: readonly string[]; readonly chat?: object } = {}) {
   const clock = stoppedClock();
@@ -134,9 +135,7 @@ async function chat(at: string, more: { readonly may?: readonly string[]; readon
     has: () => true,
     go: (address: string) => void went.push(address),
   };
-  if (!isDefined) customElements.define("acting-chat", Chat);
-  isDefined = true;
-  const page = new Chat();
+  const page = new ActingChat();
   Object.assign(page, {
     console,
     querySelector: () => null,

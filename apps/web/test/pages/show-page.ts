@@ -60,8 +60,8 @@ export function section(name: string, text: string): string {
   return `=== ${name}\n${text}\n`;
 }
 
-/** Kinds of pages that have a name as elements. */
-const named = new Set<new () => Page>();
+/** Kinds of pages as elements with a name of their own: other tests give names to the same kinds. */
+const named = new Map<new () => Page, new () => Page>();
 
 export async function showPage(
   Kind: new () => Page,
@@ -105,9 +105,10 @@ export async function showPage(
     has: parts.has ?? (() => true),
     go: (address) => void went.push(address),
   };
-  if (!named.has(Kind)) customElements.define(`shown-page-${named.size}`, Kind);
-  named.add(Kind);
-  const page = new Kind() as Page & { render(): TemplateResult };
+  const Named = named.get(Kind) ?? class extends (Kind as new () => Page) {};
+  if (!named.has(Kind)) customElements.define(`shown-page-${named.size}`, Named as never);
+  named.set(Kind, Named);
+  const page = new Named() as Page & { render(): TemplateResult };
   // Nothing is drawn into a document, and nothing is looked up there.
   Object.assign(page, {
     console,

@@ -176,6 +176,10 @@ test("j and k step over the rows and stay at either end", () => {
   expect(keys(0).press("j")).toBe(" (taken)");
 });
 
+class ShownShell extends Shell {}
+customElements.define("shown-shell", ShownShell);
+let registries = 0;
+
 async function shell(hash: string, scopes: readonly Scope[], token: string | null = "t") {
   const storage = memoryStorage();
   const [window, document] = [new EventTarget(), new EventTarget()];
@@ -183,7 +187,18 @@ async function shell(hash: string, scopes: readonly Scope[], token: string | nul
   const replaced: string[] = [];
   if (token !== null) storage.setItem("parley.device-token", token);
   const location = { href: `https://h/under/${hash}`, hash, reload: () => void made.push("reloads") };
+  // Pages have names of their own here: other tests give names to the same kinds.
+  const [real, known] = [customElements, new Map<string, CustomElementConstructor>()];
+  const registry = (registries += 1);
   stub({
+    customElements: {
+      get: (tag: string) => known.get(tag),
+      define(tag: string, Kind: CustomElementConstructor) {
+        const Own = class extends Kind {};
+        known.set(tag, Own);
+        real.define(`shell-${registry}-${tag}`, Own);
+      },
+    },
     // What Lit takes for it where there is no browser.
     HTMLElement: Object.getPrototypeOf(ReactiveElement) as object,
     localStorage: storage,
@@ -207,8 +222,7 @@ async function shell(hash: string, scopes: readonly Scope[], token: string | nul
   const line = fakeLine((method) =>
     method === "connect" ? { seq: 0, resync: false, peer: "p", scopes, protocol: 1 } : {},
   );
-  if (customElements.get("shown-shell") === undefined) customElements.define("shown-shell", Shell);
-  const one = new Shell();
+  const one = new ShownShell();
   Object.assign(one, {
     querySelector: () => null,
     querySelectorAll: () => [],
