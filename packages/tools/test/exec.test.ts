@@ -652,3 +652,220 @@ describe("after a crash", () => {
     expect(records.get("lost1")).toMatchObject({ state: "lost", endedAtMs: expect.any(Number) });
   });
 });
+
+describe("what is said of commands", () => {
+  test("a signal's end, the time that it took, and how long it may take", async () => {
+    const system = systemClock();
+    let nowMs = 1_000;
+    const waits: number[] = [];
+    const own = await stage({
+      clock: {
+        ...system,
+        now: () => nowMs,
+        after: (ms, run) => {
+          waits.push(ms);
+          return system.after(ms, run);
+        },
+      },
+      exec: { timeoutSeconds: 61 },
+    });
+    const running = said(exec(own.context), {
+      command: "while [ ! -e go ]; do sleep 0.01; done; kill -9 $$",
+      yieldMs: 60_000,
+    });
+    await until(() => own.records.size > 0);
+    expect([...own.records.values()]).toMatchObject([
+      {
+        session,
+        agent: "main",
+        turn: "t1",
+        command: "while [ ! -e go ]; do sleep 0.01; done; kill -9 $$",
+        owner: true,
+        root: own.workspace,
+        startedAtMs: 1_000,
+        endedAtMs: null,
+        state: "running",
+        code: null,
+        background: false,
+      },
+    ]);
+    nowMs = 3_460;
+    await writeFile(join(own.workspace, "go"), "");
+    expect(await running).toBe("[ended by a signal, 2.5 s]");
+    expect(await readdir(join(own.workspace, ".parley/exec"))).toEqual([]);
+    await said(exec(own.context), { command: ["true"], timeoutSeconds: 7 });
+    expect(waits.filter((ms) => ms === 61_000 || ms === 7_000)).toEqual([61_000, 7_000]);
+    const shown = { command: ["sleep", "0", "\u202e", "x".repeat(600)], background: true };
+    await said(exec({ ...own.context, owner: false, speakers: ["telegram:42"] }), shown);
+    const [record] = [...own.records.values()];
+    expect([record?.owner, record?.command.length, record?.command.includes("\u202e")]).toEqual([
+      false,
+      500,
+      false,
+    ]);
+    await until(() => own.ended.length > 0);
+    await own.close();
+  });
+
+  test("how long is waited is held between its limits, and what is not said has its usual meaning", () => {
+    const parsed = (of: ReturnType<typeof exec>, args: Parameters<typeof said>[1]): unknown => {
+      const read = made(of).parse(args);
+      return read.ok ? read.args : read.reason;
+    };
+    const usual = { command: "a", workdir: ".", env: {}, yieldMs: 10_000, background: false, pty: false };
+    expect(
+      [{}, { yieldMs: 9 }, { yieldMs: 11 }, { yieldMs: 119_999 }, { yieldMs: 120_001 }].map((more) =>
+        parsed(exec(it.context), { command: "a", ...more }),
+      ),
+    ).toEqual([
+      usual,
+      { ...usual, yieldMs: 10 },
+      { ...usual, yieldMs: 11 },
+      { ...usual, yieldMs: 119_999 },
+      { ...usual, yieldMs: 120_000 },
+    ]);
+    expect(
+      [{}, { timeout: -1 }, { timeout: 29_999 }, { timeout: 30_001 }].map((more) =>
+        parsed(processTool(it.context), { action: "poll", ...more }),
+      ),
+    ).toEqual([0, 0, 29_999, 30_000].map((timeout) => ({ action: "poll", timeout, eof: false })));
+  });
+
+  test("where it runs, and that a person is asked unless everything may run", () => {
+    const { sandbox } = it.context;
+    const boxed = { ...sandbox, kind: "bubblewrap", inside: "/workspace", readOnly: false } as const;
+    const of = (policy: ExecPolicy, more: object = {}): string =>
+      made(exec({ ...it.context, ...more, exec: { ...it.context.exec, policy } as never })).description;
+    const asked: ExecPolicy = { ...full, mode: "allowlist" };
+    const firsts = (text: string): string =>
+      text.replace(
+        " What takes longer than yieldMs goes on in the background: its end will be told to you, so do not poll for it. The process tool has its output.",
+        "",
+      );
+    const prefer =
+      "Prefer a list of the program and its arguments: a shell's line, and what is not allowed already, waits for a person's approval.";
+    expect([
+      firsts(of(full)),
+      firsts(of({ ...full, ask: "always" })),
+      firsts(of(asked)).trimEnd(),
+      firsts(of(full, { sandbox: boxed })),
+      firsts(of(full, { sandbox: { ...boxed, readOnly: true } })),
+    ]).toEqual([
+      "Runs a command on the gateway's machine.",
+      "Runs a command on the gateway's machine.",
+      `Runs a command on the gateway's machine. ${prefer}`,
+      "Runs a command in a sandbox where the workspace is /workspace.",
+      "Runs a command in a sandbox where the workspace is /workspace, read-only.",
+    ]);
+    const ports = it.context.exec;
+    expect([
+      exec({ ...it.context, exec: { ...ports, policy: { ...full, mode: "deny" } } as never }),
+      processTool({ ...it.context, exec: { ...ports, policy: { ...full, mode: "deny" } } as never }),
+      exec({ ...it.context, exec: undefined as never }),
+      processTool({ ...it.context, exec: undefined as never }),
+    ]).toEqual([
+      { unavailable: 'tools.exec.mode is "deny"' },
+      { unavailable: 'tools.exec.mode is "deny"' },
+      { unavailable: "commands cannot be run here" },
+      { unavailable: "commands cannot be run here" },
+    ]);
+  });
+
+  test("what is written to a command is shown to an owner first, and nothing else is", () => {
+    const tool = made(processTool(it.context));
+    const shown = (args: Parameters<typeof said>[1]) => {
+      const read = tool.parse(args);
+      return read.ok
+        ? tool.outside?.(read.args, scopeOf("/"), { trusted: [], read: [], sources: [] })
+        : read.reason;
+    };
+    expect([
+      shown({ action: "write", id: "abc", data: "rm\n" }),
+      shown({ action: "write", id: "abc", eof: true }),
+      ...["list", "poll", "log", "kill", "remove"].map((action) => shown({ action, id: "abc", data: "x" })),
+    ]).toEqual(["write to abc\nrm\\u{a}", "write to abc\n", null, null, null, null, null]);
+  });
+
+  test("how each ended, how long it took and where its output is, oldest first", async () => {
+    const records = new Map<string, CommandRecord>();
+    const base: CommandRecord = {
+      id: "",
+      session,
+      agent: "main",
+      turn: "t",
+      command: "make",
+      owner: true,
+      root: it.workspace,
+      log: ".parley/exec/none.log",
+      pid: 1,
+      began: null,
+      startedAtMs: 1_000_000,
+      endedAtMs: 1_001_499,
+      state: "exited",
+      code: 0,
+      background: true,
+    };
+    const others: readonly (Partial<CommandRecord> & { readonly id: string })[] = [
+      { id: "zero", log: ".parley/exec/zero.log" },
+      { id: "three", code: 3, endedAtMs: 1_001_500, command: "x".repeat(121), log: ".parley/exec/three.log" },
+      { id: "signal", code: null },
+      { id: "killed", state: "killed", code: null },
+      { id: "late", state: "timed out", code: null, endedAtMs: 1_060_000, log: ".parley/exec/late.log" },
+      { id: "lost", state: "lost", code: null },
+      { id: "short", background: false },
+      { id: "theirs", session: "agent:main:dm:x" as SessionKey },
+    ];
+    for (const each of others) records.set(each.id, { ...base, ...each });
+    const clock = { ...systemClock(), now: () => 1_060_000 };
+    const commands = await openCommands(
+      { records: inMap(records), onEnd: async () => undefined, clock, ids: systemIds(), log: silentLog },
+      (root) => rooted({ root }),
+    );
+    await mkdir(join(it.workspace, ".parley/exec"), { recursive: true });
+    await writeFile(join(it.workspace, ".parley/exec/zero.log"), "done");
+    await writeFile(join(it.workspace, ".parley/exec/three.log"), "a".repeat(20_000));
+    await writeFile(join(it.workspace, ".parley/exec/late.log"), "");
+    const context = { ...it.context, clock, exec: { ...it.context.exec, commands } as never };
+    const ask = (args: Parameters<typeof said>[1]) => said(processTool(context), args);
+    expect(await ask({ action: "list" })).toBe(
+      [
+        "zero exited with code 0, 1 s: make",
+        `three exited with code 3, 2 s: ${"x".repeat(120)}`,
+        "signal was ended by a signal, 1 s: make",
+        "killed was killed, 1 s: make",
+        "late timed out and was ended, 60 s: make",
+        "lost was lost: the gateway stopped while it ran, and it was ended, 1 s: make",
+      ].join("\n"),
+    );
+    const long = await ask({ action: "log", id: "three" });
+    expect([
+      await ask({ action: "log", id: "zero" }),
+      await ask({ action: "poll", id: "zero" }),
+      await ask({ action: "log", id: "late" }),
+      await ask({ action: "log", id: "signal" }),
+      await ask({ action: "poll", id: "killed" }),
+      await ask({ action: "kill", id: "three" }),
+      long.split("\n").slice(1),
+    ]).toEqual([
+      "done\n[zero exited with code 0]",
+      "done\n[zero exited with code 0]",
+      "[late timed out and was ended]",
+      "(its output is gone)\n[signal was ended by a signal]",
+      "(its output is gone)\n[killed was killed]",
+      "three exited with code 3.",
+      [
+        "[... 12108 bytes left out ...]",
+        "a".repeat(7_892 - 2_367),
+        "[three exited with code 3] All 20000 bytes: .parley/exec/three.log",
+      ],
+    ]);
+    expect(await refusedWith(processTool(context), { action: "poll", id: "theirs" })).toBe(
+      'there is no command "theirs" of this session; there are: zero, three, signal, killed, late, lost',
+    );
+    expect(await ask({ action: "remove", id: "zero" })).toBe("Removed zero and its output.");
+    expect([records.has("zero"), await readdir(join(it.workspace, ".parley/exec"))]).toEqual([
+      false,
+      ["late.log", "three.log"],
+    ]);
+  });
+});

@@ -440,3 +440,168 @@ test("who has a file open keeps what it was", async () => {
   expect(await handle.readFile("utf8")).toBe("old");
   await handle.close();
 });
+
+describe("told whole", () => {
+  const text = (words: string) => [{ type: "text", text: words }];
+
+  test("a page by lines, and what stands below it", async () => {
+    await writeFile(at("a.txt"), "one\r\n\nthree\r\n");
+    await writeFile(at("open.txt"), "one\ntwo");
+    const pages = [
+      { path: "a.txt" },
+      { path: "a.txt", limit: 3 },
+      { path: "a.txt", limit: 2 },
+      { path: "a.txt", offset: 2, limit: 1 },
+      { path: "a.txt", offset: 3 },
+      { path: "a.txt", offset: 4 },
+      { path: "open.txt", offset: 2 },
+    ];
+    const shown = [];
+    for (const page of pages) shown.push(await call(read(it.context), page));
+    expect(shown).toEqual([
+      { content: text("1\tone\n2\t\n3\tthree") },
+      { content: text("1\tone\n2\t\n3\tthree") },
+      { content: text("1\tone\n2\t\n[lines 1-2 of 3; go on with offset=3]") },
+      { content: text("2\t\n[lines 2-2 of 3; go on with offset=3]") },
+      { content: text("3\tthree\n[end of file, 3 lines]") },
+      { content: text("a.txt has 3 lines; there is no line 4."), isError: true },
+      { content: text("2\ttwo\n[end of file, 2 lines]") },
+    ]);
+  });
+
+  test("a page and a line up to the byte that still fits", async () => {
+    // Four lines of 1973 bytes with number, tab and end are the room of 8192 - 300.
+    const line = "x".repeat(1_970);
+    const lines = [1, 2, 3, 4].map((nth) => `${nth}\t${line}`);
+    await writeFile(at("full.txt"), `${line}\n`.repeat(4));
+    await writeFile(at("over.txt"), `${line}\n`.repeat(3) + `${line}y\n`);
+    await writeFile(at("wide.txt"), `${"é".repeat(1_000)}\n${"é".repeat(1_000)}z\n`);
+    await writeFile(at("one.txt"), `${"x".repeat(300)}\ntwo\n`);
+    const own = read(it.context);
+    const small = read({ ...it.context, resultBytes: 500 });
+    expect([
+      await said(own, { path: "full.txt" }),
+      await said(own, { path: "over.txt" }),
+      await said(own, { path: "wide.txt" }),
+      await said(small, { path: "one.txt" }),
+    ]).toEqual([
+      lines.join("\n"),
+      `${lines.slice(0, 3).join("\n")}\n[lines 1-3 of 4; go on with offset=4]`,
+      `1\t${"é".repeat(1_000)}\n2\t${"é".repeat(1_000)} [... a line of 1001 characters]`,
+      `1\t${"x".repeat(100)} [... a line of 300 characters]\n2\ttwo`,
+    ]);
+  });
+
+  test("what is no text, at both sides of what is shown of a picture", async () => {
+    const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(20)]);
+    await writeFile(at("a.png"), png);
+    await writeFile(at("binary"), Buffer.from([1, 2, 0, 3]));
+    const sees = read(it.context);
+    const big = { width: 2_000, height: 1_000, original: { width: 4_000, height: 2_000, frames: 3 } };
+    const kept = { path: "k.png", mediaType: "image/png", ...big } as const;
+    const keeps = (answer: object) => ({ ...it.context, pictures: { keep: async () => answer } as never });
+    const { pictures: _none, ...without } = it.context;
+    expect([
+      await call(sees, { path: "binary" }),
+      await call(read({ ...it.context, vision: false }), { path: "a.png" }),
+      await call(read(without), { path: "a.png" }),
+      await call(read(keeps(kept)), { path: "a.png" }),
+      await call(read(keeps({ refused: "it is broken" })), { path: "a.png" }),
+    ]).toEqual([
+      { content: text("binary is a binary file of 4 bytes; there is no text to show."), isError: true },
+      { content: text("a.png is a picture (image/png, 28 bytes), which this model cannot see.") },
+      { content: text("a.png is a picture (image/png, 28 bytes), which this model cannot see.") },
+      {
+        content: [
+          ...text("a.png (4000 x 2000, shown at 2000 x 1000, the first of 3 pictures in it)"),
+          { type: "image", path: "k.png", mediaType: "image/png" },
+        ],
+      },
+      { content: text("a.png cannot be shown: it is broken."), isError: true },
+    ]);
+    await truncate(at("a.png"), 20_000_000);
+    expect(await said(sees, { path: "a.png" })).toBe("a.png (1 x 1)\n<image/png 20000000.png>");
+    await truncate(at("a.png"), 20_000_001);
+    expect(await call(sees, { path: "a.png" })).toEqual({
+      content: text("a.png is a picture of 20000001 bytes; at most 20000000 can be shown. Make it smaller."),
+      isError: true,
+    });
+  });
+
+  test("whose words a file holds: kept results that were fenced, and notes made after them", async () => {
+    const asked: unknown[] = [];
+    const notes = {
+      refusal: async () => null,
+      untrusted: async (_scope: unknown, note: string, words: string) => {
+        asked.push([note, words]);
+        return words.includes("tea") ? "a.test" : null;
+      },
+    } as unknown as NonNullable<typeof it.context.notes>;
+    const own = read({ ...it.context, notes });
+    await mkdir(at(".parley/results"), { recursive: true });
+    await mkdir(at("memory"));
+    const fence = "<<<BEGIN_PARLEY_RESULT x>>>\nwords\n";
+    await writeFile(at(".parley/results/a.txt"), fence);
+    await writeFile(at(".parley/results/b.txt"), "words\n");
+    await writeFile(at("copy.txt"), fence);
+    await writeFile(at("memory/a.md"), "tea\n12\tcups\n");
+    await writeFile(at("memory/b.md"), "milk\n");
+    const files = [
+      ".parley/results/a.txt",
+      ".parley/results/b.txt",
+      "copy.txt",
+      "memory/a.md",
+      "memory/b.md",
+    ];
+    const sources = [];
+    for (const path of files) sources.push((await call(own, { path }, it.workspace)).untrusted ?? null);
+    expect(sources).toEqual([
+      { source: "what a tool read and kept" },
+      null,
+      null,
+      { source: "notes made after reading a.test" },
+      null,
+    ]);
+    expect(asked).toEqual([
+      ["memory/a.md", "tea\n12\tcups"],
+      ["memory/b.md", "milk"],
+    ]);
+  });
+
+  test("what was written and edited, in bytes and passages, and why not", async () => {
+    await writeFile(at("latin"), Buffer.from([0x61, 0xe9, 0x62]));
+    const one = { oldText: "ä", newText: "a" };
+    const calls = [
+      await call(write(it.context), { path: "sub/a.txt", content: "äö" }),
+      await call(write(it.context), { path: "sub/../sub/a.txt", content: "äöü" }),
+      await call(edit(it.context), { path: "sub/a.txt", edits: [one] }),
+      await call(edit(it.context), {
+        path: "sub/a.txt",
+        edits: [
+          { oldText: "ö", newText: "o" },
+          { oldText: "ü", newText: "u" },
+        ],
+      }),
+      await call(edit(it.context), { path: "sub/a.txt", ...one }),
+      await call(edit(it.context), { path: "sub/a.txt", oldText: "o", newText: "" }),
+      await call(edit(it.context), { path: "sub/a.txt", ...one, edits: [one] }),
+      await call(edit(it.context), { path: "sub/a.txt", newText: "x" }),
+    ];
+    const unread = "oldText is not in the file. Read the file and copy the passage exactly";
+    expect(calls).toEqual([
+      { content: text("Created sub/a.txt (4 bytes).") },
+      { content: text("Replaced sub/a.txt (6 bytes).") },
+      { content: text("Edited sub/a.txt (1 passage).") },
+      { content: text("Edited sub/a.txt (2 passages).") },
+      { content: text(`Not changed, sub/a.txt: ${unread}.`), isError: true },
+      { content: text("Edited sub/a.txt (1 passage).") },
+      { content: text("✖ give oldText and newText, or edits"), isError: true },
+      { content: text("✖ give oldText and newText, or edits"), isError: true },
+    ]);
+    expect(await readFile(at("sub/a.txt"), "utf8")).toBe("au");
+    expect([
+      await refusedWith(edit(it.context), { path: "none.txt", ...one }),
+      await refusedWith(edit(it.context), { path: "latin", ...one }),
+    ]).toEqual(["there is no file none.txt; use write to create it", "latin is not UTF-8 text"]);
+  });
+});
