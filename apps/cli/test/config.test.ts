@@ -51,6 +51,26 @@ describe("config get", () => {
     expect([exitCode, err]).toEqual([1, 'Nothing is set at gateway.prot. Did you mean "port"?\n']);
   });
 
+  test("tells what a running gateway finds wrong with its place and its fix", async () => {
+    const problems = [
+      { path: "a.b", message: "no such key", line: 3, column: 7, fix: "remove it" },
+      { path: "c", message: "is wrong" },
+    ];
+    const gateway = await fakeGateway(({ method }) =>
+      method === "status"
+        ? { configPath: join(gateway.home, "parley.json5") }
+        : { path: "/x/parley.json5", file: { a: 1 }, config: null, problems },
+    );
+    const { exitCode, out, err } = await parley(gateway.home, ["config", "get"]);
+    expect([exitCode, JSON.parse(out)]).toEqual([78, { a: 1 }]);
+    expect(err).toMatchInlineSnapshot(`
+      "/x/parley.json5:3:7 a.b: no such key. remove it
+      /x/parley.json5 c: is wrong
+      Shown is what the file says, without defaults.
+      "
+    `);
+  });
+
   test("shows a broken file as far as it goes, and what is wrong with it", async () => {
     const { exitCode, out, err } = await parley(stateFolder("{\n gateway: { prot: 1 }\n}"), [
       "config",
