@@ -182,6 +182,57 @@ describe("gateway", () => {
     expect(written).toEqual([]);
   });
 
+  test("says what was done, what stays as it is and why, word for word", async () => {
+    const bySettings = (more: Partial<Settings>) =>
+      gateway({ owner: true, settings: { ...settings, ...more } } as ToolContext);
+    const queue = { action: "config.patch", patch: { messages: { queue: { mode: "collect" } } } };
+    expect([
+      await said(tool(), { action: "restart" }),
+      await said(tool(), { action: "update.run", to: "1.2.3" }),
+      await said(tool(), { action: "config.get" }),
+      await said(tool(), { action: "config.get", path: "messages.queue.mode.none" }),
+      await said(tool(), { action: "config.get", path: "messages.constructor" }),
+      await said(tool(), { action: "config.schema.lookup", path: "messages.queue" }),
+      await said(bySettings({ write: async () => ({ restart: true }) }), queue),
+      await refusedWith(tool(), { action: "config.schema.lookup", path: "nothing" }),
+      await refusedWith(tool(), { action: "config.schema.lookup" }),
+      await refusedWith(tool(), { action: "config.patch" }),
+      await refusedWith(tool(), { action: "config.apply" }),
+      await refusedWith(tool(), { ...queue, baseHash: "h2" }),
+    ]).toEqual([
+      "Parley restarts after this answer.",
+      "The update begins; you are told how it ended.",
+      `${JSON.stringify((await settings.read()).shown, null, 2)}\nhash: h1`,
+      "messages.queue.mode.none is not set.\nhash: h1",
+      "messages.constructor is not set.\nhash: h1",
+      '{\n  "type": "object"\n}',
+      "Changed; a restart is needed for it to take effect.",
+      'there is no key "nothing"',
+      "this action needs path",
+      "this action needs patch",
+      "this action needs config",
+      "the configuration changed since config.get; read it again",
+    ]);
+    expect([restarts, updates, written]).toEqual([["asked by the agent"], ["1.2.3"], []]);
+    const many = Object.fromEntries(["a", "b", "c", "d", "e", "f"].map((key) => [key, 1]));
+    const denied = await refusedWith(tool(), { action: "config.patch", patch: many });
+    expect(denied).toMatch(
+      /^only the operator may change a, b, c, d, e; nothing was changed\. You may change agents\.defaults\.model \(/,
+    );
+    expect(denied).toContain("agents.defaults.thinkingDefault, agents.list.*.thinkingDefault, ");
+    for (const to of ["-1", ".1", "1 2", "x".repeat(65), ""])
+      expect([to, await refusedWith(tool(), { action: "update.run", to })]).toEqual([to, expect.any(String)]);
+    await said(tool(), { action: "update.run", to: `1+a-${"x".repeat(60)}` });
+    expect(updates).toHaveLength(2);
+    expect([
+      gateway({ owner: false, settings } as ToolContext),
+      gateway({ owner: true } as ToolContext),
+    ]).toEqual([
+      { unavailable: "only owners may use it (commands.ownerAllowFrom)" },
+      { unavailable: "the configuration cannot be reached from here" },
+    ]);
+  });
+
   test("restarts after the answer; takes no other action; is for owners only", async () => {
     await said(tool(), { action: "restart", reason: "new model" });
     expect(restarts).toEqual(["new model"]);

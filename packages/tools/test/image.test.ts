@@ -124,3 +124,56 @@ test.each([
 ])("%s is refused with the reason", async (path, reason) => {
   await expect(call(image(await context()), { image: path })).rejects.toThrow(reason);
 });
+
+test("eight pictures are looked at and not nine, the last of a message's, and each is named once", async () => {
+  const own = await context();
+  const files = Array.from({ length: 9 }, (_each, nth) => `${nth}.png`);
+  for (const [nth, name] of files.entries())
+    await writeFile(join(stages[0]?.workspace ?? "", name), `picture${"!".repeat(nth)}`);
+  const eight = files.slice(0, 8);
+  await call(image(own), { image: "0.png", images: eight });
+  await call(image(own), { images: ["1.png", "0.png", "1.png"] });
+  await expect(call(image(own), { image: "8.png", images: eight })).rejects.toMatchObject({
+    code: "invalid",
+    message: "at most 8 images are looked at in one call",
+  });
+  const seen = (shown: readonly ReturnType<typeof sent>[]): ToolContext => ({
+    ...own,
+    seenPictures: { ...own.seenPictures, shown: async () => shown },
+  });
+  const result = await call(image(seen([sent("x.png", 1), ...files.map((name) => sent(name, 2))])), {});
+  const unasked = "Describe what is to be seen. Quote the words that stand there.";
+  expect(asked).toEqual([
+    { prompt: unasked, paths: eight.map((_name, nth) => `${nth + 7}.png`) },
+    { prompt: unasked, paths: ["8.png", "7.png"] },
+    { prompt: unasked, paths: files.slice(1) },
+  ]);
+  expect(textOf(result)).toBe(`${files.slice(1).join("\n")}\n\neyes/1 says:\na cat`);
+  await expect(call(image(seen([])), {})).rejects.toMatchObject({
+    code: "missing",
+    message: "no picture was sent in this conversation: name a path or a URL in image",
+  });
+});
+
+test("addresses that would carry words out are shown to an owner first; without a place for pictures there is no tool", async () => {
+  const own = await context();
+  const tool = image(own);
+  if (isUnavailable(tool)) throw new Error(tool.unavailable);
+  const outside = (args: Parameters<typeof tool.parse>[0], trusted: readonly string[] = []) => {
+    const parsed = tool.parse(args);
+    return parsed.ok
+      ? tool.outside?.(parsed.args, {} as never, { trusted, read: [], sources: [] })
+      : parsed.reason;
+  };
+  const [one, two] = ["https://a.test/?q=1", "https://b.test/?q=2"];
+  expect([
+    outside({ image: one, images: ["a.png", two] }),
+    outside({ image: one, images: [two] }, ["look at b.test"]),
+    outside({ images: ["a.png", "https://a.test/x.png"] }),
+    outside({}),
+  ]).toEqual([`${one}\n${two}`, one, null, null]);
+  const { pictures: _none, ...without } = own;
+  expect(image(without)).toEqual({ unavailable: "no pictures are kept here" });
+  const blind = { ...own.seenPictures, describer: () => ({ unavailable: "no imageModel" }) };
+  expect(isUnavailable(image({ ...own, vision: true, seenPictures: blind }))).toBe(false);
+});

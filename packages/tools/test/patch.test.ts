@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { workspaceFiles } from "../src/index.ts";
 import { applyPatch } from "../src/tools/apply-patch.ts";
-import { refusedWith, said, stage, type Stage } from "./stage.ts";
+import { call, refusedWith, said, stage, type Stage } from "./stage.ts";
 
 let it: Stage;
 beforeEach(async () => {
@@ -112,6 +112,46 @@ describe("a patch", () => {
     expect(
       await refusedWith(applyPatch(it.context), { input: "*** Begin Patch\n*** Add File: x\n+x" }),
     ).toContain("End Patch");
+  });
+
+  test("that meets what it does not expect says which file, and changes none", async () => {
+    await writeFile(at("a.txt"), "1\n");
+    await writeFile(at("b.txt"), "2\n");
+    await writeFile(at("latin"), Buffer.from([0x61, 0xe9, 0x62]));
+    const asked: string[] = [];
+    const notes = {
+      refusal: async (_scope: unknown, path: string) => (path === "b.txt" ? "b.txt is private" : null),
+    } as unknown as NonNullable<typeof it.context.notes>;
+    const refused = async (context: typeof it.context, ...lines: readonly string[]): Promise<string> =>
+      call(applyPatch(context), patch("*** Add File: new.txt", "+x", ...lines), it.workspace).then(
+        () => "done",
+        (error: { readonly code: string; readonly message: string }) => `${error.code}: ${error.message}`,
+      );
+    for (const lines of [
+      ["*** Add File: a.txt", "+x"],
+      ["*** Delete File: none.txt"],
+      ["*** Update File: none.txt", "-x"],
+      ["*** Update File: latin", "-x"],
+      ["*** Update File: a.txt", "*** Move to: b.txt", "-1", "+2"],
+      ["*** Update File: a.txt", "-1", "+2", "*** Delete File: ./a.txt"],
+      ["*** Add File: sub/../new.txt", "+y"],
+      ["*** Update File: a.txt", "*** Move to: ./new.txt", "-1", "+2"],
+    ])
+      asked.push(await refused(it.context, ...lines));
+    asked.push(await refused({ ...it.context, notes }, "*** Delete File: b.txt"));
+    expect(asked).toEqual([
+      "invalid: a.txt is there already; update it",
+      "missing: there is no file none.txt",
+      "missing: there is no file none.txt",
+      "invalid: latin is not UTF-8 text",
+      "invalid: b.txt is there already; nothing may be moved over it",
+      "invalid: two parts of the patch change a.txt; put them under one header",
+      "invalid: two parts of the patch change new.txt; put them under one header",
+      "invalid: two parts of the patch change new.txt; put them under one header",
+      "denied: b.txt is private",
+    ]);
+    expect([await text("a.txt"), await text("b.txt")]).toEqual(["1\n", "2\n"]);
+    expect(await readdir(it.workspace)).not.toContain("new.txt");
   });
 
   test("changes nothing in a .git folder", async () => {
