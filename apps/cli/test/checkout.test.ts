@@ -97,7 +97,7 @@ test("a checkout is told what its branch has, what a name means there, and what 
   for (const flags of [{ to: "--upload-pack=x" }, { from: "--upload-pack=x" }])
     await expect(checked(flags)).rejects.toThrow("names no version and no repository");
 
-  const record = { from: "a", to: "b", state: "went-back", reason: "it was worse" } as UpdateRecord;
+  const record = { from: "a", to: "b", state: "went-back", reason: "it was worse" } as const;
   const rest = { id: "1", root: here, fromRef: "", toRef: "", backup: null, restore: null, replaced: null };
   const others = {
     kept: null,

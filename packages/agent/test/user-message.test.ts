@@ -209,7 +209,7 @@ test("what others wrote is cut at its bound, and not a character before", () => 
     [300, (word) => enclosed([word])],
     [300, (why) => textOf({ rows: [{ ...row({ text: "" }), unavailable: [why] }], shared: true })],
     [64, (from) => said({ enclosed: [{ kind: "forward", from, words: [] }] })],
-    [64, (sender) => textOf({ rows: [row({ text: "", replyTo: { messageId: "3", text: "x", sender } })] })],
+    [64, (sender) => said({ replyTo: { messageId: "3", toBot: false, text: "x", sender } })],
   ];
   for (const [most, told] of bounds) {
     const [whole, over] = [told("ж".repeat(most)), told("ж".repeat(2 * most))];
