@@ -431,6 +431,64 @@ describe("docker", () => {
     expect(all.join()).not.toMatch(/\.git|\.env/);
   });
 
+  test("keeps each folder above a hidden one in its place, to be written only where the workspace is", () => {
+    const run = (readOnly: boolean, all: boolean, cwd = "") =>
+      dockerCommand(
+        {
+          argv: ["ls"],
+          cwd,
+          env: { SHELL: "/bin/zsh", TMPDIR: "/t", HOME: "/h", DOCKER_HOST: "of the command", COLOR: "1" },
+          pty: false,
+          input: false,
+          guarded: { readOnly: [".git"], masked: [], all },
+        },
+        {
+          program: "docker",
+          user: "1:2",
+          settings: { ...settings, backend: "docker" },
+          mounts: {
+            ...mounts,
+            workspace: "/w",
+            readOnly,
+            readRoots: ["/s", "/t"],
+            hidden: ["/workspace/a/b/c", "/s/x"],
+          },
+          host: { DOCKER_HOST: "h", XDG_RUNTIME_DIR: "/run", LANG: "C" },
+          name: "n",
+        },
+      );
+    const mountsOf = (readOnly: boolean, all: boolean): readonly string[] =>
+      run(readOnly, all).argv.filter((arg) => arg.startsWith("type=bind") || arg.endsWith(":ro"));
+    const rest = [
+      "type=bind,source=/s,target=/s,readonly",
+      "type=bind,source=/t,target=/t,readonly",
+      "/workspace/a/b/c:ro",
+      "/s/x:ro",
+    ];
+    expect(mountsOf(false, false)).toEqual([
+      "type=bind,source=/w,target=/workspace",
+      "type=bind,source=/w/.git,target=/workspace/.git,readonly",
+      "type=bind,source=/w/a,target=/workspace/a",
+      "type=bind,source=/w/a/b,target=/workspace/a/b",
+      ...rest,
+    ]);
+    for (const [readOnly, all] of [
+      [true, true],
+      [false, true],
+    ] as const)
+      expect(mountsOf(readOnly, all)).toEqual([
+        "type=bind,source=/w,target=/workspace,readonly",
+        "type=bind,source=/w/a,target=/workspace/a,readonly",
+        "type=bind,source=/w/a/b,target=/workspace/a/b,readonly",
+        ...rest,
+      ]);
+    const { argv, env } = run(false, false);
+    expect(argv.slice(argv.indexOf("--workdir"))).toEqual(
+      "--workdir /workspace --env HOME=/workspace --env COLOR -- debian:stable-slim ls".split(" "),
+    );
+    expect(env).toEqual({ COLOR: "1", DOCKER_HOST: "h", XDG_RUNTIME_DIR: "/run" });
+  });
+
   test("opens the network, input and a terminal only when told to", () => {
     expect(of({}, { network: true }).argv.join(" ")).toContain("--network bridge");
     expect(of({ input: true }).argv).toContain("--interactive");
