@@ -6,15 +6,17 @@ import { expect, test } from "vitest";
 import { lockHome } from "../src/index.ts";
 import { tempDir } from "./open-sqlite.ts";
 
+// Nothing here holds what the lock returned, and the collector has run: the home is locked all the same.
 const holder = `
   import { lockHome } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};
   lockHome(process.argv[1], process.pid);
+  gc();
   console.log("locked");
   setInterval(() => {}, 1000);
 `;
 
 async function holding(dir: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", holder, dir], {
+  const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", holder, dir], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await once(child.stdout as NodeJS.ReadableStream, "data");

@@ -11,6 +11,9 @@ export interface HomeLock {
   release(): void;
 }
 
+/** The collector closes a database that nobody holds any more, which would free its home unasked. */
+const held = new Set<DatabaseSync>();
+
 /**
  * Locks the folder for this process. Throws Fault("conflict") with the id of the process that already holds
  * it, or Fault("unavailable") when the folder cannot be written. The lock is advisory (fcntl), so on network
@@ -36,8 +39,10 @@ export function lockHome(dir: string, pid: number): HomeLock {
     );
   }
   writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 });
+  held.add(db);
   return {
     release() {
+      held.delete(db);
       if (db.isOpen) db.close();
     },
   };
