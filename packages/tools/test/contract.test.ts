@@ -5,73 +5,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock, type JsonObject } from "@parley/protocol";
-import { catalogue, defineTool, makeTools, textResult, type Tool, type ToolContext } from "../src/index.ts";
+import { catalogue, defineTool, makeTools, textResult, type Tool } from "../src/index.ts";
 import { append } from "../src/rehearsal/append.ts";
 import { echo } from "../src/rehearsal/echo.ts";
 import { sleepTool } from "../src/rehearsal/sleep.ts";
 import { asked, mistyped, toolContract } from "./contract.ts";
+import { everyPort as ports } from "./every-port.ts";
 import { hostPath, stage } from "./stage.ts";
-
-const ports: Partial<ToolContext> = {
-  settings: {
-    read: async () => ({ value: {}, shown: {}, hash: "h" }),
-    schema: async () => ({ type: "object" }),
-    write: async () => ({ restart: false }),
-    restart: async () => undefined,
-    checkUpdate: async () => "",
-    update: async () => undefined,
-  },
-  browser: {
-    port: () => ({
-      run: async () => ({ text: "Tab t1: https://example.org/", url: "https://example.org/", files: [] }),
-      urlOf: () => null,
-    }),
-  },
-  web: {
-    files: () => ({ fetch: async (url) => ({ url, bytes: new Uint8Array(9) }) }),
-    pages: () => ({
-      maxChars: 20_000,
-      read: async (url) => ({
-        url,
-        status: 200,
-        contentType: "text/html",
-        title: "T",
-        byline: null,
-        text: "words ".repeat(10_000),
-        truncated: false,
-        cached: false,
-      }),
-    }),
-    search: () => ({
-      provider: "brave",
-      maxResults: 5,
-      search: async ({ query }) => ({
-        results: [{ title: query, url: "https://example.org/", snippet: "s".repeat(20_000) }],
-        provider: "Brave Search",
-        failed: [],
-        cached: false,
-      }),
-    }),
-  },
-  devices: {
-    some: () => true,
-    list: async () => [],
-    invoke: async (_scope, { command }) => ({ text: command, source: "device laptop" }),
-  },
-  deferred: [echo],
-  memory: {
-    search: async () => ({ hits: [], mode: "keyword", notes: [], citations: false }),
-    get: async () => ({ path: "MEMORY.md", startLine: 1, endLine: 1, totalLines: 1, text: "a" }),
-  },
-  upkeep: {
-    look: async () => ({
-      groups: [[1, 2].map((line) => ({ path: "MEMORY.md", line, text: `- said ${line}` }))],
-      more: 0,
-      untrusted: [],
-    }),
-    propose: async () => ({ text: "Proposed.", effects: { cells: [] } }),
-  },
-};
 
 /** Calls of tools that need more than their schema says: one that succeeds, one that does not parse. */
 const samples: { readonly [tool: string]: readonly [good: JsonObject, bad: JsonObject] } = {
