@@ -26,7 +26,7 @@ const renderers: { readonly [dialect in Exclude<Dialect, "markdown">]: Render } 
 /**
  * The messages for `markdown` on a surface, in order; none when nothing in it is visible. Each holds at most
  * `textChars` UTF-16 units and `textEntities` entities. A text longer than `longestMarkdownChars`, or nested
- * deeper than 20 lists or 39 quotes, is sent as plain text. Throws Fault("invalid") for a limit that is no
+ * deeper than 19 lists or 38 quotes, is sent as plain text. Throws Fault("invalid") for a limit that is no
  * positive integer, and nothing else.
  */
 export function renderMarkdown(markdown: string, options: MarkdownOptions): readonly RenderedText[] {
