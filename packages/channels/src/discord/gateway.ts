@@ -53,9 +53,9 @@ const identifyEveryMs = 5_000;
 /** With fewer starts left (of 1,000 a day) they are spread, at most this far apart. */
 const scarceStarts = 100;
 const scarceEveryMs = 300_000;
-/** Discord asks for a wait of one to five seconds after a refused session. */
 /** Wait between attempts with a refused token, long enough to be no loop. */
 const refusedTokenMs = 10 * 60_000;
+/** Discord asks for a wait of one to five seconds after a refused session. */
 const refusedWaitMs = { least: 1_000, spread: 4_000 } as const;
 /** After this many failures the resume address may be at fault, so the general address is tried. */
 const unreachableResumes = 2;
