@@ -194,9 +194,7 @@ describe("one connection", () => {
     expect(socket.did).toEqual([]);
     await clock.advance(1);
     expect(socket.did).toEqual(["is cut"]);
-    expect(lines).toEqual([
-      ["ending the gateway connection", { reason: "HELLO did not come within 20 s" }],
-    ]);
+    expect(lines).toEqual([["ending the gateway connection", { reason: "HELLO did not come within 20 s" }]]);
     socket.isClosed(1006);
     await clock.advance(0);
     expect(ended()).toEqual({
@@ -253,7 +251,10 @@ describe("one connection", () => {
     const { socket, ...rest } = connection();
     socket.gives(hello(1_000_000));
     socket.gives(ready(null, { ...readyBody, resume_gateway_url: told }));
-    expect(rest.told[1]).toMatchObject({ session: { id: "s1", resumeUrl: url, sequence: 0 }, sequence: null });
+    expect(rest.told[1]).toMatchObject({
+      session: { id: "s1", resumeUrl: url, sequence: 0 },
+      sequence: null,
+    });
   });
 
   test("ends when no more events are taken, keeping the last one's number", async () => {
@@ -364,7 +365,19 @@ function loop(
     const { state, reason } = health.read();
     return [next, clock.now() - beganMs, state, ...(reason === undefined ? [] : [reason])];
   };
-  return { clock, stop, sockets, identified, lines, rest, health, done, untilNext, attempts: () => attempts, isOver: () => isOver };
+  return {
+    clock,
+    stop,
+    sockets,
+    identified,
+    lines,
+    rest,
+    health,
+    done,
+    untilNext,
+    attempts: () => attempts,
+    isOver: () => isOver,
+  };
 }
 
 const goesLive = (socket: Socket): void => {

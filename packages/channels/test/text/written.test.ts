@@ -131,7 +131,7 @@ const links = [
   "[a](#top) [b]() [c](tel:+1) [d](/p) [/p](/p) [e](JavaScript:1) [f](file:///x) [g](vbscript:1) [h](blob:1)",
   "[https://x.org](https://x.org/) [https://x.org/](https://x.org) [x.org](https://x.org)",
   "[www.good.org](https://x.org) [discord.gg/a](https://x.org) [HTTP://a](https://x.org)",
-  "[a](HTTP://x.org) [b](ftp://x.org) [c](https://x.org/ü?q=\"1\")",
+  '[a](HTTP://x.org) [b](ftp://x.org) [c](https://x.org/ü?q="1")',
   "[a **b**](ftp://x.org) c",
   `[a](https://x.org/${"p".repeat(986)})`,
   `[a](https://x.org/${"p".repeat(987)})`,
@@ -169,7 +169,12 @@ describe("Markdown at the edges of its rules", () => {
       "wide cell | c",
       "d         | e",
     ]);
-    expect(plainText(table(2001)).split("\n").slice(0, 4)).toEqual(["a | b", "--+--", "wide cell | c", "d | e"]);
+    expect(plainText(table(2001)).split("\n").slice(0, 4)).toEqual([
+      "a | b",
+      "--+--",
+      "wide cell | c",
+      "d | e",
+    ]);
   });
 
   it("formats 38 quotes and 19 lists in one another, and shows deeper ones as written", () => {
@@ -286,41 +291,42 @@ describe("a partial reply, at the edges", () => {
   });
 });
 
-const cuts: readonly (readonly [dialect: Dialect, textChars: number, markdown: string, entities?: number])[] = [
-  ["plain", 20, "aaaaa\n\nbbbbb ccccc ddddd"],
-  ["plain", 20, "aaaaaa\n\nbbbbb ccccc ddddd"],
-  ["plain", 20, "aaaaaaa bbbb\nccccc ddddd"],
-  ["plain", 20, "aaaaaaa\nbbbbbb ccccc ddddd"],
-  ["plain", 20, "aaaaaaaa\nbbbbbb ccccc ddddd"],
-  ["plain", 20, "aaa aaa. bbbbbb ccccc ddddd"],
-  ["plain", 20, "aaaaa aaa. bbbbbb ccccc ddddd"],
-  ["plain", 20, 'aaaa "aaaa!") bbb ccccc ddddd'],
-  ["plain", 20, "aaaa 3.5 bbbb v1.2 cc ddd eee"],
-  ["plain", 20, "aaaaaaaaaaaaa bbbbb. cc"],
-  ["plain", 20, "aaaaaaaaaaaaaa bbbbb. cc"],
-  ["plain", 20, "aaaaa bbbbbbbbbbbbbbbbbbbb c"],
-  ["plain", 20, "aaaaa bbbbbbbbbbbbbbbbbbbbb c"],
-  ["plain", 20, "aaaaaaaaaaaaaaaaaaaa\n\nb"],
-  ["plain", 20, "aaaaaaaaaaaaaaaaaaaaa\n\nb"],
-  ["plain", 10, "a b\n\n- c\n- d\n- e"],
-  ["plain", 9, "1. aaaaaaaa\n2. bb"],
-  ["plain", 12, "```\na\n\nb\n\n  c\n  d\n```"],
-  ["plain", 12, "aaaaaaaa   \n\n   bbb"],
-  ["discord", 20, "> aaaa bbbb\n> cccc dddd eeee"],
-  ["discord", 22, "- aaaa\n  - bbbb\n  - cccc\n- dddd"],
-  ["discord", 24, "||aaaa bbbb cccc dddd eeee||"],
-  ["discord", 30, "~~aa [bb cc dd](https://x.org/y) ee~~"],
-  ["discord", 18, "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"],
-  ["discord", 40, `[a](https://x.org/${"p".repeat(40)}) b`],
-  ["discord", 400, `[a](https://x.org/${"p".repeat(340)}) ${"b ".repeat(30)}`],
-  ["telegram", 20, "**aaaa `bbbb` cccc dddd** eeee ffff"],
-  ["telegram", 22, "https://x.org/aaaa/bbbb/cccc b"],
-  ["telegram", 30, "**a** *b* ~~c~~ d", 2],
-  ["telegram", 30, "**a** *b* ~~c~~ d", 3],
-  ["html", 50, "1. aaaa\n2. bbbb\n3. cccc"],
-  ["html", 50, "> aaaa\n>\n> bbbb cccc"],
-  ["html", 25, "a &amp; b &lt; c"],
-];
+const cuts: readonly (readonly [dialect: Dialect, textChars: number, markdown: string, entities?: number])[] =
+  [
+    ["plain", 20, "aaaaa\n\nbbbbb ccccc ddddd"],
+    ["plain", 20, "aaaaaa\n\nbbbbb ccccc ddddd"],
+    ["plain", 20, "aaaaaaa bbbb\nccccc ddddd"],
+    ["plain", 20, "aaaaaaa\nbbbbbb ccccc ddddd"],
+    ["plain", 20, "aaaaaaaa\nbbbbbb ccccc ddddd"],
+    ["plain", 20, "aaa aaa. bbbbbb ccccc ddddd"],
+    ["plain", 20, "aaaaa aaa. bbbbbb ccccc ddddd"],
+    ["plain", 20, 'aaaa "aaaa!") bbb ccccc ddddd'],
+    ["plain", 20, "aaaa 3.5 bbbb v1.2 cc ddd eee"],
+    ["plain", 20, "aaaaaaaaaaaaa bbbbb. cc"],
+    ["plain", 20, "aaaaaaaaaaaaaa bbbbb. cc"],
+    ["plain", 20, "aaaaa bbbbbbbbbbbbbbbbbbbb c"],
+    ["plain", 20, "aaaaa bbbbbbbbbbbbbbbbbbbbb c"],
+    ["plain", 20, "aaaaaaaaaaaaaaaaaaaa\n\nb"],
+    ["plain", 20, "aaaaaaaaaaaaaaaaaaaaa\n\nb"],
+    ["plain", 10, "a b\n\n- c\n- d\n- e"],
+    ["plain", 9, "1. aaaaaaaa\n2. bb"],
+    ["plain", 12, "```\na\n\nb\n\n  c\n  d\n```"],
+    ["plain", 12, "aaaaaaaa   \n\n   bbb"],
+    ["discord", 20, "> aaaa bbbb\n> cccc dddd eeee"],
+    ["discord", 22, "- aaaa\n  - bbbb\n  - cccc\n- dddd"],
+    ["discord", 24, "||aaaa bbbb cccc dddd eeee||"],
+    ["discord", 30, "~~aa [bb cc dd](https://x.org/y) ee~~"],
+    ["discord", 18, "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"],
+    ["discord", 40, `[a](https://x.org/${"p".repeat(40)}) b`],
+    ["discord", 400, `[a](https://x.org/${"p".repeat(340)}) ${"b ".repeat(30)}`],
+    ["telegram", 20, "**aaaa `bbbb` cccc dddd** eeee ffff"],
+    ["telegram", 22, "https://x.org/aaaa/bbbb/cccc b"],
+    ["telegram", 30, "**a** *b* ~~c~~ d", 2],
+    ["telegram", 30, "**a** *b* ~~c~~ d", 3],
+    ["html", 50, "1. aaaa\n2. bbbb\n3. cccc"],
+    ["html", 50, "> aaaa\n>\n> bbbb cccc"],
+    ["html", 25, "a &amp; b &lt; c"],
+  ];
 
 describe("long replies, at the edges", () => {
   it("are cut where it hurts least, with all markup whole", async () => {
@@ -330,7 +336,9 @@ describe("long replies, at the edges", () => {
         textChars,
         ...(textEntities === undefined ? {} : { textEntities }),
       }).map(({ text, entities }) =>
-        entities.length === 0 ? text : [text, ...entities.map(({ type, offset, length }) => [type, offset, length])],
+        entities.length === 0
+          ? text
+          : [text, ...entities.map(({ type, offset, length }) => [type, offset, length])],
       ),
     );
     await expect(shortened(table)).toMatchFileSnapshot("../tables/cuts.txt");
