@@ -1,7 +1,7 @@
 // The whole text of each command's answer, and all that it asks of the gateway, against views/*.txt. What an
 // operator is meant to see anew is taken up by `vitest run --project @parley/cli views -u`, and read in the diff.
 import { describe, expect, test } from "vitest";
-import { fakeGateway, parley, Refusal } from "./fake-gateway.ts";
+import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
 import { agents } from "./views/agents.ts";
 import { kept } from "./views/kept.ts";
 import { schedules } from "./views/schedules.ts";
@@ -42,4 +42,16 @@ describe("the whole answer of every command about", () => {
   ] as const)("%s is the one in its file (after a wanted change: run with -u)", async ([name, views]) => {
     await expect(await told(views)).toMatchFileSnapshot(`views/${name}.txt`);
   });
+});
+
+test("the help of every command names its words, its options with their defaults, and what it is for", async () => {
+  const home = stateFolder(null);
+  const { out } = await parley(home, ["completion", "fish"]);
+  const commands = new Set([...out.matchAll(/__parley_at "([^"]*)"/g)].map(([, path = ""]) => path));
+  const texts: string[] = [];
+  for (const path of commands) {
+    const argv = [...path.split(" "), "--help"].filter((word) => word !== "");
+    texts.push(`$ parley ${argv.join(" ")}\n${(await parley(home, argv)).out}`);
+  }
+  await expect(texts.join("\n")).toMatchFileSnapshot("views/help.txt");
 });
