@@ -1,7 +1,7 @@
 // The whole text of each command's answer, and all that it asks of the gateway, against views/*.txt. What an
 // operator is meant to see anew is taken up by `vitest run --project @parley/cli views -u`, and read in the diff.
 import { describe, expect, test } from "vitest";
-import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
+import { fakeGateway, parley, Refusal, stateFolder, type Run } from "./fake-gateway.ts";
 import { agents } from "./views/agents.ts";
 import { kept } from "./views/kept.ts";
 import { schedules } from "./views/schedules.ts";
@@ -11,7 +11,15 @@ import { work } from "./views/work.ts";
 /** What differs between two runs: where the home is, and drawn ids. */
 const unsteady = /[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g;
 
-async function told(views: readonly View[]): Promise<string> {
+interface Told extends Run {
+  /** What was asked of the gateway, as lines. */
+  readonly asked: string;
+  /** What it answered last, as JSON. */
+  readonly last: string;
+}
+
+/** What becomes of each view, one after another, and of what is told of it a text. */
+async function told(views: readonly View[], tell: (run: Told) => string): Promise<string> {
   let shown: View | undefined;
   const gateway = await fakeGateway(({ method }) => {
     const answer = shown?.answers[method];
@@ -23,33 +31,54 @@ async function told(views: readonly View[]): Promise<string> {
   for (const each of views) {
     shown = each;
     gateway.requests.length = 0;
-    const { exitCode, out, err } = await parley(gateway.home, each.argv);
-    const asked = gateway.requests
-      .filter(({ method }) => method !== "connect")
-      .map(({ method, params }) => `asks ${method} ${JSON.stringify(params)}\n`);
-    const words = err === "" ? out : `${out}stderr:\n${err}`;
-    texts.push(`$ parley ${each.argv.join(" ")}\n${asked.join("")}${words}exit ${exitCode}\n`);
+    const run = await parley(gateway.home, each.argv);
+    const requests = gateway.requests.filter(({ method }) => method !== "connect");
+    const asked = requests.map(({ method, params }) => `asks ${method} ${JSON.stringify(params)}\n`).join("");
+    const last = JSON.stringify(each.answers[requests.at(-1)?.method ?? ""]) ?? "nothing";
+    texts.push(`$ parley ${each.argv.join(" ")}\n${tell({ ...run, asked, last })}exit ${run.exitCode}\n`);
   }
   return texts.join("\n").replaceAll(gateway.home, "<home>").replaceAll(unsteady, "<id>");
 }
 
+const all = { work, schedules, agents, kept };
+
 describe("the whole answer of every command about", () => {
-  test.for([
-    ["work", work],
-    ["schedules", schedules],
-    ["agents", agents],
-    ["kept", kept],
-  ] as const)("%s is the one in its file (after a wanted change: run with -u)", async ([name, views]) => {
-    await expect(await told(views)).toMatchFileSnapshot(`views/${name}.txt`);
+  test.for(Object.entries(all))(
+    "%s is the one in its file (after a wanted change: run with -u)",
+    async ([name, views]) => {
+      const text = await told(views, ({ asked, out, err }) =>
+        err === "" ? `${asked}${out}` : `${asked}${out}stderr:\n${err}`,
+      );
+      await expect(text).toMatchFileSnapshot(`views/${name}.txt`);
+    },
+  );
+});
+
+async function commandPaths(): Promise<ReadonlySet<string>> {
+  const { out } = await parley(stateFolder(null), ["completion", "fish"]);
+  return new Set([...out.matchAll(/__parley_at "([^"]*)"/g)].map(([, path = ""]) => path));
+}
+
+test("with --json every command asks the same, and prints what came back or a document of its own", async () => {
+  const paths = await commandPaths();
+  const views = new Map<string, View>();
+  for (const each of Object.values(all).flat()) {
+    const [group = "", name = ""] = each.argv;
+    const path = paths.has(`${group} ${name}`) ? `${group} ${name}` : group;
+    const isWhole = Object.keys(each.answers).length > 0 && !each.argv.includes("--json");
+    if (isWhole && !views.has(path)) views.set(path, { ...each, argv: [...each.argv, "--json"] });
+  }
+  const text = await told([...views.values()], ({ asked, last, out, err }) => {
+    const shown = out === `${last}\n` ? "prints that\n" : out;
+    return err === "" ? `${asked}${shown}` : `${asked}${shown}stderr:\n${err}`;
   });
+  await expect(text).toMatchFileSnapshot("views/json.txt");
 });
 
 test("the help of every command names its words, its options with their defaults, and what it is for", async () => {
   const home = stateFolder(null);
-  const { out } = await parley(home, ["completion", "fish"]);
-  const commands = new Set([...out.matchAll(/__parley_at "([^"]*)"/g)].map(([, path = ""]) => path));
   const texts: string[] = [];
-  for (const path of commands) {
+  for (const path of await commandPaths()) {
     const argv = [...path.split(" "), "--help"].filter((word) => word !== "");
     texts.push(`$ parley ${argv.join(" ")}\n${(await parley(home, argv)).out}`);
   }
