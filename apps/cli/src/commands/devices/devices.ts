@@ -1,7 +1,7 @@
 // `parley devices list|mint|pair|rotate|revoke|unlock|link`: browsers and programs with a token of their
 // own, and paired devices that agents may use.
 import { deviceGrants, scopes, type DeviceGrant } from "@parley/protocol";
-import { document, line, result, type Console } from "../../console.ts";
+import { document, line, result, words, type Console } from "../../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../../exit.ts";
 import { withGateway, withState } from "../../with-gateway.ts";
 
@@ -58,9 +58,9 @@ export async function devicesPair(
 async function showCode(terminal: Console, grants: readonly DeviceGrant[], link: string): Promise<void> {
   if (grants.some((each) => !ofComputers.has(each))) {
     const { renderUnicodeCompact } = await import("uqr");
-    line(terminal.err, `A browser: scan this, or open ${link}\n\n${renderUnicodeCompact(link)}\n`);
+    words(terminal.err, `A browser: scan this, or open ${link}\n\n${renderUnicodeCompact(link)}\n`);
     if (/^http:\/\/(?:127\.|localhost|\[::1\])/.test(link))
-      line(
+      words(
         terminal.err,
         "This link works on this machine alone: set gateway.publicUrl to the https address under which phones reach the gateway.\n",
       );
@@ -127,9 +127,9 @@ function grantsOf(written: string): DeviceGrant[] {
 
 export async function devicesUnlock(terminal: Console): Promise<ExitCode> {
   const { lifted } = await withGateway(terminal, (client) => client.request("devices.unlock", {}));
-  const words =
+  const said =
     lifted === 0 ? "Nobody was slowed." : `${lifted} that were slowed for wrong tokens are so no more.`;
-  result(terminal, { lifted }, words);
+  result(terminal, { lifted }, said);
   return exitCodes.ok;
 }
 
