@@ -26,6 +26,41 @@ const rules = [
 ];
 const canvas = { session: "agent:main:main", title: 'A "plan"', version: 3, shown: true, atMs: at(5) };
 const message = { id: "web:1", seq: 1, role: "user", text: "first\n\nthird", atMs: at(1), html: "" };
+const stored = {
+  person: "ada",
+  ids: ["telegram:7", "discord:8"],
+  sessions: ["agent:main:telegram:dm:7", "agent:main:discord:dm:8"],
+  shared: ["agent:main:telegram:group:1"],
+  done: false,
+  counts: { messages: 1_234, pairings: 1 },
+  rewritten: 2,
+  names: ["Eve", "E v"],
+  busy: [] as string[],
+  notes: ["copies outside stay", "so do logs"],
+};
+const side = {
+  model: "lab/one",
+  stop: "stop",
+  answer: "noted",
+  calls: [{ name: "write", args: {} }],
+  steps: 2,
+  inputTokens: 1_000,
+  outputTokens: 2,
+  cacheReadTokens: 200,
+  cacheWriteTokens: 30,
+  costUsd: 0.01 as number | null,
+  tookMs: 5 as number | null,
+};
+const replayed = {
+  turn: "agent:main:main#1",
+  session: "agent:main:main",
+  before: side,
+  after: null as object | null,
+  prompt: { stableMoved: false, moves: [], files: [], tools: [] } as object | null,
+  unanswered: [],
+  moved: [] as string[],
+  failures: [] as string[],
+};
 
 export const kept: readonly View[] = [
   view("audit", { "audit.list": { records: [], more: false } }),
@@ -113,6 +148,36 @@ export const kept: readonly View[] = [
   view("threads list --json", { "chat.threads": { threads: [], left: 1 } }),
   view("threads set t2 --name Trip", { "chat.thread": { thread: null, name: null, pinned: false } }),
   view("threads set t2 --pin", { "chat.thread": { thread: "t2", name: "Trip", pinned: true } }),
+  view("forget person telegram:7", {
+    "people.forget": { ...stored, ids: [], sessions: [], shared: [], counts: {}, rewritten: 0, names: [] },
+  }),
+  view("forget person telegram:7", {
+    "people.forget": { ...stored, ids: ["telegram:7"], sessions: [], shared: [], counts: {}, names: [] },
+  }),
+  view("forget person ada", { "people.forget": { ...stored, busy: ["agent:main:main", "telegram:7"] } }),
+  view("forget person ada --yes", { "people.forget": { ...stored, done: true, busy: ["agent:main:main"] } }),
+  view("export person ada /out.tar", {
+    "people.export": { ...stored, path: "/out.tar", bytes: 1_024 },
+  }),
+  view("export person ada /out", { "people.export": { ...stored, path: "/out", bytes: 0, counts: {} } }),
+  view("replay agent:main:main --model lab/two --config /c/other.json5", {
+    "turns.replay": {
+      ...replayed,
+      after: { ...side, model: "lab/two", answer: "other\nwords", calls: [], costUsd: null, tookMs: null },
+      moved: ["answer: other words", "calls: none"],
+    },
+  }),
+  view("replay t --no-ask", {
+    "turns.replay": {
+      ...replayed,
+      prompt: null,
+      before: { ...side, calls: [...side.calls, { name: "read", args: {} }], costUsd: 0.12345 },
+      failures: ["it ended as an error"],
+    },
+  }),
+  ...["other words", "it ended as length, not as stop"].map((failure) =>
+    view("replay t", { "turns.replay": { ...replayed, after: side, failures: ["longer", failure] } }),
+  ),
   view("mcp logout maps", { "mcp.logout": { name: "maps", wasLoggedIn: true } }),
   view("mcp logout maps", { "mcp.logout": { name: "maps", wasLoggedIn: false } }),
   view("mcp login maps --port 65536", {}),

@@ -114,6 +114,22 @@ const person = {
   senderId: "7",
   senderName: "Eve",
 };
+const place = {
+  conversation: "telegram:work:dm:7",
+  channel: "telegram",
+  account: "work",
+  kind: "dm",
+  names: [] as string[],
+  title: null as string | null,
+  lastAtMs: at(3),
+};
+const paired = {
+  name: "phone",
+  grants: [] as string[],
+  code: "AB",
+  url: "https://x.example",
+  link: "https://x.example/pair/#AB",
+};
 const device = {
   id: "d1",
   name: "laptop",
@@ -370,8 +386,69 @@ export const work: readonly View[] = [
   view("tools resume", { "tools.resume": { resumed: true } }),
   view("tools resume", { "tools.resume": { resumed: false } }),
   view("restart --no-wait", { status, restart: {} }),
+  view("pair approve ABCD2345", { "pairing.approve": person }),
+  view("pair revoke telegram:7", {
+    "pairing.revoke": { ...person, account: "work", senderId: "8", senderName: "Bob" },
+  }),
+  view("sessions compact k", { "sessions.compact": { id: "op:1" } }),
+  view("sessions compact k the_numbers", { "sessions.compact": { id: "op:2" } }),
+  view("sessions show k --epoch 2", { "sessions.show": { ...session, epoch: 2, entries: [] } }),
+  view("sessions set k --reasoning default", { "sessions.patch": { ...session, model: "lab/deep" } }),
+  view("channels list", { "channels.list": { channels: [] } }),
+  view("channels places", { "channels.places": { places: [] } }),
+  view("channels places --account telegram:work", {
+    "channels.places": {
+      places: [
+        { ...place, names: ["Eve", "Bob", "Kim", "Lee"] },
+        { ...place, conversation: "telegram:work:group:-5", title: "Beans", names: [], lastAtMs: at(2) },
+      ],
+    },
+  }),
+  ...(
+    [
+      ["telegram:1", { state: "ambiguous", parts: [{ ...part, state: "ambiguous", reason: "timed out" }] }],
+      ["telegram:2", { state: "ambiguous", parts: [] }],
+      ["telegram:3", { state: "failed", parts: [{ ...part, state: "failed" }] }],
+      ["telegram:4", { state: "sent", parts: [{ ...part, messageId: null }, part] }],
+      ["telegram:5 --timeout 0", { state: "open" }],
+      ["telegram:6 --timeout 0", { state: "waiting" }],
+      ["telegram:7 --no-wait", { state: "waiting" }],
+    ] as const
+  ).map(([words, more]) =>
+    view(`channels test ${words}`, {
+      "channels.test": { id: "test:1", conversation: "c" },
+      "outbox.show": { ...delivery, id: "test:1", conversation: "c", ...more },
+    }),
+  ),
+  view("devices revoke d1 --grant run,_notify", {
+    "devices.revoke": { id: "d1", name: "laptop", closed: 0, grants: ["files", "camera"] },
+  }),
+  view("devices revoke d1 --grant files", {
+    "devices.revoke": { id: "d1", name: "laptop", closed: 0, grants: [] },
+  }),
+  view("devices pair --name laptop --grant run,screenshot,files", { "devices.pair": paired }),
+  view("devices pair --name phone", { "devices.pair": { ...paired, link: "http://127.0.0.1:1/pair/#AB" } }),
+  view("devices pair --name phone --grant camera", { "devices.pair": paired }),
+  view("devices rotate d2", {
+    "devices.rotate": { ...paired, id: "d2", name: "phone", closed: 0, grants: ["run", "camera"] },
+  }),
   // What is wrong, or one beyond a limit.
   ...[
+    "channels places --account Telegram",
+    "channels places --account telegram:",
+    "channels test telegram:7 --timeout soon",
+    "channels test telegram:7 --timeout 86401",
+    "channels test telegram:7 --timeout -1",
+    "devices pair --grant run",
+    "devices pair --name x --grant run,all",
+    "devices revoke d1 --grant none",
+    "restart --timeout 1m",
+    "sessions set k --reasoning loud",
+    "send",
+    "send --no-wait _",
+    "status now",
+    "pair approve",
+    "pair approve a b",
     "sessions list --limit 0",
     "sessions list --limit 1001",
     "sessions show k --limit 1.5",
