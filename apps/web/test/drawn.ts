@@ -97,6 +97,12 @@ export function browser(): Document & Window {
   return document as never;
 }
 
+/** A `select` of this document has a value that cannot be set. */
+function set(element: Element, name: string, value: unknown): void {
+  if (element.localName !== "select") Object.assign(element, { [name]: value });
+  else Object.defineProperty(element, name, { value, writable: true, configurable: true });
+}
+
 /** Puts a view of `host` into `place`, instead of what stood there. */
 export function draw(view: unknown, place: Element, host?: object): void {
   const bound: Bound[] = [];
@@ -109,7 +115,7 @@ export function draw(view: unknown, place: Element, host?: object): void {
       const [to, value] = bound[Number(at)] ?? [""];
       if (to.startsWith("@"))
         element.addEventListener(to.slice(1), (event) => (value as EventListener).call(host as never, event));
-      else Object.assign(element, { [to.slice(1)]: value });
+      else set(element, to.slice(1), value);
     }
 }
 
@@ -144,9 +150,9 @@ export function mounted<E extends ReactiveElement>(element: E, more: object = {}
 /** Tells an element of an event; what the event says beside its name comes in `more`. */
 export async function fire(target: EventTarget | null, type: string, more: object = {}): Promise<Event> {
   if (target === null) throw new Error(`nothing is there that could hear ${type}`);
-  const Kind = type.startsWith("key")
-    ? KeyboardEvent
-    : (document.defaultView as Window & typeof globalThis).Event;
+  const page = (target as Partial<Element>).ownerDocument ?? document;
+  const { Event: Plain } = page.defaultView as Window & typeof globalThis;
+  const Kind = type.startsWith("key") ? KeyboardEvent : Plain;
   const event = Object.assign(new Kind(type, { bubbles: true, cancelable: true }), more);
   target.dispatchEvent(event);
   await settled();

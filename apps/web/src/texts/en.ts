@@ -30,7 +30,6 @@ export const en = {
     palette: "Commands",
     paletteHint: "Search pages and commands",
     nothingFound: "Nothing by that name.",
-    more: "More",
     goTo: (page: string) => `Go to ${page}`,
     theme: { system: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" },
     logOut: "Log out of this browser",
@@ -99,7 +98,6 @@ export const en = {
   story: {
     arrived: (from: string) => `A message arrived from ${from}`,
     arrivedUnknown: "A message arrived",
-    admitted: "It was admitted",
     refused: "It was not admitted",
     waited: (time: string) => `It waited ${time}`,
     turn: (attempt: number) => (attempt <= 1 ? "A turn began" : `A turn began, attempt ${attempt}`),
@@ -120,7 +118,6 @@ export const en = {
   },
   chat: {
     spoiler: "Hidden text, press to show it",
-    title: "Chat",
     sayHello: "Say hello.",
     conversation: "Conversation",
     messages: "Transcript",
@@ -236,7 +233,6 @@ export const en = {
   },
   overview: {
     title: "Overview",
-    well: "All is well.",
     states: {
       ok: "All is well.",
       degraded: "It works, but not all of it.",
@@ -245,7 +241,6 @@ export const en = {
       "safe-mode": "The gateway holds back its work after repeated crashes.",
     },
     doThis: "Do this",
-    also: "Also",
     open: (account: string) => `Open ${account}`,
     openConfig: "Open the config",
     openTools: "Open the tools",
@@ -268,7 +263,6 @@ export const en = {
     working: "working",
     channels: "Channels",
     noChannels: "No channel is set up: people reach the agent only here.",
-    lastInbound: (time: string) => `last message ${time}`,
     work: "Work now",
     turns: (count: number) => plural(count, "turn runs", "turns run"),
     rows: (count: number) => plural(count, "message waits", "messages wait"),
@@ -278,7 +272,6 @@ export const en = {
     days: "Turns a day",
     tokenDays: "Tokens a day",
     costDays: "Cost a day",
-    today: "today",
     version: (version: string) => `version ${version}`,
   },
   approvals: {
@@ -323,8 +316,6 @@ export const en = {
     revoke: "Revoke",
     revokeConfirm: "The next time it asks again.",
     by: "Allowed by",
-    command: "Command",
-    folder: "Folder",
     gone: "This approval is gone: it was decided or has expired.",
   },
   activity: {

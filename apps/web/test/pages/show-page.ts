@@ -9,6 +9,7 @@ import {
   type MethodResult,
   type Scope,
 } from "@parley/protocol";
+import { parseHTML } from "linkedom";
 import { nothing, ReactiveElement, type PropertyValues, type TemplateResult } from "lit";
 import { onTestFinished, vi } from "vitest";
 import type { Act } from "../../src/parts/act.ts";
@@ -20,6 +21,7 @@ import type { Page } from "../../src/parts/page.ts";
 import { RequestFailure } from "../../src/session/link.ts";
 import { emptyChat } from "../../src/session/state.ts";
 import { ChildTree } from "../../src/view/child-tree.ts";
+import { draw, fire } from "../drawn.ts";
 import { memoryStorage } from "../fake-gateway.ts";
 
 /** The middle of a day, so that fixtures read easily. */
@@ -47,6 +49,12 @@ export interface ShownPage {
   submit(button: string, values: { readonly [name: string]: string }): Promise<string>;
   /** Writes into the field with this id and leaves it. */
   fill(id: string, value: string): Promise<string>;
+  /** Changes a control of the page or beside its list: `to` is what it then is, `type` what it tells. */
+  change(selector: string, to: object, type?: string): Promise<string>;
+  /** Writes into the filter of its list. */
+  filter(words: string): Promise<void>;
+  /** Turns away from the page, which stays as it is. */
+  leave(): void;
   /** Lets time pass: what is due then is run. */
   pass(ms: number): Promise<string>;
   /** What the gateway says when it refuses. */
@@ -164,6 +172,26 @@ export async function showPage(
       const change = field?.values.at(-1);
       if (typeof change !== "function") throw new Error(`no field is ${id}`);
       change({ target: { value } });
+      await settle();
+      return linesOf(page.render());
+    },
+    async filter(words) {
+      await settle();
+      for (const { onFilter } of listsOf(page.render())) onFilter?.(words);
+    },
+    leave: () => page.disconnectedCallback(),
+    async change(selector, to, type = "change") {
+      await settle();
+      const { document: drawing } = parseHTML("<html><body></body></html>");
+      const place = drawing.body as unknown as Element;
+      draw(page.render(), place, page);
+      for (const list of place.querySelectorAll("parley-list"))
+        draw((list as unknown as { readonly parts: ListParts<unknown> }).parts.tools, list, page);
+      const found = place.querySelectorAll(selector);
+      if (found.length !== 1) throw new Error(`${found.length} controls are ${selector}`);
+      for (const [name, value] of Object.entries(to))
+        Object.defineProperty(found[0], name, { value, configurable: true });
+      await fire(found[0] ?? null, type);
       await settle();
       return linesOf(page.render());
     },
