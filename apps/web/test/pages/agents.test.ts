@@ -13,12 +13,12 @@ describe("memory", () => {
   type Proposal = MethodResult<"memory.proposals">["proposals"][number];
   const proposal = (state: Proposal["state"], more: Partial<Proposal> = {}): Proposal => ({
     id: `p-${state}`,
-    agent: "main",
+    agent: `agent of ${state}`,
     session: "s",
     turn: `turn-${state}`,
     state,
-    createdAtMs: nowMs - dayMs,
-    expiresAtMs: nowMs + dayMs,
+    createdAtMs: nowMs - state.length * dayMs,
+    expiresAtMs: nowMs + state.length * hourMs,
     said: `said of ${state}`,
     changes: [
       {
@@ -46,7 +46,7 @@ describe("memory", () => {
   const proposals = [
     proposal("open"),
     proposal("accepting", { changes: [] }),
-    proposal("accepted", { by: "Ada" }),
+    proposal("accepted", { by: "Ada\u202e", said: "said\u202e" }),
     proposal("refused"),
     proposal("expired"),
   ];
@@ -57,7 +57,7 @@ describe("memory", () => {
     turn: `t-${id}`,
     by: ["Eve", "Bob"],
     tool: "memory_save",
-    atMs: nowMs - hourMs,
+    atMs: nowMs - id.length * hourMs,
     removed: "",
     added: `added by ${id}`,
     ...more,
@@ -84,7 +84,10 @@ describe("memory", () => {
     "memory.proposals": { proposals },
     "memory.history": {
       agent: "main",
-      changes: [change("one", { removed: "was\nthere" }), change("two", { undoneAtMs: nowMs })],
+      changes: [
+        change("one", { removed: "was\nthere" }),
+        change("three", { undoneAtMs: nowMs, by: ["Mal\u202e"] }),
+      ],
     },
     "memory.search": ({ query }: MethodParams<"memory.search">) => ({
       agent: "main",
@@ -94,7 +97,16 @@ describe("memory", () => {
         query === "tea"
           ? [
               hit({}),
-              hit({ source: "sessions", path: "agent:main:x", untrusted: "a page", scope: "person:7" }),
+              hit({
+                source: "sessions",
+                path: "agent:main:x\u202e",
+                startLine: 8,
+                endLine: 9,
+                heading: "Cats\u202e",
+                untrusted: "a page",
+                scope: "person:7",
+                snippet: "a cat\u202e",
+              }),
             ]
           : [],
     }),

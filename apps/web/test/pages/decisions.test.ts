@@ -34,18 +34,24 @@ describe("approvals", () => {
   });
   const states = ["open", "once", "always", "denied", "expired", "stopped", "used"] as const;
   const list: List = {
-    approvals: states.map((state) =>
-      approval(
-        state,
-        state === "once"
+    approvals: states.map((state, at) =>
+      approval(state, {
+        session: `agent:a${at}:telegram:dm:${at}`,
+        agent: `a${at}`,
+        tool: `tool-${at}`,
+        reason: `reason ${at}`,
+        asked: `person ${at}\nin a private chat`,
+        createdAtMs: nowMs - (at + 1) * 2 * minuteMs,
+        expiresAtMs: nowMs + (at + 1) * 90_000,
+        ...(state === "once"
           ? {
               log: [
                 { atMs: nowMs - 60_000, what: "asked", by: "main" },
                 { atMs: nowMs - 30_000, what: "allowed once", by: "Ada" },
               ],
             }
-          : {},
-      ),
+          : {}),
+      }),
     ),
     grants: [
       {
@@ -120,14 +126,14 @@ describe("schedules", () => {
   const job = (id: string, more: Partial<Job> = {}): Job => ({
     id,
     name: `job ${id}`,
-    agent: "main",
+    agent: `agent of ${id}`,
     enabled: true,
     paused: null,
-    words: "every day at 09:00 UTC",
+    words: `every day at ${String(id.length).padStart(2, "0")}:00 UTC`,
     schedule: {},
     payload: { kind: "agentTurn", message: `do ${id}` },
     target: {},
-    session: "agent:main:cron:j",
+    session: `agent:main:cron:${id}`,
     delivery: {},
     wake: "now",
     misfire: "latest",
@@ -142,7 +148,7 @@ describe("schedules", () => {
     createdAtMs: nowMs,
     editedAtMs: nowMs,
     owner: { kind: "turn", sender: "Eve", isOwner: true, session: null },
-    nextAtMs: nowMs + hourMs,
+    nextAtMs: nowMs + id.length * hourMs,
     nextAt: null,
     runs: 1,
     missed: 0,
@@ -153,7 +159,7 @@ describe("schedules", () => {
   const last = (reason: string | null): Job["last"] => ({
     slot: "s",
     instantMs: nowMs,
-    endedAtMs: nowMs - hourMs,
+    endedAtMs: nowMs - (reason === null ? 1 : 5) * hourMs,
     outcome: "ok",
     reason,
   });
@@ -174,7 +180,7 @@ describe("schedules", () => {
   ];
   const run = (outcome: MethodResult<"cron.runs">["runs"][number]["outcome"], more: object = {}) => ({
     slot: outcome,
-    instantMs: nowMs - dayMs,
+    instantMs: nowMs - outcome.length * dayMs,
     turn: null,
     session: null,
     outcome,
@@ -189,7 +195,7 @@ describe("schedules", () => {
   const answers = {
     "cron.list": { jobs },
     "cron.explain": ({ id }: { id?: string }) => ({
-      words: id === "held" ? "every day at 09:00 UTC" : "at nine",
+      words: id === "held" ? "every day at 04:00 UTC" : "at nine",
       zone: "UTC",
       staggerMs: 0,
       next:
@@ -321,7 +327,7 @@ describe("devices", () => {
     name: `device ${id}`,
     scopes: ["read", "write", "approve", "admin"],
     peer: `peer-${id}`,
-    createdAtMs: nowMs - dayMs,
+    createdAtMs: nowMs - id.length * dayMs,
     connections: 0,
     ...more,
   });
@@ -440,6 +446,14 @@ describe("channels", () => {
         senderName: "Eve\u202e",
         expiresAtMs: nowMs + hourMs,
       },
+      {
+        code: "DEF2",
+        channel: "discord",
+        account: "b",
+        senderId: "12\u202e",
+        senderName: "Mal",
+        expiresAtMs: nowMs + 2 * hourMs,
+      },
     ],
     paired: [
       { channel: "discord", account: "b", senderId: "9", senderName: "Ada", atMs: nowMs - dayMs },
@@ -503,12 +517,12 @@ describe("channels", () => {
   });
 
   test("people are let in by their code and put out by channel, account and id", async () => {
-    const { paired } = pairing;
+    const { pending, paired } = pairing;
     const page = await showPage(Channels, {
       at: "#/channels",
       answers: {
         "channels.list": { channels: accounts },
-        "pairing.list": { ...pairing, paired: paired.slice(0, 1) },
+        "pairing.list": { pending: pending.slice(0, 1), paired: paired.slice(0, 1) },
         "pairing.approve": {},
         "pairing.revoke": {},
       } as never,
@@ -569,17 +583,17 @@ describe("sessions", () => {
   const kinds = ["main", "dm", "group", "channel", "subagent", "cron", "hook", "api"] as const;
   const session = (kind: (typeof kinds)[number]) => ({
     key: `agent:main:${kind}:x`,
-    agent: "main",
+    agent: `${kind}s`,
     kind,
     epoch: 1_200,
-    createdAtMs: nowMs - dayMs,
-    updatedAtMs: nowMs - minuteMs,
+    createdAtMs: nowMs - kind.length * dayMs,
+    updatedAtMs: nowMs - kind.length * minuteMs,
     model: null,
     thinking: null,
     reasoning: null,
     name: kind === "group" ? "Garden" : null,
     working: kind === "dm",
-    inputTokens: 1_000,
+    inputTokens: 1_000 * kind.length,
     outputTokens: 34,
   });
   const entries = (["user", "assistant", "toolResult", "summary", "notice"] as const).map((type, at) => ({

@@ -49,7 +49,7 @@ describe("the overview", () => {
   });
   const session = (kind: string, agoMs: number, working = false, name: string | null = null): object => ({
     key: `agent:main:${kind}:x`,
-    agent: "main",
+    agent: `${kind}s`,
     kind,
     name,
     working,
@@ -124,9 +124,9 @@ describe("the overview", () => {
     expect(text.slice(text.indexOf("## Since"), text.indexOf("## Channels"))).toBe(
       [
         "## Since you looked",
-        "- dm x<#/sessions/agent%3Amain%3Adm%3Ax> main (ok: working) now{01-05T12:00}",
-        "- Garden<#/sessions/agent%3Amain%3Agroup%3Ax> main (: new) 59 min. ago{01-05T11:00:00.001Z}",
-        "- api x<#/sessions/agent%3Amain%3Aapi%3Ax> main 1 hr. ago{01-05T11:00}",
+        "- dm x<#/sessions/agent%3Amain%3Adm%3Ax> dms (ok: working) now{01-05T12:00}",
+        "- Garden<#/sessions/agent%3Amain%3Agroup%3Ax> groups (: new) 59 min. ago{01-05T11:00:00.001Z}",
+        "- api x<#/sessions/agent%3Amain%3Aapi%3Ax> apis 1 hr. ago{01-05T11:00}",
         "",
       ].join("\n"),
     );
@@ -269,7 +269,15 @@ test("models: who uses each, its price and what is wrong; a try tells what came 
     uncappedFor: [],
     ...more,
   });
-  const bare = { vision: false, thinking: [], price: null, usedBy: [], uncappedFor: ["main", "helper"] };
+  const bare = {
+    contextWindow: 1_000,
+    maxTokens: 2_000,
+    vision: false,
+    thinking: [],
+    price: null,
+    usedBy: [],
+    uncappedFor: ["main", "helper"],
+  };
   const models = [model("a/b"), model("c", { alias: "sea", trouble: "no key", ...bare })];
   let result: object = { ok: true, error: null, totalMs: 1_234, toolCalling: true, costUsd: 0.00123 };
   const answers = { "models.list": { models }, "models.test": () => result } as never;
@@ -433,14 +441,14 @@ test("MCP servers: what waits is shown whole with what changed, and approved by 
     target: `run-${name} \u202e`,
     state: "running",
     reason: null,
-    version: "v1",
+    version: `v ${name}`,
     pid: 1,
-    starts: 1_000,
+    starts: 1_000 * name.length,
     tools: [],
     waiting: [],
     code: "",
     leftOut: [],
-    listedAtMs: nowMs - hourMs,
+    listedAtMs: nowMs - name.length * hourMs,
     ...more,
   });
   const servers = [
@@ -498,13 +506,13 @@ test("nodes: what each does, for whom it receives, and how long one is silent", 
     node: `host-${boot}`,
     boot,
     role: "all",
-    version: "1.2.3",
-    pid: 7,
-    url: "http://h:1",
-    startedAtMs: nowMs - dayMs,
+    version: `1.2.${boot}`,
+    pid: boot.codePointAt(0) ?? 0,
+    url: `http://h:${boot}`,
+    startedAtMs: nowMs - (boot === "a" ? 1 : 3) * dayMs,
     state: "running",
-    turns: 1,
-    deliveries: 2,
+    turns: boot === "a" ? 1 : 11,
+    deliveries: boot === "a" ? 2 : 22,
     leads: ["telegram:default", "discord:b"],
     up: true,
     silentMs: 0,
@@ -728,8 +736,8 @@ test("the audit: the newest first, what was refused with its code, and two of on
     atMs: nowMs - agoMs,
     method,
     by: "device:d1",
-    client: "web\u202e",
-    address: "127.0.0.1",
+    client: `web\u202e ${agoMs}`,
+    address: `127.0.0.${agoMs % 255}`,
     about: { key: "agent:main", count: 2, is: true, names: ["a", "b"] },
     ok: true,
     ...more,

@@ -10,10 +10,10 @@ import { nowMs, section, showPage } from "./show-page.ts";
 
 const row = (id: string, more: Partial<RowStory> = {}): RowStory => ({
   id,
-  session: "agent:main:telegram:dm:7",
-  conversation: "telegram:default:dm:7",
+  session: `agent:main:telegram:dm:${id}`,
+  conversation: `telegram:default:dm:${id}`,
   messageId: "41",
-  sender: "Eve",
+  sender: `Eve ${id}`,
   text: `words of ${id}`,
   sentAtMs: nowMs - 61_000,
   receivedAtMs: nowMs - 60_000,
@@ -40,9 +40,9 @@ const delivery = (
   text = `answer ${state}`,
 ): DeliveryStory => ({
   id: `d-${state}`,
-  conversation: "telegram:default:dm:7",
-  cause: "row-1",
-  createdAtMs: nowMs - 86_400_000,
+  conversation: `telegram:default:dm:${state}`,
+  cause: `row-${state}`,
+  createdAtMs: nowMs - state.length * 86_400_000,
   state,
   text,
   parts,
