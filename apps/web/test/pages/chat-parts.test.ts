@@ -166,7 +166,7 @@ test("what is on its way: sent, waiting for the line, or refused with the reason
     outgoingView({ ...out, refused: "it is too long" }, true, () => {}),
   ].map(linesOf);
   expect(lines).toEqual([
-    "hello\n- a.png\nSending… [Cancel]\n",
+    "hello\n«Files»\n- a.png\nSending… [Cancel]\n",
     "hello\nWaits here until the gateway is back. [Cancel]\n",
     "hello\nNot sent: it is too long [Remove]\n",
   ]);
@@ -186,7 +186,7 @@ test("calls of tools: the value that tells most, hidden signs written out, and h
   });
   const cards = (calls: readonly ToolCall[], whole: readonly ToolCall[] = []) =>
     toolCards(calls, new Map(whole.map((each) => [each.id, each])), () => {});
-  const head = (args: string): string | undefined => linesOf(cards([call(args)])).split("\n")[1];
+  const head = (args: string): string | undefined => linesOf(cards([call(args)])).split("\n")[2];
   expect(
     [
       '{"count":2,"command":"ls","path":"x"}',
@@ -215,7 +215,7 @@ test("calls of tools: the value that tells most, hidden signs written out, and h
     ),
   ).toBe(
     [
-      ["-", "exec runs", "### Asked", "{}"],
+      ["«Tools that it used»", "-", "exec runs", "### Asked", "{}"],
       ["-", "exec failed · 1.5 s", "### Asked", "{}", "### Gave back", "no such file", ""],
     ]
       .flat()
@@ -227,12 +227,13 @@ test("calls of tools: the value that tells most, hidden signs written out, and h
   );
   const first = (calls: readonly ToolCall[], whole: readonly ToolCall[] = []): string | undefined =>
     linesOf(cards(calls, whole)).split("\n")[0];
+  const tools = "«Tools that it used»";
   expect([
     first(many),
     first(many.slice(0, 15)),
     first(many, many.slice(10, 11)),
     first(many, many.slice(0, 1)),
-  ]).toEqual(["16 earlier calls · 1 failed", "-", "10 earlier calls · 1 failed", "-"]);
+  ]).toEqual(["16 earlier calls · 1 failed", tools, "10 earlier calls · 1 failed", tools]);
   const whole = call("{}", { id: "29", turn: "t", output: "all of it" });
   expect(linesOf(cards(many.slice(-1), [whole]))).toContain("all of it");
 });

@@ -177,10 +177,12 @@ test("an error in a line is told as its program would print it, long fields stan
   const [, address = ""] = /<(#\/logs\/[^>]+)>/.exec(await page.text()) ?? [];
   const shown = await page.go(address);
   const drawer = shown.slice(shown.lastIndexOf("\n## "));
-  expect(drawer).toContain("err: |\nError: no disk at x (file.ts:1)\ncause: |\nwhy Error at y\n");
+  expect(drawer).toContain(
+    "err: |\n«err» Error: no disk at x (file.ts:1)\ncause: |\n«cause» why Error at y\n",
+  );
   expect(drawer).toContain('odd: | [copy {"stack":7}]');
   expect(drawer).toContain(`longest: | [copy ${"x".repeat(200)}, shown`);
-  expect(drawer).toContain(`longer: |\n${"y".repeat(201)}\n`);
+  expect(drawer).toContain(`longer: |\n«longer» ${"y".repeat(201)}\n`);
   expect(drawer).toContain("none: | [copy null]");
   expect(drawer).toMatch(/All lines with the same job<#\/logs\/[^?]+\?about=j1>/);
   // A line without words of its own is shown whole.
@@ -702,7 +704,7 @@ test("an audit without the names of devices is told by their tokens; nodes share
     [
       "",
       "## restart",
-      "<#/audit>",
+      "«Close» <#/audit>",
       "State: | (danger: refused )",
       "Token: | [copy device:d1]",
       "Program: | cli",

@@ -421,7 +421,8 @@ export function linesOf(template: unknown): string {
       return words === undefined || words === "(none)" ? undefined : plain(words);
     };
     const [before, after] = drawn(name, of);
-    line += before;
+    const label = name === "aside" || name === "div" ? undefined : of("aria-label");
+    line += label === undefined ? before : `«${label}» ${before}`;
     if (!voids.has(name) && !attributes.endsWith("/")) open.push({ name, after, from: line.length });
     else line += after;
   }
@@ -464,7 +465,9 @@ function drawn(name: string, of: (attribute: string) => string | undefined): rea
     ];
   if (name === "input" || name === "textarea") {
     const value = of("value") ?? of("defaultValue") ?? "";
-    const marks = [of("type"), of("checked") === "yes" || of("checked") === "true" ? "checked" : undefined];
+    const is = (mark: string): string | undefined =>
+      /^(?:yes|true)$/.test(of(mark) ?? "") ? mark : undefined;
+    const marks = [of("type"), ...["checked", "required", "disabled", "readonly"].map(is)];
     return [`_${of("name") ?? ""}=${value}_${marks.filter((mark) => mark !== undefined).join(" ")}`, ""];
   }
   if (name === "td" || name === "th" || name === "dd") return [" | ", ""];
