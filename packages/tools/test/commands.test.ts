@@ -201,6 +201,29 @@ describe("a command", () => {
     ]);
   });
 
+  test("that somebody ends while its end is written down ended as it had", async () => {
+    const commands = await open();
+    const ends = async (timeIsOver: boolean): Promise<unknown> => {
+      const [begun, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const after = async (): Promise<string> => {
+        begun.resolve();
+        await slow.promise;
+        return "";
+      };
+      const command = await commands.start(request(timeIsOver ? "exec sleep 60" : "exit 3", { after }));
+      if (timeIsOver) await clock.advance(1_000);
+      await begun.promise;
+      const killed = command.kill();
+      slow.resolve();
+      await killed;
+      return [command.record.state, command.record.code];
+    };
+    expect([await ends(true), await ends(false)]).toEqual([
+      ["timed out", null],
+      ["exited", 3],
+    ]);
+  });
+
   test("of one session is ended with all of that session, or with all there are", async () => {
     const commands = await open();
     const [a, b, c] = [

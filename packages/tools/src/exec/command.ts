@@ -66,12 +66,13 @@ export function runningCommand(
   waiting: Set<() => void>,
 ): Command & { saved(): Promise<void> } {
   let record = first;
-  let why: CommandState = "exited";
+  let why: CommandState | null = null;
   // One write after the other: the end of a short command must not be overtaken by its beginning.
   let saved = records.save(first);
   const save = (write: () => Promise<void>): Promise<void> => (saved = saved.then(write));
   const stop = (state: CommandState): void => {
-    why = state;
+    // Whoever ends it a second time, or while its end is written down, changes nothing of why it ended.
+    if (why === null) why = state;
     child.kill();
     const { ends } = request;
     if (ends !== undefined)
@@ -89,7 +90,8 @@ export function runningCommand(
   const done = child.ended.then(async ({ code }) => {
     timer.cancel();
     unwatch();
-    if (why === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
+    const state = (why ??= "exited");
+    if (state === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
     else await killMarked(first.id);
     // The log has the error.
     await output.write(Buffer.from(await aftermath(request.after, record.id, log))).catch(() => undefined);
@@ -98,7 +100,7 @@ export function runningCommand(
       .catch((error: unknown) =>
         log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"),
       );
-    record = { ...record, state: why, code: why === "exited" ? code : null, endedAtMs: clock.now() };
+    record = { ...record, state, code: state === "exited" ? code : null, endedAtMs: clock.now() };
     for (const wake of waiting) wake();
     await save(() => (record.background ? records.save(record) : drop(record.id)));
     if (record.background) await onEnd(record);
