@@ -10,7 +10,8 @@ import { withValue, type Schema } from "../parts/schema.ts";
 import { copyable } from "../parts/text.ts";
 import { addressOf } from "../parts/address.ts";
 import { t } from "../texts/texts.ts";
-import type { ConfigEditor, Mistake } from "../view/config-editor.ts";
+import type { ConfigEditor } from "../view/config-editor.ts";
+import type { Mistake } from "../view/config-hints.ts";
 import { changeView, movedView, savedView } from "../view/config-change.ts";
 import { problemsView } from "../view/config-problems.ts";
 

@@ -1,22 +1,16 @@
 // A text field for the config file: keys and values are completed from its schema, mistakes stand at their
 // place. It is fetched for whoever looks at the text.
-import {
-  acceptCompletion,
-  autocompletion,
-  completionKeymap,
-  type CompletionContext,
-  type CompletionResult,
-} from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
-import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import { json5 } from "codemirror-json5";
 import { html, LitElement, type PropertyValues, type TemplateResult } from "lit";
-import { placeAt } from "../parts/json5-place.ts";
-import { below, choicesOf, type Schema } from "../parts/schema.ts";
+import type { Schema } from "../parts/schema.ts";
+import { completionsAt, diagnosticsOf, offsetOf, type Mistake } from "./config-hints.ts";
 
 /** Colours are the roles of page.css. */
 const looks = EditorView.theme({
@@ -41,15 +35,6 @@ const looks = EditorView.theme({
   ".tok-propertyName": { color: "var(--accent)" },
   ".tok-bool, .tok-number, .tok-null, .tok-keyword": { color: "var(--warn)" },
 });
-
-export interface Mistake {
-  /** Counted from 1. */
-  readonly line?: number | undefined;
-  readonly column?: number | undefined;
-  readonly message: string;
-  readonly fix?: string | undefined;
-  readonly isWarning: boolean;
-}
 
 export class ConfigEditor extends LitElement {
   static override properties = { text: {}, mistakes: {}, schema: {}, readonly: {}, label: {} };
@@ -84,19 +69,14 @@ export class ConfigEditor extends LitElement {
     if (changed.has("text") && view.state.doc.toString() !== this.text)
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: this.text } });
     if (changed.has("mistakes") || changed.has("text"))
-      view.dispatch(
-        setDiagnostics(
-          view.state,
-          this.mistakes.flatMap((each) => this.#diagnostic(each)),
-        ),
-      );
+      view.dispatch(setDiagnostics(view.state, diagnosticsOf(view.state.doc, this.mistakes)));
   }
 
   /** Brings a place into sight, and the cursor there. */
   goTo(line: number, column: number): void {
     const view = this.#view;
     if (view === null) return;
-    const at = this.#offset(line, column);
+    const at = offsetOf(view.state.doc, line, column);
     view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
     view.focus();
   }
@@ -115,7 +95,7 @@ export class ConfigEditor extends LitElement {
         syntaxHighlighting(classHighlighter),
         lintGutter(),
         looks,
-        autocompletion({ override: [(context) => this.#complete(context)], icons: false }),
+        autocompletion({ override: [(context) => completionsAt(context, this.schema)], icons: false }),
         keymap.of([
           { key: "Tab", run: acceptCompletion },
           ...completionKeymap,
@@ -138,75 +118,6 @@ export class ConfigEditor extends LitElement {
       ],
     });
   }
-
-  #offset(line: number, column: number): number {
-    const { doc } = (this.#view as EditorView).state;
-    const at = doc.line(Math.min(Math.max(line, 1), doc.lines));
-    return Math.min(at.from + Math.max(column, 1) - 1, at.to);
-  }
-
-  #diagnostic({ line, column, message, fix, isWarning }: Mistake): readonly Diagnostic[] {
-    if (line === undefined) return [];
-    const { doc } = (this.#view as EditorView).state;
-    const from = this.#offset(line, column ?? 1);
-    const word = /^[\w$"'-]+/.exec(doc.sliceString(from, doc.lineAt(from).to))?.[0].length ?? 0;
-    return [
-      {
-        from,
-        to: from + word,
-        severity: isWarning ? "warning" : "error",
-        message: fix === undefined ? message : `${message}. ${fix}`,
-      },
-    ];
-  }
-
-  #complete(context: CompletionContext): CompletionResult | null {
-    const place = placeAt(context.state.doc.toString(), context.pos);
-    if (place === null || this.schema === null) return null;
-    const isAsked = context.explicit || place.isQuoted || place.from < context.pos;
-    if (!isAsked) return null;
-    const { path, expects, from, isQuoted } = place;
-    const schema = path.reduce<Schema | null>(
-      (at, step) => (at === null ? null : within(at, step)),
-      this.schema,
-    );
-    if (schema === null) return null;
-    const options =
-      expects === "key"
-        ? namesOf(schema).map(([name, at]) => ({
-            label: name,
-            ...(at.description === undefined ? {} : { info: at.description }),
-            apply: isQuoted ? name : /^[A-Za-z_$][\w$]*$/.test(name) ? `${name}: ` : `"${name}": `,
-          }))
-        : valuesOf(schema).map((value) => ({
-            label: value,
-            apply: isQuoted || /^(?:true|false|null|-?\d[\d.]*)$/.test(value) ? value : `"${value}"`,
-          }));
-    return options.length === 0 ? null : { from, options, validFor: /^[\w$.-]*$/ };
-  }
-}
-
-/** One of several kinds may be the block that has the name. */
-function within(schema: Schema, step: string | number): Schema | null {
-  for (const each of [schema, ...(schema.anyOf ?? [])]) {
-    const found = below(each, step);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-function namesOf(schema: Schema): readonly (readonly [string, Schema])[] {
-  return [schema, ...(schema.anyOf ?? [])].flatMap(({ properties }) => Object.entries(properties ?? {}));
-}
-
-function valuesOf(schema: Schema): readonly string[] {
-  const isSwitch = [schema, ...(schema.anyOf ?? [])].some(({ type }) => type === "boolean");
-  const { default: usual } = schema;
-  const byDefault =
-    typeof usual === "string" || typeof usual === "number" || typeof usual === "boolean"
-      ? [String(usual)]
-      : [];
-  return [...new Set([...choicesOf(schema), ...(isSwitch ? ["true", "false"] : []), ...byDefault])];
 }
 
 customElements.define("parley-config-editor", ConfigEditor);
