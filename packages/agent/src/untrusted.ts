@@ -50,9 +50,7 @@ export function disarm(text: string): string {
 
 /** The same on one line. */
 export function disarmedLine(text: string, maxChars: number): string {
-  const line = disarm(text.slice(0, maxChars))
-    .replace(/\s+/gu, " ")
-    .trim();
+  const line = disarm(text.slice(0, maxChars)).replace(/\s+/gu, " ").trim();
   return text.length <= maxChars ? line : `${line}…`;
 }
 
