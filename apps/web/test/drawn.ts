@@ -78,7 +78,9 @@ export function browser(): Document & Window {
     const before = active;
     if (before === to) return;
     active = to;
-    for (const type of ["blur", "focusout"]) tell(before, type, to);
+    // What was taken away had no focus any more.
+    if (document.documentElement.contains(before))
+      for (const type of ["blur", "focusout"]) tell(before, type, to);
     for (const type of ["focus", "focusin"]) tell(to, type, before);
   };
   Object.defineProperty(document, "activeElement", { get: () => active });
