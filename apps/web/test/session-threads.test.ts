@@ -25,7 +25,9 @@ async function page(scopes: readonly string[] = ["read", "write"]) {
   const clock = stoppedClock();
   let state: ChatState | null = null;
   const events: string[] = [];
-  const histories: { [thread: string]: { messages: readonly ChatMessage[]; working?: boolean; hasEarlier?: boolean } } = {
+  const histories: {
+    [thread: string]: { messages: readonly ChatMessage[]; working?: boolean; hasEarlier?: boolean };
+  } = {
     "": { messages: [said(1, "first 1"), said(2, "first 2")], working: true },
     b: { messages: [said(10, "b 10")], hasEarlier: true },
     c: { messages: [] },
@@ -94,7 +96,12 @@ test("another conversation is followed and read; the one that was left is there 
   expect([p.texts(), p.chat().working]).toEqual([["first 1", "first 2"], true]);
   expect(p.since()).toEqual(['connect {"auth":{"token":"t"}}', 'chat.history {"limit":200}']);
   p.session.open("b");
-  expect([p.chat().thread, p.texts(), p.chat().working, p.chat().hasEarlier]).toEqual(["b", [], false, false]);
+  expect([p.chat().thread, p.texts(), p.chat().working, p.chat().hasEarlier]).toEqual([
+    "b",
+    [],
+    false,
+    false,
+  ]);
   await settle(12);
   expect([p.texts(), p.chat().working, p.chat().hasEarlier]).toEqual([["b 10"], false, true]);
   expect(p.since()).toEqual(['chat.follow {"thread":"b"}', 'chat.history {"thread":"b","limit":200}']);
@@ -148,7 +155,12 @@ test("turning twice before the line answers ends at the last; a history that cam
   ]);
   p.answers["chat.history"] = ({ thread }) => {
     if (thread === "b") p.session.open(null);
-    return { sessionKey: "s", messages: [said(99, `of ${thread ?? "the first"}`)], working: true, hasEarlier: false };
+    return {
+      sessionKey: "s",
+      messages: [said(99, `of ${thread ?? "the first"}`)],
+      working: true,
+      hasEarlier: false,
+    };
   };
   await p.open("b");
   await settle(20);
@@ -191,7 +203,10 @@ test("what is written goes to the conversation in which it was written, one afte
   await p.open(null);
   p.session.stop();
   await settle();
-  expect(p.since().filter((each) => each.startsWith("chat.abort"))).toEqual(['chat.abort {"thread":"b"}', "chat.abort {}"]);
+  expect(p.since().filter((each) => each.startsWith("chat.abort"))).toEqual([
+    'chat.abort {"thread":"b"}',
+    "chat.abort {}",
+  ]);
 });
 
 test.each(["closed", "unavailable", "rate_limited", "internal", "ambiguous", "aborted"])(
@@ -258,7 +273,12 @@ test("further back is read once at a time, from the first that is shown, while t
   const p = await page();
   await p.open("b");
   p.since();
-  p.answers["chat.history"] = () => ({ sessionKey: "s", messages: [said(5, "b 5")], working: true, hasEarlier: false });
+  p.answers["chat.history"] = () => ({
+    sessionKey: "s",
+    messages: [said(5, "b 5")],
+    working: true,
+    hasEarlier: false,
+  });
   await p.tell("chat.delta", { turn: "t", text: "grows", html: "" });
   p.session.earlier();
   p.session.earlier();
@@ -281,7 +301,12 @@ test("a history that cannot be read gives the line up, and the next one follows 
   await p.open("b");
   expect([p.chat().connection.kind, p.line.open()]).toEqual(["offline", 0]);
   p.since();
-  p.answers["chat.history"] = () => ({ sessionKey: "s", messages: [said(10, "b 10")], working: false, hasEarlier: false });
+  p.answers["chat.history"] = () => ({
+    sessionKey: "s",
+    messages: [said(10, "b 10")],
+    working: false,
+    hasEarlier: false,
+  });
   p.session.hurry();
   await settle(20);
   expect([p.chat().connection.kind, p.texts(), p.since()]).toEqual([
@@ -294,12 +319,19 @@ test("a history that cannot be read gives the line up, and the next one follows 
 test("a conversation of more than two thousand messages is cut to its newest thousand", async () => {
   const p = await page();
   const many = (count: number): void =>
-    void Object.assign(p.histories, { c: { messages: Array.from({ length: count }, (_, at) => said(at + 1, `m${at}`)) } });
+    void Object.assign(p.histories, {
+      c: { messages: Array.from({ length: count }, (_, at) => said(at + 1, `m${at}`)) },
+    });
   many(2_000);
   await p.open("c");
   p.session.forgetEarlier();
   expect(p.texts()).toHaveLength(2_000);
   await p.tell("chat.message", said(2_001, "last"));
   p.session.forgetEarlier();
-  expect([p.texts().length, p.texts()[0], p.texts().at(-1), p.chat().hasEarlier]).toEqual([1_000, "m1001", "last", true]);
+  expect([p.texts().length, p.texts()[0], p.texts().at(-1), p.chat().hasEarlier]).toEqual([
+    1_000,
+    "m1001",
+    "last",
+    true,
+  ]);
 });

@@ -27,7 +27,14 @@ const row = (thread: string | null, more: object = {}) => ({
   ...more,
 });
 
-async function chat(at: string, parts: { readonly may?: readonly string[]; readonly threads?: readonly object[]; readonly left?: number } = {}) {
+async function chat(
+  at: string,
+  parts: {
+    readonly may?: readonly string[];
+    readonly threads?: readonly object[];
+    readonly left?: number;
+  } = {},
+) {
   browser();
   Object.assign(document, { visibilityState: "visible" });
   const clock = stoppedClock();
@@ -122,16 +129,17 @@ async function chat(at: string, parts: { readonly may?: readonly string[]; reado
   };
 }
 
-const changes = (asked: readonly string[]): readonly string[] => asked.filter((each) => each.startsWith("chat.thread "));
+const changes = (asked: readonly string[]): readonly string[] =>
+  asked.filter((each) => each.startsWith("chat.thread "));
 
 test("a conversation is named in its row: Enter takes it, Escape leaves it, an unchanged one asks nothing", async () => {
   const c = await chat("#/chat/b");
   await c.menu(c.row("b"), "Rename");
-  expect([c.field()?.value, c.field()?.getAttribute("placeholder"), c.row("b").querySelector("a.row-link")]).toEqual([
-    "Bee",
-    "Bee",
-    null,
-  ]);
+  expect([
+    c.field()?.value,
+    c.field()?.getAttribute("placeholder"),
+    c.row("b").querySelector("a.row-link"),
+  ]).toEqual(["Bee", "Bee", null]);
   expect([await c.key("a"), await c.key("Enter", { isComposing: true })]).toEqual([false, false]);
   Object.assign(c.field() ?? {}, { value: " New name " });
   c.since();
@@ -159,7 +167,10 @@ test("one is named in the line above it alone where its own menu was used", asyn
   const c = await chat("#/chat/b");
   expect(c.place.querySelector("h1.chat-name")?.textContent).toBe("Bee");
   await c.menu(c.head(), "Rename");
-  expect([c.head()?.querySelector("input.chat-name") !== null, c.row("b").querySelector("input")]).toEqual([true, null]);
+  expect([c.head()?.querySelector("input.chat-name") !== null, c.row("b").querySelector("input")]).toEqual([
+    true,
+    null,
+  ]);
   Object.assign(c.field() ?? {}, { value: "Named" });
   c.since();
   await c.key("Enter");
@@ -211,7 +222,8 @@ test("pinned ones stand first, and what was taken off is put back to where it is
 
 test("the list is beside two conversations, covers them on a phone until one is chosen, and shows more when asked", async () => {
   const alone = await chat("#/chat", { threads: [row(null)] });
-  const classes = (c: { place: Element }): string => (c.place.querySelector(".chat-page")?.getAttribute("class") ?? "").trim();
+  const classes = (c: { place: Element }): string =>
+    (c.place.querySelector(".chat-page")?.getAttribute("class") ?? "").trim();
   expect([classes(alone), alone.place.querySelector("nav.threads")]).toEqual(["chat-page alone", null]);
   const c = await chat("#/chat/b", { left: 250 });
   expect(classes(c)).toBe("chat-page");
@@ -237,9 +249,16 @@ test("sub-agents of the open conversation alone are counted above it, and their 
   const opened = details();
   if (opened !== null) opened.open = true;
   await fire(opened, "toggle");
-  expect(c.place.querySelector("parley-child-tree")).toMatchObject({ nowMs, tree: [{ label: "child 1" }, { label: "child 2" }] });
+  expect(c.place.querySelector("parley-child-tree")).toMatchObject({
+    nowMs,
+    tree: [{ label: "child 1" }, { label: "child 2" }],
+  });
   const escape = await fire(details(), "keydown", { key: "Escape" });
-  expect([escape.defaultPrevented, details()?.open, document.activeElement?.localName]).toEqual([true, false, "summary"]);
+  expect([escape.defaultPrevented, details()?.open, document.activeElement?.localName]).toEqual([
+    true,
+    false,
+    "summary",
+  ]);
   expect((await fire(details(), "keydown", { key: "a" })).defaultPrevented).toBe(false);
   await c.go("#/chat/c");
   expect([details(), c.page.isTreeOpen]).toEqual([null, false]);
@@ -279,7 +298,10 @@ test("a new conversation is begun from the line above, and not by who may only r
   const looker = await chat("#/chat/b", { may: ["read"] });
   expect(looker.head()?.textContent).not.toContain("New conversation");
   const menu = looker.head()?.querySelector("parley-menu") as Menu | null;
-  expect([menu?.label, menu?.items().map(({ name }) => name)]).toEqual(["More about Bee", ["Export as Markdown"]]);
+  expect([menu?.label, menu?.items().map(({ name }) => name)]).toEqual([
+    "More about Bee",
+    ["Export as Markdown"],
+  ]);
 });
 
 test("what one reads is read through, but not in a page that nobody sees nor before it is there", async () => {
@@ -335,8 +357,22 @@ test("an export is all that was said, read page by page, under a name that files
     ["blob:1", `Über-Käse-Brot-${"x".repeat(45)}.md`],
     "blob:1",
   ]);
-  expect([...(await (blob as Blob).text()).matchAll(/^t\d$/gm)].map(([text]) => text)).toEqual(["t3", "t4", "t5", "t6"]);
+  expect([...(await (blob as Blob).text()).matchAll(/^t\d$/gm)].map(([text]) => text)).toEqual([
+    "t3",
+    "t4",
+    "t5",
+    "t6",
+  ]);
   asked.length = 0;
-  await exportMarkdown({ call: (async (_: string, params: object) => (asked.push(JSON.stringify(params)), { messages: [], hasEarlier: false })) as never }, null, "x");
+  await exportMarkdown(
+    {
+      call: (async (_: string, params: object) => (
+        asked.push(JSON.stringify(params)),
+        { messages: [], hasEarlier: false }
+      )) as never,
+    },
+    null,
+    "x",
+  );
   expect(asked).toEqual(['{"limit":1000}']);
 });
