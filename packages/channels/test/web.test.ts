@@ -115,3 +115,204 @@ test("a channel that does not receive refuses what is said, so that the client k
     code: "unavailable",
   });
 });
+
+/** The page's channel with files, everything that it did in order, and what its receiver does. */
+function whole(receives: () => Promise<void> = async () => {}) {
+  const clock = virtualClock({ startMs: 1_000 });
+  const did: unknown[] = [];
+  const channel = webChannel({
+    account: "home",
+    clock,
+    async publish(stream, id, message) {
+      did.push(["shows", stream, id, message]);
+      return 1;
+    },
+    files: {
+      keep: async (bytes, name) => (did.push(["keeps", name, bytes.length]), `ref-${name}`),
+      read: async (ref) => new TextEncoder().encode(ref),
+    },
+  });
+  const receive = async (events: unknown): Promise<void> => {
+    await receives();
+    did.push(["hears", events]);
+  };
+  return { clock, did, channel, receive };
+}
+
+const at: Address = { channel: "web", account: "home", kind: "dm", peer: "web-7", thread: "t" };
+const words = { id: "k1", address: at, senderName: "Eve", text: "hi" };
+
+test("what is said is heard whole, its files are kept before, and every page of its person is shown it after", async () => {
+  const { clock, did, channel, receive } = whole();
+  await channel.start(receive);
+  await clock.advance(5);
+  await channel.submit({
+    ...words,
+    files: [
+      { name: "a.png", mediaType: "image/png", bytes: new Uint8Array(3) },
+      { name: "b.ogg", mediaType: "audio/ogg", voice: true, bytes: new Uint8Array(4) },
+      { name: "c", mediaType: "", bytes: new Uint8Array(5) },
+      { name: "d.txt", bytes: new Uint8Array(6) },
+    ],
+    guest: true,
+    approver: true,
+  });
+  const inbound = {
+    id: "web:home:k1",
+    channel: "web",
+    account: "home",
+    address: at,
+    sender: { id: "web-7", name: "Eve", isBot: false, roles: ["guest", "approver"] },
+    messageId: "k1",
+    kind: "message",
+    text: "hi",
+    attachments: [
+      { kind: "image", ref: "ref-a.png", name: "a.png", mediaType: "image/png", bytes: 3 },
+      { kind: "voice", ref: "ref-b.ogg", name: "b.ogg", mediaType: "audio/ogg", bytes: 4 },
+      { kind: "file", ref: "ref-c", name: "c", bytes: 5 },
+      { kind: "file", ref: "ref-d.txt", name: "d.txt", bytes: 6 },
+    ],
+    mentions: [],
+    addressed: true,
+    atMs: 1_005,
+  };
+  expect(did).toEqual([
+    ["keeps", "a.png", 3],
+    ["keeps", "b.ogg", 4],
+    ["keeps", "c", 5],
+    ["keeps", "d.txt", 6],
+    ["hears", [inbound]],
+    [
+      "shows",
+      conversationKey(at),
+      "web:home:k1",
+      {
+        id: "web:home:k1",
+        role: "user",
+        text: "hi",
+        html: "",
+        files: [
+          { name: "a.png", bytes: 3 },
+          { name: "b.ogg", bytes: 4 },
+          { name: "c", bytes: 5 },
+          { name: "d.txt", bytes: 6 },
+        ],
+        atMs: 1_005,
+      },
+    ],
+  ]);
+  did.length = 0;
+  // An edit is heard under its own id and its message's, and shown by whoever asked for it.
+  await channel.submit({ ...words, id: "k2", edits: "k1", approver: true });
+  const { roles: _, ...sender } = inbound.sender;
+  expect(did).toEqual([
+    [
+      "hears",
+      [{ ...inbound, id: "web:home:k2", sender, kind: "edit", attachments: [], editedAtMs: 1_005 }],
+    ],
+  ]);
+  did.length = 0;
+  await channel.submit({ ...words, id: "k3", guest: true });
+  expect(did[0]).toMatchObject(["hears", [{ sender: { roles: ["guest"] } }]]);
+});
+
+test("a message that could not be stored is said for a minute, or until the next one is; a stop waits for what is on its way", async () => {
+  let refuses = true;
+  const { clock, did, channel, receive } = whole(async () => {
+    if (refuses) throw new Error("the disk is full");
+  });
+  expect(channel.health()).toEqual({ state: "stopped" });
+  await channel.start(receive);
+  expect(channel.health()).toEqual({ state: "ok" });
+  await expect(channel.submit(words)).rejects.toThrow("the disk is full");
+  expect(did).toEqual([]);
+  const trouble = { state: "degraded", reason: "the disk is full" };
+  await clock.advance(59_999);
+  expect(channel.health()).toEqual(trouble);
+  await clock.advance(1);
+  expect(channel.health()).toEqual({ state: "ok" });
+  await expect(channel.submit(words)).rejects.toThrow("the disk is full");
+  refuses = false;
+  await channel.submit(words);
+  expect(channel.health()).toEqual({ state: "ok", lastInboundAtMs: 61_000 });
+  const onItsWay = channel.submit({ ...words, id: "k9" });
+  await channel.stop();
+  expect(did).toHaveLength(4);
+  await onItsWay;
+  expect(channel.health()).toEqual({ state: "stopped", lastInboundAtMs: 61_000 });
+  await expect(channel.submit(words)).rejects.toMatchObject({ code: "unavailable", retryAfterMs: 1_000 });
+});
+
+test("an answer is shown under its key, with the buttons that a person can say; what a page cannot show is refused", async () => {
+  const { did, channel } = whole();
+  const options = { idempotencyKey: "d1/0", replaces: "d0/0", signal: new AbortController().signal };
+  const rows = [
+    [
+      { label: "yes", value: "/yes", style: "primary" },
+      { label: "kept", value: "~abc" },
+      { label: "page", url: "https://x.org", style: "danger" },
+    ],
+    [{ label: "mail", url: "mailto:a@b.org" }, { label: "none" }],
+    [{ label: "no", value: "no" }],
+  ];
+  const part = { kind: "text", text: "<p>hi</p>", entities: [], plain: "hi", buttons: rows } as never;
+  expect(await channel.send(at, part, options)).toEqual({ messageId: "d1/0" });
+  expect(did.splice(0)).toEqual([
+    [
+      "shows",
+      conversationKey(at),
+      "d1/0",
+      {
+        id: "d1/0",
+        replaces: "d0/0",
+        role: "assistant",
+        text: "hi",
+        html: "<p>hi</p>",
+        buttons: [
+          [
+            { label: "yes", value: "/yes", style: "primary" },
+            { label: "page", url: "https://x.org", style: "danger" },
+          ],
+          [{ label: "no", value: "no" }],
+        ],
+        atMs: 1_000,
+      },
+    ],
+  ]);
+  const plain = { idempotencyKey: "d2/0", signal: options.signal };
+  await channel.send(at, { kind: "text", text: "x".repeat(1_000_000), entities: [], plain: "x" }, plain);
+  expect(Object.keys((did[0] as [0, 0, 0, object])[3])).toEqual(["id", "role", "text", "html", "atMs"]);
+  await expect(
+    channel.send(at, { kind: "text", text: "x".repeat(1_000_001), entities: [], plain: "x" }, plain),
+  ).rejects.toThrow("a text of 1000001 characters is longer than the 1000000 that a page takes");
+  await expect(channel.send(at, { kind: "media", files: [] } as never, plain)).rejects.toMatchObject({
+    code: "unsupported",
+    message: "the web chat cannot show a media",
+  });
+  await expect(channel.send(at, part, { ...plain, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: "aborted",
+  });
+  expect(did.splice(0)).toHaveLength(1);
+  const note = { id: "n1", role: "assistant", text: "a", html: "", atMs: 7 } as const;
+  await channel.announce(at, note);
+  await channel.announce(at, note, "once");
+  expect(did).toEqual([
+    ["shows", conversationKey(at), "n1", note],
+    ["shows", conversationKey(at), "once", note],
+  ]);
+});
+
+test("a file is read up to the limit, and without a place for files none comes and none is read", async () => {
+  const { channel } = whole();
+  const { signal } = new AbortController();
+  expect((await channel.download?.("abcd", 4, signal))?.bytes).toHaveLength(4);
+  await expect(channel.download?.("abcde", 4, signal)).rejects.toMatchObject({
+    code: "invalid",
+    message: "the file has more than 4 bytes",
+  });
+  const { channel: bare } = open();
+  await bare.start(async () => {});
+  const file = { name: "a", bytes: new Uint8Array(1) };
+  for (const work of [bare.download?.("a", 4, signal), bare.submit({ ...words, files: [file] })])
+    await expect(work).rejects.toMatchObject({ code: "unsupported", message: "files cannot be sent here" });
+});
