@@ -58,7 +58,10 @@ test("what was sent can be changed, reacted to, pinned and taken back, each alon
   const { messageId } = await channel.send(to, part, how("1"));
   await channel.send({ ...to, peer: "other" }, text("b"), how("2"));
   const act = (action: object) => channel.act?.(to, action as never, how("3"));
-  const seen = () => channel.sent("person").map(({ part: shown, edited, reactions, pinned }) => ({ part: shown, edited, reactions, pinned }));
+  const seen = () =>
+    channel
+      .sent("person")
+      .map(({ part: shown, edited, reactions, pinned }) => ({ part: shown, edited, reactions, pinned }));
   await act({ kind: "react", messageId, emoji: "👍" });
   await act({ kind: "pin", messageId, pinned: true });
   const left = { edited: false, reactions: ["👍"], pinned: true };
@@ -71,9 +74,7 @@ test("what was sent can be changed, reacted to, pinned and taken back, each alon
   await act({ kind: "edit", messageId, text: { text: "d", entities: [], plain: "d" }, buttons });
   await act({ kind: "react", messageId, emoji: null });
   await act({ kind: "pin", messageId, pinned: false });
-  expect(seen()).toEqual([
-    { part: { ...text("d"), buttons }, edited: true, reactions: [], pinned: false },
-  ]);
+  expect(seen()).toEqual([{ part: { ...text("d"), buttons }, edited: true, reactions: [], pinned: false }]);
   const thread = await act({ kind: "createThread", title: "T" });
   expect([thread, await act({ kind: "createThread", title: "T" }), channel.threads()]).toEqual([
     { messageId: "thread-3", extra: { thread: "thread-3" } },

@@ -206,10 +206,7 @@ test("what is said is heard whole, its files are kept before, and every page of 
   await channel.submit({ ...words, id: "k2", edits: "k1", approver: true });
   const { roles: _, ...sender } = inbound.sender;
   expect(did).toEqual([
-    [
-      "hears",
-      [{ ...inbound, id: "web:home:k2", sender, kind: "edit", attachments: [], editedAtMs: 1_005 }],
-    ],
+    ["hears", [{ ...inbound, id: "web:home:k2", sender, kind: "edit", attachments: [], editedAtMs: 1_005 }]],
   ]);
   did.length = 0;
   await channel.submit({ ...words, id: "k3", guest: true });

@@ -88,7 +88,11 @@ async function stage(says: (event: HookEvent) => readonly string[] = () => [], h
   };
 }
 
-const inbound = directMessage({ id: "e1", channel: "telegram", sender: { id: "5", name: "Eve", isBot: false } });
+const inbound = directMessage({
+  id: "e1",
+  channel: "telegram",
+  sender: { id: "5", name: "Eve", isBot: false },
+});
 const by = { commandSource: "telegram", senderId: "5", senderName: "Eve" };
 const entry = (epoch: number, createdAtMs: number, updatedAtMs: number) => ({
   sessionKey: key,
@@ -166,7 +170,13 @@ test("other commands are told to nobody who waits; what is said to /stop comes a
   expect(posted).toEqual([]);
   hooks.command("stop", "agent:gone:main" as SessionKey, { ...inbound, id: "e2" });
   expect(await told()).toEqual([
-    { ...event, action: "stop", sessionKey: "agent:gone:main", id: "e2", context: { ...by, workspaceDir: undefined } },
+    {
+      ...event,
+      action: "stop",
+      sessionKey: "agent:gone:main",
+      id: "e2",
+      context: { ...by, workspaceDir: undefined },
+    },
   ]);
   expect(posted).toEqual([
     {
@@ -175,7 +185,9 @@ test("other commands are told to nobody who waits; what is said to /stop comes a
       lane: conversationKey(inbound.address),
       cause: "e2",
       parts: [
-        { content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: "one\n\ntwo" }] }) },
+        {
+          content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: "one\n\ntwo" }] }),
+        },
       ],
     },
   ]);
@@ -207,7 +219,14 @@ test("settings that changed, and words that came and went, are told with their p
   const delivery = {
     lane: conversationKey(to),
     parts: [
-      part({ kind: "reply", parts: [{ kind: "text", markdown: "a" }, { kind: "media", files: [] }, { kind: "text", markdown: "b" }] }),
+      part({
+        kind: "reply",
+        parts: [
+          { kind: "text", markdown: "a" },
+          { kind: "media", files: [] },
+          { kind: "text", markdown: "b" },
+        ],
+      }),
       part({ kind: "rendered", part: text("c") }),
       part({ kind: "rendered", part: { kind: "media", files: [] } }),
       part({ kind: "remove" }),
@@ -215,9 +234,13 @@ test("settings that changed, and words that came and went, are told with their p
   } as never;
   for (const index of [0, 1, 2, 3, 4]) hooks.sent(delivery, index, { messageId: `m${index}` });
   hooks.failed(delivery, "no right");
-  hooks.sent({ lane: "telegram:default:dm:5", parts: [part({ kind: "rendered", part: text("d") })] } as never, 0, {
-    messageId: "m",
-  });
+  hooks.sent(
+    { lane: "telegram:default:dm:5", parts: [part({ kind: "rendered", part: text("d") })] } as never,
+    0,
+    {
+      messageId: "m",
+    },
+  );
   const heard = await told();
   expect(heard[0]).toEqual({
     type: "session",

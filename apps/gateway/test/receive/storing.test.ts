@@ -1,6 +1,13 @@
 // What becomes of a batch of events on its way into the store: in which order rows and answers are written, what is told to whom, what comes
 // again, what is taken back, and what holds up what. The store is a list of calls.
-import { Fault, formatRowPayload, parseRowPayload, type ChannelEvent, type Inbound, type Log } from "@parley/protocol";
+import {
+  Fault,
+  formatRowPayload,
+  parseRowPayload,
+  type ChannelEvent,
+  type Inbound,
+  type Log,
+} from "@parley/protocol";
 import { directMessage, groupMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { endsWaiting } from "../../src/receive/end-waiting.ts";
@@ -21,7 +28,12 @@ function receiving(around: Around = {}) {
   const did: unknown[] = [];
   const stored = new Map(Object.entries(around.rows ?? {}));
   const say = (level: string) => (fields: object, words: string) => did.push([level, words, fields]);
-  const log = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") } as never as Log;
+  const log = {
+    debug: say("debug"),
+    info: say("info"),
+    warn: say("warn"),
+    error: say("error"),
+  } as never as Log;
   const receive = receiver({
     sessions: { open: async () => ({ fields: {} }) },
     inbox: {
@@ -32,7 +44,12 @@ function receiving(around: Around = {}) {
       accept: async (rows: readonly { id: string; as: { kind: string; outcome?: string } }[]) => {
         did.push(["accepts", ...rows.map(({ id, as }) => `${id} ${as.outcome ?? as.kind}`)]);
         for (const row of rows) stored.set(row.id, { id: row.id, state: "closed", lane: "l" });
-        return rows.map(({ id }, nth) => ({ id, verdict: around.verdict?.(id) ?? "queued", waiting: nth, seq: nth }));
+        return rows.map(({ id }, nth) => ({
+          id,
+          verdict: around.verdict?.(id) ?? "queued",
+          waiting: nth,
+          seq: nth,
+        }));
       },
       stop: async (lane: string, what: { rows: { ids: readonly string[] } }) => {
         did.push(["stops", lane, what]);
@@ -72,10 +89,14 @@ function receiving(around: Around = {}) {
       did.push(`acts /${name} ${args}`.trimEnd());
       return around.acts === undefined ? `did ${name}` : around.acts(name);
     },
-    queueOverflow: async (row: { id: string }, { waiting }: { waiting: number }, { mode }: { mode: string }) =>
-      void did.push(`overflow ${row.id} ${waiting} ${mode}`),
+    queueOverflow: async (
+      row: { id: string },
+      { waiting }: { waiting: number },
+      { mode }: { mode: string },
+    ) => void did.push(`overflow ${row.id} ${waiting} ${mode}`),
     heard: (session: string, { text }: Inbound) => did.push(`heard ${text} in ${session}`),
-    commanded: (name: string, session: string, { id }: Inbound) => did.push(`commanded ${name} ${id} in ${session}`),
+    commanded: (name: string, session: string, { id }: Inbound) =>
+      did.push(`commanded ${name} ${id} in ${session}`),
   } as never);
   return { did, receive };
 }
@@ -168,7 +189,9 @@ test("what is refused in silence is named to the channel, what is told or let in
             ...(text === "told" ? { say: "code" } : {}),
           },
   });
-  expect(await receive([said("a", "silent"), said("b", "told"), said("c", "in"), said("d", "silent")])).toEqual({
+  expect(
+    await receive([said("a", "silent"), said("b", "told"), said("c", "in"), said("d", "silent")]),
+  ).toEqual({
     refused: ["a", "d"],
   });
   expect(did.slice(3)).toEqual([
@@ -292,7 +315,9 @@ test("what leaves the queue without a turn ends the waiting that its platform sh
   });
   expect(did).toEqual(["stops lane", end("a"), end("f")]);
   expect((inbox as never as { other: string }).other).toBe("kept");
-  const many = ending(Object.fromEntries(Array.from({ length: 101 }, (_, nth) => [`r${nth}`, from("command")])));
+  const many = ending(
+    Object.fromEntries(Array.from({ length: 101 }, (_, nth) => [`r${nth}`, from("command")])),
+  );
   await many.inbox.stop("lane" as never, {} as never);
   expect(many.did).toHaveLength(101);
   const none = ending({ b: from("message") });
