@@ -19,6 +19,9 @@ import { Tools } from "../../src/pages/tools.ts";
 import { Update } from "../../src/pages/update.ts";
 import { nowMs, showPage, type ShownPage } from "./show-page.ts";
 
+// What draws a code is fetched when the first one is shown; fetched before, it is there at once.
+await import("uqr");
+
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
 /** What was asked, without the readings that a page repeats by itself. */

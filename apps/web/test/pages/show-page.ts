@@ -49,6 +49,8 @@ export interface ShownPage {
   submit(button: string, values: { readonly [name: string]: string }): Promise<string>;
   /** Writes into the field with this id and leaves it. */
   fill(id: string, value: string): Promise<string>;
+  /** Drawn into a document of its own. */
+  view(): Promise<Element>;
   /** Changes a control of the page or beside its list: `to` is what it then is, `type` what it tells. */
   change(selector: string, to: object, type?: string): Promise<string>;
   /** Writes into the filter of its list. */
@@ -132,6 +134,15 @@ export async function showPage(
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
   };
+  const view = async (): Promise<Element> => {
+    await settle();
+    const { document: drawing } = parseHTML("<html><body></body></html>");
+    const place = drawing.body as unknown as Element;
+    draw(page.render(), place, page);
+    for (const list of place.querySelectorAll("parley-list"))
+      draw((list as unknown as { readonly parts: ListParts<unknown> }).parts.tools, list, page);
+    return place;
+  };
   return {
     asked,
     went,
@@ -180,14 +191,9 @@ export async function showPage(
       for (const { onFilter } of listsOf(page.render())) onFilter?.(words);
     },
     leave: () => page.disconnectedCallback(),
+    view,
     async change(selector, to, type = "change") {
-      await settle();
-      const { document: drawing } = parseHTML("<html><body></body></html>");
-      const place = drawing.body as unknown as Element;
-      draw(page.render(), place, page);
-      for (const list of place.querySelectorAll("parley-list"))
-        draw((list as unknown as { readonly parts: ListParts<unknown> }).parts.tools, list, page);
-      const found = place.querySelectorAll(selector);
+      const found = (await view()).querySelectorAll(selector);
       if (found.length !== 1) throw new Error(`${found.length} controls are ${selector}`);
       for (const [name, value] of Object.entries(to))
         Object.defineProperty(found[0], name, { value, configurable: true });
@@ -312,7 +318,7 @@ const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 function plainWords(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : typeof value === "function" ? "()" : JSON.stringify(value);
 }
 
 /** The markup of a template, with lists and buttons drawn. */
