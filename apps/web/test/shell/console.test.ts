@@ -2,8 +2,9 @@
 // the palette offers, and what stands where a page belongs.
 import type { Scope } from "@parley/protocol";
 import { ReactiveElement, type PropertyValues } from "lit";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { pages } from "../../src/pages/list.ts";
+import type { Page } from "../../src/parts/page.ts";
 import { places } from "../../src/parts/places.ts";
 import { Shell } from "../../src/shell/console.ts";
 import { keyHelpView, keyListener } from "../../src/shell/keys.ts";
@@ -220,7 +221,11 @@ async function shell(hash: string, scopes: readonly Scope[], token: string | nul
     }),
   });
   const line = fakeLine((method) =>
-    method === "connect" ? { seq: 0, resync: false, peer: "p", scopes, protocol: 1 } : {},
+    method === "connect"
+      ? { seq: 0, resync: false, peer: "p", scopes, protocol: 1 }
+      : method === "chat.history"
+        ? { messages: [], working: false, hasEarlier: false }
+        : {},
   );
   const one = new ShownShell();
   Object.assign(one, {
@@ -305,4 +310,124 @@ test("a code leaves the address at once", async () => {
   const coded = await shell("?code=abc#/chat", ["read"], null);
   await settle();
   expect(coded.replaced.map((each) => each.includes("abc"))).toEqual([false]);
+});
+
+const key = (name: string): Event => Object.assign(new Event("keydown", { cancelable: true }), { key: name });
+
+test("keys go to places and open the help; the rail's first page is there without an address", async () => {
+  const { one, location, document, made } = await shell("", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  expect(made.filter((each) => each.startsWith("parley-page"))).toEqual(["parley-page-chat"]);
+  const press = (...names: readonly string[]): string => {
+    for (const name of names) document.dispatchEvent(key(name));
+    return location.hash;
+  };
+  expect([press("g", "o"), press("g", "a"), press("g", "y"), press("g", "x")]).toEqual([
+    "#/overview",
+    "#/activity",
+    "#/config",
+    "#/config",
+  ]);
+  // The page that is open takes what is its own.
+  const taken = key("e");
+  const asked: string[] = [];
+  Object.assign(one.outlet, { onKey: (name: string) => asked.push(name) > 0 });
+  document.dispatchEvent(taken);
+  expect([asked, taken.defaultPrevented]).toEqual([["e"], true]);
+  let isShown = 0;
+  Object.assign(one, {
+    querySelector: (selector: string) =>
+      selector === "dialog.keys-help" ? { showModal: () => (isShown += 1) } : null,
+  });
+  expect(one.wantsHelp).toBe(false);
+  document.dispatchEvent(key("?"));
+  await settle();
+  expect([one.wantsHelp, isShown]).toEqual([true, 1]);
+});
+
+test("while the line is away the page says since when; the network, or somebody who looks, has it tried at once", async () => {
+  const { one, line, window, document, text } = await shell("#/models", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  expect(text()).not.toContain("Offline since");
+  line.isDown = true;
+  line.end();
+  await settle();
+  expect(text()).toContain("Offline since now. What you see is from before; what you send waits here.");
+  const tried = async (act: () => void): Promise<number> => {
+    const before = line.addresses.length;
+    act();
+    await settle(3);
+    return line.addresses.length - before;
+  };
+  const story = [
+    await tried(() => window.dispatchEvent(new Event("online"))),
+    await tried(() => window.dispatchEvent(new Event("offline"))),
+    await tried(() => document.dispatchEvent(new Event("visibilitychange"))),
+  ];
+  Object.assign(document, { visibilityState: "hidden" });
+  story.push(await tried(() => document.dispatchEvent(new Event("visibilitychange"))));
+  expect(story).toEqual([1, 1, 1, 0]);
+  Object.assign(document, { visibilityState: "visible" });
+  // Gone, it hears nothing and keeps no line.
+  one.disconnectedCallback();
+  expect([
+    await tried(() => window.dispatchEvent(new Event("online"))),
+    await tried(() => document.dispatchEvent(new Event("visibilitychange"))),
+  ]).toEqual([0, 0]);
+});
+
+test("a page that could not be made says why and can be loaded again; once it can be made it is", async () => {
+  const { one, made, text, window, location } = await shell("#/usage", ["read"]);
+  const { define, ...rest } = customElements;
+  let isBroken = true;
+  const told: unknown[] = [];
+  vi.stubGlobal("console", { ...console, error: (why: unknown) => void told.push(why) });
+  vi.stubGlobal("customElements", {
+    ...rest,
+    define(tag: string, Kind: CustomElementConstructor) {
+      if (isBroken && tag.startsWith("parley-page")) throw new TypeError("its code is gone");
+      define(tag, Kind);
+    },
+  });
+  await until(() => one.outlet instanceof Error);
+  expect(text()).toContain("## This page could not be loaded.\nits code is gone\n[Reload]");
+  expect(told).toEqual([one.outlet]);
+  const buttons = (one.render().values as unknown[]).flatMap((value) => {
+    const { strings = [], values = [] } = (value ?? {}) as { strings?: readonly string[]; values?: readonly unknown[] };
+    return values.filter((_, at) => strings[at]?.endsWith("@click=") === true);
+  });
+  (buttons.at(-1) as () => void)();
+  expect(made).toContain("reloads");
+  isBroken = false;
+  location.hash = "#/usage?by=agent";
+  window.dispatchEvent(new Event("hashchange"));
+  await until(() => !(one.outlet instanceof Error) && typeof one.outlet === "object");
+  expect(one.outlet).toMatchObject({ address: { page: "usage" } });
+});
+
+test("what the gateway tells reaches whoever listens for it, until they listen no more", async () => {
+  const { one, line } = await shell("#/models", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  const { console: given } = one.outlet as Page;
+  const heard: string[] = [];
+  const quits = [
+    given.on("chat.tool", () => void heard.push("one")),
+    given.on("chat.tool", () => void heard.push("two")),
+    given.on("chat.typing", () => void heard.push("typing")),
+    given.onChange(() => void heard.push("changed")),
+  ];
+  const tell = async (event: string): Promise<readonly string[]> => {
+    line.tell(event, {});
+    await settle(2);
+    return heard.splice(0);
+  };
+  expect([await tell("chat.tool"), await tell("device.call")]).toEqual([["one", "two"], []]);
+  quits[0]?.();
+  expect(await tell("chat.tool")).toEqual(["two"]);
+  for (const quit of quits) quit();
+  line.end();
+  await settle();
+  expect(heard).toEqual([]);
+  expect(["read", "admin"].map((scope) => given.may(scope as Scope))).toEqual([true, false]);
+  expect(["models", "logs", "nowhere"].map((page) => given.has(page))).toEqual([true, false, false]);
 });
