@@ -393,7 +393,10 @@ test("a page that could not be made says why and can be loaded again; once it ca
   expect(text()).toContain("## This page could not be loaded.\nits code is gone\n[Reload]");
   expect(told).toEqual([one.outlet]);
   const buttons = (one.render().values as unknown[]).flatMap((value) => {
-    const { strings = [], values = [] } = (value ?? {}) as { strings?: readonly string[]; values?: readonly unknown[] };
+    const { strings = [], values = [] } = (value ?? {}) as {
+      strings?: readonly string[];
+      values?: readonly unknown[];
+    };
     return values.filter((_, at) => strings[at]?.endsWith("@click=") === true);
   });
   (buttons.at(-1) as () => void)();
