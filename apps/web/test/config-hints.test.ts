@@ -124,7 +124,7 @@ test("a mistake is marked at its word, with its fix; one beyond the text at its 
     marked(99, 1),
     marked(undefined, 3),
   ]).toEqual([
-    ['4 "\"ga-te\"" error: wrong'],
+    ['4 ""ga-te"" error: wrong'],
     ['13 "1" error: wrong. Say 2'],
     ['14 "" warning: wrong'],
     ['2 "" error: wrong'],

@@ -3,7 +3,7 @@
 import type { ChatMessage } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { offerIn } from "../src/device/offer.ts";
-import { ago, duration } from "../src/parts/time.ts";
+import { ago, clockOf, duration, timeOf } from "../src/parts/time.ts";
 import { copyable } from "../src/parts/text.ts";
 import { choicesOf, found, kindOf, withValue, type Schema } from "../src/parts/schema.ts";
 import { placeAt } from "../src/parts/json5-place.ts";
@@ -14,6 +14,7 @@ import { draftOf, keepDraft, keepRead, readThrough } from "../src/session/storag
 import { Palette } from "../src/shell/palette.ts";
 import { readTheme } from "../src/shell/theme.ts";
 import { memoryStorage } from "./fake-gateway.ts";
+import { browser, draw } from "./drawn.ts";
 import { linesOf } from "./pages/show-page.ts";
 
 test("how long ago or how soon, in the largest unit that is full", () => {
@@ -31,6 +32,26 @@ test("how long ago or how soon, in the largest unit that is full", () => {
     ["yesterday", "tomorrow"],
     ["30 days ago", "in 30 days"],
   ]);
+});
+
+test("a time has its exact one to the second on hover, a clock its hours of twenty-four, and none is never", () => {
+  browser();
+  const place = document.createElement("div");
+  const atMs = Date.UTC(2026, 0, 5, 12, 34, 56, 789);
+  const shown = (view: unknown): readonly (string | null | undefined)[] => {
+    draw(view, place);
+    const time = place.querySelector("time");
+    return [time?.textContent, time?.getAttribute("datetime"), time?.getAttribute("title")];
+  };
+  const exact = expect.stringMatching(/^Jan [456], 2026, 1?\d:\d[46]:56\s[AP]M$/);
+  expect([shown(timeOf(atMs, atMs)), shown(clockOf(atMs))]).toEqual([
+    ["now", "2026-01-05T12:34:56.789Z", exact],
+    [expect.stringMatching(/^[012]\d:\d[46]:56$/), "2026-01-05T12:34:56.789Z", exact],
+  ]);
+  for (const none of [null, undefined]) {
+    draw(timeOf(none, atMs), place);
+    expect(place.textContent).toBe("never");
+  }
 });
 
 test("a duration just before and at each limit", () => {

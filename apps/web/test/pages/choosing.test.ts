@@ -2,13 +2,17 @@
 // versions, settings of a session, changes of a proposal; what stays, and what is forgotten when one turns elsewhere.
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import { expect, test } from "vitest";
+import { Activity } from "../../src/pages/activity.ts";
 import { Audit } from "../../src/pages/audit.ts";
 import { Backups } from "../../src/pages/backups.ts";
 import { Channels } from "../../src/pages/channels.ts";
 import { Devices } from "../../src/pages/devices.ts";
 import { Logs } from "../../src/pages/logs.ts";
+import { McpServers } from "../../src/pages/mcp.ts";
 import { Memory } from "../../src/pages/memory.ts";
+import { Models } from "../../src/pages/models.ts";
 import { Nodes } from "../../src/pages/nodes.ts";
+import { Outbox } from "../../src/pages/outbox.ts";
 import { Overview } from "../../src/pages/overview.ts";
 import { Prompt } from "../../src/pages/prompt.ts";
 import { Schedules } from "../../src/pages/schedules.ts";
@@ -17,6 +21,7 @@ import { Skills } from "../../src/pages/skills.ts";
 import { MessageStory } from "../../src/pages/story.ts";
 import { Tools } from "../../src/pages/tools.ts";
 import { Update } from "../../src/pages/update.ts";
+import { memoryStorage } from "../fake-gateway.ts";
 import { nowMs, showPage, type ShownPage } from "./show-page.ts";
 
 // What draws a code is fetched when the first one is shown; fetched before, it is there at once.
@@ -752,5 +757,265 @@ test("an audit without the names of devices is told by their tokens; nodes share
     "all accounts",
     "no account",
     "x, y",
+  ]);
+});
+
+test("whoever comes back to the overview sees what was new when they came first; it is kept for the next visit", async () => {
+  const session = (key: string, updatedAtMs: number) => ({
+    key,
+    agent: "main",
+    kind: "dm",
+    name: key,
+    working: false,
+    updatedAtMs,
+  });
+  const storage = memoryStorage();
+  storage.setItem("parley.overview.looked-at", String(nowMs - hourMs));
+  const page = await showPage(Overview, {
+    at: "#/overview",
+    storage,
+    answers: {
+      status: {
+        state: "ok",
+        reasons: [],
+        config: { problems: [], restartNeeded: [] },
+        version: "1",
+        startedAtMs: nowMs,
+        deadRows: 0,
+        deliveriesTroubled: 0,
+        channels: [],
+        turnsRunning: 0,
+        rowsWaiting: 0,
+        deliveriesWaiting: 0,
+        memoryBytes: 0,
+      } as never,
+      "sessions.list": { sessions: [session("fresh", nowMs - 1), session("old", nowMs - hourMs)] } as never,
+    },
+  });
+  const fresh = async (): Promise<readonly string[]> =>
+    [...(await page.text()).matchAll(/^- (\w+)<.*\(: new\)/gm)].map(([, name = ""]) => name);
+  expect(await fresh()).toEqual(["fresh"]);
+  page.leave();
+  await page.pass(minuteMs);
+  page.comeBack();
+  expect([await fresh(), storage.getItem("parley.overview.looked-at")]).toEqual([
+    ["fresh"],
+    String(nowMs + minuteMs),
+  ]);
+});
+
+test("the same name with another agent, and another account of the same channel, is read anew", async () => {
+  const skills = await showPage(Skills, {
+    at: "#/skills/one?agent=a",
+    answers: {
+      "skills.list": { agent: "a", roots: [], skills: [], shadowed: [], rejected: [], cut: [] },
+      "agents.list": { agents: [] },
+    },
+  });
+  await skills.go("#/skills/one?agent=b");
+  expect(did(skills, "skills.info")).toEqual(
+    ["a", "b"].map((agent) => `skills.info ${JSON.stringify({ name: "one", agent })}`),
+  );
+  const memory = await showPage(Memory, { at: "#/memory/M.md%231?agent=a", answers: {} });
+  await memory.go("#/memory/M.md%231?agent=b");
+  await memory.go("#/memory/M.md%232?agent=b");
+  expect(did(memory, "memory.why")).toEqual(
+    [
+      { agent: "a", line: "M.md#1" },
+      { agent: "b", line: "M.md#1" },
+      { agent: "b", line: "M.md#2" },
+    ].map((params) => `memory.why ${JSON.stringify(params)}`),
+  );
+  const account = (name: string) => ({ channel: "telegram", account: name, state: "ok" as const });
+  const channels = await showPage(Channels, {
+    at: "#/channels/telegram:a",
+    answers: {
+      "channels.list": { channels: [account("a"), account("b")] } as never,
+      "pairing.list": { pending: [], paired: [] },
+      "channels.places": { places: [] },
+    },
+  });
+  await channels.text();
+  await channels.go("#/channels/telegram:b");
+  await channels.go("#/channels");
+  expect(did(channels, "channels.places")).toEqual(
+    ["a", "b"].map((name) => `channels.places {"channel":"telegram","account":"${name}"}`),
+  );
+});
+
+test("a message's own drawer is read by its turn, a job's by its id, each at once and every three seconds", async () => {
+  const activity = await showPage(Activity, {
+    at: "#/activity/t1",
+    answers: { "sessions.list": { sessions: [] } },
+  });
+  await activity.go("#/activity/t2");
+  await activity.pass(3_000);
+  expect(did(activity, "why")).toEqual(["t1", "t2", "t2"].map((query) => `why {"query":"${query}"}`));
+  const schedules = await showPage(Schedules, {
+    at: "#/schedules/a",
+    answers: { "cron.list": { jobs: [] } },
+  });
+  await schedules.go("#/schedules/b");
+  await schedules.pass(2_999);
+  expect(did(schedules, "cron.runs")).toEqual(["a", "b"].map((id) => `cron.runs {"id":"${id}","limit":30}`));
+  await schedules.pass(1);
+  expect(did(schedules, "cron.runs")).toHaveLength(3);
+});
+
+test("the row whose object is open is marked in each list", async () => {
+  const at = { createdAtMs: nowMs, updatedAtMs: nowMs, atMs: nowMs, startedAtMs: nowMs };
+  const marked = async (
+    Kind: Parameters<typeof showPage>[0],
+    to: string,
+    answers: object,
+  ): Promise<string> => {
+    const page = await showPage(Kind, { at: to, answers: answers as never });
+    return /<([^>]*)>\*/.exec((await page.text()).slice((await page.text()).indexOf("\n|")))?.[1] ?? "(none)";
+  };
+  const both = <T>(of: (id: string) => T): readonly T[] => ["a", "b"].map(of);
+  const record = { atMs: 1, method: "m", by: "x", client: "c", address: "y", about: {}, ok: true };
+  const lines = both((msg) => JSON.stringify({ msg, time: nowMs, level: 30 }));
+  const logs = await showPage(Logs, {
+    at: "#/logs",
+    answers: { "logs.tail": { lines: [...lines], following: true } },
+  });
+  const [, line = ""] = /<(#\/logs\/[^>]+)>/.exec(await logs.text()) ?? [];
+  const stories = both((turn) => ({ turn, type: "user", text: turn, atMs: nowMs }));
+  expect([
+    await marked(Activity, "#/activity/b", {
+      "sessions.list": { sessions: [session("k")] },
+      "sessions.show": { entries: stories },
+    }),
+    await marked(Audit, "#/audit/1-m-2", { "audit.list": { records: [record, record] } }),
+    await marked(Devices, "#/devices/b", {
+      "devices.list": {
+        devices: both((id) => ({ id, name: id, scopes: [], peer: "", connections: 0, ...at })),
+      },
+    }),
+    await marked(Logs, line, { "logs.tail": { lines, following: true } }),
+    await marked(McpServers, "#/mcp/b", {
+      "mcp.list": {
+        servers: both((name) => ({
+          name,
+          enabled: true,
+          state: "running",
+          target: "",
+          reason: null,
+          version: null,
+          starts: 1,
+          tools: [],
+          waiting: [],
+          leftOut: [],
+          listedAtMs: null,
+        })),
+      },
+    }),
+    await marked(Models, "#/models/b", {
+      "models.list": {
+        models: both((id) => ({
+          id,
+          alias: null,
+          trouble: null,
+          contextWindow: 1,
+          maxTokens: 1,
+          thinking: [],
+          price: null,
+          usedBy: [],
+          uncappedFor: [],
+        })),
+      },
+    }),
+    await marked(Nodes, "#/nodes/b", {
+      "nodes.list": {
+        nodes: both((boot) => ({
+          boot,
+          node: boot,
+          role: "all",
+          up: true,
+          state: "running",
+          leads: [],
+          ...at,
+        })),
+      },
+    }),
+    await marked(Outbox, "#/outbox/b", {
+      "outbox.list": {
+        deliveries: both((id) => ({
+          id,
+          conversation: "c",
+          cause: "c",
+          state: "sent",
+          text: id,
+          parts: [],
+          ...at,
+        })),
+      },
+    }),
+    await marked(Schedules, "#/schedules/b", {
+      "cron.list": {
+        jobs: both((id) => ({
+          id,
+          name: id,
+          words: "",
+          agent: "m",
+          session: "s",
+          enabled: true,
+          paused: null,
+          consecutiveErrors: 0,
+          last: null,
+          nextAtMs: null,
+          payload: {},
+          owner: { kind: "turn", sender: "E" },
+          misfire: "all",
+          overlap: "skip",
+          runs: 0,
+          missed: 0,
+        })),
+      },
+    }),
+    await marked(Sessions, "#/sessions/b", { "sessions.list": { sessions: both((key) => session(key)) } }),
+    await marked(Skills, "#/skills/b", {
+      "skills.list": {
+        agent: "m",
+        shadowed: [],
+        rejected: [],
+        cut: [],
+        skills: both((name) => ({
+          name,
+          status: "ready",
+          source: "workspace",
+          description: "",
+          reason: null,
+        })),
+      },
+      "agents.list": { agents: [] },
+    }),
+    await marked(Tools, "#/tools/b", {
+      "tools.list": {
+        session: "s",
+        sandbox: null,
+        reason: null,
+        tools: both((id) => ({
+          id,
+          label: id,
+          status: "ready",
+          effect: "reads",
+          reason: null,
+          summary: "",
+          section: "x",
+          groups: [],
+          profiles: [],
+        })),
+      },
+      "sessions.list": { sessions: [] },
+    }),
+  ]).toEqual([
+    "#/activity/b",
+    "#/audit/1-m-2",
+    "#/devices/b",
+    line,
+    ...["mcp", "models", "nodes", "outbox", "schedules", "sessions", "skills", "tools"].map(
+      (path) => `#/${path}/b`,
+    ),
   ]);
 });

@@ -57,6 +57,7 @@ export interface ShownPage {
   filter(words: string): Promise<void>;
   /** Turns away from the page, which stays as it is. */
   leave(): void;
+  comeBack(): void;
   /** Lets time pass: what is due then is run. */
   pass(ms: number): Promise<string>;
   /** What the gateway says when it refuses. */
@@ -191,6 +192,7 @@ export async function showPage(
       for (const { onFilter } of listsOf(page.render())) onFilter?.(words);
     },
     leave: () => page.disconnectedCallback(),
+    comeBack: () => page.connectedCallback(),
     view,
     async change(selector, to, type = "change") {
       const found = (await view()).querySelectorAll(selector);
@@ -476,7 +478,10 @@ function drawn(name: string, of: (attribute: string) => string | undefined): rea
     const marks = [of("type"), ...["checked", "required", "disabled", "readonly"].map(is)];
     return [`_${of("name") ?? ""}=${value}_${marks.filter((mark) => mark !== undefined).join(" ")}`, ""];
   }
-  if (name === "td" || name === "th" || name === "dd") return [" | ", ""];
+  // A column that a phone leaves out, and one of numbers.
+  if (name === "th")
+    return [" | ", `${kind.includes("wide-only") ? "~" : ""}${kind.includes("numeric") ? "#" : ""}`];
+  if (name === "td" || name === "dd") return [" | ", ""];
   if (name === "dt") return ["", ":"];
   if (name === "li") return [`- ${kind.length === 0 ? "" : `(${kind.join(" ")}) `}`, ""];
   if (name === "rect" && of("width") !== undefined) return [` <bar ${of("width")} x ${of("height")}>`, ""];
