@@ -189,12 +189,18 @@ describe("memory", () => {
     expect(gone).toContain("Forgotten: 2 lines, and 1 text of conversations rewritten.");
     expect(gone).not.toContain("[Forget 2 lines");
     expect(await page.submit("Show what would go", { forget: "none" })).not.toContain("[Forget 0");
-    expect(page.asked.filter((each) => /decide|undo|forget/.test(each))).toEqual([
+    const look = ["agents.list {}", "memory.proposals {}", 'memory.history {"limit":50}'];
+    expect(page.asked).toEqual([
+      ...look,
       'memory.decide {"id":"p-open","decision":"accept","idempotencyKey":"uuid-1"}',
+      ...look,
       'memory.decide {"id":"p-open","decision":"refuse","idempotencyKey":"uuid-2"}',
+      ...look,
       'memory.undo {"id":"one","idempotencyKey":"uuid-3"}',
+      ...look,
       'memory.forget {"query":"tea"}',
       'memory.forget {"query":"tea","confirm":true}',
+      ...look,
       'memory.forget {"query":"none"}',
     ]);
   });

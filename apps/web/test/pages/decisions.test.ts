@@ -269,7 +269,10 @@ describe("schedules", () => {
     // What Parley holds back goes on by the same button.
     await page.go("#/schedules/held");
     expect(await page.press("Go on")).toBe("It goes on.");
+    const last = page.asked.length;
     expect(await page.press("Remove")).toBe(undefined);
+    expect(page.asked.slice(last)).toEqual(['cron.remove {"id":"held"}', "cron.list {}"]);
+    expect(page.asked.filter((each) => each === "cron.list {}")).toHaveLength(5);
     expect(changes()).toEqual([
       'cron.run {"id":"on","idempotencyKey":"uuid-1"}',
       'cron.update {"id":"on","patch":{"enabled":false},"version":3}',
@@ -392,12 +395,20 @@ describe("devices", () => {
     expect(await page.go("#/devices/all")).not.toContain("Scan this");
     expect(await page.press("New token")).toBe("The old token is void. 2 connections cut.");
     expect(await page.text()).toContain("[copy the-new-token]");
-    expect(page.asked.filter((each) => !each.startsWith("devices.list"))).toEqual([
+    // Each is followed by another look at the list.
+    const list = "devices.list {}";
+    expect(page.asked).toEqual([
+      list,
       'devices.revoke {"id":"phone","grants":["camera"]}',
+      list,
       'devices.rotate {"id":"phone"}',
+      list,
       'devices.rotate {"id":"phone","byHand":true}',
+      list,
       'devices.revoke {"id":"phone"}',
+      list,
       'devices.rotate {"id":"all"}',
+      list,
     ]);
   });
 
@@ -415,8 +426,10 @@ describe("devices", () => {
     expect(paired).toContain("[copy parley node run --url http://h --code PAIR]");
     await page.press("Make a link");
     expect(await page.text()).toContain("[copy http://h/#code=1]");
-    expect(page.asked.filter((each) => !each.startsWith("devices.list"))).toEqual([
+    expect(page.asked).toEqual([
+      "devices.list {}",
       'devices.mint {"name":"phone","scopes":["read","admin"]}',
+      "devices.list {}",
       'devices.pair {"name":"laptop","grants":["camera","run"]}',
       "devices.link {}",
     ]);
@@ -529,9 +542,13 @@ describe("channels", () => {
     });
     expect(await page.press("Let in")).toBe("Let in.");
     expect(await page.press("Put out")).toBe(undefined);
-    expect(page.asked.filter((each) => /approve|revoke/.test(each))).toEqual([
+    const look = ["channels.list {}", "pairing.list {}"];
+    expect(page.asked).toEqual([
+      ...look,
       'pairing.approve {"code":"ABC1"}',
+      ...look,
       'pairing.revoke {"id":"discord:b:9"}',
+      ...look,
     ]);
   });
 
@@ -671,11 +688,25 @@ describe("sessions", () => {
     expect(await page.press("Begin anew")).toBe("Begun anew.");
     expect(await page.press("Compact")).toBe("It stands in the conversation's queue.");
     expect(await page.press("Forget")).toBe("1 entry deleted.");
-    expect(page.asked.filter((each) => /reset|compact|forget/.test(each))).toEqual([
+    const show = 'sessions.show {"key":"agent:main:group:x","limit":100}';
+    expect(page.asked).toEqual([
+      'sessions.list {"limit":1000}',
+      show,
+      "models.list {}",
+      'sessions.tree {"key":"agent:main:group:x"}',
+      "sessions.tree {}",
       'sessions.reset {"key":"agent:main:group:x","idempotencyKey":"reset-1200-agent:main:group:x"}',
+      show,
       'sessions.compact {"key":"agent:main:group:x","idempotencyKey":"uuid-1"}',
       'sessions.forget {"key":"agent:main:group:x"}',
+      show,
     ]);
+    // No key of the gateway's is longer than this.
+    const long = `agent:main:dm:${"x".repeat(200)}`;
+    await page.go(`#/sessions/${encodeURIComponent(long)}`);
+    await page.press("Begin anew");
+    const [, key = ""] = /"idempotencyKey":"([^"]+)"/.exec(page.asked.at(-2) ?? "") ?? [];
+    expect([key.length, key.startsWith("reset-1200-agent:main:dm:x")]).toEqual([128, true]);
   });
 });
 

@@ -491,12 +491,19 @@ test("MCP servers: what waits is shown whole with what changed, and approved by 
   await page.go("#/mcp/broken");
   expect(await page.press("Try it")).toBe("exit 1");
   expect(await page.press("Forget")).toBe("Nothing was known of it.");
-  expect(page.asked.filter((each) => !each.startsWith("mcp.list"))).toEqual([
+  const list = "mcp.list {}";
+  expect(page.asked).toEqual([
+    list,
     'mcp.approve {"name":"files","code":"the-code"}',
+    list,
     'mcp.test {"name":"files"}',
+    list,
     'mcp.forget {"name":"files"}',
+    list,
     'mcp.test {"name":"broken"}',
+    list,
     'mcp.forget {"name":"broken"}',
+    list,
   ]);
 });
 
@@ -724,6 +731,15 @@ describe("logs", () => {
     expect(await ends()).toEqual([3_000, "the newest", "line 2998", "line 0"]);
     page.tell("log.line", { line: "one too many" });
     expect(await ends()).toEqual([3_000, "one too many", "the newest", "line 1"]);
+    // Read again it is what the gateway has, and whoever left hears no more.
+    await page.pass(86_400_000);
+    expect(await ends()).toEqual([2_999, "line 2998", "line 2997", "line 0"]);
+    expect(page.asked).toEqual([1, 2].map(() => 'logs.tail {"lines":500,"follow":true}'));
+    page.leave();
+    page.tell("log.line", { line: "to nobody" });
+    expect((await ends())[0]).toBe(2_999);
+    page.comeBack();
+    page.tell("log.line", { line: "the newest" });
     // The first "line 1" goes when its twin comes: the next one has an address of its own all the same.
     for (const twin of ["line 1", "line 2", "line 1"]) page.tell("log.line", { line: twin });
     const [newest, , older] = [...(await page.text()).matchAll(/<(#\/logs\/[^>]+)>/g)].map(([, to]) => to);
