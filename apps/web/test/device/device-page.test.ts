@@ -118,6 +118,7 @@ async function page(hash = "", paired = false) {
     seen: Object.assign(document, seen),
     window,
     container,
+    render,
     text,
     send,
     press,
@@ -243,4 +244,80 @@ test("the newest twenty of what was done are shown, and a device that was revoke
   p.answers["device.calls"] = () => refusal("denied", "gone");
   p.container.dispatchEvent(new MessageEvent("message", { data: "look" }));
   expect(await p.text()).toContain("This device was revoked. Pair it again with a new code.");
+});
+
+test("a browser that keeps nothing for pages cannot be a device, and says so", async () => {
+  const p = await page();
+  stub({
+    indexedDB: {
+      open() {
+        const request = Object.assign(new EventTarget(), { error: new Error("private window") });
+        setImmediate(() => request.dispatchEvent(new Event("error")));
+        return request;
+      },
+    },
+  });
+  const other = new ShownPage();
+  Object.assign(other, {
+    update: (changed: PropertyValues) => ReactiveElement.prototype["update"].call(other, changed),
+  });
+  other.connectedCallback();
+  await settle(12);
+  expect(linesOf(other.render())).toContain(
+    "This browser keeps nothing for pages (a private window?), so it cannot be a device.",
+  );
+  expect(await p.text()).not.toContain("keeps nothing");
+});
+
+test("its worker and the network have it look, or subscribe anew; what was shared is told", async () => {
+  const p = await page("", true);
+  Object.assign(p.container, { ready: Promise.resolve({ pushManager: undefined }) });
+  await p.text();
+  const since = (): readonly string[] => p.line.asked.splice(0).map((each) => each.split(" ")[0] ?? "");
+  since();
+  const shelf = await openShelf(Date.now());
+  await shelf.keepShared({ key: "k1", text: "one", files: [] });
+  p.window.dispatchEvent(new Event("online"));
+  expect(await p.text()).toContain("(time) shared with the agent");
+  expect(since()).toEqual(["device.calls", "device.share"]);
+  await shelf.keepShared({ key: "k2", text: "two", files: [] });
+  p.answers["device.share"] = () => refusal("invalid", "too long");
+  p.container.dispatchEvent(new MessageEvent("message", { data: "look" }));
+  expect(await p.text()).toContain("(time) not shared: too long\n- (time) shared with the agent");
+  expect(since()).toEqual(["device.calls", "device.share"]);
+  p.container.dispatchEvent(new MessageEvent("message", { data: "subscribe" }));
+  await p.text();
+  expect(since()).not.toContain("device.calls");
+});
+
+test("a call whose time is over is a card no more, and nothing is told of it", async () => {
+  const p = await page("", true);
+  await p.text();
+  await p.see("hidden");
+  p.callsAre([
+    { id: "c1", command: "location", forMs: 0 },
+    { id: "c2", command: "camera", forMs: 60_000 },
+  ]);
+  p.line.tell("device.call", {});
+  await expect.poll(p.text).not.toContain("reads where this is");
+  expect(await p.text()).toContain("takes a picture");
+  expect(p.line.asked.filter((each) => each.startsWith("device.result"))).toEqual([]);
+});
+
+test("while it pairs its button says so and waits", async () => {
+  const p = await page(`#pair=${code}&name=phone&grants=share`);
+  await p.text();
+  p.answers["connect"] = () => refusal("unauthorized", "used");
+  const form = templatesOf(p.render()).find((each) =>
+    each.strings.some((part) => part.endsWith("<form @submit=")),
+  );
+  const at = form?.strings.findIndex((part) => part.endsWith("<form @submit=")) ?? -1;
+  stub({
+    FormData: class {
+      getAll = () => [];
+    },
+  });
+  (form?.values[at] as ((event: object) => void) | undefined)?.({ preventDefault() {}, target: null });
+  expect(linesOf(p.render())).toContain("[off: Pairing…]");
+  expect(await p.text()).toContain("[Pair this device]");
 });

@@ -429,3 +429,49 @@ test("calls in which nothing changed are the same objects; how many are folded s
   unfold();
   expect([foldedOf(many.slice(0, 15)), foldedOf(many)]).toEqual([0, 0]);
 });
+
+test("a day is named before its first message alone, and each message says who spoke, when, and where its page leads", async () => {
+  const noon = Date.UTC(2026, 0, 5, 12);
+  const buttons = [[{ label: "Page", url: "https://example.org/x" }]];
+  const t = await transcript({
+    messages: [
+      said(1, "user", { atMs: noon }),
+      said(2, "assistant", { atMs: noon + 1, html: "<p>rich</p>", buttons }),
+      said(3, "notice", { atMs: noon + 36 * 3_600_000 }),
+      // Before midnight and after it, wherever the reader is.
+      said(4, "user", { atMs: noon + 36 * 3_600_000 + 1 }),
+    ],
+  });
+  const seen = [...t.place.querySelectorAll(".day, article")].map((each) =>
+    each.className === "day"
+      ? "day"
+      : `${each.className}: ${each.querySelector(".sr-only")?.textContent ?? ""}`,
+  );
+  expect(seen).toEqual(["day", "user: You:", "assistant: Parley:", "day", "notice: Notice:", "user: You:"]);
+  expect(t.place.querySelector(".day")?.textContent).toMatch(/2026/);
+  const link = t.place.querySelector(".buttons a");
+  expect(["href", "target", "rel"].map((name) => link?.getAttribute(name))).toEqual([
+    "https://example.org/x",
+    "_blank",
+    "noopener noreferrer",
+  ]);
+  const time = t.place.querySelectorAll("article time")[1];
+  expect([time?.getAttribute("datetime"), time?.getAttribute("title")]).toEqual([
+    "2026-01-05T12:00:00.001Z",
+    expect.stringMatching(/2026.*\d:00:00/),
+  ]);
+  expect(
+    [...t.place.querySelectorAll("article > .text, article > .rich")].map((each) => each.className),
+  ).toEqual(["text", "rich", "text", "text"]);
+});
+
+test("what belongs to a block of messages is drawn with the message that stands before it", async () => {
+  const noon = Date.UTC(2026, 0, 5, 12);
+  const t = await transcript({
+    messages: Array.from({ length: 7 }, (_, at) => said(at + 1, "user", { atMs: noon + at })),
+  });
+  // Seven messages are two blocks, of one day.
+  expect([t.place.querySelectorAll(".block").length, t.place.querySelectorAll(".day").length]).toEqual([
+    2, 1,
+  ]);
+});
