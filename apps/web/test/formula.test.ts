@@ -41,3 +41,8 @@ test("one formula leaves nothing behind for the next", () => {
   expect(treeOf(r`\global\def\frac#1#2{x}`, false)).toBeNull();
   expect(JSON.stringify(treeOf(r`\frac{a}{b}`, false))).toContain("mfrac");
 });
+
+test("a formula of four thousand signs is drawn, a longer one stays source", () => {
+  expect(treeOf("x".repeat(4_000), false)?.type).toBe("math");
+  expect(treeOf("x".repeat(4_001), false)).toBeNull();
+});

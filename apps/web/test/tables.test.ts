@@ -4,7 +4,8 @@ import type { ChatMessage } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { offerIn } from "../src/device/offer.ts";
 import { ago, clockOf, duration, timeOf } from "../src/parts/time.ts";
-import { copyable } from "../src/parts/text.ts";
+import { plot } from "../src/parts/plot.ts";
+import { copyable, revealed } from "../src/parts/text.ts";
 import { choicesOf, found, kindOf, withValue, type Schema } from "../src/parts/schema.ts";
 import { placeAt } from "../src/parts/json5-place.ts";
 import { leftConversations, newestOf } from "../src/session/left-conversations.ts";
@@ -14,6 +15,7 @@ import { draftOf, keepDraft, keepRead, readThrough } from "../src/session/storag
 import { Palette } from "../src/shell/palette.ts";
 import { readTheme } from "../src/shell/theme.ts";
 import { memoryStorage } from "./fake-gateway.ts";
+import { partsOf } from "../src/view/prompt-sections.ts";
 import { browser, draw } from "./drawn.ts";
 import { linesOf } from "./pages/show-page.ts";
 
@@ -329,5 +331,73 @@ test("places in a config that is being typed: words that are begun, behind lists
     { path: ["a"], expects: "value", from: 6, isQuoted: true },
     { path: ["a", 0, 0], expects: "value", from: 7, isQuoted: false },
     { path: ["a"], expects: "value", from: 8, isQuoted: false },
+  ]);
+});
+
+test("a prompt's text is cut into its sections where it comes out even, the stable ones up to the boundary", () => {
+  const section = (id: string, zone: "stable" | "volatile", chars: number, included = true) =>
+    ({ id, zone, chars, included, tokens: 0, hash: "", reason: "" }) as never;
+  const sections = [
+    section("now", "volatile", 2),
+    section("who", "stable", 4),
+    section("out", "stable", 9, false),
+    section("how", "stable", 3),
+  ];
+  const text = "who!\n\nhow\n\nno";
+  const cut = (of: string, boundary: number): unknown =>
+    partsOf(sections, of, boundary)?.map(({ section: { id }, part }) => `${id}: ${part}`) ?? null;
+  expect([cut(text, 9), cut(text, 8), cut(text, 10), cut(`${text}.`, 9), cut(text.slice(0, -1), 9)]).toEqual([
+    ["who: who!", "how: how", "now: no"],
+    null,
+    null,
+    null,
+    null,
+  ]);
+});
+
+test("a plot's bars stand side by side on its ground: none is a line, the least is seen, the most is as high as it", () => {
+  browser();
+  const place = document.createElement("div");
+  const values = [0, 1, 500, 1_000];
+  draw(plot({ label: "L", points: values.map((value) => ({ name: `n${value}`, value })) }), place);
+  const of = (kind: string, ...names: readonly string[]): readonly string[] =>
+    [...place.querySelectorAll(`rect.${kind}`)].map((each) => names.map((name) => each.getAttribute(name)).join(" "));
+  expect(of("bar", "x", "y", "width", "height")).toEqual(["1 39 6 1", "9 38 6 2", "17 20 6 20", "25 0 6 40"]);
+  expect(of("hit", "x", "y", "width", "height")).toEqual(["0 0 8 40", "8 0 8 40", "16 0 8 40", "24 0 8 40"]);
+  expect(place.querySelector("svg")?.getAttribute("viewBox")).toBe("0 0 32 40");
+  draw(plot({ label: "L", points: [] }), place);
+  expect([place.querySelector("figcaption")?.textContent.trim(), place.querySelector("svg")?.getAttribute("viewBox")]).toEqual([
+    "L",
+    "0 0 8 40",
+  ]);
+});
+
+test("a browser that is full keeps nothing more, and what was written goes out all the same", () => {
+  let why: Error = new DOMException("full", "QuotaExceededError");
+  const storage = {
+    ...memoryStorage(),
+    setItem() {
+      throw why;
+    },
+  } as Storage;
+  const outbox = storedOutbox(storage);
+  const message = { key: "k", text: "t", thread: null, atMs: 1 };
+  expect(() => outbox.add(message)).not.toThrow();
+  why = new TypeError("a fault of the page");
+  expect(() => outbox.add(message)).toThrow("a fault of the page");
+});
+
+test("signs that were written out are marked wherever they stand, and nothing else is", () => {
+  browser();
+  const place = document.createElement("div");
+  const marked = (text: string): string => {
+    draw(revealed(text), place);
+    return place.innerHTML.replaceAll(/<\/?mark[^>]*>/g, (tag) => (tag.startsWith("</") ? "]" : "["));
+  };
+  expect(["a", "\\u{202e}", "a\\u{202E}b\\u{0}c", "\\u{xyz} \\u202e {202e}"].map(marked)).toEqual([
+    "a",
+    "[\\u{202e}]",
+    "a[\\u{202E}]b[\\u{0}]c",
+    "\\u{xyz} \\u202e {202e}",
   ]);
 });

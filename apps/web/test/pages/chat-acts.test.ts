@@ -333,11 +333,18 @@ test("another conversation forgets what belonged to the one before, and is read"
     ...(c.valueOf("parley-messages", ".wholeCalls") as Map<string, object>).keys(),
   ];
   expect(open()).toEqual(["x", "y"]);
+  // One that the gateway knows no more changes nothing.
+  const steps = c.answers["chat.steps"];
+  c.answers["chat.steps"] = () => ({ calls: [], waiting: [] });
+  await c.hear("parley-messages", "look-at", { call: "gone", isOpen: true });
+  expect(open()).toEqual(["x", "y"]);
+  if (steps !== undefined) c.answers["chat.steps"] = steps;
   await c.hear("parley-messages", "look-at", { call: "x", isOpen: false });
   expect(open()).toEqual(["y"]);
   expect(c.since().filter((each) => each.includes('"call"'))).toEqual([
     'chat.steps {"thread":"b","call":"x","limit":1}',
     'chat.steps {"thread":"b","call":"y","limit":1}',
+    'chat.steps {"thread":"b","call":"gone","limit":1}',
   ]);
   c.page.address = readAddress("#/chat/unlisted");
   await c.settle();

@@ -271,3 +271,42 @@ test("formulas are drawn where they stand, in a box of their own where they are 
   ]);
   expect(body.querySelector(".math:not(.dressed)")?.textContent).toBe("$no answer$");
 });
+
+test("a formula in running text is wide from one sign too many on; many are drawn over several frames", async () => {
+  const sixty = `y${"+y".repeat(29)}z`;
+  const large = (at: number): string => `${at}+${"x".repeat(498)}`;
+  const body = page(
+    `<div class="rich"><span class="math">$${sixty}$</span><span class="math">$${sixty}z$</span></div>` +
+      `<div class="rich many">${Array.from({ length: 8 }, (_, at) => `<span class="math">$${large(at)}$</span>`).join("")}</div>`,
+  );
+  expect(sixty).toHaveLength(60);
+  vi.stubGlobal("ShadowRoot", class {});
+  vi.stubGlobal("Document", class {});
+  vi.stubGlobal("CSSStyleSheet", class {
+    replaceSync(): void {}
+  });
+  Object.assign(document, { compatMode: "CSS1Compat" });
+  const frames: (() => void)[] = [];
+  vi.stubGlobal("requestAnimationFrame", (act: () => void) => frames.push(act));
+  const { drawFormulas } = await import("../../src/view/rich-text/formula.ts");
+  const all = [...body.querySelectorAll<HTMLElement>(".math")];
+  drawFormulas(all.slice(0, 2), () => {});
+  expect(all.slice(0, 2).map((each) => each.getAttribute("class"))).toEqual([
+    "math dressed drawn",
+    "math dressed drawn wide",
+  ]);
+  let again = 0;
+  drawFormulas(all.slice(2), () => (again += 1));
+  const drawn = (): number => body.querySelectorAll(".many .drawn").length;
+  expect([drawn(), frames.length]).toEqual([7, 1]);
+  for (const act of frames.splice(0)) act();
+  expect(again).toBe(1);
+  drawFormulas(all.slice(9), () => {});
+  expect([drawn(), frames.length]).toEqual([8, 0]);
+  // What was drawn once is there at once, and as often as it stands.
+  const copy = all[2]?.cloneNode(false) as HTMLElement;
+  copy.textContent = `$${large(0)}$`;
+  body.append(copy);
+  drawFormulas([copy], () => {});
+  expect([copy.querySelectorAll("math").length, all[2]?.querySelectorAll("math").length]).toEqual([1, 1]);
+});
