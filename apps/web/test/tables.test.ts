@@ -361,15 +361,17 @@ test("a plot's bars stand side by side on its ground: none is a line, the least 
   const values = [0, 1, 500, 1_000];
   draw(plot({ label: "L", points: values.map((value) => ({ name: `n${value}`, value })) }), place);
   const of = (kind: string, ...names: readonly string[]): readonly string[] =>
-    [...place.querySelectorAll(`rect.${kind}`)].map((each) => names.map((name) => each.getAttribute(name)).join(" "));
+    [...place.querySelectorAll(`rect.${kind}`)].map((each) =>
+      names.map((name) => each.getAttribute(name)).join(" "),
+    );
   expect(of("bar", "x", "y", "width", "height")).toEqual(["1 39 6 1", "9 38 6 2", "17 20 6 20", "25 0 6 40"]);
   expect(of("hit", "x", "y", "width", "height")).toEqual(["0 0 8 40", "8 0 8 40", "16 0 8 40", "24 0 8 40"]);
   expect(place.querySelector("svg")?.getAttribute("viewBox")).toBe("0 0 32 40");
   draw(plot({ label: "L", points: [] }), place);
-  expect([place.querySelector("figcaption")?.textContent.trim(), place.querySelector("svg")?.getAttribute("viewBox")]).toEqual([
-    "L",
-    "0 0 8 40",
-  ]);
+  expect([
+    place.querySelector("figcaption")?.textContent.trim(),
+    place.querySelector("svg")?.getAttribute("viewBox"),
+  ]).toEqual(["L", "0 0 8 40"]);
 });
 
 test("a browser that is full keeps nothing more, and what was written goes out all the same", () => {

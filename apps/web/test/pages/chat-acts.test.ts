@@ -416,3 +416,36 @@ test("what is looked for among those that are not listed is asked for when one p
   await c.settle();
   expect([c.since(), c.text().includes("with rome")]).toEqual([[], false]);
 });
+
+test("beside events it looks itself every few seconds: often for sub-agents, seldom for models", async () => {
+  const c = await chat("#/chat/b");
+  c.since();
+  const known: { [method: string]: number } = {};
+  for (let second = 1; second <= 60; second += 1) {
+    c.clock.pass(1_000);
+    await c.settle();
+    for (const asked of c.since()) known[asked.split(" ")[0] ?? ""] ??= second;
+  }
+  expect(known).toEqual({
+    "sessions.tree": 3,
+    "chat.threads": 5,
+    "chat.steps": 5,
+    "canvas.list": 10,
+    "models.list": 60,
+  });
+});
+
+test("a gateway of another version that answers less leaves the conversation usable", async () => {
+  const c = await chat("#/chat/b");
+  for (const method of ["chat.threads", "chat.steps", "models.list", "canvas.list", "sessions.tree"])
+    c.answers[method] = () => ({});
+  await c.tell("chat.message");
+  await c.tell("chat.typing");
+  await c.hear("parley-messages", "look-at", { call: "x", isOpen: true });
+  c.clock.pass(60_000);
+  await c.settle();
+  expect(c.text()).not.toContain("! ");
+  expect([c.valueOf("parley-messages", ".calls"), c.valueOf("parley-messages", ".models")]).toEqual([[], []]);
+  await c.hear("parley-composer", "send", { text: "hello", files: [], rewrite: null });
+  expect(c.did.at(-1)).toBe('send ["hello",[]]');
+});

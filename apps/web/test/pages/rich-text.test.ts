@@ -282,9 +282,12 @@ test("a formula in running text is wide from one sign too many on; many are draw
   expect(sixty).toHaveLength(60);
   vi.stubGlobal("ShadowRoot", class {});
   vi.stubGlobal("Document", class {});
-  vi.stubGlobal("CSSStyleSheet", class {
-    replaceSync(): void {}
-  });
+  vi.stubGlobal(
+    "CSSStyleSheet",
+    class {
+      replaceSync(): void {}
+    },
+  );
   Object.assign(document, { compatMode: "CSS1Compat" });
   const frames: (() => void)[] = [];
   vi.stubGlobal("requestAnimationFrame", (act: () => void) => frames.push(act));
