@@ -1,6 +1,7 @@
 // What operators are served about schedules: jobs whole, what all of them do together, and whose home a new one has.
 import { Fault } from "@parley/protocol";
 import { asWritten, newJob, type Job } from "@parley/schedules";
+import { sessionOfRuns } from "@parley/runner";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { jobNamed, operatorOf, scheduleMethods } from "../../src/operator/schedules.ts";
@@ -74,38 +75,53 @@ test("a job is shown whole, with its words, its next instant, and what its last 
       createdAtMs: 11,
       editedAtMs: 12,
       timeoutSeconds: 13,
+      staggerMs: 14,
+      catchUpMs: 15,
+      maxRuns: 16,
+      mostTokensPerDay: 17,
+      deleteAfterRun: true,
+      misfire: "last",
+      overlap: "queue",
       wake: "now",
     },
     { runs: 21, missed: 22, consecutiveErrors: 23, last, paused: { reason: "the chat is closed" } },
   );
   const { methods, did } = stage([shown]);
   const { job: told } = await methods["cron.get"]({ id: "a" });
-  const { owner, delivery, target, payload, schedule, ...rest } = shown;
+  const { owner, delivery, target, payload, schedule } = shown;
   const { kind, sender, isOwner, session } = owner;
-  expect(told).toMatchObject({
+  expect(told).toEqual({
     id: "a",
     name: "name of a",
     agent: "other",
+    enabled: true,
     paused: "the chat is closed",
     words: "every day at 09:00 UTC",
     schedule,
     payload,
     target,
+    session: sessionOfRuns(shown),
     delivery,
     wake: "now",
-    misfire: rest.misfire,
-    overlap: rest.overlap,
+    misfire: "last",
+    overlap: "queue",
+    staggerMs: 14,
+    catchUpMs: 15,
+    maxRuns: 16,
+    deleteAfterRun: true,
+    timeoutSeconds: 13,
+    mostTokensPerDay: 17,
     version: 3,
     createdAtMs: 11,
     editedAtMs: 12,
-    timeoutSeconds: 13,
     owner: { kind, sender, isOwner, session },
+    nextAtMs: null,
+    nextAt: null,
     runs: 21,
     missed: 22,
     consecutiveErrors: 23,
     last,
   });
-  expect(Object.keys(told.owner)).toEqual(["kind", "sender", "isOwner", "session"]);
   // One that is paused has no next instant.
   expect([told.nextAtMs, told.nextAt]).toEqual([null, null]);
   expect(did).toEqual([["get", "a", operatorOf("main")]]);
@@ -169,7 +185,9 @@ test("a new job, and a wake, has the home of the agent that it names, by either 
   });
   const maker = async (asked: object, ids?: readonly string[]): Promise<unknown> => {
     const { methods, did } = stage([], ids === undefined ? {} : { ids: [...ids] });
-    await methods["cron.add"]({ job: asked } as never);
+    const { job: made } = await methods["cron.add"]({ job: asked } as never);
+    expect([made.id, made.nextAt]).toEqual(["new", "2026-01-02T01:00:00.000Z"]);
+    expect(did.find(([what]) => what === "add")?.[1]).toBe(asked);
     return (did.find(([what]) => what === "add") as readonly unknown[])[2];
   };
   expect(await maker({ agent: "other" })).toEqual(home("other"));

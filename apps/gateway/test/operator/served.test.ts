@@ -9,6 +9,7 @@ import { agentAt, agentMethods } from "../../src/operator/agent/agents.ts";
 import { hookMethods } from "../../src/operator/hooks.ts";
 import { mcpDaemonMethods, mcpMethods } from "../../src/operator/agent/mcp.ts";
 import { namedModel } from "../../src/operator/agent/named-model.ts";
+import { askedByLines, listedTools } from "@parley/runner";
 import { testModel } from "../../src/operator/agent/test-model.ts";
 import { toolMethods } from "../../src/operator/agent/tools.ts";
 
@@ -106,25 +107,49 @@ describe("approvals and questions", () => {
     turn: "t",
     ...more,
   });
+  /** Differs from every other in each of its fields. */
+  const other = {
+    ...approval("p3", "open", {}),
+    session: "agent:second:web:dm:web-1",
+    agent: "second",
+    tool: "write",
+    shown: "write y",
+    reason: "it writes",
+    askedBy: [],
+    turn: "t3",
+    conversation: "web:default:dm:web-1",
+    createdAtMs: 31,
+    expiresAtMs: 32,
+    log: [{ atMs: 33, by: "Ada", what: "was shown" }],
+  };
   const did: unknown[] = [];
   const methods = toolMethods({
     config: configOf(agent("main")),
     store: {},
     approvals: {
-      list: async () => [approval("p1", "open"), approval("p2", "denied"), approval("p3", "open", {})],
+      list: async () => [approval("p1", "open"), approval("p2", "denied"), other],
       book: {
         grants: async () => [{ id: "g1", argv: ["ls"] }],
         revoke: async (id: string) => id === "g1",
       },
       decide: async (...what: readonly unknown[]) => {
         did.push(what);
-        return { approval: approval("p1", "allowed"), say: "Allowed." };
+        return { approval: approval("p1-whole", "allowed"), say: "Allowed." };
       },
     },
     questions: {
       list: async () => [
         question("q1", "open"),
-        question("q2", "answered", { answer: { text: "a", by: "telegram:1", name: "O" } }),
+        question("q2", "answered", {
+          session: "agent:second:main",
+          conversation: "web:default:dm:2",
+          question: "When?",
+          options: [],
+          people: ["web:2"],
+          createdAtMs: 21,
+          expiresAtMs: 22,
+          answer: { text: "a", by: "telegram:1", name: "O" },
+        }),
       ],
     },
     hold: { hold: async (by: string) => by === "new", release: async () => true },
@@ -137,6 +162,8 @@ describe("approvals and questions", () => {
       ["p3", true],
     ]);
     expect(JSON.stringify(approvals)).not.toContain("never shown");
+    const { turn: _turn, conversation: _conversation, grant: _grant, args: _args, ...told } = other;
+    expect(approvals[1]).toEqual({ ...told, always: true, asked: askedByLines(other as never) });
     expect(grants).toEqual([{ id: "g1", argv: ["ls"] }]);
     expect((await methods["approvals.list"]({ all: true })).approvals.map(({ id }) => id)).toEqual([
       "p1",
@@ -159,15 +186,24 @@ describe("approvals and questions", () => {
       },
     ]);
     const all = await methods["questions.list"]({ all: true });
-    expect(all.questions.map(({ answer }) => answer)).toEqual([
-      null,
-      { text: "a", by: "telegram:1", name: "O" },
-    ]);
+    expect(all.questions[0]?.answer).toBe(null);
+    expect(all.questions[1]).toEqual({
+      id: "q2",
+      state: "answered",
+      session: "agent:second:main",
+      conversation: "web:default:dm:2",
+      question: "When?",
+      options: [],
+      people: ["web:2"],
+      createdAtMs: 21,
+      expiresAtMs: 22,
+      answer: { text: "a", by: "telegram:1", name: "O" },
+    });
   });
 
   test("are decided in the caller's name; what was allowed for good is taken back by its id", async () => {
     expect(await methods["approvals.resolve"]({ id: "p1", decision: "once" }, { peer: "cli" })).toEqual({
-      id: "p1",
+      id: "p1-whole",
       state: "allowed",
       say: "Allowed.",
     });
@@ -177,7 +213,43 @@ describe("approvals and questions", () => {
       'missing: nothing was allowed for good under "g2"; `parley approvals list` shows what was',
     );
     expect(await methods["tools.hold"]({}, { peer: "new" })).toEqual({ held: true });
+    expect(await methods["tools.hold"]({}, { peer: "again" })).toEqual({ held: false });
     expect(await methods["tools.resume"]()).toEqual({ resumed: true });
+  });
+});
+
+test("the tools of a session are told with where they run and why the rest is refused", async () => {
+  const asked: unknown[] = [];
+  const key = "agent:second:telegram:dm:5";
+  const stage = (here: object) =>
+    toolMethods({
+      config: configOf(agent("main")),
+      store: { sessions: { list: async () => [{ key: `${key}5` }, { key }] } },
+      prompts: { turns: async () => [] },
+      turnPreparer: {
+        prompt: async ({ agent: of, session }: { agent: string; session: { key: string } }) => {
+          asked.push([of, session.key]);
+          return { here };
+        },
+      },
+    } as never);
+  const decision = { removed: [{ tool: "exec", rule: "tools.deny" }], reason: "the sender is a stranger" };
+  const unavailable = [{ tool: "browser", reason: "no browser" }];
+  const none = { decision, sandbox: undefined, tools: [], refused: new Map(), unavailable };
+  const methods = stage(none);
+  expect(await methods["tools.list"]({ session: key })).toEqual({
+    session: key,
+    tools: [...listedTools(none as never)],
+    sandbox: null,
+    reason: "the sender is a stranger",
+  });
+  expect(asked).toEqual([["second", key]]);
+  const { reason: _reason, ...open } = decision;
+  const boxed = { ...none, decision: open, sandbox: { kind: "bubblewrap", access: "ro", network: "none" } };
+  expect(await stage(boxed)["tools.list"]({})).toMatchObject({
+    session: `${key}5`,
+    sandbox: "bubblewrap, workspace ro, network none",
+    reason: null,
   });
 });
 
@@ -194,12 +266,7 @@ test("an MCP server is shown whole: its tools by the names that agents use, what
     waiting: [{ now: tool("put"), before: tool("put") }, { now: tool("new") }],
     leftOut: [{ name: "x", reason: "too long" }],
   };
-  const mcp = {
-    list: async () => [bare, full],
-    forget: async () => true,
-    logout: async () => false,
-    test: async () => bare,
-  } as never;
+  const mcp = { list: async () => [bare, full], logout: async () => false } as never;
   const { servers } = await mcpMethods({ mcp })["mcp.list"]({});
   const shown = (name: string) => ({ ...tool(name), tool: `web__${name}` });
   expect(servers).toEqual([
@@ -230,6 +297,68 @@ test("an MCP server is shown whole: its tools by the names that agents use, what
   });
 });
 
+test("an MCP server is approved, forgotten, tried and logged in to by its own name, and told as it is then", async () => {
+  const did: unknown[] = [];
+  const tool = (name: string) => ({ name, description: "d", schema: {} });
+  const view = (name: string, of: string) => ({
+    name,
+    state: "ready",
+    reason: `after ${of}`,
+    about: { name: "Srv", version: "1.2" },
+    tools: [tool(of)],
+    waiting: [],
+    leftOut: [],
+  });
+  const does =
+    <T>(what: string, answer: (name: string) => T) =>
+    async (...given: readonly [string, ...unknown[]]): Promise<T> => {
+      did.push([what, ...given]);
+      return answer(given[0]);
+    };
+  const mcp = {
+    list: does("list", () => [view("files", "list"), view("web", "list")]),
+    approve: does("approve", (name) => ({ ...view(name, "approve"), tools: ["get", "put"] })),
+    forget: does("forget", (name) => name === "web"),
+    test: does("test", (name) => view(name, "test")),
+    login: does("login", (name) => `https://${name}.example/authorize`),
+    finishLogin: does("finishLogin", (name) => view(name, "login")),
+    logout: does("logout", (name) => name === "web"),
+  } as never;
+  const methods = { ...mcpMethods({ mcp }), ...mcpDaemonMethods({ mcp }) };
+  const shown = (name: string, of: string) => ({
+    name,
+    state: "ready",
+    reason: `after ${of}`,
+    version: "Srv 1.2",
+    pid: null,
+    tools: [{ ...tool(of), tool: `${name}__${of}` }],
+    waiting: [],
+    leftOut: [],
+  });
+  const redirectUrl = "http://127.0.0.1:1/cb";
+  expect(await methods["mcp.approve"]({ name: "web", code: "abc" })).toEqual({
+    name: "web",
+    tools: ["get", "put"],
+  });
+  expect(await methods["mcp.forget"]({ name: "web" })).toEqual({ name: "web", forgotten: true });
+  expect(await methods["mcp.forget"]({ name: "files" })).toEqual({ name: "files", forgotten: false });
+  expect(await methods["mcp.test"]({ name: "web" })).toEqual(shown("web", "test"));
+  expect(await methods["mcp.login.start"]({ name: "web", redirectUrl })).toEqual({
+    url: "https://web.example/authorize",
+  });
+  expect(await methods["mcp.login.finish"]({ name: "web", answer: "code=1" })).toEqual(shown("web", "login"));
+  expect(await methods["mcp.logout"]({ name: "web" })).toEqual({ name: "web", wasLoggedIn: true });
+  expect(did).toEqual([
+    ["approve", "web", "abc"],
+    ["forget", "web"],
+    ["forget", "files"],
+    ["test", "web"],
+    ["login", "web", redirectUrl],
+    ["finishLogin", "web", "code=1"],
+    ["logout", "web"],
+  ]);
+});
+
 describe("hooks", () => {
   const hook = (name: string, more: object = {}) => ({
     name,
@@ -251,8 +380,8 @@ describe("hooks", () => {
       hooks: {
         survey: async () => ({
           enabled: true,
-          roots: [],
-          shadowed: [],
+          roots: [{ source: "workspace", path: "/w/hooks", watched: true }],
+          shadowed: [{ name: "one", source: "bundled", file: "/b", by: "/w" }],
           refused: [
             { file: "/w/hooks/bad/HOOK.md", reason: "it has no name" },
             { file: "/w/hooks/bad-too/HOOK.md", reason: "it has none either" },
@@ -287,6 +416,86 @@ describe("hooks", () => {
       ["line", "ready", null, true, 0],
       ["lacking", "unmet", "a program is missing", true, 0],
     ]);
+  });
+
+  test("are shown whole, one of them with what it needs, and told apart from what was refused", async () => {
+    const { hooks, ...rest } = await stage().methods["hooks.list"]({});
+    expect(rest).toEqual({
+      enabled: true,
+      roots: [{ source: "workspace", path: "/w/hooks" }],
+      shadowed: [{ name: "one", source: "bundled", file: "/b", by: "/w" }],
+      rejected: [
+        { file: "/w/hooks/bad/HOOK.md", reason: "it has no name" },
+        { file: "/w/hooks/bad-too/HOOK.md", reason: "it has none either" },
+      ],
+    });
+    const one = {
+      name: "one",
+      description: "d",
+      emoji: null,
+      source: "workspace",
+      agent: "main",
+      events: ["command:new"],
+      file: "/w/hooks/one/HOOK.md",
+      status: "ready",
+      reason: null,
+      enabled: true,
+      eligible: true,
+      counts: { runs: 2, failed: 1, timedOut: 0, dropped: 0, lastAtMs: 5, lastError: "x" },
+      notes: [],
+    };
+    expect(hooks[0]).toEqual(one);
+    expect(hooks[4]).toEqual({
+      ...one,
+      name: "lacking",
+      file: "/w/hooks/lacking/HOOK.md",
+      status: "unmet",
+      reason: "a program is missing",
+      eligible: false,
+      counts: { runs: 0, failed: 0, timedOut: 0, dropped: 0, lastAtMs: null, lastError: null },
+    });
+    const needs = [{ kind: "bin", what: "git", satisfied: true }];
+    const whole = hook("full", {
+      key: "full-key",
+      description: "about it",
+      emoji: "🪝",
+      source: "managed",
+      agent: null,
+      events: ["session", "message:sent"],
+      eligible: false,
+      notes: ["n"],
+      state: { status: "disabled", reason: "off" },
+      homepage: "https://full.example",
+      handler: "/w/hooks/full/handler.ts",
+      exportName: "run",
+      always: true,
+      requires: needs,
+    });
+    const without = hookMethods({
+      hooks: { survey: async () => ({ hooks: [hook("one"), whole], refused: [] }) },
+      hookCounts: null,
+    } as never);
+    expect(await without["hooks.info"]({ name: " FULL-KEY " })).toEqual({
+      name: "full",
+      key: "full-key",
+      description: "about it",
+      emoji: "🪝",
+      source: "managed",
+      agent: null,
+      events: ["session", "message:sent"],
+      file: "/w/hooks/full/HOOK.md",
+      status: "disabled",
+      reason: "off",
+      enabled: false,
+      eligible: false,
+      counts: null,
+      notes: ["n"],
+      homepage: "https://full.example",
+      handler: "/w/hooks/full/handler.ts",
+      export: "run",
+      always: true,
+      requirements: needs,
+    });
   });
 
   test("are switched under the key that the config has; one of a workspace with the hash of what was seen", async () => {
@@ -402,6 +611,84 @@ describe("the test of a model", () => {
     );
   });
 
+  test("asks as the agent whose model it is, its fallbacks too, and says whether that one may use tools", async () => {
+    const quiet = agent("quiet", {
+      model: { primary: "a/one", fallbacks: [] },
+      thinkingDefault: "low",
+      tools: { deny: ["*"] },
+    });
+    const able = agent("able", {
+      model: { primary: "c/three", fallbacks: ["d/four"] },
+      thinkingDefault: "medium",
+      tools: {},
+    });
+    const of = async (id: string, ...agents: readonly AgentConfig[]) => {
+      const model = {
+        id,
+        maxTokens: 9_000,
+        reasoning: true,
+        async *stream(): AsyncGenerator<ModelEvent> {
+          yield { type: "thinking", delta: "hm" };
+          yield { type: "end", stop: "stop", usage: { ...usage, costUsd: 0.25 }, content: said("no") };
+        },
+      } as unknown as Model;
+      const { usesTools, thinking, costUsd } = await testModel(model, configOf(...agents), clock);
+      return [usesTools, thinking, costUsd];
+    };
+    const told = (level: string) => ({ level, works: true, shown: true });
+    expect(await of("a/one", quiet, able)).toEqual([false, told("low"), 0.25]);
+    expect(await of("c/three", quiet, able)).toEqual([true, told("medium"), 0.25]);
+    expect(await of("d/four", quiet, able)).toEqual([true, told("medium"), 0.25]);
+    // Nobody's model is asked as by the first agent.
+    expect(await of("e/five", quiet, able)).toEqual([false, told("low"), 0.25]);
+    expect(await of("e/five")).toEqual([true, told("off"), 0.25]);
+  });
+
+  test("sends the one tool and the order in words, and gets as many tokens as thinking and the model allow", async () => {
+    const asked: ModelRequest[] = [];
+    const model = (id: string): Model =>
+      ({
+        id,
+        maxTokens: 9_000,
+        reasoning: true,
+        async *stream(request: ModelRequest): AsyncGenerator<ModelEvent> {
+          asked.push(request);
+          yield { type: "end", stop: "stop", usage, content: said("x") };
+        },
+      }) as unknown as Model;
+    const config = (thinking: string) => configOf(agent("main", { thinkingDefault: thinking, tools: {} }));
+    await testModel(model("a/one"), config("high"), clock);
+    await testModel(model("rehearsal/x"), config("off"), clock);
+    const words = (text: string) => [{ role: "user", content: [{ type: "text", text }] }];
+    expect(asked[0]).toEqual({
+      system: { stable: "You are being tested. Do exactly what you are asked.", volatile: "" },
+      messages: words(
+        'Call the tool "answer" once with {"word":"parley"}. When it has answered, say the word of its answer and nothing else.',
+      ),
+      tools: [
+        {
+          name: "answer",
+          description: "Takes the word that you were told.",
+          parameters: {
+            type: "object",
+            properties: { word: { type: "string" } },
+            required: ["word"],
+            additionalProperties: false,
+          },
+        },
+      ],
+      thinking: "high",
+      showThoughts: true,
+      maxTokens: 4_096,
+      cacheKey: "parley-models-test",
+    });
+    expect(asked[1]).toMatchObject({
+      messages: words('!tool answer {"word":"parley"}'),
+      thinking: "off",
+      maxTokens: 512,
+    });
+  });
+
   test("of one that hangs ends after two minutes, and is told as what it is", async () => {
     const model = {
       id: "a/one",
@@ -428,13 +715,17 @@ describe("the test of a model", () => {
 
   test("of one that does all of it", async () => {
     const { result, asked } = await tested([called, said("harbour")]);
-    expect(result).toMatchObject({
+    expect(result).toEqual({
       id: "a/one",
       ok: true,
       error: null,
+      firstTokenMs: null,
+      totalMs: 0,
       toolCalling: true,
       roundTrip: true,
-      thinking: { level: "high", works: true },
+      usesTools: true,
+      thinking: { level: "high", works: true, shown: false },
+      text: "",
       inputTokens: 12,
       outputTokens: 8,
       costUsd: null,
