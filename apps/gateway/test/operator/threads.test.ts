@@ -1,8 +1,8 @@
 // A person's conversations side by side, by the frames of the control plane over a real store.
-import { Fault, type Entry, type Inbound } from "@parley/protocol";
+import { conversationKey, Fault, type Entry, type Inbound } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { caller, stage, taking } from "./web-stage.ts";
+import { caller, lane, stage, taking } from "./web-stage.ts";
 
 test("are listed with their first words, named, pinned, and off the list until somebody writes there again", async () => {
   const { call } = await stage();
@@ -159,4 +159,152 @@ test("conversations whose names differ only in case are two", async () => {
     ["small"],
     [],
   ]);
+});
+
+test("each is told whole: whose session it is, its last words' beginning, when they were, and whether it is worked on", async () => {
+  const clock = virtualClock({ startMs: 50_000 });
+  const { store, web, call } = await stage(clock);
+  const to = (thread?: string) => ({
+    channel: "web",
+    account: "default",
+    kind: "dm" as const,
+    peer: caller.peer,
+    ...(thread === undefined ? {} : { thread }),
+  });
+  await call["chat.send"]({ text: "  about beans  ", thread: "b", idempotencyKey: "1" }, caller);
+  await store.turns.take(taking);
+  await web.announce(to("b"), {
+    id: "m",
+    role: "assistant",
+    text: `${"y".repeat(160)}z`,
+    html: "",
+    atMs: 77,
+  });
+  const [newest] = await store.events.newest(conversationKey(to("b")), 1);
+  await call["chat.thread"]({ thread: "c", name: "Empty", pinned: true }, caller);
+  expect(await call["chat.threads"]({}, caller)).toEqual({
+    threads: [
+      {
+        thread: null,
+        sessionKey: lane,
+        name: null,
+        title: null,
+        pinned: false,
+        text: "",
+        seq: 0,
+        atMs: null,
+        working: false,
+      },
+      {
+        thread: "c",
+        sessionKey: `${lane}:thread:c`,
+        name: "Empty",
+        title: null,
+        pinned: true,
+        text: "",
+        seq: 0,
+        atMs: null,
+        working: false,
+      },
+      {
+        thread: "b",
+        sessionKey: `${lane}:thread:b`,
+        name: null,
+        title: "about beans",
+        pinned: false,
+        text: "y".repeat(160),
+        seq: newest?.seq,
+        atMs: 77,
+        working: true,
+      },
+    ],
+    left: 0,
+  });
+  // A name that is taken off is none; what was not named stays as it was.
+  expect(await call["chat.thread"]({ thread: "c", name: "" }, caller)).toEqual({
+    thread: "c",
+    name: null,
+    pinned: true,
+  });
+  expect(await call["chat.thread"]({ pinned: false, name: "First" }, caller)).toEqual({
+    thread: null,
+    name: "First",
+    pinned: false,
+  });
+  expect((await call["chat.threads"]({}, caller)).threads[0]).toMatchObject({ thread: null, name: "First" });
+});
+
+test("when somebody wrote is written down once in ten minutes, and a title is the first eighty characters", async () => {
+  const clock = virtualClock({ startMs: 1_000 });
+  const { store, call } = await stage(clock);
+  const noted = async () => {
+    const [cell] = await store.cells.list("web-thread:", 9);
+    const { title, usedAtMs } = JSON.parse(cell?.value ?? "{}") as { title: string; usedAtMs: number };
+    return [title, usedAtMs];
+  };
+  const say = async (text: string) => {
+    await call["chat.send"]({ text, thread: "t", idempotencyKey: `${clock.now()}` }, caller);
+    return noted();
+  };
+  const title = `x${"y".repeat(79)}`;
+  expect(await say(` ${title}z`)).toEqual([title, 1_000]);
+  await clock.advance(599_999);
+  expect(await say("later")).toEqual([title, 1_000]);
+  await clock.advance(1);
+  expect(await say("latest")).toEqual([title, 601_000]);
+});
+
+test("whoever follows hears what comes after what was seen, of the thread that is meant, and anew where it is gone", async () => {
+  const { web, store, call } = await stage();
+  const turned: unknown[] = [];
+  const staying = { ...caller, turnTo: (...what: readonly unknown[]) => void turned.push(what) } as never;
+  const address = { channel: "web", account: "default", kind: "dm" as const, peer: caller.peer };
+  const stream = conversationKey(address);
+  const threadStream = conversationKey({ ...address, thread: "t" });
+  const say = (thread?: string) =>
+    web.announce({ ...address, ...(thread === undefined ? {} : { thread }) }, {
+      id: `${thread}${turned.length}`,
+      role: "assistant",
+      text: "x",
+      html: "",
+      atMs: 1,
+    });
+  await say();
+  await say("t");
+  const seqOf = async (of: string) => (await store.events.newest(of, 1))[0]?.seq ?? 0;
+  const first = await seqOf(stream);
+  const last = (await store.events.after(stream, 0, 1)).lastSeq;
+  expect(await call["chat.follow"]({}, staying)).toEqual({ seq: last, resync: false });
+  expect(await call["chat.follow"]({ lastSeq: first }, staying)).toEqual({ seq: last, resync: false });
+  expect(await call["chat.follow"]({ thread: "t", lastSeq: 0 }, staying)).toMatchObject({ resync: false });
+  // It saw more than there is: the log began anew meanwhile.
+  expect(await call["chat.follow"]({ lastSeq: last + 9 }, staying)).toEqual({ seq: last, resync: true });
+  expect(turned).toEqual([
+    [stream, last],
+    [stream, first],
+    [threadStream, 0],
+    [stream, last],
+  ]);
+  await expect(call["chat.follow"]({}, caller as never)).rejects.toThrow(
+    "only a connection that stays can follow a conversation",
+  );
+});
+
+test("what was changed or taken back is shown so to everybody, once, and is a guest's where its writer is one", async () => {
+  const { store, call } = await stage();
+  const guest = { peer: "web-1", scopes: ["read", "write", "approve"] } as const;
+  const { id } = await call["chat.send"]({ text: "one", idempotencyKey: "1" }, guest);
+  expect(await call["chat.edit"]({ id, text: "uno", idempotencyKey: "e" }, guest)).toEqual({ id });
+  const [edit] = await store.inbox.find({ id: "web:default:web-1:e", limit: 1 });
+  const { inbound } = JSON.parse(edit?.payload ?? "") as { readonly inbound: Inbound };
+  expect([inbound.sender.roles, inbound.text]).toEqual([["guest", "approver"], "uno"]);
+  expect(await call["chat.cancel"]({ id }, guest)).toEqual({ id });
+  const { messages } = await call["chat.history"]({ limit: 9 }, guest);
+  expect(messages.slice(1).map(({ seq: _seq, atMs: _atMs, ...message }) => message)).toEqual([
+    { id: "web:default:web-1:e", replaces: id, role: "user", text: "uno", html: "" },
+    { id: `${id}/cancelled`, replaces: id, role: "user", text: "", html: "", cancelled: true },
+  ]);
+  await expect(call["chat.edit"]({ id, text: "dos", idempotencyKey: "f" }, guest)).rejects.toThrow(
+    "it is being answered already, or was; write another message",
+  );
 });
