@@ -195,12 +195,7 @@ test("each refusal has its status, its words and its headers, and nothing is ask
     header("idempotency-key"),
     plain,
   ]);
-  expect(await told(await send("POST", path, "{"))).toEqual([
-    400,
-    "invalid",
-    "the body is not JSON",
-    plain,
-  ]);
+  expect(await told(await send("POST", path, "{"))).toEqual([400, "invalid", "the body is not JSON", plain]);
   const long = (chars: number) => ({ messages: [{ role: "user", content: "x".repeat(chars) }] });
   expect(await told(await complete(long(200_001)))).toEqual([
     400,
@@ -209,10 +204,11 @@ test("each refusal has its status, its words and its headers, and nothing is ask
     plain,
   ]);
   expect(noted).toEqual([]);
-  expect((await told(await send("POST", path, " ".repeat(4_194_305)))).slice(0, 2)).toEqual([413, "too_large"]);
-  expect(noted).toEqual([
-    ["body_too_large", "10.0.0.1", { address: "10.0.0.1", device: null, path }],
+  expect((await told(await send("POST", path, " ".repeat(4_194_305)))).slice(0, 2)).toEqual([
+    413,
+    "too_large",
   ]);
+  expect(noted).toEqual([["body_too_large", "10.0.0.1", { address: "10.0.0.1", device: null, path }]]);
   as(new Unauthorized("this token is none"));
   expect(await told(await complete())).toEqual([
     401,

@@ -262,13 +262,16 @@ test("whoever follows hears what comes after what was seen, of the thread that i
   const stream = conversationKey(address);
   const threadStream = conversationKey({ ...address, thread: "t" });
   const say = (thread?: string) =>
-    web.announce({ ...address, ...(thread === undefined ? {} : { thread }) }, {
-      id: `${thread}${turned.length}`,
-      role: "assistant",
-      text: "x",
-      html: "",
-      atMs: 1,
-    });
+    web.announce(
+      { ...address, ...(thread === undefined ? {} : { thread }) },
+      {
+        id: `${thread}${turned.length}`,
+        role: "assistant",
+        text: "x",
+        html: "",
+        atMs: 1,
+      },
+    );
   await say();
   await say("t");
   const seqOf = async (of: string) => (await store.events.newest(of, 1))[0]?.seq ?? 0;
