@@ -376,12 +376,11 @@ test("a plot's bars stand side by side on its ground: none is a line, the least 
 
 test("a browser that is full keeps nothing more, and what was written goes out all the same", () => {
   let why: Error = new DOMException("full", "QuotaExceededError");
-  const storage = {
-    ...memoryStorage(),
+  const storage = Object.assign(memoryStorage(), {
     setItem() {
       throw why;
     },
-  } as Storage;
+  });
   const outbox = storedOutbox(storage);
   const message = { key: "k", text: "t", thread: null, atMs: 1 };
   expect(() => outbox.add(message)).not.toThrow();
