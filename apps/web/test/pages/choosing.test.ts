@@ -1019,3 +1019,51 @@ test("the row whose object is open is marked in each list", async () => {
     ),
   ]);
 });
+
+test("a drawer says that it loads until its own answer is there, and why it did not come", async () => {
+  const drawer = async (
+    Kind: Parameters<typeof showPage>[0],
+    at: string,
+    of: string,
+    fails: boolean,
+  ): Promise<string> => {
+    const answers = fails ? {} : { [of]: () => new Promise(() => {}) };
+    const text = await (await showPage(Kind, { at, answers: answers as never })).text();
+    return text.slice(text.lastIndexOf("\n## ") + 4);
+  };
+  const told: string[] = [];
+  for (const [Kind, at, of] of [
+    [Activity, "#/activity/t", "why"],
+    [Memory, "#/memory/M.md", "memory.why"],
+    [Skills, "#/skills/one%E2%80%AE", "skills.info"],
+    [Sessions, "#/sessions/agent%3Amain%3Amain", "sessions.show"],
+  ] as const)
+    for (const fails of [false, true]) told.push(await drawer(Kind, at, of, fails));
+  const failed = (method: string): string => `! This could not be read: ${method} is not there`;
+  expect(told).toEqual([
+    "Its story\n«Close» <#/activity>\nLoading\n",
+    `Its story\n«Close» <#/activity>\n${failed("why")}\n`,
+    "Who wrote this\n«Close» <#/memory>\nLoading\n",
+    `Who wrote this\n«Close» <#/memory>\n${failed("memory.why")}\n`,
+    "one\\u{202e}\n«Close» <#/skills>\nLoading\n",
+    `one\\u{202e}\n«Close» <#/skills>\n${failed("skills.info")}\n`,
+    "main\n«Close» <#/sessions>\nLoading\n",
+    `main\n«Close» <#/sessions>\n${failed("sessions.show")}\n`,
+  ]);
+  // Until a list is read nobody says that one of it is gone.
+  for (const [Kind, path] of [
+    [Audit, "audit"],
+    [Channels, "channels"],
+    [Devices, "devices"],
+    [McpServers, "mcp"],
+    [Models, "models"],
+    [Nodes, "nodes"],
+    [Outbox, "outbox"],
+    [Schedules, "schedules"],
+    [Tools, "tools"],
+  ] as const) {
+    const page = await showPage(Kind, { at: `#/${path}/x`, answers: {} });
+    expect(await page.text(), path).not.toContain("\n## ");
+    expect(await page.text()).toContain(`<#/${path}>`);
+  }
+});

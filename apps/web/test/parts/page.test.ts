@@ -2,6 +2,7 @@
 // when it opens and when a drawer opens and closes.
 import { html, type TemplateResult } from "lit";
 import { expect, test } from "vitest";
+import { Approvals } from "../../src/pages/approvals.ts";
 import { readAddress } from "../../src/parts/address.ts";
 import { drawer } from "../../src/parts/drawer.ts";
 import { Page } from "../../src/parts/page.ts";
@@ -282,4 +283,67 @@ test("a page that opens with a drawer gives it the focus", async () => {
   await settled();
   expect(focused).toEqual(["Thing a"]);
   expect([page.commands(), page.onKey("y")]).toEqual([[], false]);
+});
+
+test("an approval that is open is decided by its key, and no other key is taken", async () => {
+  browser();
+  Object.assign(document, { visibilityState: "visible" });
+  class KeyedApprovals extends Approvals {}
+  customElements.define("keyed-approvals", KeyedApprovals);
+  const page = new KeyedApprovals();
+  const asked: string[] = [];
+  const approval = (id: string) => ({
+    id,
+    state: "open",
+    session: "s",
+    agent: "m",
+    tool: "exec",
+    shown: "ls",
+    reason: "r",
+    always: true,
+    asked: "E",
+    createdAtMs: 0,
+    expiresAtMs: 0,
+    log: [],
+  });
+  Object.assign(page, {
+    console: {
+      clock: stoppedClock(),
+      chat: { ...emptyChat, connection: { kind: "online" } },
+      onChange: () => () => {},
+      may: () => true,
+      async call(method: string, params: object) {
+        asked.push(`${method} ${JSON.stringify(params)}`);
+        return { approvals: [approval("a"), approval("b")], grants: [] };
+      },
+    },
+  });
+  page.address = readAddress("#/approvals");
+  const { place } = mounted(page);
+  await settled();
+  expect(page.onKey("y")).toBe(false);
+  const turn = async (to: string): Promise<void> => {
+    page.address = readAddress(to);
+    await settled();
+  };
+  await turn("#/approvals/a");
+  const pressed: string[] = [];
+  for (const act of place.querySelectorAll("parley-act")) {
+    const button = document.createElement("button");
+    button.addEventListener("click", () => void pressed.push(act.getAttribute("data-hint") ?? "-"));
+    act.append(button);
+  }
+  expect([page.onKey("y"), page.onKey("n"), page.onKey("x"), page.onKey('"]')]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(pressed).toEqual(["y", "n"]);
+  // Another approval is none to read anew for; decided ones are.
+  await turn("#/approvals/b");
+  expect(asked).toEqual(['approvals.list {"all":false}']);
+  await turn("#/approvals/b?all=1");
+  await turn("#/approvals/a?all=1");
+  expect(asked).toEqual(['approvals.list {"all":false}', 'approvals.list {"all":true}']);
 });
