@@ -17,15 +17,52 @@ type Bound = readonly [name: string, value: unknown];
 const isTemplate = (value: unknown): value is Template =>
   typeof value === "object" && value !== null && "_$litType$" in value;
 
+/** What stands at a place, by what it was made of: lit draws it again when that is other. */
+interface Guarded {
+  readonly of: unknown;
+  readonly view: unknown;
+}
+
+interface Drawing {
+  readonly bound: Bound[];
+  /** By where they stand. */
+  readonly guards: Map<string, Guarded>;
+}
+
+const guardsOf = new WeakMap<Element, Map<string, Guarded>>();
+const kinds = new Map<readonly string[], number>();
+
+/** Another template at a place begins anew there. */
+function kindOf({ strings }: Template): number {
+  const kind = kinds.get(strings) ?? kinds.size;
+  kinds.set(strings, kind);
+  return kind;
+}
+
+function isSame(before: unknown, now: unknown): boolean {
+  if (!Array.isArray(before) || !Array.isArray(now)) return before === now;
+  return before.length === now.length && now.every((each, at) => each === before[at]);
+}
+
 /** What a directive of lit stands for: repeat, guard, keyed, live, unsafeHTML. */
-function meant(value: unknown): unknown {
+function meant(value: unknown, path: string, { guards }: Drawing): unknown {
   if (typeof value !== "object" || value === null || !("_$litDirective$" in value)) return value;
   const [first, second, third] = (value as unknown as { readonly values: readonly unknown[] }).values;
-  if (typeof third === "function")
-    return [...(first as readonly unknown[])].map((each, at) =>
-      (third as (one: unknown, at: number) => unknown)(each, at),
-    );
-  if (typeof second === "function") return (second as () => unknown)();
+  if (typeof third === "function" && typeof second === "function") {
+    const [keyOf, viewOf] = [second, third] as ((one: unknown, at: number) => unknown)[];
+    return {
+      keyed: [...(first as readonly unknown[])].map(
+        (each, at) => [keyOf?.(each, at), viewOf?.(each, at)] as const,
+      ),
+    };
+  }
+  if (typeof second === "function") {
+    const known = guards.get(path);
+    if (known !== undefined && isSame(known.of, first)) return known.view;
+    const view = (second as () => unknown)();
+    guards.set(path, { of: Array.isArray(first) ? [...(first as unknown[])] : first, view });
+    return view;
+  }
   return second === undefined ? { raw: first } : second;
 }
 
@@ -34,21 +71,28 @@ const escaped = (text: string): string =>
 
 const plain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-function markupOf(given: unknown, bound: Bound[]): string {
-  const value = meant(given);
+function markupOf(given: unknown, path: string, drawing: Drawing): string {
+  const value = meant(given, path, drawing);
   if (value === nothing || value === null || value === undefined) return "";
-  if (Array.isArray(value)) return value.map((each) => markupOf(each, bound)).join("");
+  if (Array.isArray(value)) return value.map((each, at) => markupOf(each, `${path}.${at}`, drawing)).join("");
   if (typeof value === "object" && "raw" in value) return String(value.raw);
+  if (typeof value === "object" && "keyed" in value)
+    return (value.keyed as readonly (readonly [unknown, unknown])[])
+      .map(([key, view]) => markupOf(view, `${path}:${String(key)}`, drawing))
+      .join("");
   if (!isTemplate(value)) return escaped(plain(value));
+  const own = `${path}/${kindOf(value)}`;
   return value.strings.reduce((markup, string, at) => {
     const part = value.values[at - 1];
     const isInTag = markup.lastIndexOf("<") > markup.lastIndexOf(">");
-    return (isInTag ? inTag(markup, part, bound) : markup + markupOf(part, bound)) + string;
+    const place = `${own}.${at}`;
+    return (isInTag ? inTag(markup, part, place, drawing) : markup + markupOf(part, place, drawing)) + string;
   });
 }
 
-function inTag(markup: string, given: unknown, bound: Bound[]): string {
-  const directed = meant(given);
+function inTag(markup: string, given: unknown, path: string, drawing: Drawing): string {
+  const { bound } = drawing;
+  const directed = meant(given, path, drawing);
   const value =
     typeof directed === "object" && directed !== null && "raw" in directed ? directed.raw : directed;
   const [whole, name = ""] = /\s([.@?]?[\w-]+)=$/.exec(markup) ?? [];
@@ -108,7 +152,9 @@ function set(element: Element, name: string, value: unknown): void {
 /** Puts a view of `host` into `place`, instead of what stood there. */
 export function draw(view: unknown, place: Element, host?: object): void {
   const bound: Bound[] = [];
-  place.innerHTML = markupOf(view, bound);
+  const guards = guardsOf.get(place) ?? new Map<string, Guarded>();
+  guardsOf.set(place, guards);
+  place.innerHTML = markupOf(view, "", { bound, guards });
   for (const element of place.querySelectorAll("*"))
     for (const { name } of Array.from(element.attributes)) {
       const [, at] = /^data-bound-(\d+)$/.exec(name) ?? [];

@@ -335,3 +335,30 @@ test("a conversation of more than two thousand messages is cut to its newest tho
     true,
   ]);
 });
+
+test("a line that comes back and missed too much begins the open conversation anew; one that missed nothing goes on", async () => {
+  const p = await page();
+  const again = async (): Promise<string | undefined> => {
+    p.line.end();
+    await settle();
+    p.since();
+    p.session.hurry();
+    await settle(20);
+    return p.since()[0];
+  };
+  await p.tell("chat.message", said(3, "first 3"));
+  Object.assign(p.histories, { "": { messages: [said(4, "first 4")] } });
+  expect([await again(), p.texts()]).toEqual([
+    'connect {"auth":{"token":"t"},"lastSeq":3}',
+    ["first 1", "first 2", "first 3", "first 4"],
+  ]);
+  Object.assign(p.seqs, { "": { seq: 90, resync: true } });
+  Object.assign(p.histories, { "": { messages: [said(90, "first 90")], hasEarlier: true } });
+  expect([await again(), p.texts(), p.chat().hasEarlier]).toEqual([
+    'connect {"auth":{"token":"t"},"lastSeq":3}',
+    ["first 90"],
+    true,
+  ]);
+  Object.assign(p.seqs, { "": { seq: 90, resync: false } });
+  expect(await again()).toBe('connect {"auth":{"token":"t"},"lastSeq":90}');
+});

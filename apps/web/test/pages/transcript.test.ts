@@ -475,3 +475,53 @@ test("what belongs to a block of messages is drawn with the message that stands 
     2, 1,
   ]);
 });
+
+test("a call that somebody looks at is drawn whole, now and before an answer, until it has another state", async () => {
+  const calls = [
+    call("old", 1_500, { output: "begins" }),
+    call("now", 9_000, { output: "begins", state: "running", endedAtMs: null }),
+  ];
+  const t = await transcript({ messages: [said(1, "user"), said(2)] }, { calls });
+  const outputs = (): readonly string[] =>
+    [...t.place.querySelectorAll(".tools .whole")].map(
+      (each) => [...each.querySelectorAll("pre")].at(-1)?.textContent ?? "",
+    );
+  expect(outputs()).toEqual(["begins", "begins"]);
+  const whole = new Map(calls.map((each) => [each.id, { ...each, output: `${each.output} and ends` }]));
+  await t.give({}, { wholeCalls: whole });
+  expect(outputs()).toEqual(["begins and ends", "begins and ends"]);
+  // What was read while it ran is not all of what it gave back.
+  await t.give({}, { calls: [calls[0] as ToolCall, call("now", 9_000, { output: "begins anew" })] });
+  expect(outputs()).toEqual(["begins and ends", "begins anew"]);
+  await t.give({}, { wholeCalls: new Map() });
+  expect(outputs()).toEqual(["begins", "begins anew"]);
+});
+
+test("what changes of a message is drawn: who may write, which models there are, whether it waits", async () => {
+  const t = await transcript({ messages: [said(1, "user"), said(2)] }, { mayWrite: false });
+  const menu = t.place.querySelectorAll("details.menu")[1] as HTMLDetailsElement;
+  menu.open = true;
+  await fire(menu, "toggle");
+  const offered = (): readonly string[] =>
+    [...t.place.querySelectorAll("details.menu button, details.menu select")].map((each) =>
+      each.localName === "select"
+        ? `${each.querySelectorAll("option").length} options`
+        : each.textContent.trim(),
+    );
+  const story = [offered()];
+  await t.give({}, { mayWrite: true });
+  story.push(offered());
+  await t.give({}, { models: ["a", "b"] });
+  story.push(offered());
+  expect(story).toEqual([
+    ["Copy"],
+    ["Copy", "Try again beside", "Go on from here beside"],
+    ["Copy", "Try again beside", "3 options", "Go on from here beside"],
+  ]);
+  const queued = (): number => t.place.querySelectorAll(".queued").length;
+  expect(queued()).toBe(0);
+  await t.give({}, { queued: new Set(["id1"]) });
+  expect(queued()).toBe(1);
+  await t.give({}, { queued: new Set() });
+  expect(queued()).toBe(0);
+});
