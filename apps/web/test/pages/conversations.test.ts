@@ -376,3 +376,28 @@ test("an export is all that was said, read page by page, under a name that files
   );
   expect(asked).toEqual(['{"limit":1000}']);
 });
+
+test("times in the list go on while nothing of it is read anew, and what one looks for is marked at once", async () => {
+  const c = await chat("#/chat/b");
+  c.refused.add("chat.threads");
+  const times = (): readonly string[] =>
+    [...c.place.querySelectorAll(".thread-time")].map((each) => each.textContent.trim());
+  const pass = async (ms: number): Promise<readonly string[]> => {
+    c.clock.pass(ms);
+    c.page.requestUpdate();
+    await settled();
+    return times();
+  };
+  expect([times()[0], (await pass(9_999))[0], (await pass(1))[0], (await pass(50_000))[0]]).toEqual([
+    "now",
+    "now",
+    "10 sec. ago",
+    "1 min. ago",
+  ]);
+  const search = c.place.querySelector<HTMLInputElement>("nav.threads input");
+  if (search !== null) search.value = "sea";
+  await fire(search, "input");
+  expect([...c.place.querySelectorAll(".thread-name")].map((each) => each.textContent)).toEqual(["Sea"]);
+  await c.go("#/chat/c");
+  expect(c.place.querySelector(".row-link[aria-current=page]")?.getAttribute("href")).toBe("#/chat/c");
+});

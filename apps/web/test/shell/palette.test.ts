@@ -1,10 +1,15 @@
-// The command palette, the themes, and drawing once a frame.
+// The command palette and the other parts of the console's frame that somebody presses, the themes, drawing once a frame, and
+// the code that a device scans.
 import { expect, test, vi } from "vitest";
 import { emptyChat, type ChatState } from "../../src/session/state.ts";
+import { keyHelpView } from "../../src/shell/keys.ts";
+import { loginView } from "../../src/shell/login.ts";
 import { oncePerFrame } from "../../src/shell/once-per-frame.ts";
 import { Palette } from "../../src/shell/palette.ts";
+import { railView } from "../../src/shell/rail.ts";
 import { applyTheme, keepTheme } from "../../src/shell/theme.ts";
-import { browser, fire, markup, mounted, settled } from "../drawn.ts";
+import { codeOf, renewedAs } from "../../src/view/device-code.ts";
+import { browser, draw, fire, markup, mounted, settled } from "../drawn.ts";
 import { memoryStorage } from "../fake-gateway.ts";
 
 class DrawnPalette extends Palette {}
@@ -191,4 +196,99 @@ test("a draft that grows is drawn once a frame, with its newest words; any other
   draw(growing("xy"));
   expect(since()).toEqual(["x", "xy"]);
   vi.unstubAllGlobals();
+});
+
+test("the screen that asks for a token gives on what was typed; the help of keys closes by a press beside it", async () => {
+  browser();
+  const place = document.createElement("div");
+  const tokens: string[] = [];
+  draw(
+    loginView("it was revoked", (token) => void tokens.push(token)),
+    place,
+  );
+  expect(place.querySelector(".wrong")?.textContent).toBe("it was revoked");
+  for (const typed of [[["token", " t "]], []] as const) {
+    vi.stubGlobal(
+      "FormData",
+      class extends Map<string, string> {
+        constructor() {
+          super(typed);
+        }
+      },
+    );
+    await fire(place.querySelector("form"), "submit");
+  }
+  expect(tokens).toEqual([" t ", ""]);
+  let closes = 0;
+  draw(keyHelpView(), place);
+  const dialog = place.querySelector("dialog");
+  Object.assign(dialog ?? {}, { close: () => (closes += 1) });
+  await fire(dialog?.querySelector("h2") ?? null, "click");
+  expect(closes).toBe(0);
+  await fire(dialog, "click");
+  expect(closes).toBe(1);
+});
+
+test("the rail opens the palette, and says how the line is", async () => {
+  browser();
+  const place = document.createElement("div");
+  let opened = 0;
+  const rail = (connection: "online" | "offline" | "connecting" | "logged-out"): string => {
+    draw(railView({ allowed: [], here: undefined, connection, openPalette: () => (opened += 1) }), place);
+    const told = place.querySelector("[role=status]");
+    return `${told?.getAttribute("class")}: ${told?.textContent}`;
+  };
+  expect((["online", "offline", "connecting", "logged-out"] as const).map(rail)).toEqual([
+    "connection online: Online",
+    "connection offline: Offline, trying again…",
+    "connection connecting: Connecting…",
+    "connection logged-out: Logged out",
+  ]);
+  await fire(place.querySelector("button"), "click");
+  expect(opened).toBe(1);
+});
+
+test("a device's code is drawn square by square, told as a link and a command, and a token alone as it is", () => {
+  browser();
+  const place = document.createElement("div");
+  const code = { name: "phone", code: "CODE", link: "http://h/#pair=CODE", url: "http://h" };
+  const modules = [
+    [true, false, false],
+    [false, false, true],
+    [false, true, true],
+  ];
+  draw(codeOf({ ...code, modules }), place);
+  const svg = place.querySelector("svg[role=img]");
+  expect([svg?.getAttribute("viewBox"), svg?.getAttribute("aria-label")]).toEqual([
+    "0 0 3 3",
+    expect.any(String),
+  ]);
+  expect(svg?.querySelector("path")?.getAttribute("d")).toBe(
+    "M0 0h1v1h-1zM2 1h1v1h-1zM1 2h1v1h-1zM2 2h1v1h-1z",
+  );
+  expect(["width", "height", "fill"].map((name) => svg?.querySelector("rect")?.getAttribute(name))).toEqual([
+    "3",
+    "3",
+    "#fff",
+  ]);
+  const copies = (): readonly (string | null)[] =>
+    [...place.querySelectorAll("button.copyable")].map((each) => each.getAttribute("title"));
+  expect(copies()).toEqual(["http://h/#pair=CODE", "parley node run --url http://h --code CODE"]);
+  expect(place.querySelector("p")?.textContent).toContain("“phone”");
+  const renewed = { id: "d", closed: 0, ...code };
+  const drawn = (more: object): number => {
+    draw(renewedAs({ ...renewed, ...more } as never), place);
+    return copies().length;
+  };
+  expect([
+    drawn({ modules }),
+    drawn({}),
+    drawn({ modules, code: undefined }),
+    drawn({ modules, link: undefined }),
+  ]).toEqual([2, 0, 0, 0]);
+  expect([drawn({ modules, url: undefined }), drawn({ modules, token: "tok" }), copies()]).toEqual([
+    0,
+    1,
+    ["tok"],
+  ]);
 });
