@@ -312,7 +312,8 @@ test("earlier words are read three times as many at once, to a thousand, and ane
       "sessions.show": ({ key, limit = 0 }) =>
         ({
           ...session(key, { epoch: 3 }),
-          entries: Array.from({ length: key === "k3" ? 99 : key === "k4" ? 0 : limit }, (_, at) => entry(at)),
+          // How many they are counts here, and not what they say.
+          entries: Array<unknown>(key === "k3" ? 99 : key === "k4" ? 0 : limit),
         }) as never,
       "sessions.tree": { sessions: [] },
       "models.list": { models: [] },

@@ -371,7 +371,7 @@ test("calls that come while somebody is at the end are folded two frames later, 
   expect(folded()).toBe(undefined);
   await run();
   expect(folded()).toBe("16 earlier calls");
-  await t.give({}, { calls: many(80) });
+  await t.give({}, { calls: many(60) });
   await run();
   await t.scroll(100);
   await run();

@@ -72,16 +72,17 @@ test("a row names its object, marks the one that is open, and says which columns
 
 test("two hundred rows are drawn, and as many more at each press", async () => {
   const all = Array.from({ length: 401 }, (_, at) => `d${at}`);
-  const { rows, buttons, press, filter } = await list(drinks(all));
+  const columns = [{ label: "Name", cell: (row: unknown) => html`<b>${row}</b>` }];
+  const { rows, buttons, press, filter } = await list(drinks(all, { columns }));
   expect([rows().length, buttons()]).toEqual([200, ["Show 200 more"]]);
   await press("Show 200 more");
   expect([rows().length, rows().at(-1), buttons()]).toEqual([400, "d399", ["Show 1 more"]]);
   await press("Show 1 more");
   expect([rows().length, rows().at(-1), buttons()]).toEqual([401, "d400", []]);
-  const just = await list(drinks(all.slice(0, 200)));
+  const just = await list(drinks(all.slice(0, 200), { columns }));
   expect([just.rows().length, just.buttons()]).toEqual([200, []]);
   // What is found counts, not what there is.
-  const found = await list(drinks(all));
+  const found = await list(drinks(all, { columns }));
   await found.filter("d1");
   expect([found.rows().length, found.buttons()]).toEqual([111, []]);
   await filter("d400 CUP ");
