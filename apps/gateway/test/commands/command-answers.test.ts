@@ -5,6 +5,8 @@ import { directMessage } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { activation } from "../../src/commands/answers/activation.ts";
 import { model } from "../../src/commands/answers/model.ts";
+import { reasoning } from "../../src/commands/answers/reasoning.ts";
+import { think } from "../../src/commands/answers/think.ts";
 import { tts } from "../../src/commands/answers/tts.ts";
 import { verbose } from "../../src/commands/answers/verbose.ts";
 import type { ChatCommand } from "../../src/commands/chat-command.ts";
@@ -25,6 +27,7 @@ import { start } from "../../src/commands/look/start.ts";
 import { status } from "../../src/commands/look/status.ts";
 import { subagents } from "../../src/commands/look/subagents.ts";
 import { tasks } from "../../src/commands/look/tasks.ts";
+import { tools } from "../../src/commands/look/tools.ts";
 import { whoami } from "../../src/commands/look/whoami.ts";
 
 const lane = "agent:main:telegram:dm:7";
@@ -40,6 +43,7 @@ const run = async (
   const call = {
     args,
     key: lane,
+    name: command.name,
     owner: more.owner ?? false,
     authority: "telegram:7",
     route: { session: lane, agent: "main", ...more.route },
@@ -307,6 +311,33 @@ test("/verbose and /tts tell and set what is shown and spoken; in a shared place
     "inbound",
     null,
   ]);
+  const spoken = {
+    off: "Replies here are not spoken.",
+    always: "Replies here are also spoken, as voice notes.",
+    inbound: "Replies to voice messages are also spoken here, as voice notes.",
+    tagged: "Replies here are also spoken where I choose so.",
+  };
+  for (const [mode, words] of Object.entries(spoken)) {
+    expect(await run(tts, ` ${mode.toUpperCase()} `, ports())).toBe(`${words} From the next message on.`);
+    const now = { ...ports(), store: { sessions: sessionsOf({ tts: mode }) } };
+    expect(await run(tts, "", now)).toBe(`${words}\nUsage: /tts off|always|inbound|tagged|default.`);
+  }
+  const shown = {
+    off: "Tool calls are not shown here.",
+    on: "Tool calls are shown here, with short arguments.",
+    full: "Tool calls are shown here, with short arguments and the beginning of their results.",
+  };
+  for (const [level, words] of Object.entries(shown)) {
+    const now = { store: { sessions: sessionsOf({ verbose: level }) } };
+    expect(await run(verbose, "", now)).toBe(`${words}\nUsage: /verbose on|off|full.`);
+    const told = level === "off" ? words : `${words} From the next message on.`;
+    expect(await run(verbose, level, now)).toBe(told);
+  }
+  // Without a choice of the conversation the config holds.
+  const config = { messages: { tts: { auto: "inbound" } } };
+  expect(await run(tts, "default", { ...ports(), config })).toBe(
+    `${spoken.inbound} From the next message on.`,
+  );
   expect(await run(tts, "Status", ports({ unavailable: "nothing is installed" }))).toMatch(
     /\nBut nothing is installed\.\nUsage: \/tts off\|always/,
   );
@@ -666,8 +697,12 @@ test("/help and /commands list each command once, for owners also theirs, and th
   const help = helpOn(listed);
   expect(await run(help, "", {})).toBe("/stop - does stop\n/whoami - does whoami\n/extra - does extra");
   expect(await run(help, "", {}, boss)).toMatch(/\n\/restart - does restart$/);
-  for (const args of ["ID", "/whoami", "whoami please"])
+  for (const args of ["ID", "/whoami", "whoami please", "whoami  please", "/WhoAmI\tplease"])
     expect(await run(help, args, {})).toBe("/whoami - does whoami");
+  expect(await run(help, "help", {})).toBe("/help - does help");
+  expect(await run(help, "q".repeat(41), {})).toBe(
+    `There is no command /${"q".repeat(40)}. /help lists them.`,
+  );
   expect(await run(help, "stpo", {})).toBe(
     "There is no command /stpo. Did you mean /stop? /help lists them.",
   );
@@ -700,6 +735,149 @@ test("/start and /whoami say who is who, and a session's name in private alone",
   expect(await run(whoami, "", {}, { inbound: { address: { ...group.address, thread: "9" } } })).toBe(
     "You are `telegram:7`.\nThis chat is `-5`, thread `9`.",
   );
+});
+
+describe("/think and /reasoning", () => {
+  const levels = ["off", "low", "high"];
+  const stage = (fields: { [field: string]: unknown } = {}, usual: object = { thinkingDefault: "low" }) => {
+    const sessions = sessionsOf(fields);
+    const did: unknown[] = [];
+    const ports = {
+      config: {
+        agents: { defaults: { models: {} }, list: [{ id: "other" }, { id: "main", ...usual }] },
+      },
+      store: { sessions },
+      models: {
+        get: async (id: string) => (did.push(id), { id, reasoning: true, thinking: levels }),
+      },
+      modelCatalog: {
+        of: ({ id }: { readonly id: string }, session: { readonly fields: { readonly model?: string } }) => ({
+          primary: session.fields.model ?? `lab/of-${id}`,
+        }),
+      },
+    };
+    return { sessions, did, ports };
+  };
+  const offered = async (command: ChatCommand, ports: object, agent = "main") =>
+    (
+      (await command.suggests?.(
+        { route: { session: lane, agent }, inbound, owner: false } as never,
+        ports as never,
+      )) ?? []
+    ).map(({ value }) => value);
+
+  test("offer what the conversation's own model takes, and the default; an agent that is gone offers nothing", async () => {
+    const s = stage({ model: "lab/own" });
+    const usual = await offered(think, s.ports);
+    expect(usual.at(-1)).toBe("default");
+    expect(usual).toEqual([
+      ...levels,
+      "default",
+    ]);
+    expect(s.did).toEqual(["lab/own"]);
+    expect(await offered(think, s.ports, "gone")).toEqual([]);
+    expect(await offered(reasoning, s.ports)).toEqual(["off", "on", "stream", "default"]);
+  });
+
+  test("tell what holds and whose word that is; the default again takes back only their own setting", async () => {
+    const set = async (command: ChatCommand, args: string, fields: object) => {
+      const s = stage({ ...fields });
+      return [await run(command, args, s.ports), s.sessions.patches];
+    };
+    const usage = "Usage: /reasoning off|on|stream, or /reasoning default.";
+    expect(await set(reasoning, "", {})).toEqual([`Reasoning: off (the default).\n${usage}`, []]);
+    expect(await set(reasoning, "", { reasoning: "stream" })).toEqual([
+      `Reasoning: stream (set for this conversation).\n${usage}`,
+      [],
+    ]);
+    expect(await set(reasoning, "default", { reasoning: "stream", thinking: "high" })).toEqual([
+      "Reasoning: off. My thoughts stay hidden.",
+      [{ reasoning: null }],
+    ]);
+    const [told, patches] = await set(think, "DEFAULT", { thinking: "high", reasoning: "on" });
+    expect([told, patches]).toEqual(["Thinking: low, the default.", [{ thinking: null }]]);
+    expect((await set(think, "", { thinking: "high" }))[0]).toMatch(
+      /^Thinking: high \(set for this conversation\)\.\nLevels of `lab\/of-main`: .*high\. Usage: \/think LEVEL, or \/think default\.$/,
+    );
+    expect((await set(think, "", {}))[0]).toMatch(/^Thinking: low \(the default\)\./);
+  });
+
+  test("a word that is no level is shown in forty characters, without marks, and nothing is set", async () => {
+    const s = stage();
+    expect(await run(think, `\`${"z".repeat(50)} more`, { ...s.ports })).toMatch(
+      new RegExp(`^"${"z".repeat(40)}" is no level of thinking\\. Valid levels of \`lab/of-main\`: off, `),
+    );
+    expect(s.sessions.patches).toEqual([]);
+  });
+});
+
+describe("/tools", () => {
+  const stage = (more: object = {}, held: object | null = null) => {
+    const asked: unknown[] = [];
+    const here = {
+      tools: [{ name: "read", summary: "reads", effect: "reads" }],
+      refused: new Map(),
+      decision: {
+        removed: [
+          { tool: "exec", rule: "tools.deny" },
+          { tool: "write", rule: "a stranger asked" },
+        ],
+        reason: "nobody may",
+      },
+      unavailable: [{ tool: "browser", reason: "no browser is installed" }],
+      ...more,
+    };
+    return {
+      asked,
+      ports: {
+        store: { sessions: sessionsOf() },
+        turnPreparer: { prompt: async (what: object) => (asked.push(what), { here }) },
+        hold: { now: async () => held },
+      },
+    };
+  };
+
+  test("answers for the person who asks, in the place where they ask", async () => {
+    const s = stage();
+    expect(await run(tools, "", s.ports, { owner: true })).toMatch(
+      /^Tools that I may use here: 1 of \d+\.\n\n\*\*[^*]+\*\*\n- `read`: .+\n\nWhy, or why not: \/tools NAME$/,
+    );
+    expect(s.asked).toMatchObject([
+      {
+        agent: "main",
+        session: { key: lane },
+        place: inbound,
+        by: { owner: true, senders: ["telegram:7"] },
+      },
+    ]);
+  });
+
+  test("says why there is none at all, and that all are held", async () => {
+    const none = stage({ tools: [] });
+    expect(await run(tools, "", none.ports)).toBe("I may use no tool here: nobody may.");
+    const plain = stage({ tools: [], decision: { removed: [] } }, { by: "x" });
+    expect(await run(tools, "", plain.ports)).toBe(
+      "I may use no tool here.\n🛑 All tools are held by /estop; an owner lets them go on with /estop off.",
+    );
+  });
+
+  test("explains one by its name in any case; why the machine has none is an owner's to know", async () => {
+    const said = (args: string, owner = false) => run(tools, args, stage().ports, { owner });
+    expect(await said("  EXEC  please")).toBe("I may not use `exec` here: tools.deny.");
+    expect(await said("write")).toBe("I may not use `write` here: a stranger asked.");
+    expect(await said("read")).toMatch(/^I may use `read` here: it is there, and no rule takes it away\. .+\.$/);
+    const hidden =
+      "`browser` cannot be had here. The operator sees why with `parley tools explain browser`.";
+    expect(await said("browser")).toBe(hidden);
+    expect(await said("browser", true)).toBe("`browser` cannot be had here: no browser is installed.");
+    expect(await run(tools, "browser", stage({ unavailable: [] }).ports, boss)).toBe(hidden);
+    expect(await said("exce")).toBe(
+      'There is no tool "exce". Did you mean `exec`? /tools shows those that I may use.',
+    );
+    expect(await said(`\`${"q".repeat(41)}`)).toBe(
+      `There is no tool "${"q".repeat(40)}". /tools shows those that I may use.`,
+    );
+  });
 });
 
 describe("/status", () => {
