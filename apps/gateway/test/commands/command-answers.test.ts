@@ -770,10 +770,7 @@ describe("/think and /reasoning", () => {
     const s = stage({ model: "lab/own" });
     const usual = await offered(think, s.ports);
     expect(usual.at(-1)).toBe("default");
-    expect(usual).toEqual([
-      ...levels,
-      "default",
-    ]);
+    expect(usual).toEqual([...levels, "default"]);
     expect(s.did).toEqual(["lab/own"]);
     expect(await offered(think, s.ports, "gone")).toEqual([]);
     expect(await offered(reasoning, s.ports)).toEqual(["off", "on", "stream", "default"]);
@@ -865,9 +862,10 @@ describe("/tools", () => {
     const said = (args: string, owner = false) => run(tools, args, stage().ports, { owner });
     expect(await said("  EXEC  please")).toBe("I may not use `exec` here: tools.deny.");
     expect(await said("write")).toBe("I may not use `write` here: a stranger asked.");
-    expect(await said("read")).toMatch(/^I may use `read` here: it is there, and no rule takes it away\. .+\.$/);
-    const hidden =
-      "`browser` cannot be had here. The operator sees why with `parley tools explain browser`.";
+    expect(await said("read")).toMatch(
+      /^I may use `read` here: it is there, and no rule takes it away\. .+\.$/,
+    );
+    const hidden = "`browser` cannot be had here. The operator sees why with `parley tools explain browser`.";
     expect(await said("browser")).toBe(hidden);
     expect(await said("browser", true)).toBe("`browser` cannot be had here: no browser is installed.");
     expect(await run(tools, "browser", stage({ unavailable: [] }).ports, boss)).toBe(hidden);

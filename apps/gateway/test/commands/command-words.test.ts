@@ -451,9 +451,9 @@ describe("/usage", () => {
       "Agent main this month: $12.00 of $30.00",
       "Agent main this month: 20k of 90k tokens",
     ]);
-    expect(await run(usage, "", ports([], [{ ...state, caps: { monthTokens: 90_000 } }]), { owner: true })).toMatch(
-      /turns\nAgent main this month: 20k of 90k tokens$/,
-    );
+    expect(
+      await run(usage, "", ports([], [{ ...state, caps: { monthTokens: 90_000 } }]), { owner: true }),
+    ).toMatch(/turns\nAgent main this month: 20k of 90k tokens$/);
     expect(await lines({ owner: false })).toEqual([]);
     expect(await lines({ owner: true, inbound: group })).toEqual([]);
   });

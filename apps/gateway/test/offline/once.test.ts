@@ -150,7 +150,9 @@ test("the records are those of the folder, also after a backup and after one was
   expect(hooks.every(({ counts }) => counts === null)).toBe(true);
   expect(answers[8]?.payload).toEqual({ nodes: [] });
   expect(answers[9]?.error).toEqual(stopped);
-  const audit = readFileSync(join(home, "audit", "audit.log"), "utf8").trim().split("\n");
+  const audit = readFileSync(join(home, "audit", "audit.log"), "utf8")
+    .trim()
+    .split("\n");
   expect(audit.map((line) => (JSON.parse(line) as { method: string }).method)).toEqual([
     "backup",
     "sessions.forget",
