@@ -12,7 +12,10 @@ import { keptMemory } from "./rig.ts";
 const minuteMs = 60_000;
 const app = "900000000000000001";
 
-function stage(more: { readonly suggests?: () => Promise<readonly Suggestion[]> } = {}, memory = keptMemory()) {
+function stage(
+  more: { readonly suggests?: () => Promise<readonly Suggestion[]> } = {},
+  memory = keptMemory(),
+) {
   const clock = virtualClock({ startMs: 1_000_000 });
   const rest = fakeRest();
   const lines: string[] = [];
@@ -30,7 +33,10 @@ function stage(more: { readonly suggests?: () => Promise<readonly Suggestion[]> 
   const log = {
     ...silentLog,
     ...Object.fromEntries(
-      (["debug", "info", "warn"] as const).map((level) => [level, (_: object, words: string) => lines.push(`${level}: ${words}`)]),
+      (["debug", "info", "warn"] as const).map((level) => [
+        level,
+        (_: object, words: string) => lines.push(`${level}: ${words}`),
+      ]),
     ),
   } as Log;
   const it = interactions({
@@ -43,7 +49,10 @@ function stage(more: { readonly suggests?: () => Promise<readonly Suggestion[]> 
     log,
   });
   const arrives = (n: number, kind: object): void =>
-    it.arrived({ id: `10000000000000000${n}`, application_id: app, token: `t${n}`, ...kind } as never, `e${n}`);
+    it.arrived(
+      { id: `10000000000000000${n}`, application_id: app, token: `t${n}`, ...kind } as never,
+      `e${n}`,
+    );
   const calls = (): string[] => rest.asked.splice(0).map((call) => call.replaceAll("10000000000000000", "#"));
   const kept = async (): Promise<unknown> => JSON.parse((await memory.load("interactions")) ?? "[]");
   return { it, clock, arrives, calls, lines, fails, kept, memory };
@@ -233,16 +242,16 @@ test("an answer that Discord has forgotten becomes a message; any other trouble 
   expect(await it.fill(one, { body }, signal)).toEqual({ id: "answer" });
   expect(await it.follow("e1", { body }, signal)).toEqual({ id: "answer" });
   expect(await it.follow("e2", { body }, signal)).toBeNull();
-  expect(calls()).toEqual([
-    'PATCH /t1/messages/@original {"content":"hi"}',
-    'POST /t1 {"content":"hi"}',
-  ]);
+  expect(calls()).toEqual(['PATCH /t1/messages/@original {"content":"hi"}', 'POST /t1 {"content":"hi"}']);
   for (const gone of [
     new Fault("missing", "gone"),
     faultOf(new DiscordRefusal("a call", 401, 50027, "invalid webhook token")),
   ]) {
     fails.set("/t1", gone);
-    expect([await it.fill(one, { body }, signal), await it.follow("e1", { body }, signal)]).toEqual([null, null]);
+    expect([await it.fill(one, { body }, signal), await it.follow("e1", { body }, signal)]).toEqual([
+      null,
+      null,
+    ]);
   }
   expect(lines).toEqual(
     Array.from({ length: 2 }, () => "info: Discord has forgotten an interaction: answering as a message"),
@@ -358,7 +367,10 @@ test("a stop leaves no timer, and of many commands the newest five hundred wait"
   const many = stage();
   for (let n = 0; n <= 500; n += 1)
     many.it.arrived({ id: `${n}`, application_id: app, token: `t${n}`, ...command() } as never, `m${n}`);
-  await many.it.accepted(Array.from({ length: 501 }, (_, n) => `m${n}`), new Set());
+  await many.it.accepted(
+    Array.from({ length: 501 }, (_, n) => `m${n}`),
+    new Set(),
+  );
   const left = (await many.kept()) as readonly { readonly event: string }[];
   expect([left.length, left[0]?.event, left.at(-1)?.event]).toEqual([500, "m1", "m500"]);
   expect(await kept()).toHaveLength(1);
