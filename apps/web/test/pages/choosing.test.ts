@@ -1068,3 +1068,72 @@ test("a drawer says that it loads until its own answer is there, and why it did 
     expect(await page.text()).toContain(`<#/${path}>`);
   }
 });
+
+test("a field of the log is one line up to eighty signs of JSON, and a line tells of at most three hundred", async () => {
+  const filler = (chars: number): string => "z".repeat(chars - 8);
+  const line = JSON.stringify({
+    level: 30,
+    time: nowMs,
+    msg: "m",
+    fits: { k: filler(80) },
+    more: { k: filler(81) },
+  });
+  const page = await showPage(Logs, {
+    at: "#/logs",
+    answers: { "logs.tail": { lines: [line], following: true } },
+  });
+  const [, address = ""] = /<(#\/logs\/[^>]+)>/.exec(await page.text()) ?? [];
+  const shown = await page.go(address);
+  expect(shown).toContain(`fits: | [copy {"k":"${filler(80)}"}, shown`);
+  expect(shown).toContain(`more: |\n«more» { "k": "${filler(81)}" }`);
+  const long = JSON.stringify({ level: 30, time: nowMs, msg: "m", a: "x".repeat(150), b: "y".repeat(200) });
+  const other = await showPage(Logs, {
+    at: "#/logs",
+    answers: { "logs.tail": { lines: [long], following: true } },
+  });
+  const [, fields = ""] = /\| (a=x.*?) \|/.exec(await other.text()) ?? [];
+  expect([fields.length, fields.endsWith("y")]).toEqual([300, true]);
+});
+
+test("a part of an answer says its attempts from the second on, and that it may have been seen twice", async () => {
+  const part = (attempts: number, more: object = {}) => ({
+    state: "sent",
+    attempts,
+    flagged: false,
+    messageId: null,
+    reason: null,
+    startedAtMs: nowMs,
+    ...more,
+  });
+  const story = {
+    row: { id: "r", session: "s", conversation: "c", receivedAtMs: nowMs, text: "t", sender: null },
+    admitted: true,
+    waitedMs: 0,
+    waitedFor: [],
+    turn: null,
+    deliveries: [
+      {
+        id: "d",
+        conversation: "c",
+        createdAtMs: nowMs,
+        text: "",
+        parts: [part(1), part(2), part(2, { flagged: true, reason: "slow", state: "queued" })],
+      },
+    ],
+    now: null,
+  };
+  const page = await showPage(MessageStory, { at: "#/why/r", answers: { why: story as never } });
+  const text = await page.text();
+  expect(text.slice(text.indexOf("Part 1"))).toBe(
+    [
+      "Part 1 of 3: sent",
+      "- {01-05T12:00}",
+      "Part 2 of 3: sent",
+      "2 attempts",
+      "- (waits) {01-05T12:00}",
+      "Part 3 of 3: queued",
+      "slow; 2 attempts; People may have seen it twice",
+      "",
+    ].join("\n"),
+  );
+});

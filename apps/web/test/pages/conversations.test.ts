@@ -401,3 +401,43 @@ test("times in the list go on while nothing of it is read anew, and what one loo
   await c.go("#/chat/c");
   expect(c.place.querySelector(".row-link[aria-current=page]")?.getAttribute("href")).toBe("#/chat/c");
 });
+
+test("the focus stays with a conversation that is named or pinned, wherever its row goes, and goes to what can be taken back", async () => {
+  const c = await chat("#/chat/b");
+  const looked: string[] = [];
+  Object.assign(c.page, {
+    querySelector: (selector: string) => (looked.push(selector), c.place.querySelector(selector)),
+  });
+  const menus = (): readonly string[] => looked.splice(0).filter((each) => each.endsWith(".menu-button"));
+  const other = document.createElement("button");
+  document.body.append(other);
+  await c.menu(c.row("b"), "Rename");
+  expect(document.activeElement?.className).toBe("chat-name");
+  await c.key("Escape");
+  expect(menus()).toEqual(['[data-thread="b"] .menu-button']);
+  await c.menu(c.head(), "Rename");
+  Object.assign(c.field() ?? {}, { value: "Named" });
+  await c.key("Enter");
+  await settled();
+  expect(menus()).toEqual([".chat-head .menu-button"]);
+  // Whoever went elsewhere stays there.
+  await c.menu(c.row("c"), "Rename");
+  other.focus();
+  await settled();
+  expect([c.field(), menus(), document.activeElement === other]).toEqual([null, [], true]);
+  await c.menu(c.row("c"), "Pin");
+  expect(menus()).toEqual([]);
+  document.body.focus();
+  await c.menu(c.row("c"), "Pin");
+  await c.menu(c.head(), "Pin");
+  await c.menu(c.place.querySelector('[data-thread=""]'), "Pin");
+  expect(menus()).toEqual([
+    '[data-thread="c"] .menu-button',
+    ".chat-head .menu-button",
+    '[data-thread=""] .menu-button',
+  ]);
+  await c.menu(c.row("c"), "Take off the list");
+  expect(document.activeElement?.textContent).toBe("Put it back");
+  await fire(named(c.head() as Element, "New conversation"), "click");
+  expect(looked).toContain("parley-composer");
+});
