@@ -126,3 +126,53 @@ test("an after-hook is told the result; a broken one beside it is logged, and th
   expect(errors).toEqual(["a tool:after hook failed"]);
   expect(await asked(hooks)).toBeNull();
 });
+
+test("an after-hook is told all of the call, and of one that failed why, with how long it took; the failure stays", async () => {
+  Reflect.set(globalThis, "toldAfter", []);
+  const hooks = await hooksOf(
+    "tool:after",
+    `export default (event) => void globalThis.toldAfter.push(event);`,
+  );
+  const failing = hooks.watched({
+    ...tool,
+    run: async () => {
+      await clock.advance(1_234);
+      throw new Error("no such file");
+    },
+  });
+  const call = { ...scope, callId: "c7", signal: new AbortController().signal };
+  await expect(failing.run(args, call)).rejects.toThrow("no such file");
+  await expect.poll(() => Reflect.get(globalThis, "toldAfter")).toHaveLength(1);
+  const context = {
+    toolName: "exec",
+    params: args,
+    toolCallId: "c7",
+    turnId: "t1",
+    agentId: "main",
+    workspaceDir: "/w",
+  };
+  expect(Reflect.get(globalThis, "toldAfter")).toEqual([
+    {
+      type: "tool",
+      action: "after",
+      sessionKey: "agent:main:main",
+      context: { ...context, result: { text: "no such file", isError: true }, durationMs: 1_234 },
+    },
+  ]);
+  const refused = hooks.watched({
+    ...tool,
+    run: async () => ({
+      content: [
+        { type: "text", text: "one" },
+        { type: "image", path: "a.png", mediaType: "image/png" },
+      ],
+      isError: true,
+    }),
+  });
+  await refused.run(args, call);
+  await expect.poll(() => Reflect.get(globalThis, "toldAfter")).toHaveLength(2);
+  expect((Reflect.get(globalThis, "toldAfter") as readonly unknown[])[1]).toMatchObject({
+    context: { result: { text: "one\n[image]", isError: true }, durationMs: 0 },
+  });
+  expect(errors).toEqual([]);
+});

@@ -1,5 +1,6 @@
 // What a model is told of every tool, word for word: names, summaries, descriptions, and each argument with its limits;
 // and what tools are absent where, with the reason. After a wanted change: `vitest run --project @parley/tools told -u`.
+import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "@parley/protocol";
 import { catalogue, makeTools, workspaceFiles, type Tool, type ToolContext } from "../src/index.ts";
@@ -149,4 +150,75 @@ test("what another place changes of it: other words, other arguments, tools that
     table += `# ${name}\n${[...words, ...gone].join("")}\n`;
   }
   await expect(table).toMatchFileSnapshot("tables/told-elsewhere.txt");
+});
+
+test("what a call's arguments become: defaults, spans that are cut to their limits, and what needs what", async () => {
+  const { tools } = await madeWith({});
+  const calls: readonly (readonly [tool: string, args: JsonObject])[] = [
+    ["exec", { command: "ls" }],
+    ...[9, 10, 120_000, 120_001].map((yieldMs) => ["exec", { command: ["ls"], yieldMs }] as const),
+    ["exec", { command: [] }],
+    ["exec", { command: "" }],
+    ["exec", { command: "a\0" }],
+    ["exec", { command: ["ls", "a\0b"] }],
+    ["exec", { command: "ls", timeoutSeconds: 0 }],
+    ["process", { action: "list" }],
+    ...[-1, 30_000, 30_001].map((timeout) => ["process", { action: "poll", id: "p", timeout }] as const),
+    ["process", { action: "stop" }],
+    ["subagents", { action: "list" }],
+    ["subagents", { action: "kill" }],
+    ["subagents", { action: "log", target: "a" }],
+    ["subagents", { action: "steer", target: "a" }],
+    ["subagents", { action: "steer", target: "a", message: "go" }],
+    ["edit", { path: "a" }],
+    ["edit", { path: "a", oldText: "x" }],
+    ["edit", { path: "a", newText: "x" }],
+    ["edit", { path: "a", oldText: "x", newText: "y" }],
+    ["edit", { path: "a", edits: [{ oldText: "x", newText: "y" }] }],
+    ["edit", { path: "a", edits: [] }],
+    ["edit", { path: "a", oldText: "x", newText: "y", edits: [{ oldText: "x", newText: "y" }] }],
+    ["message", { action: "send", text: "a" }],
+    ["message", { action: "poll", poll: { question: "q", options: ["a"] } }],
+    ["message", { action: "send", buttons: [[{ label: "a", url: "ftp://a.test" }]] }],
+    ["message", { action: "send", buttons: [[{ label: "a", url: "https://a.test" }]] }],
+    ["ask_user", { question: "q", fields: [{ label: "a" }] }],
+    ["cron", { action: "list" }],
+    ["cron", { action: "add", job: { name: "a", more: 1, schedule: { kind: "at", at: 5, x: 1 } } }],
+    ["sessions_spawn", { task: "t" }],
+    ["sessions_spawn", { task: "t", thread: true, mode: "run" }],
+    ["sessions_send", { sessionKey: "s", message: "m" }],
+    ["sessions_send", { sessionKey: "s", message: "m", more: 1 }],
+    ["sessions_list", {}],
+    ["sessions_history", { sessionKey: "s" }],
+    ["image", {}],
+    ["image_generate", { prompt: "p" }],
+    ...["1024x1024", "10x10", "9999x9999", "9x10", "10000x10", "x1024x1024", "1024x1024 "].map(
+      (size) => ["image_generate", { prompt: "p", size }] as const,
+    ),
+    ["tts", { text: "t" }],
+    ["web_fetch", { url: "u" }],
+    ["web_search", { query: "  q  " }],
+    ["web_search", { query: "  " }],
+    ...["DE", "de", "d", "deu"].map((country) => ["web_search", { query: "q", country }] as const),
+    ["memory_get", { path: "MEMORY.md" }],
+    ["memory_upkeep", { action: "propose" }],
+    ["update_plan", { plan: [{ step: "a", status: "pending" }] }],
+    ["update_plan", { plan: ["in_progress", "in_progress"].map((status) => ({ step: "a", status })) }],
+    ["canvas", { action: "present" }],
+    ["canvas", { action: "present", html: "<p>" }],
+    ["canvas", { action: "eval" }],
+    ["canvas", { action: "hide" }],
+    ["nodes", { action: "list" }],
+    ["nodes", { action: "invoke" }],
+    ["nodes", { action: "invoke", node: "n", command: "notify", text: "t" }],
+    ["browser", { action: "open" }],
+    ["tool_search", { query: "q" }],
+    ["gateway", { action: "restart" }],
+    ...["1.2.3", "v1", "-x", `a${"b".repeat(63)}`, `a${"b".repeat(64)}`, "1 2"].map(
+      (to) => ["gateway", { action: "update.run", to }] as const,
+    ),
+  ];
+  await expect(
+    answerTable(calls, ([name, args]) => tools.find((tool) => tool.name === name)?.parse(args)),
+  ).toMatchFileSnapshot("tables/parsed-calls.txt");
 });
