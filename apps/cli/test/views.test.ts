@@ -5,6 +5,7 @@ import { fakeGateway, parley, Refusal, stateFolder, type Run } from "./fake-gate
 import { agents } from "./views/agents.ts";
 import { kept } from "./views/kept.ts";
 import { schedules } from "./views/schedules.ts";
+import { settings } from "./views/settings.ts";
 import type { View } from "./views/view.ts";
 import { work } from "./views/work.ts";
 
@@ -18,14 +19,19 @@ interface Told extends Run {
   readonly last: string;
 }
 
+/** An answer names the folder of the gateway, which every run draws anew. */
+const placed = (answer: unknown, home: string): string =>
+  (JSON.stringify(answer) ?? "nothing").replaceAll("<home>", home);
+
 /** What becomes of each view, one after another, and of what is told of it a text. */
 async function told(views: readonly View[], tell: (run: Told) => string): Promise<string> {
   let shown: View | undefined;
   const gateway = await fakeGateway(({ method }) => {
     const answer = shown?.answers[method];
+    if (answer instanceof Refusal) throw answer;
     if (answer instanceof Error) throw new Refusal("missing", answer.message);
     if (answer === undefined) throw new Refusal("internal", `the view has no answer to ${method}`);
-    return answer;
+    return JSON.parse(placed(answer, gateway.home));
   });
   const texts: string[] = [];
   for (const each of views) {
@@ -34,13 +40,13 @@ async function told(views: readonly View[], tell: (run: Told) => string): Promis
     const run = await parley(gateway.home, each.argv);
     const requests = gateway.requests.filter(({ method }) => method !== "connect");
     const asked = requests.map(({ method, params }) => `asks ${method} ${JSON.stringify(params)}\n`).join("");
-    const last = JSON.stringify(each.answers[requests.at(-1)?.method ?? ""]) ?? "nothing";
+    const last = placed(each.answers[requests.at(-1)?.method ?? ""], gateway.home);
     texts.push(`$ parley ${each.argv.join(" ")}\n${tell({ ...run, asked, last })}exit ${run.exitCode}\n`);
   }
   return texts.join("\n").replaceAll(gateway.home, "<home>").replaceAll(unsteady, "<id>");
 }
 
-const all = { work, schedules, agents, kept };
+const all = { work, schedules, agents, kept, settings };
 
 describe("the whole answer of every command about", () => {
   test.for(Object.entries(all))(

@@ -1,4 +1,5 @@
 // What an operator asks and sees of jobs.
+import { Refusal } from "../fake-gateway.ts";
 import { at, view, type View } from "./view.ts";
 
 const job = {
@@ -110,6 +111,11 @@ export const schedules: readonly View[] = [
   shown(
     "cron add --name x --at 20m --message a --keep-after-run --timeout-seconds 5 --max-tokens-per-day 7 --disabled",
   ),
+  shown("cron add dawn --every 2h --message a --to telegram:7 --best-effort-deliver --session session:k:1"),
+  shown("cron add dawn --every 2h --message a --webhook https://x/y --best-effort-deliver --stagger 30s"),
+  shown("cron add dawn --name x --every 2h --message a --announce --best-effort-deliver --exact"),
+  shown("cron edit morning --best-effort-deliver --session isolated --agent b --delete-after-run"),
+  shown("cron edit morning --system-event now --timeout-seconds 9 --max-tokens-per-day 8 --max-runs 7"),
   shown("cron edit morning --name y --if-version 3"),
   shown("cron edit morning --tz Asia/Tokyo --model a/b"),
   shown("cron edit morning --tz Asia/Tokyo", { schedule: watch }),
@@ -168,7 +174,26 @@ export const schedules: readonly View[] = [
     wake: { session: "agent:b:main", id: "w2" },
   }),
   view("cron wake do_it --mode later", {}),
+  view("cron add --name x --at 5m --message a", { "cron.add": new Refusal("invalid", "job.at: is past") }),
+  view("cron add --name x --at 5m --message a", { "cron.add": new Refusal("conflict", "too many jobs") }),
+  view("cron edit morning --name y", { "cron.update": new Refusal("invalid", "job.name: is taken") }),
+  view("cron explain @daily", { "cron.explain": new Refusal("invalid", "schedule: is odd") }),
+  view("cron explain --cron @daily --count 100", { "cron.explain": explained }),
   ...[
+    "add --name x --message a",
+    "add --name x --message a --at 5m --debounce 2s",
+    "add --name x --message a --every 1h --tz UTC",
+    "add --name x --system-event a --at 5m --light-context",
+    "add --name x --message a --at 5m --session k",
+    "add --name x --message a --at 5m --timeout-seconds 0",
+    "add --name x --message a --at 5m --max-tokens-per-day -1",
+    "edit morning --tz UTC --every 1h",
+    "add --name x --at 5m",
+    "edit morning --name y --if-version 0",
+    "explain --every 1h --tz UTC",
+    "explain @daily --count 1.5",
+    "rm",
+    "wake",
     "add --name x --message a --at 5m --every 1h",
     "add --name x --message a --system-event b --at 5m",
     "add --name x --message a --watch w --tz UTC",

@@ -1,6 +1,6 @@
 // One case of views.test.ts: a command, and what a gateway answers to each method that the command calls.
 
-/** Answers by method; an Error is thrown. */
+/** Answers by method; an Error is thrown, as a Refusal says or as of what is missing. */
 export type Answers = { readonly [method: string]: unknown };
 
 export interface View {
