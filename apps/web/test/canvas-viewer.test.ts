@@ -1,5 +1,5 @@
-// The viewer of a canvas: how a link is traded, what of the canvas is shown and run, how a press goes out once, and when it
-// ends; and the frame that draws one diagram.
+// The viewer of a canvas: how a link is traded, what of the canvas is shown and run, how a press goes out
+// once, and when it ends; and the frame that draws one diagram.
 import { canvasRuns, canvasSends } from "@parley/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { view } from "../src/canvas/viewer.ts";

@@ -1,7 +1,7 @@
-// Draws what lit's templates say into a document without a browser, with the properties that are set and whoever
-// hears an event, so that a test can press, type and go with keys as a person does. Lit itself draws into the
-// document that was there when it was loaded, and in Node there is none. What a browser alone knows (layout,
-// dialogs, popovers) a test gives to the elements that need it.
+// Draws what lit's templates say into a document without a browser, with the properties that are set and
+// whoever hears an event, so that a test can press, type and go with keys as a person does. Lit itself draws
+// into the document that was there when it was loaded, and in Node there is none. What a browser alone knows
+// (layout, dialogs, popovers) a test gives to the elements that need it.
 import { parseHTML } from "linkedom";
 import { nothing, ReactiveElement, type PropertyValues } from "lit";
 import { onTestFinished, vi } from "vitest";

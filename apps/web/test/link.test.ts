@@ -1,5 +1,5 @@
-// One line to the gateway, by a clock that the test moves: how long an answer, the handshake and silence may last, what is
-// asked over a line that is open, and how it ends, once.
+// One line to the gateway, by a clock that the test moves: how long an answer, the handshake and silence may
+// last, what is asked over a line that is open, and how it ends, once.
 import { protocolRange } from "@parley/protocol";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openLink, RequestFailure, type Link } from "../src/session/link.ts";

@@ -1,5 +1,5 @@
-// Turning from one conversation to another over one line: what is followed and read, what stays of the one that was left, what
-// of another's events is not shown, and what a line that breaks meanwhile does to it.
+// Turning from one conversation to another over one line: what is followed and read, what stays of the one
+// that was left, what of another's events is not shown, and what a line that breaks meanwhile does to it.
 import type { ChatMessage } from "@parley/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { chatSession } from "../src/session/chat-session.ts";

@@ -1,5 +1,5 @@
-// How the page says numbers and names: every text that has a value in it, for none, one, two and many, told once for each
-// way in which it reads. After a wanted change: `vitest run --project @parley/web spoken -u`.
+// How the page says numbers and names: every text that has a value in it, for none, one, two and many, told
+// once for each way in which it reads. After a wanted change: `vitest run --project @parley/web spoken -u`.
 import { expect, test } from "vitest";
 import { en } from "../src/texts/en.ts";
 

@@ -15,7 +15,7 @@ import { draftOf, keepDraft, keepRead, readThrough } from "../src/session/storag
 import { Palette } from "../src/shell/palette.ts";
 import { readTheme } from "../src/shell/theme.ts";
 import { memoryStorage } from "./fake-gateway.ts";
-import { partsOf } from "../src/view/prompt-sections.ts";
+import { partsOf, sectionList } from "../src/view/prompt-sections.ts";
 import { browser, draw } from "./drawn.ts";
 import { linesOf } from "./pages/show-page.ts";
 
@@ -400,5 +400,29 @@ test("signs that were written out are marked wherever they stand, and nothing el
     "[\\u{202e}]",
     "a[\\u{202E}]b[\\u{0}]c",
     "\\u{xyz} \\u202e {202e}",
+  ]);
+});
+
+test("a section of a prompt that is pressed is brought into sight, whatever it is called", () => {
+  browser();
+  const place = document.createElement("div");
+  place.className = "prompt";
+  document.body.append(place);
+  const section = (id: string) =>
+    ({ id, zone: "stable", chars: 1, included: true, tokens: 1, hash: "", reason: "" }) as never;
+  draw(sectionList([section("who"), section("odd id.2")]), place);
+  const shown: unknown[] = [];
+  for (const id of ["part-who", "part-odd id.2"]) {
+    const part = document.createElement("div");
+    part.id = id;
+    Object.assign(part, { scrollIntoView: (how: object) => void shown.push([id, how]) });
+    place.append(part);
+  }
+  for (const button of place.querySelectorAll("button")) {
+    button.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("click"));
+  }
+  expect(shown).toEqual([
+    ["part-who", { block: "start" }],
+    ["part-odd id.2", { block: "start" }],
   ]);
 });

@@ -1,5 +1,5 @@
-// How a page brings the worker that shows messages while it is closed: under which address, for which addresses, and through
-// the policy of a browser that asks for one.
+// How a page brings the worker that shows messages while it is closed: under which address, for which
+// addresses, and through the policy of a browser that asks for one.
 import { expect, test } from "vitest";
 import { registered } from "../../src/device/register-worker.ts";
 import { stub } from "./browser.ts";

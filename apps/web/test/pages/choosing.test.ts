@@ -1,5 +1,6 @@
-// What an operator chooses on a page and what it then asks or where it goes: sessions and turns of a prompt, agents, levels,
-// versions, settings of a session, changes of a proposal; what stays, and what is forgotten when one turns elsewhere.
+// What an operator chooses on a page and what it then asks or where it goes: sessions and turns of a prompt,
+// agents, levels, versions, settings of a session, changes of a proposal; what stays, and what is forgotten
+// when one turns elsewhere.
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { Activity } from "../../src/pages/activity.ts";

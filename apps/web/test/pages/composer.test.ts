@@ -1,5 +1,5 @@
-// Where a person writes: what a key, a press, a paste and a drop do, what goes out with a message and what stays, drafts of
-// each conversation, words that are written anew, and a voice note.
+// Where a person writes: what a key, a press, a paste and a drop do, what goes out with a message and what
+// stays, drafts of each conversation, words that are written anew, and a voice note.
 import { expect, test, vi } from "vitest";
 import { Composer, type Rewrite, type Written } from "../../src/view/chat/composer.ts";
 import { readFiles } from "../../src/view/chat/files.ts";

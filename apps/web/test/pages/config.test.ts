@@ -1,5 +1,5 @@
-// The config as an operator changes it: typed or filled in, checked, saved over the file that was read, taken back for ten
-// minutes, and what is said when somebody else saved it meanwhile.
+// The config as an operator changes it: typed or filled in, checked, saved over the file that was read,
+// taken back for ten minutes, and what is said when somebody else saved it meanwhile.
 import type { MethodParams, MethodResult } from "@parley/protocol";
 import { expect, test } from "vitest";
 // Before a test has a document of its own, which the editor would take for a browser's.

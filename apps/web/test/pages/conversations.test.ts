@@ -1,5 +1,6 @@
-// The chat page in a document: the line above a conversation and the list beside it as somebody uses them, where the focus goes
-// when a conversation is named, pinned or taken off the list, its export, and the canvas beside it.
+// The chat page in a document: the line above a conversation and the list beside it as somebody uses them,
+// where the focus goes when a conversation is named, pinned or taken off the list, its export, and the
+// canvas beside it.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Chat } from "../../src/pages/chat.ts";
 import { readAddress } from "../../src/parts/address.ts";

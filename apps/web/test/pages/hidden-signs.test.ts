@@ -1,5 +1,5 @@
-// Signs that nobody sees, or that turn text around, in whatever strangers and agents write: each place that shows such text writes
-// them out, in a list as well as in its drawer.
+// Signs that nobody sees, or that turn text around, in whatever strangers and agents write: each place that
+// shows such text writes them out, in a list as well as in its drawer.
 import { expect, test } from "vitest";
 import { Activity } from "../../src/pages/activity.ts";
 import { DeadLetters } from "../../src/pages/dead.ts";

@@ -1,5 +1,6 @@
-// How often each page asks the gateway again while somebody looks: often where things happen by themselves, seldom where they
-// change by hand. A page that asks too often is felt by the gateway, one that asks too seldom is believed.
+// How often each page asks the gateway again while somebody looks: often where things happen by themselves,
+// seldom where they change by hand. A page that asks too often is felt by the gateway, one that asks too
+// seldom is believed.
 import { expect, test } from "vitest";
 import { pages } from "../../src/pages/list.ts";
 import { showPage } from "./show-page.ts";

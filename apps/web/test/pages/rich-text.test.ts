@@ -1,5 +1,6 @@
-// What an answer's own markup gets on the page: buttons for its code, spoilers that open, diagrams in a frame of their own,
-// and formulas; what the viewer of a canvas and the frame of a diagram do with what they are told.
+// What an answer's own markup gets on the page: buttons for its code, spoilers that open, diagrams in a
+// frame of their own, and formulas; what the viewer of a canvas and the frame of a diagram do with what they
+// are told.
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { toggleDiagram } from "../../src/view/rich-text/diagram.ts";
 import { dressMath } from "../../src/view/rich-text/math.ts";

@@ -1,5 +1,5 @@
-// The conversation as its reader sees it move: where it stays, what is counted meanwhile, what stands where, and calls of tools
-// between the messages that they led to.
+// The conversation as its reader sees it move: where it stays, what is counted meanwhile, what stands where,
+// and calls of tools between the messages that they led to.
 import type { ChatMessage } from "@parley/protocol";
 import { expect, test, vi } from "vitest";
 import { emptyChat, type ChatState } from "../../src/session/state.ts";

@@ -1,4 +1,5 @@
-// A button that asks the gateway for something, and an id that is copied: what a press shows, asks first, does once and tells.
+// A button that asks the gateway for something, and an id that is copied: what a press shows, asks first,
+// does once and tells.
 import { expect, test, vi } from "vitest";
 import { Act, act } from "../../src/parts/act.ts";
 import { copyText } from "../../src/parts/clipboard.ts";

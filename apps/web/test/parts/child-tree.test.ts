@@ -1,5 +1,5 @@
-// The tree of sub-agents as somebody goes through it: what a press and a key open and close, where Tab leads, and the older
-// ones that come when they are asked for.
+// The tree of sub-agents as somebody goes through it: what a press and a key open and close, where Tab
+// leads, and the older ones that come when they are asked for.
 import { expect, test } from "vitest";
 import { ChildTree } from "../../src/view/child-tree.ts";
 import type { Child } from "../../src/view/child-rows.ts";

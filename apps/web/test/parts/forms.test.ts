@@ -1,5 +1,5 @@
-// Forms as somebody fills them in: the fields of a form, the fields that a schema makes with their folds, entries that are
-// added and taken away, and the difference of two texts.
+// Forms as somebody fills them in: the fields of a form, the fields that a schema makes with their folds,
+// entries that are added and taken away, and the difference of two texts.
 import { expect, test, vi } from "vitest";
 import { diffLines, diffView } from "../../src/parts/diff.ts";
 import { form } from "../../src/parts/form.ts";

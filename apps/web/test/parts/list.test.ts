@@ -1,4 +1,5 @@
-// A list as somebody uses it: its rows by two hundred, what comes while they read, the filter, and a press on a row.
+// A list as somebody uses it: its rows by two hundred, what comes while they read, the filter, and a press
+// on a row.
 import { html } from "lit";
 import { expect, test, vi } from "vitest";
 import { List, type ListParts } from "../../src/parts/list.ts";

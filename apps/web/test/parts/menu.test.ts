@@ -1,5 +1,5 @@
-// A menu button as somebody uses it, by a press and by keys: where the focus goes, what closes it, and which of two sides it
-// stands on.
+// A menu button as somebody uses it, by a press and by keys: where the focus goes, what closes it, and which
+// of two sides it stands on.
 import { expect, test, vi } from "vitest";
 import { Menu, menu, type MenuItem } from "../../src/parts/menu.ts";
 import { browser, draw, fire, markup, mounted, named, settled } from "../drawn.ts";

@@ -1,5 +1,5 @@
-// What every page of the console does: how fresh what it shows is kept, what it says when that fails, and where the focus goes
-// when it opens and when a drawer opens and closes.
+// What every page of the console does: how fresh what it shows is kept, what it says when that fails, and
+// where the focus goes when it opens and when a drawer opens and closes.
 import { html, type TemplateResult } from "lit";
 import { expect, test } from "vitest";
 import { Approvals } from "../../src/pages/approvals.ts";

@@ -434,3 +434,49 @@ test("what the gateway tells reaches whoever listens for it, until they listen n
   expect(["read", "admin"].map((scope) => given.may(scope as Scope))).toEqual([true, false]);
   expect(["models", "logs", "nowhere"].map((page) => given.has(page))).toEqual([true, false, false]);
 });
+
+test("the place and the tab that are open are brought into sight once they stand there", async () => {
+  const { one, location, window } = await shell("#/models", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  const frames: (() => void)[] = [];
+  vi.stubGlobal("requestAnimationFrame", (act: () => void) => frames.push(act));
+  const shown: unknown[] = [];
+  Object.assign(one, {
+    querySelectorAll: (selector: string) => [
+      { scrollIntoView: (how: object) => void shown.push([selector, how]) },
+    ],
+  });
+  one.requestUpdate();
+  await settle();
+  expect(frames).toHaveLength(0);
+  location.hash = "#/models/x";
+  window.dispatchEvent(new Event("hashchange"));
+  await settle();
+  expect([frames.length, shown]).toEqual([1, []]);
+  frames[0]?.();
+  expect(shown).toEqual([
+    [".rail a[aria-current], .tabs a[aria-current]", { block: "nearest", inline: "nearest" }],
+  ]);
+});
+
+test("tabs stand above a place of several pages alone, and the title names the page, or nothing but Parley", async () => {
+  const { one, location, window, document, text } = await shell("#/overview", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  const seen = (): unknown[] => [
+    text().includes("«Pages of"),
+    (document as unknown as { title: string }).title,
+  ];
+  const story = [seen()];
+  for (const hash of ["#/skills", "#/logs"]) {
+    location.hash = hash;
+    window.dispatchEvent(new Event("hashchange"));
+    await until(() => one.outlet !== "loading");
+    await settle();
+    story.push(seen());
+  }
+  expect(story).toEqual([
+    [false, "Overview · Parley"],
+    [true, "Skills · Parley"],
+    [false, "Parley"],
+  ]);
+});

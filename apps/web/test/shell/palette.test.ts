@@ -1,5 +1,5 @@
-// The command palette and the other parts of the console's frame that somebody presses, the themes, drawing once a frame, and
-// the code that a device scans.
+// The command palette and the other parts of the console's frame that somebody presses, the themes, drawing
+// once a frame, and the code that a device scans.
 import { expect, test, vi } from "vitest";
 import { emptyChat, type ChatState } from "../../src/session/state.ts";
 import { keyHelpView } from "../../src/shell/keys.ts";
