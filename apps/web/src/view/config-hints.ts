@@ -1,4 +1,4 @@
-// What a text field for the config file offers and marks: the keys and values of its schema where somebody
+// A text field for the config file offers and marks by this: the keys and values of its schema where somebody
 // types, and each mistake at its word.
 import type { CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Diagnostic } from "@codemirror/lint";
