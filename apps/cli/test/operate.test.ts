@@ -1,5 +1,6 @@
 // The operator's commands against a gateway that answers as the test says: what is asked, what is shown, in words and in JSON.
 import { resolve } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
 
@@ -393,4 +394,34 @@ describe("without a gateway", () => {
     expect(exitCode).toBe(78);
     expect(err.match(/unknown key/g)).toHaveLength(1);
   });
+});
+
+test.each([
+  ["y", true],
+  [" YES ", true],
+  ["", false],
+  ["n", false],
+  ["yesterday", false],
+])("at a terminal %j is whether something is forgotten for good", async (answer, isDone) => {
+  const gateway = await fakeGateway(({ params }) => ({
+    agent: "main",
+    done: (params as { readonly confirm: boolean }).confirm,
+    lines: [{ path: "memory/a.md", line: 3, text: "- tea" }],
+    history: 2,
+    notes: ["copies stay"],
+  }));
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  const onOut = (soFar: string): void => {
+    if (soFar.endsWith("[y/N] ")) input.end(`${answer}\n`);
+  };
+  const { exitCode, out } = await parley(gateway.home, ["memory", "forget", "tea"], { input, onOut });
+  const asks = gateway.requests
+    .filter(({ method }) => method === "memory.forget")
+    .map(({ params }) => params);
+  const asked = (confirm: boolean): object => ({ query: "tea", confirm });
+  expect([exitCode, asks]).toEqual([0, isDone ? [asked(false), asked(true)] : [asked(false)]]);
+  const end = isDone
+    ? "Forgotten: 1 line of notes and 2 stored texts of conversations.\n  copies stay\n"
+    : "Nothing is changed. To do it, run it again with --yes.\n";
+  expect(out.slice(out.indexOf("[y/N] ") + 6)).toBe(end);
 });

@@ -1,7 +1,12 @@
 // Stop and restart against a gateway that answers as the test says: what is asked, what is waited for, what is said. The real one is driven by
 // the newcomer's test.
 import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { Console } from "../src/console.ts";
+import { argumentsOf, pidInHome } from "../src/gateway-process.ts";
 import { isAlive } from "../src/is-alive.ts";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
 
@@ -109,3 +114,105 @@ test.runIf(process.platform === "linux")(
     expect(isAlive(parent.pid ?? 0)).toBe(true);
   },
 );
+
+/** A process that passes for a gateway. */
+async function passing(...words: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, [
+    "-e",
+    "setInterval(() => {}, 1000); console.log('up')",
+    "gateway",
+    ...words,
+  ]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  return child.pid ?? 0;
+}
+
+test("a gateway that takes no connection is shown as it last wrote itself down, if that was this process", async () => {
+  const home = stateFolder("{ gateway: { port: 1 } }");
+  const pid = await passing();
+  const last = {
+    ...status,
+    pid,
+    state: "ok",
+    startedAtMs: 0,
+    memoryBytes: 0,
+    model: "lab/deep",
+    channels: [],
+  };
+  const more = { rowsWaiting: 4, deadRows: 0, deliveriesTroubled: 0 };
+  const write = (atMs: number, of: number): void =>
+    writeFileSync(join(home, "status.json"), JSON.stringify({ atMs, status: { ...last, ...more, pid: of } }));
+  writeFileSync(join(home, "daemon.pid"), `${pid}\n`);
+  write(Date.now() + 60_000, pid);
+  const shown = await parley(home, ["status"]);
+  expect([shown.exitCode, shown.out]).toEqual([
+    1,
+    expect.stringMatching(/^Parley 1\.2\.3 {2}ok[^]*\nWork {6}0 running, 4 waiting, 0 to deliver\n/),
+  ]);
+  expect(shown.err).toMatch(
+    new RegExp(
+      `^The gateway is not running at http://127\\.0\\.0\\.1:1: [^]*\\nIts process ${pid} runs\\. This is what it wrote down 0 seconds ago:\\n$`,
+    ),
+  );
+  // Of another process, cut off, or with nobody there: it tells nothing.
+  const nothing = async (): Promise<readonly unknown[]> => {
+    const { exitCode, out, err } = await parley(home, ["status"]);
+    return [exitCode, out, err.includes("wrote down")];
+  };
+  write(0, pid + 1);
+  const answers = [await nothing()];
+  writeFileSync(join(home, "status.json"), '{"atMs":');
+  answers.push(await nothing());
+  write(0, pid);
+  writeFileSync(join(home, "daemon.pid"), "1\n");
+  answers.push(await nothing());
+  expect(answers).toEqual([1, 2, 3].map(() => [1, "", false]));
+});
+
+test("of nodes that share a folder the one of this machine is meant, and nobody where there are two", async () => {
+  const home = stateFolder("{ gateway: { port: 1 } }");
+  const terminal = { env: { PARLEY_HOME: home }, json: false } as unknown as Console;
+  const pids = [await passing("--role", "edge", "--node=n1", "--port", "7"), await passing()];
+  const node = (name: string, pid: number, host: string | null): void => {
+    mkdirSync(join(home, "nodes", name), { recursive: true });
+    writeFileSync(join(home, "nodes", name, "daemon.pid"), `${pid}\n`);
+    if (host !== null)
+      writeFileSync(join(home, "nodes", name, "daemon.boot"), JSON.stringify({ boot: "b", host }));
+  };
+  expect(await pidInHome(terminal)).toBeNull();
+  node("a", pids[1] ?? 0, "another.machine");
+  node("b", pids[0] ?? 0, hostname());
+  node("c", process.ppid, "another.machine");
+  expect(await pidInHome(terminal)).toBe(pids[0]);
+  expect(await argumentsOf(pids[0] ?? 0, {})).toEqual(["--role", "edge", "--node", "n1", "--port", "7"]);
+  node("d", pids[1] ?? 0, null);
+  expect(await pidInHome(terminal)).toBeNull();
+  writeFileSync(join(home, "daemon.pid"), `${pids[1]}\n`);
+  expect(await pidInHome(terminal)).toBe(pids[1]);
+});
+
+test("restart tells what is wrong with the one that is back, as lines and as a document", async () => {
+  const run = async (...more: readonly string[]) => {
+    let isAsked = false;
+    const gateway = await fakeGateway(({ method }) => {
+      if (method !== "restart")
+        return isAsked
+          ? { ...status, bootId: "new", pid: 43, state: "degraded", reasons: ["disk full", "model down"] }
+          : status;
+      isAsked = true;
+      return {};
+    });
+    return parley(gateway.home, ["restart", ...more]);
+  };
+  expect((await run()).out).toMatch(
+    /^Parley 1\.2\.3 is back after [\d.]+ s: degraded \(process 43\)\.\n {2}disk full\n {2}model down\n$/,
+  );
+  expect(JSON.parse((await run("--json")).out)).toEqual({
+    pid: 43,
+    bootId: "new",
+    version: "1.2.3",
+    state: "degraded",
+    tookMs: expect.any(Number) as number,
+  });
+});
