@@ -10,7 +10,13 @@ const limits = {
   anonymous: false,
   mostHours: 48,
 };
-const poll = { kind: "poll", question: "q".repeat(10), options: ["a", "bbbbb"], multiple: false, anonymous: false };
+const poll = {
+  kind: "poll",
+  question: "q".repeat(10),
+  options: ["a", "bbbbb"],
+  multiple: false,
+  anonymous: false,
+};
 const told = (more: object, taken = limits): string => {
   try {
     checkPoll({ ...poll, ...more } as never, taken, "Chat");
@@ -23,12 +29,12 @@ const told = (more: object, taken = limits): string => {
 
 test("a poll at its limits is taken, one beyond any of them is refused with what would be taken", () => {
   const sizes = "invalid: a poll on Chat has at most 10 characters of question and 2 to 3 options of 5";
-  expect([
-    told({}),
-    told({ hours: 1 }),
-    told({ hours: 48 }),
-    told({ options: ["a", "b", "c"] }),
-  ]).toEqual(["taken", "taken", "taken", "taken"]);
+  expect([told({}), told({ hours: 1 }), told({ hours: 48 }), told({ options: ["a", "b", "c"] })]).toEqual([
+    "taken",
+    "taken",
+    "taken",
+    "taken",
+  ]);
   for (const more of [
     { question: "q".repeat(11) },
     { options: ["a"] },
