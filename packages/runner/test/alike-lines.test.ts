@@ -29,7 +29,8 @@ async function setUp() {
         agent: { id, workspace: `/w/${id}` },
         engine: {
           alike: async (target: string, most: number) => (
-            asked.push([target, most]), [tea, rum, beer].map((lines) => ({ lines }))
+            asked.push([target, most]),
+            [tea, rum, beer].map((lines) => ({ lines }))
           ),
         },
         target: `notes of ${id}`,
@@ -123,9 +124,9 @@ test("what an owner refused is remembered for half a year, in any order and with
   const { clock, book, put } = await setUp();
   await put("refused", "main", [{ text: "- one" }, { text: "two" }]);
   const is = (agent: string, ...lines: string[]) => book.isMarked("refused", agent, lines);
-  expect(await Promise.all([is("main", "* two", "1. one"), is("main", "one"), is("other", "one", "two")])).toEqual(
-    [true, false, false],
-  );
+  expect(
+    await Promise.all([is("main", "* two", "1. one"), is("main", "one"), is("other", "one", "two")]),
+  ).toEqual([true, false, false]);
   expect(await book.isMarked("looked", "main", ["one", "two"])).toBe(false);
   await clock.advance(180 * dayMs - 1);
   expect(await is("main", "one", "two")).toBe(true);

@@ -45,7 +45,8 @@ async function setUp({ canRewrite = true, hasMemory = true } = {}) {
       ...(canRewrite
         ? {
             redact: async (rewrite: (text: string) => string | null) => (
-              did.push(["rewrite", rewrite('{"text":"the shed"}'), rewrite('{"text":"else"}')]), 3
+              did.push(["rewrite", rewrite('{"text":"the shed"}'), rewrite('{"text":"else"}')]),
+              3
             ),
           }
         : {}),
@@ -115,7 +116,10 @@ test("a store that cannot rewrite what is stored says so; a question that says t
   const other = await setUp();
   expect((await other.self.forget("main", "a", true)).history).toBeNull();
   expect(other.did).toHaveLength(1);
-  expect((await records()).map(([key]) => key)).toEqual(["memory-forgotten:1000", "memory-last-forgotten:main"]);
+  expect((await records()).map(([key]) => key)).toEqual([
+    "memory-forgotten:1000",
+    "memory-last-forgotten:main",
+  ]);
   const none = await setUp({ hasMemory: false });
   await expect(none.self.forget("main", "shed", false)).rejects.toMatchObject({
     code: "unsupported",

@@ -37,7 +37,10 @@ test("a line that came is stamped with its turn and people, kept in the history,
   await files.writing({ ...scope, untrusted: "a.example" } as never, written);
   const stamp = { session: scope.session, turn: "t#1", by: ["telegram:7"], atMs: 5_000, tool: "edit" };
   expect(await stampOf(cells, "main", "- new")).toEqual({ ...stamp, untrusted: "a.example" });
-  expect([await stampOf(cells, "main", "- old"), await stampOf(cells, "main", "- gone")]).toEqual([null, null]);
+  expect([await stampOf(cells, "main", "- old"), await stampOf(cells, "main", "- gone")]).toEqual([
+    null,
+    null,
+  ]);
   const { atMs: _atMs, ...from } = stamp;
   expect(await noteHistory({ cells, clock }).list("main", 9)).toMatchObject([
     { path: "MEMORY.md", ...from, atMs: 5_000, at: 7, removed: "- gone", added: "- new\n" },
@@ -50,26 +53,49 @@ test("a line that came is stamped with its turn and people, kept in the history,
   ]);
   expect(await said("MEMORY.md", "- new", "/other")).toBeNull();
   // What the turn reads after that is not a stranger's where it read none.
-  await files.writing(scope as never, { path: "memory/shared/a.md", before: null, after: "- mine", tool: "write" });
-  expect([await said("memory/shared/a.md", "- mine"), (await stampOf(cells, "main", "mine"))?.untrusted]).toEqual([
-    null,
-    undefined,
-  ]);
-  await files.writing(scope as never, { path: "memory/shared/a.md", before: "- mine", after: null, tool: "write" });
-  expect((await noteHistory({ cells, clock }).list("main", 9))[0]).toMatchObject({ removed: "- mine", after: null });
+  await files.writing(scope as never, {
+    path: "memory/shared/a.md",
+    before: null,
+    after: "- mine",
+    tool: "write",
+  });
+  expect([
+    await said("memory/shared/a.md", "- mine"),
+    (await stampOf(cells, "main", "mine"))?.untrusted,
+  ]).toEqual([null, undefined]);
+  await files.writing(scope as never, {
+    path: "memory/shared/a.md",
+    before: "- mine",
+    after: null,
+    tool: "write",
+  });
+  expect((await noteHistory({ cells, clock }).list("main", 9))[0]).toMatchObject({
+    removed: "- mine",
+    after: null,
+  });
 });
 
 test("a secret in what comes is refused before anything is kept; one that stood there already, and other files, are not", async () => {
   const { cells, files } = await setUp();
   const secret = "- key hunter2-hunter2";
   await expect(
-    files.writing(scope as never, { path: "MEMORY.md", before: "- a", after: `- a\n${secret}`, tool: "write" }),
+    files.writing(scope as never, {
+      path: "MEMORY.md",
+      before: "- a",
+      after: `- a\n${secret}`,
+      tool: "write",
+    }),
   ).rejects.toMatchObject({
     code: "denied",
     message: "MEMORY.md would hold a key or password that Parley knows; note it without",
   });
   await files.writing(scope as never, { path: "src/a.md", before: null, after: secret, tool: "write" });
   expect(await cells.list("memory-", 9)).toEqual([]);
-  await files.writing(scope as never, { path: "MEMORY.md", before: secret, after: `${secret}\n- b`, tool: "write" });
+  await files.writing(scope as never, {
+    path: "MEMORY.md",
+    before: secret,
+    after: `${secret}\n- b`,
+    tool: "write",
+  });
   expect(await stampOf(cells, "main", "b")).not.toBeNull();
 });
