@@ -144,6 +144,11 @@ describe("an answer in blocks", () => {
     less.answer.show(`${one}${"x".repeat(500 - one.length)}`);
     await less.clock.advance(0);
     expect(less.texts()).toEqual([one.trim()]);
+    // What went out already does not count towards what is too long to be parsed.
+    const sent = stage({ maxChars: 700, blocks: [{ delivery: "t#1/block/0", said: one + two }] });
+    sent.answer.show(`${one}${two}${paragraph("c3")}\n\n${"x".repeat(500)}`);
+    await sent.clock.advance(0);
+    expect(sent.texts()).toEqual([paragraph("c3")]);
     const stopped = stage();
     stopped.over.abort();
     stopped.answer.show(`${one}rest`);
