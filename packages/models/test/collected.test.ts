@@ -1,6 +1,6 @@
-// What becomes of the parts of an answer: words and thoughts as they come, calls only when the answer is whole, seals for what its
-// provider wants back, and what was used; and to which call each piece of a streamed call belongs.
-// After a wanted change: `vitest run --project @parley/models collected -u`.
+// What becomes of the parts of an answer: words and thoughts as they come, calls only when the answer is
+// whole, seals for what its provider wants back, and what was used; and to which call each piece of a
+// streamed call belongs. After a wanted change: `vitest run --project @parley/models collected -u`.
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// The gate before each call: who is asked in which order, what a person is shown and what is kept of it, and how each state of an
-// approval lets the call go, wait, or be refused with its reason.
+// The gate before each call: who is asked in which order, what a person is shown and what is kept of it, and
+// how each state of an approval lets the call go, wait, or be refused with its reason.
 import { formatRowPayload } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";

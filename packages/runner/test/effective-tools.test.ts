@@ -1,5 +1,5 @@
-// Which tools a turn has, at each place and for each who asks: what a model is told, what is refused to whom and why, what this
-// machine cannot provide, in which folder the tools work, and which commands may run.
+// Which tools a turn has, at each place and for each who asks: what a model is told, what is refused to whom
+// and why, what this machine cannot provide, in which folder the tools work, and which commands may run.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// An answer while it is made: what a subscriber sees of it, what goes out in blocks, when a growing message is chosen for it, and
-// where thoughts stand.
+// An answer while it is made: what a subscriber sees of it, what goes out in blocks, when a growing message
+// is chosen for it, and where thoughts stand.
 import { noUsage, parseContent, silentLog, type ConversationKey } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
 import { virtualClock } from "@parley/testkit";

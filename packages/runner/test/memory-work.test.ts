@@ -1,5 +1,5 @@
-// What is done about an agent's notes beside its turns: the silent turn before a compaction, the job of the nightly upkeep as the
-// config says, and forgetting for good, with what is recorded and told of each.
+// What is done about an agent's notes beside its turns: the silent turn before a compaction, the job of the
+// nightly upkeep as the config says, and forgetting for good, with what is recorded and told of each.
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// The form of a job in its cell, at both sides of each limit: what a daemon wrote before, it reads again whole, and a job that another
-// hand wrote beyond a limit is left alone.
+// The form of a job in its cell, at both sides of each limit: what a daemon wrote before, it reads again
+// whole, and a job that another hand wrote beyond a limit is left alone.
 import { expect, test } from "vitest";
 import { formatJob, parseJob } from "../src/job.ts";
 import { jobOf } from "./jobs.ts";

@@ -1,5 +1,5 @@
-// Whole tables of what written jobs and edits become: the job with every default, or all mistakes with path, value and fix.
-// After a wanted change: `vitest run --project @parley/schedules written-table -u`.
+// Whole tables of what written jobs and edits become: the job with every default, or all mistakes with path,
+// value and fix. After a wanted change: `vitest run --project @parley/schedules written-table -u`.
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { editedJob, newJob, type Job } from "../src/index.ts";

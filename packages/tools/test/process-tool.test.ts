@@ -1,5 +1,5 @@
-// The tool for background commands, word for word, over commands that are no real ones: what is listed, polled, written and removed,
-// by whom, and what it says of each end.
+// The tool for background commands, word for word, over commands that are no real ones: what is listed,
+// polled, written and removed, by whom, and what it says of each end.
 import { expect, test } from "vitest";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// What a model is told of every tool, word for word: names, summaries, descriptions, and each argument with its limits;
-// and what tools are absent where, with the reason. After a wanted change: `vitest run --project @parley/tools told -u`.
+// What a model is told of every tool, word for word: names, summaries, descriptions, and each argument with
+// its limits; and what tools are absent where, with the reason. After a wanted change: `vitest run --project
+// @parley/tools told -u`.
 import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "@parley/protocol";
