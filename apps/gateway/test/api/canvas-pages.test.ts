@@ -239,6 +239,10 @@ test("the longest key and value are taken; the page has its policy also where no
   for (const key of ["12345678", "x".repeat(64)])
     expect((await send("POST", "/canvas/event", { key, value: "x".repeat(3_998) }, by)).status).toBe(202);
   expect(received).toHaveLength(2);
+  // A body has sixteen kibibytes, spaces and all.
+  const padded = (bytes: number) => `{"key":"12345678","value":1}`.padEnd(bytes);
+  expect((await send("POST", "/canvas/event", padded(16_384), by)).status).toBe(202);
+  expect((await send("POST", "/canvas/event", padded(16_385), by)).status).toBe(400);
   const policy = {
     "content-security-policy": canvasPolicy,
     "permissions-policy": "camera=(), microphone=(), geolocation=(), clipboard-read=(), display-capture=()",

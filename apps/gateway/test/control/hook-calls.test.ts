@@ -150,6 +150,72 @@ test.each([
   expect(counts).toEqual(["agent refused"]);
 });
 
+test("each field takes its longest value, and no longer one; nothing is told of what was refused", async () => {
+  const { post, told } = await world({ maxBodyBytes: 300_000 });
+  const status = async (door: string, body: object) => (await post(door, body)).status;
+  for (const [door, field, longest] of [
+    ["wake", "text", 100_000],
+    ["agent", "message", 100_000],
+    ["agent", "name", 200],
+  ] as const) {
+    const said = door === "wake" ? { text: "a" } : { message: "a" };
+    expect([field, await status(door, { ...said, [field]: "x".repeat(longest) })]).toEqual([field, 202]);
+    expect([field, await status(door, { ...said, [field]: "x".repeat(longest + 1) })]).toEqual([field, 400]);
+  }
+  const whole = { message: "a", idempotencyKey: "k".repeat(200), timeoutSeconds: 86_400 };
+  expect(await status("agent", whole)).toBe(202);
+  expect(told.at(-1)?.row.id).toBe(`hook:default:agent:${"k".repeat(200)}`);
+  told.length = 0;
+  for (const more of [
+    { idempotencyKey: "k".repeat(201) },
+    { idempotencyKey: "" },
+    { timeoutSeconds: 86_401 },
+    { timeoutSeconds: 0 },
+    { timeoutSeconds: 1.5 },
+  ])
+    expect([more, await status("agent", { message: "a", ...more })]).toEqual([more, 400]);
+  for (const [field, longest] of [
+    ["agentId", 64],
+    ["sessionKey", 500],
+    ["channel", 64],
+    ["to", 300],
+    ["model", 200],
+    ["thinking", 40],
+  ] as const) {
+    const asks = { message: "a", ...(field === "channel" ? { deliver: true } : {}) };
+    const refused = async (chars: number) =>
+      (await post("agent", { ...asks, [field]: "x".repeat(chars) })).error;
+    // The longest is refused for what it says, one more for how long it is.
+    expect([field, await refused(longest)]).toEqual([field, expect.not.stringContaining("Too big")]);
+    expect([field, await refused(longest + 1)]).toEqual([
+      field,
+      expect.stringMatching(new RegExp(`^${field}: Too big.*${longest}`)),
+    ]);
+  }
+  const nested = (depth: number): string => `{"message":"a","name":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+  expect((await post("agent", nested(99))).error).toMatch(/^name: /);
+  expect((await post("agent", nested(100))).error).toBe("the body is nested deeper than 100 levels");
+  expect(told).toEqual([]);
+});
+
+test("a delivery is named by its header, else by its body, else by chance, and spaces around words are none of them", async () => {
+  const { post, told } = await world();
+  const id = () => told.at(-1)?.row.id ?? "";
+  await post("wake", { text: " a ", idempotencyKey: "body" }, { ...asked, "idempotency-key": "header" });
+  expect(id()).toBe("hook:default:wake:header");
+  await post("wake", { text: "a", idempotencyKey: "body" });
+  expect(id()).toBe("hook:default:wake:body");
+  await post("wake", { text: "a" });
+  const chance = id();
+  await post("wake", { text: "a" });
+  expect(id()).not.toBe(chance);
+  expect(await post("wake", { text: "a", idempotencyKey: "body" })).toMatchObject({
+    status: 202,
+    json: { id: "hook:default:wake:body", mode: "now" },
+  });
+  expect((await post("wake", { text: " \n " })).error).toMatch(/^text: /);
+});
+
 test("whoever waits for the end hears what became of the turn, or that it goes on", async () => {
   const body = { message: "Look", waitForCompletion: true, idempotencyKey: "k-1" };
   const { post } = await world({}, { outcome: "answered", text: "Fine", reason: null, usage: noUsage });

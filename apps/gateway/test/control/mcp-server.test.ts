@@ -165,6 +165,13 @@ test("a tool is a method of the control plane, under the caller's own name; what
     ["messages_send", { message: "hi", conversation: "two words" }],
     ["messages_send", { message: "hi", conversation: "" }],
     ["messages_send", { message: "hi", conversation: "x".repeat(129) }],
+    ["messages_send", { message: "x".repeat(200_001) }],
+    ["messages_send", { message: "hi", agent: "x".repeat(65) }],
+    ["sessions_list", { agent: "x".repeat(65) }],
+    ["memory_search", { query: "tea", agent: "x".repeat(65) }],
+    ["memory_search", { query: "x".repeat(10_001) }],
+    ["sessions_history", { key: "x".repeat(1_025) }],
+    ["sessions_history", { key: "k", limit: 201 }],
   ] as const)
     expect(await use(name, args)).toEqual(["error", [expect.stringContaining("✖")]]);
   expect(calls).toHaveLength(2);

@@ -141,6 +141,11 @@ test("a command and its answer are in no transcript: the copy is cut where they 
   await store.sessions.reset(lane as never);
   await store.sessions.reset(lane as never);
   expect(await cut(answer, { model: "big" })).toEqual([1, 2]);
+  // Of many the twenty before the present one are looked through, and no older one.
+  for (let n = 0; n < 18; n += 1) await store.sessions.reset(lane as never);
+  expect(await cut(answer, { before: false })).toEqual([1, 2]);
+  await store.sessions.reset(lane as never);
+  expect(await cut(first, { before: true })).toEqual([22, 0]);
 });
 
 test("a fork has the settings of the conversation, and its name, its title, or the message's first words as its title", async () => {

@@ -130,6 +130,9 @@ test("changes are listed newest first, of one file where it is named, and the ne
   expect(await list({ path: "a.md" })).toEqual([ids[2], ids[0]]);
   expect(await list({ path: "a.md", limit: 1 })).toEqual([ids[2]]);
   expect(await list({ limit: 2 })).toEqual([ids[2], ids[1]]);
+  for (let n = 0; n < 25; n += 1) await change(`many-${n}.md`, "write", "other");
+  expect(await list({ agent: "other" })).toHaveLength(20);
+  expect(await list({ agent: "other", limit: 26 })).toHaveLength(26);
   const [shown] = (await handlers["memory.history"]({ path: "b.md" } as never)).changes;
   expect(Object.keys(shown ?? {}).toSorted()).toEqual([
     "added",

@@ -95,6 +95,14 @@ test("one is shown with its counts and settings, and the newest of its transcrip
     [5, "notice", 5, `${"y".repeat(4_000)}…`],
   ]);
   expect((await methods["sessions.show"]({ key, limit: 2 })).entries.map(({ seq }) => seq)).toEqual([4, 5]);
+  await says(...Array.from({ length: 50 }, (_, n) => ({ type: "notice", text: `n${n}` })));
+  const usual = (await methods["sessions.show"]({ key })).entries;
+  expect([usual.length, usual[0]?.text, usual.at(-1)?.text]).toEqual([50, "n0", "n49"]);
+  for (let n = 0; n < 101; n += 1) await sessions.open(`agent:main:web:dm:w${n}` as SessionKey);
+  const count = async (how: object) => (await methods["sessions.list"](how)).sessions.length;
+  expect([await count({}), await count({ limit: 101 }), await count({ find: "web" })]).toEqual([
+    100, 101, 100,
+  ]);
 });
 
 test("a reset begins a new epoch in the operator's name and tells the hooks; the one before can still be read", async () => {

@@ -178,6 +178,11 @@ test("the audit over all its files, by time, method and token, a page of the new
     records: [],
     more: false,
   });
+  await mkdir(join(home, "many/audit"), { recursive: true });
+  const many = Array.from({ length: 201 }, (_, at) => line(at, "restart", "a"));
+  await writeFile(join(home, "many/audit/audit.log"), `${many.join("\n")}\n`);
+  const { records, more } = await auditMethods({ home: join(home, "many") })["audit.list"]({} as never);
+  expect([records.length, records[0]?.atMs, more]).toEqual([200, 1, true]);
 });
 
 test("the calls of tools in a conversation: ended turns from the transcript, the open one from its log", async () => {
@@ -265,6 +270,13 @@ test("the calls of tools in a conversation: ended turns from the transcript, the
   expect(long?.args).toHaveLength(8_000);
   expect((await steps("done")).calls.map(({ turn }) => turn)).toEqual(["t0", "t1", "t1"]);
   expect((await steps("running", 2)).calls.map(({ id }) => id)).toEqual(["a", "d"]);
+  const one = await threadMethods(ports("running"))["chat.steps"](
+    { call: "d", chars: 9 } as never,
+    { peer: "p", scopes: [] } as never,
+  );
+  expect(one.calls.map(({ id, output }) => [id, output])).toEqual([
+    ["d", `${"z".repeat(9)}\n… (8001 characters)`],
+  ]);
 });
 
 test("each try of a delivery has one successor", () => {
