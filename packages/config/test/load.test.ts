@@ -241,3 +241,35 @@ test("who sees the answers of slash commands is said for all accounts, and by on
   expect([first?.ephemeral, two?.ephemeral, three?.ephemeral]).toEqual([true, false, undefined]);
   expect(warnings).toEqual([]);
 });
+
+test.each([
+  ["{}", ["command: a server has a command or a url"]],
+  ['{ command: "c", url: "https://a.example" }', ["url: a server has a command or a url, not both"]],
+  ['{ url: "https://a.example", transport: "stdio" }', ["transport: stdio needs a command"]],
+  ['{ command: "c", transport: "http" }', ["transport: http needs a url"]],
+  ['{ command: "c", type: "sse" }', ["transport: sse needs a url"]],
+  [
+    '{ command: "c", type: "stdio", transport: "stdio" }',
+    ["type: transport and type are two names of one setting: keep one"],
+  ],
+  ['{ url: "https://eve@a.example" }', ["url: no name and password in the address: use headers"]],
+  ['{ url: "https://:pw@a.example" }', ["url: no name and password in the address: use headers"]],
+  ['{ command: "c", transport: "stdio" }', []],
+  ['{ url: "https://a.example", type: "sse" }', []],
+  ['{ url: "https://a.example", transport: "http" }', []],
+])("the MCP server %s is told what is wrong with it", async (server, wrong) => {
+  const problems = await problemsOf(`{ mcp: { servers: { x: ${server} } } }`);
+  expect(problems.map(({ path, message }) => `${path.replace("mcp.servers.x.", "")}: ${message}`)).toEqual(
+    wrong,
+  );
+});
+
+test("a level of thinking that there is not is told with those that there are", async () => {
+  expect(await problemsOf('{ agents: { defaults: { thinkingDefault: "loud" } } }')).toMatchObject([
+    {
+      path: "agents.defaults.thinkingDefault",
+      message: '"loud" is no level of thinking',
+      fix: "Use one of: off, minimal, low, medium, high, xhigh",
+    },
+  ]);
+});

@@ -251,3 +251,19 @@ describe("conversation keys", () => {
     },
   );
 });
+
+test("a key that its grammar cannot tell from another is refused with the reason", () => {
+  const dm = { kind: "dm", agent: "main", peer: "7" } as const;
+  for (const [parts, why] of [
+    [{ ...dm, account: "work" }, "a dm key with an account needs its channel"],
+    [{ ...dm, agent: "Main" }, '"Main" is not an agent id: use a-z, 0-9, "_" and "-", at most 64'],
+    [{ ...dm, channel: "dm" }, '"dm" is a word of the session key grammar and cannot name a channel'],
+    [
+      { ...dm, channel: "telegram", account: "thread" },
+      '"thread" is a word of the session key grammar and cannot name an account',
+    ],
+  ] as const)
+    expect(() => formatSessionKey(parts)).toThrow(
+      expect.objectContaining({ code: "invalid", message: why }) as Error,
+    );
+});
