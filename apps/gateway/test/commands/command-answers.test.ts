@@ -1,6 +1,7 @@
 // What chat commands that look and set answer word for word, on both sides of their limits and with several members, and
 // what they leave behind: the ports are what a test says.
-import { Fault, type Inbound } from "@parley/protocol";
+import { Fault, type Inbound, version } from "@parley/protocol";
+import { startupDue } from "@parley/runner";
 import { directMessage } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { activation } from "../../src/commands/answers/activation.ts";
@@ -13,6 +14,7 @@ import type { ChatCommand } from "../../src/commands/chat-command.ts";
 import { exportSession } from "../../src/commands/conversation/export-session.ts";
 import { forget } from "../../src/commands/conversation/forget.ts";
 import { name } from "../../src/commands/conversation/name.ts";
+import { newConversation, reset } from "../../src/commands/conversation/new.ts";
 import { stop } from "../../src/commands/conversation/stop.ts";
 import { unfocus } from "../../src/commands/conversation/unfocus.ts";
 import { cron } from "../../src/commands/decide/cron.ts";
@@ -737,6 +739,84 @@ test("/start and /whoami say who is who, and a session's name in private alone",
   );
 });
 
+describe("/new and /reset", () => {
+  const begin = async (
+    command: ChatCommand,
+    { args = "", model: word, said = [] }: { args?: string; model?: string; said?: readonly string[] } = {},
+  ) => {
+    const did: unknown[] = [];
+    const begun = { session: { epoch: 4 }, previous: { epoch: 3 } };
+    const ports = {
+      config: { agents: { list: [{ id: "other" }, { id: "main" }] } },
+      modelCatalog: {
+        find: async ({ id }: { readonly id: string }, asked: string) => (
+          did.push(["find", id, asked]),
+          asked === "quick" ? { ref: "lab/quick" } : { nearest: [] }
+        ),
+      },
+      heard: {
+        beginAnew: async (...what: readonly unknown[]) => (did.push(["begin", ...what]), begun),
+        ended: async (...what: readonly unknown[]) => (did.push(["ended", ...what]), said),
+      },
+    };
+    const call = {
+      args,
+      key: lane,
+      name: command.name,
+      inbound,
+      ...(word === undefined ? {} : { model: word }),
+    };
+    const end = (await command.run(call as never, ports as never)) as { readonly answer: string | null };
+    return { end, did, begun };
+  };
+  const kept = "What was said before is kept, but I no longer look at it.";
+
+  test("begin anew by their own name, tell the hooks, and answer with what these say below", async () => {
+    for (const command of [newConversation, reset]) {
+      const { end, did, begun } = await begin(command);
+      expect(end).toEqual({ answer: `A new conversation. ${kept}`, patch: startupDue(4) });
+      expect(did).toEqual([
+        ["begin", lane, `/${command.name}`],
+        ["ended", command.name, lane, inbound, begun],
+      ]);
+    }
+    expect((await begin(newConversation, { said: ["one", "two"] })).end.answer).toBe(
+      `A new conversation. ${kept}\n\none\n\ntwo`,
+    );
+  });
+
+  test("with a model that the agent can call it answers from then on; another leaves it as it was", async () => {
+    const { end, did } = await begin(newConversation, { args: "quick", model: "quick" });
+    expect(end).toEqual({
+      answer: `A new conversation with \`lab/quick\`. ${kept}`,
+      patch: { model: "lab/quick", ...startupDue(4) },
+    });
+    expect(did[0]).toEqual(["find", "main", "quick"]);
+    expect((await begin(newConversation, { args: "gone", model: "gone" })).end).toEqual({
+      answer: `A new conversation. ${kept} \`gone\` cannot be used now: the model stays as it was.`,
+      patch: startupDue(4),
+    });
+  });
+
+  test("a message that comes along is answered by itself: only trouble and hooks are told before", async () => {
+    const args = "quick hello";
+    expect((await begin(newConversation, { args, model: "quick" })).end).toEqual({
+      answer: null,
+      patch: { model: "lab/quick" },
+    });
+    expect((await begin(newConversation, { args: "hello", said: ["saved"] })).end).toEqual({
+      answer: "saved",
+      patch: {},
+    });
+    expect(
+      (await begin(newConversation, { args: "gone hello", model: "gone", said: ["saved"] })).end,
+    ).toEqual({
+      answer: "A new conversation. `gone` cannot be used now: the model stays as it was.\n\nsaved",
+      patch: {},
+    });
+  });
+});
+
 describe("/think and /reasoning", () => {
   const levels = ["off", "low", "high"];
   const stage = (fields: { [field: string]: unknown } = {}, usual: object = { thinkingDefault: "low" }) => {
@@ -908,7 +988,18 @@ describe("/status", () => {
     turnPreparer: {
       prompt: async () => ({
         model: { id: "lab/m", contextWindow: 200_000 },
-        facts: { runtime: { agent: "main", host: "the-host", shell: "/bin/the-shell", repo: "/the-repo" } },
+        facts: {
+          stable: { agent: "main" },
+          surface: {
+            session: lane,
+            host: "the-host",
+            repo: "/the-repo",
+            os: "linux",
+            arch: "x64",
+            node: "v1",
+            shell: "/bin/the-shell",
+          },
+        },
       }),
     },
     daemon: { report: async () => ({ state }) },
@@ -940,5 +1031,31 @@ describe("/status", () => {
       "Context: 0 of 200k tokens (0 %)",
       "Queue: collect; idle, 100 or more waiting",
     ]);
+  });
+
+  test("in private tells what was used, the session, and of the machine to owners alone", async () => {
+    const total = usage(1_500, 12_345, { cacheReadTokens: 200, cacheWriteTokens: 300, costUsd: 0.126 });
+    const shown = await lines({ total }, {});
+    expect(shown.slice(0, 6)).toEqual([
+      `Parley ${version}: ok`,
+      "Model: `lab/m`",
+      "Context: 0 of 200k tokens (0 %)",
+      "Queue: collect; idle, 0 waiting",
+      "Used so far: 2.0k tokens in, 12k out, $0.13",
+      `Session: \`${lane}\``,
+    ]);
+    expect(shown[6]).toBe("Runtime: agent=main | os=linux (x64) | node=v1");
+    expect((await lines({}, boss)).slice(4)).toEqual([
+      "Used so far: 0 tokens in, 0 out",
+      `Session: \`${lane}\``,
+      "Runtime: agent=main | host=the-host | repo=/the-repo | os=linux (x64) | node=v1 | shell=/bin/the-shell",
+    ]);
+    // What fills the context is looked for among the fifty newest entries.
+    const asked: unknown[] = [];
+    const made = ports({});
+    const transcript = async (...what: readonly unknown[]) => (asked.push(what), []);
+    const sessions = { ...made.store.sessions, transcript };
+    await run(status, "", { ...made, store: { ...made.store, sessions } });
+    expect(asked).toEqual([[lane, { newest: true, limit: 50 }]]);
   });
 });

@@ -51,13 +51,24 @@ test("the zone of jobs comes before the person's, words and instants are those f
       },
       cron: { timezone: "Asia/Tokyo" },
     } as never,
-    jobNamed: async () =>
-      ({ agent: "other", schedule: { kind: "watch", path: "*.md", settleMs: 1_000 }, staggerMs: 7 }) as never,
+    jobNamed: async (id: string) =>
+      ({
+        agent: id === "watcher" ? "other" : "first",
+        schedule: { kind: "watch", path: "*.md", settleMs: 1_000 },
+        staggerMs: 7,
+      }) as never,
     clock: virtualClock(),
   });
   const { zone, next } = await told({ schedule: { expr: "0 9 * * *" } });
   expect([zone, next.length]).toEqual(["Asia/Tokyo", 10]);
-  expect(await told({ id: "watcher" })).toMatchObject({ files: 2, staggerMs: 7 });
+  expect(await told({ id: "watcher" })).toMatchObject({ files: 2, staggerMs: 7, next: [] });
+  // The workspace is that of the job's agent: where there is none, nothing is counted.
+  expect(await told({ id: "elsewhere" })).not.toMatchObject({ files: 2 });
+  const asked = { schedule: { expr: "0 9 * * *" }, count: 1 };
+  expect(await told(asked)).not.toHaveProperty("files");
+  expect((await told({ ...asked, from: "2026-05-01T12:00:00Z" })).next.map(({ iso }) => iso)).toEqual([
+    "2026-05-02T00:00:00.000Z",
+  ]);
   await expect(told({ schedule: { expr: "0 9 * * *" }, from: "soon" })).rejects.toThrow(
     'from "soon" is no date',
   );
