@@ -1,6 +1,7 @@
 // What chat commands take, refuse and say, word for word, and what they leave behind: the ports are what a
 // test says.
-import { Fault, type Inbound } from "@parley/protocol";
+import { Fault, formatContent, type Inbound } from "@parley/protocol";
+import { jobLine } from "@parley/runner";
 import { directMessage } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { answer } from "../../src/commands/decide/answer.ts";
@@ -290,9 +291,34 @@ describe("/cron", () => {
       job(2, { enabled: false }),
       job(3, { state: { paused: "failed", last: null, nextRunAtMs: null, runs: 3 } }),
     ]);
-    for (const args of ["resume 1", "pause 2", "pause 1", "resume 2", "resume 3"])
-      await run(cron, args, s.ports, { owner: true });
+    const told = [];
+    for (const args of ["resume 1", "pause 2", "pause 1", "resume  2", "resume 3"])
+      told.push(await run(cron, args, s.ports, { owner: true }));
+    expect(told).toEqual(
+      [
+        job(1),
+        job(2, { enabled: false }),
+        job(1, { enabled: false }),
+        job(2),
+        job(3, { state: { paused: "failed", last: null, nextRunAtMs: null, runs: 3 } }),
+      ].map((each) => jobLine(each as never, 0)),
+    );
     expect(s.did).toEqual(["disable id-1", "enable id-2", "enable id-3"]);
+  });
+
+  test("a name of several words is one name, whatever stands between them; a number beyond four digits is an id", async () => {
+    const s = stage([job(1, { id: "water the plants" }), job(2, { id: "12345" })]);
+    expect(await run(cron, "run   water  the\nplants", s.ports, { owner: true })).toBe(
+      '"job 1" (water the plants) runs now.',
+    );
+    expect(await run(cron, "run 12345", s.ports, { owner: true })).toBe('"job 2" (12345) runs now.');
+    // Actions are small letters, as everywhere in the list of usage.
+    expect(await run(cron, "RUN 1", s.ports, { owner: true })).toBe(usageLine);
+    expect(await run(cron, "  list ", s.ports)).toBe(
+      [job(1, { id: "water the plants" }), job(2, { id: "12345" })]
+        .map((each, at) => `${at + 1}. ${jobLine(each as never, 0)}`)
+        .join("\n"),
+    );
   });
 
   test("lists twenty, and says how many more there are", async () => {
@@ -314,12 +340,19 @@ describe("/handoff", () => {
   ) => {
     const did: unknown[] = [];
     const posted: unknown[] = [];
+    const whole: unknown[] = [];
     const ports = {
       config: { session: { identityLinks } },
       store: {
         outbox: {
-          post: async ([one]: { readonly id: string; readonly lane: string }[]) =>
-            posted.push([one?.id, one?.lane]),
+          post: async ([one]: {
+            readonly id: string;
+            readonly lane: string;
+            readonly parts: unknown[];
+          }[]) => {
+            posted.push([one?.id, one?.lane]);
+            whole.push(one);
+          },
         },
       },
       approvals: { follow: async () => did.push("approvals follow") },
@@ -331,8 +364,15 @@ describe("/handoff", () => {
       },
       accounts: () => accounts.map((channel) => ({ channel, account: "default" })),
     };
-    return { did, posted, ports };
+    return { did, posted, whole, ports };
   };
+  const delivery = (channel: string, peer: string, markdown: string) => ({
+    id: `handoff:${inbound.id}`,
+    pool: `${channel}:default`,
+    lane: `${channel}:default:dm:${peer}`,
+    cause: inbound.id,
+    parts: [{ content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown }] }) }],
+  });
 
   test("goes where the config knows the person, tells it there, and takes open requests along", async () => {
     const s = stage();
@@ -341,6 +381,14 @@ describe("/handoff", () => {
     );
     expect(s.did).toEqual([{ from: inbound.address, to: discord }, "approvals follow", "questions follow"]);
     expect(s.posted).toEqual([[`handoff:${inbound.id}`, "discord:default:dm:70"]]);
+    expect(s.whole).toEqual([
+      delivery("discord", "70", "We go on here with what we talked about on telegram."),
+    ]);
+    const second = stage();
+    await run(handoff, "SLACK", second.ports);
+    expect(second.did[0]).toEqual({ from: inbound.address, to: { ...discord, channel: "slack", peer: "S" } });
+    const offered = await handoff.suggests?.({ inbound } as never, stage().ports as never);
+    expect(offered?.map(({ value }) => value)).toEqual(["discord", "slack", "off"]);
   });
 
   test("changes nothing without a place, in a group, or for somebody without another channel", async () => {
@@ -372,7 +420,7 @@ describe("/handoff", () => {
     expect(await run(handoff, "off", foreign.ports, { owner: true })).toBe("It goes on on discord again.");
     const own = stage({ from, to: inbound.address });
     expect(await run(handoff, "off", own.ports)).toBe("It goes on on discord again.");
-    expect(own.posted).toEqual([[`handoff:${inbound.id}`, "discord:default:dm:70"]]);
+    expect(own.whole).toEqual([delivery("discord", "70", "Back again: we go on here.")]);
     const here = stage({ from: inbound.address, to: discord });
     expect([await run(handoff, "off", here.ports), here.posted]).toEqual(["It goes on here again.", []]);
     expect(await run(handoff, "off", stage().ports)).toBe("This conversation was not handed over.");
