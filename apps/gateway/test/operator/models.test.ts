@@ -1,7 +1,7 @@
 // What an operator is told of models: those of the config with who uses them, and what one small real call came to.
 import { loadConfig } from "@parley/config";
-import { modelsFrom } from "@parley/models";
-import { noUsage, silentLog, systemClock } from "@parley/protocol";
+import { modelsFrom, thinkingLevelsOf } from "@parley/models";
+import { Fault, noUsage, silentLog, systemClock } from "@parley/protocol";
 import { fakeModels, virtualClock, type FakeModels } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { testModel } from "../../src/operator/agent/test-model.ts";
@@ -64,6 +64,92 @@ test("the list says what each can do, what it costs and who uses it", async () =
   expect(models[1]).toMatchObject({ thinking: ["off", "low", "xhigh"], price: null });
   // A limit in dollars holds only what has a price; the rehearsal costs nothing.
   expect(models.map(({ uncappedFor }) => uncappedFor)).toEqual([[], ["main"], []]);
+});
+
+test("each model is told whole, the most used first, with why one cannot be called; other failures are no answer", async () => {
+  const card = (id: string, more: object = {}) => ({
+    id,
+    api: "openai-completions",
+    contextWindow: 1_000,
+    maxTokens: 100,
+    input: ["text"],
+    reasoning: false,
+    thinking: undefined,
+    cost: undefined,
+    ...more,
+  });
+  const agent = (id: string, primary: string, ...fallbacks: readonly string[]) => ({
+    id,
+    model: { primary, fallbacks },
+    spend: {},
+  });
+  const asked: unknown[] = [];
+  const failing = new Map<string, Error>([["b/two", new Fault("invalid", "its key is missing")]]);
+  const cards = [
+    card("a/one"),
+    card("b/two", {
+      contextWindow: 2_000,
+      maxTokens: 200,
+      input: ["text", "image"],
+      cost: { input: 1, output: 2 },
+    }),
+    card("c/three", { api: "anthropic-messages", reasoning: true, thinking: ["off", "high"] }),
+  ];
+  const list = modelMethods({
+    config: {
+      agents: {
+        defaults: { models: { "b/two": { alias: "deux" }, "c/three": {} }, spend: {} },
+        list: [agent("main", "c/three", "b/two", "c/three"), agent("other", "b/two", "a/one", "c/three")],
+      },
+    },
+    models: {
+      list: (named: readonly string[]) => (asked.push(named), cards),
+      get: async (id: string) => {
+        const failure = failing.get(id);
+        if (failure !== undefined) throw failure;
+        // What a server says of itself comes before the card.
+        return { id, contextWindow: 77_000, maxTokens: 7_700 };
+      },
+    },
+    clock,
+  } as never)["models.list"];
+  const shown = (id: string, more: object) => ({
+    id,
+    alias: null,
+    api: "openai-completions",
+    trouble: null,
+    contextWindow: 77_000,
+    maxTokens: 7_700,
+    vision: false,
+    reasoning: false,
+    thinking: [...thinkingLevelsOf({})],
+    price: null,
+    uncappedFor: [],
+    ...more,
+  });
+  expect(await list()).toEqual({
+    models: [
+      shown("c/three", {
+        api: "anthropic-messages",
+        reasoning: true,
+        thinking: ["off", "high"],
+        usedBy: ["main: primary", "main: fallback 2", "other: fallback 2"],
+      }),
+      shown("b/two", {
+        alias: "deux",
+        trouble: "its key is missing",
+        contextWindow: 2_000,
+        maxTokens: 200,
+        vision: true,
+        price: { input: 1, output: 2 },
+        usedBy: ["main: fallback 1", "other: primary"],
+      }),
+      shown("a/one", { usedBy: ["other: fallback 1"] }),
+    ],
+  });
+  expect(asked).toEqual([["c/three", "b/two", "c/three", "b/two", "a/one", "c/three", "b/two", "c/three"]]);
+  failing.set("a/one", new Fault("unavailable", "the disk is full"));
+  await expect(list()).rejects.toThrow("the disk is full");
 });
 
 test("a test thinks as configured, calls a tool and goes on with its result, by alias too", async () => {
