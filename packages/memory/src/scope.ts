@@ -58,5 +58,8 @@ const dated = /^memory\/(?:.*\/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md$/;
 /** The day of a daily note, for recency. Null: the file is evergreen. */
 export function dayOfFile(path: string): string | null {
   const day = dated.exec(path)?.[1];
-  return day === undefined || Number.isNaN(Date.parse(`${day}T00:00:00Z`)) ? null : day;
+  if (day === undefined) return null;
+  const at = new Date(`${day}T00:00:00Z`);
+  // Of the 31st of February a Date makes a day in March.
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day) ? day : null;
 }

@@ -50,6 +50,9 @@ test("which path belongs to whom, and to which day", async () => {
     "memory/2026-01-31tea.md",
     "memory/deep/2026-01-31 tea.md",
     "memory/2026-13-31.md",
+    "memory/2026-02-31.md",
+    "memory/2024-02-29.md",
+    "memory/2026-02-29.md",
     "memory/x-2026-01-31.md",
     "2026-01-31.md",
   ];
