@@ -22,6 +22,15 @@ const search = (query: string, more: object = {}) =>
   n.engine.search(n.target, { ...plainSearch, ...more, query });
 
 describe("a search", () => {
+  test("of a long line that stands in pieces names that line and none below it", async () => {
+    n = notes({ "MEMORY.md": `# Tea\n${"green leaves steep ".repeat(500)}\nnothing else\n` });
+    const { hits } = await search("leaves");
+    const lines = hits.map(({ startLine, endLine }) => [startLine, endLine]);
+    expect(hits.length).toBeGreaterThan(1);
+    expect(lines.every(([from = 0, to = 0]) => from >= 1 && from <= to && to <= 3)).toBe(true);
+    expect(lines).toContainEqual([2, 2]);
+  });
+
   test("finds words in any form, ranks the better passage first, and names file, lines and heading", async () => {
     n = notes({
       "MEMORY.md": "# People\n- Ann's birthday is on 3 May; she drinks green tea.\n",
