@@ -255,3 +255,28 @@ it("asks once for the same words, as long as they are kept", async () => {
   expect(await cached()).toBe(false);
   expect(asked.length).toBe(2);
 });
+
+it.each([
+  ["without a word", {}, 60_000],
+  ["for half a minute", { "retry-after": "30" }, 30_000],
+  ["for two hours", { "retry-after": "7200" }, 3_600_000],
+] as const)(
+  "one that limits us %s is asked again when its time is over, an hour at most",
+  async (_, headers, restMs) => {
+    const v = await vendors({
+      brave: { status: 429, headers, body: "" },
+      searxng: { body: { results: [] } },
+    });
+    const search = v.searching(["brave", "searxng"], { cacheMs: 0 });
+    const askedOf = async (): Promise<readonly string[]> => {
+      const before = v.asked.length;
+      await search.search(query, signal);
+      return v.asked.slice(before).map(({ path }) => path.split("/")[1] ?? "");
+    };
+    expect(await askedOf()).toEqual(["brave", "searxng"]);
+    await v.clock.advance(restMs - 1);
+    expect(await askedOf()).toEqual(["searxng"]);
+    await v.clock.advance(1);
+    expect(await askedOf()).toEqual(["brave", "searxng"]);
+  },
+);
