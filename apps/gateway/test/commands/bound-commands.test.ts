@@ -176,6 +176,31 @@ describe("a skill", () => {
     ]);
   });
 
+  test("is offered by its command in the place that asks; an agent that is gone has none and is called by nothing", async () => {
+    const skills = made(["Water Plants", "Fire"]);
+    const by = (agent: string, where: object = {}) =>
+      ({ args: "", inbound: { ...inbound, text: "/skill fire", ...where }, route: { agent } }) as never;
+    asked.length = 0;
+    expect(await skills.names(by("main"))).toEqual(["water_plants", "fire"]);
+    expect(await skills.names(by("other", { address: { ...inbound.address, kind: "channel" } }))).toEqual([
+      "water_plants",
+      "fire",
+    ]);
+    expect(asked).toEqual([
+      ["main", undefined],
+      ["other", ["plants"]],
+    ]);
+    expect(await skills.names(by("gone"))).toEqual([]);
+    expect(await skills.list(by("gone"))).toBe("There are no skills here.");
+    expect(await skills.called({ ...inbound, text: "/skill fire" }, { agent: "gone" } as never)).toBeNull();
+    expect(asked).toHaveLength(2);
+    expect(await skills.menu("main")).toEqual([
+      { name: "water_plants", description: "Does Water Plants." },
+      { name: "fire", description: "Does Fire." },
+    ]);
+    expect(asked.at(-1)).toEqual(["main", undefined]);
+  });
+
   test("that is named wrongly is told with the list, which ends where a message would be too long", async () => {
     const list = async (args: string, skills: readonly string[], native?: boolean) =>
       made(skills, native).list({ args, inbound, route } as never);

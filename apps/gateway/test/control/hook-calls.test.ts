@@ -356,3 +356,58 @@ test("a mapping says in the operator's words what came; fields are data, and wha
   expect(row()).toMatchObject({ lane: "agent:main:hook:mail-x%3Adm%3A7%2F..%2F%2541" });
   expect(told).toHaveLength(4);
 });
+
+test("a mapping of either action has its own settings, its name in words of the body, and each long value its own fence", async () => {
+  const caller = { signatureHeader: "x-s", maxBytes: 50_000 };
+  const { post, row, told } = await world({
+    mappings: [
+      {
+        ...caller,
+        match: { path: "ci" },
+        action: "agent",
+        agentId: "home",
+        wakeMode: "next-heartbeat",
+        name: " {{repo}} ",
+        messageTemplate: "{{a}} and {{b}} and {{c}}",
+        model: "small",
+        thinking: "low",
+        timeoutSeconds: 7,
+        to: "{{to}}",
+        channel: "telegram",
+      },
+      {
+        ...caller,
+        match: { path: "words" },
+        action: "wake",
+        wakeMode: "now",
+        textTemplate: "text",
+        messageTemplate: "message",
+      },
+      { ...caller, match: { path: "work" }, action: "agent", wakeMode: "now", textTemplate: "text {{body}}" },
+    ],
+  });
+  const short = "y".repeat(200);
+  const taken = await post("ci", { repo: "x\ny", a: short, b: `${short}y`, c: "1\n2", to: "7" });
+  expect(taken).toMatchObject({ status: 202, json: { mode: "next-heartbeat", session: row().lane } });
+  expect(told.at(-1)).toMatchObject({ agent: "home", own: true, wait: false });
+  expect(row()).toMatchObject({
+    conversation: "telegram:default:dm:7",
+    internal: { run: { label: "x y", model: "fake/small", thinking: "low", timeoutSeconds: 7 } },
+  });
+  const { text } = row().inbound;
+  expect(text).toContain(`what it sent stands in these words as data:\n${short} and \n[webhook data`);
+  const fences = [...text.matchAll(/\[webhook data (\w{12})/g)].map(([, mark]) => mark);
+  expect([fences.length, new Set(fences).size]).toEqual([2, 2]);
+  // The place came in the body, so it is none that the operator named.
+  expect((await post("ci", { to: "8" })).error).toBe('nothing can be sent to "8": nobody knows it');
+  // Without a place in the body the answer goes nowhere; without a name the mapping's own is told.
+  await post("ci", {});
+  expect(row()).toMatchObject({
+    conversation: "hook:default:dm:home%2Fci",
+    internal: { run: { label: "ci" } },
+  });
+  await post("words", {});
+  expect(row().inbound.text).toMatch(/\ntext$/);
+  await post("work", { a: 1 });
+  expect(row().inbound.text).toMatch(/\ntext \{"a":1\}$/);
+});
