@@ -1,5 +1,6 @@
 // Daily notes: which day it is, what may be appended where, what a new conversation is told of them.
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { link, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { silentLog, type SessionKey, localDay, recentDays } from "@parley/protocol";
@@ -88,6 +89,53 @@ describe("a note", () => {
     expect(tool.parse({ text: "" }).ok).toBe(false);
     expect(tool.parse({ text: "x".repeat(8_001) }).ok).toBe(false);
     expect(tool.parse({ text: "x", path: "/etc/passwd" })).toEqual({ ok: true, args: { text: "x" } });
+  });
+
+  test("is told to the history and the file's origin before it is written, with the texts as they are and will be", async () => {
+    const told: unknown[] = [];
+    const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
+    const at = { ...place(), heading: "[head]", added: async (...what: unknown[]) => void told.push(what) };
+    const tool = memoryNote(workspace, at, "2026-11-21", async () => void told.push("mark"), {
+      isSecret: (text) => text.includes("hunter2"),
+      stamp: async (text) => void told.push(`stamp ${text}`),
+      changing: async (...what) => void told.push(what),
+    });
+    await tool.run({ text: " - one " }, {} as never);
+    await tool.run({ text: "- two" }, {} as never);
+    const [path, one, two] = ["memory/2026-11-21.md", "[head]\n\n- one\n", "[head]\n\n- one\n\n- two\n"];
+    const all = [
+      "mark",
+      "stamp - one",
+      [path, null, one],
+      [path, hash(""), hash(one)],
+      "stamp - two",
+      [path, one, two],
+      [path, hash(one), hash(two)],
+    ];
+    expect(told).toEqual(all);
+    await expect(tool.run({ text: "hunter2" }, {} as never)).rejects.toMatchObject({
+      code: "denied",
+      message: "it holds a key or password that Parley knows; note it without",
+    });
+    expect([told, await file()]).toEqual([all, two]);
+  });
+
+  test("is refused where its file is full, has another name or is none", async () => {
+    await mkdir(join(workspace, "memory"));
+    const at = join(workspace, "memory/2026-11-21.md");
+    await writeFile(at, "x".repeat(999_996));
+    await expect(note("12345")).rejects.toMatchObject({
+      code: "denied",
+      message: "memory/2026-11-21.md is full",
+    });
+    await note("1234");
+    await writeFile(join(workspace, "other"), "");
+    await rm(at);
+    await link(join(workspace, "other"), at);
+    await expect(note("a")).rejects.toThrow(
+      "memory/2026-11-21.md has another name (a hard link), which may lie outside the workspace",
+    );
+    expect(await readFile(join(workspace, "other"), "utf8")).toBe("");
   });
 
   test("can be written where there is a folder for it or a place to make one", async () => {

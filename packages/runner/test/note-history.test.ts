@@ -69,3 +69,38 @@ test("keeps a change for 90 days, also one that was undone meanwhile", async () 
   expect(await history.list("main", 9)).toEqual([]);
   await store.close();
 });
+
+test("what says something is forgotten from what came and from what went, of this agent alone; a change without an end is none", async () => {
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  const history = noteHistory({ cells: store.cells, clock });
+  const from = { path: "MEMORY.md", session: "s", turn: "t", by: [], tool: "write" };
+  await history.record("main", from, null, "tea\n");
+  await history.record("main", from, "tea\n", "rum\n");
+  await history.record("main", from, "rum\n", "rum\n");
+  await history.record("main", from, "rum\n", null);
+  await history.record("other", from, null, "tea\n");
+  const what = { text: (text: string) => (text.includes("tea") ? "" : null) } as never;
+  expect([await history.forget("main", what), await history.forget("main", what)]).toEqual([2, 0]);
+  expect((await history.list("main", 9)).map(({ removed, added, after }) => [removed, added, after])).toEqual([
+    ["rum\n", "", null],
+  ]);
+  expect(await history.list("other", 9)).toHaveLength(1);
+  await store.close();
+});
+
+test("a change too large to undo is kept without its words", async () => {
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  const history = noteHistory({ cells: store.cells, clock });
+  const from = { path: "MEMORY.md", session: "s", turn: "t", by: [], tool: "write" };
+  await history.record("main", from, "y".repeat(128_000), "x".repeat(128_000));
+  await history.record("main", from, "y".repeat(128_000), "x".repeat(128_001));
+  expect(
+    (await history.list("main", 9)).map(({ at, removed, added }) => [at, removed.length, added.length]),
+  ).toEqual([
+    [-1, 0, 0],
+    [0, 128_000, 128_000],
+  ]);
+  await store.close();
+});

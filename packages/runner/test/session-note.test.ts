@@ -9,6 +9,8 @@ import { formatRowPayload, type SessionKey } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { keepConversation } from "../src/hooks/session-note.ts";
+import { noteHistory } from "../src/memory/note-history.ts";
+import { stampOf } from "../src/memory/provenance.ts";
 import { memoryStore } from "./store.ts";
 
 const key = "agent:main:telegram:dm:5" as SessionKey;
@@ -89,7 +91,7 @@ async function setUp() {
       ?.trim()
       .split("\n")
       .map((line) => line.replace(/ <!--.*/, "")) ?? [];
-  return { workspace, asked, keep, lines };
+  return { workspace, asked, keep, lines, cells: store.cells, clock };
 }
 
 test("it is named by the day where its people are and the first words of a person that are no command", async () => {
@@ -191,4 +193,47 @@ test("of a conversation with somebody else the note stands in a folder of its se
   const { path, text } = await keep([["Bob", "hello there"]], { owner: false });
   expect(path).toMatch(/^memory\/sessions\/[\da-f]{16}\/2026-06-02-hello-there\.md$/);
   expect(text).toMatch(/^\[Notes on talk with .*not an owner/);
+});
+
+test("letters of one look are one in its name, which has six words and forty letters at most", async () => {
+  const { keep } = await setUp();
+  const names: (string | null)[] = [];
+  for (const [epoch, words] of ["ＦＵＬＬ width ①", "a b c d e f g", `${"x".repeat(41)} y`, "Über Größe"].entries())
+    names.push((await keep([["Olga", words]], { epoch: epoch + 10 })).path);
+  expect(names).toEqual([
+    "memory/2026-06-02-full-width-1.md",
+    "memory/2026-06-02-a-b-c-d-e-f.md",
+    `memory/2026-06-02-${"x".repeat(40)}.md`,
+    "memory/2026-06-02-über-größe.md",
+  ]);
+});
+
+test("its lines are stamped with the people and kept in the history; the first strangers' text that was read marks them", async () => {
+  const { keep, cells, clock } = await setUp();
+  const { path } = await keep([
+    ["Olga", "the boiler"],
+    ["Bob", "yes", { untrusted: "a.example" }],
+    ["Olga", "then", { untrusted: "b.example" }],
+    ["task", "of Parley's own"],
+  ]);
+  const from = { session: key, turn: "", by: ["telegram:Olga", "telegram:Bob"], tool: "session-memory" };
+  expect(await stampOf(cells, "main", "Olga: the boiler")).toEqual({
+    ...from,
+    atMs: clock.now(),
+    untrusted: "a.example",
+  });
+  expect(await noteHistory({ cells, clock }).list("main", 9)).toMatchObject([
+    { ...from, path, removed: "", before: null, added: expect.stringContaining("- Bob: yes") },
+  ]);
+});
+
+test("what a person said whose row is gone is told as the conversation has it", async () => {
+  const { keep, lines } = await setUp();
+  const { path, text } = await keep([
+    ["Olga", "one", { rows: [] }],
+    ["Olga", "two", { rows: ["gone"] }],
+    ["Olga", "three", { rows: [], content: [{ type: "text", text: " " }] }],
+  ]);
+  expect(lines(text)).toEqual(["- user: [from Olga] one", "- user: [from Olga] two"]);
+  expect(path).toMatch(/from-olga-one\.md$/);
 });

@@ -15,7 +15,9 @@ import {
 import type { CellWrite, SqliteStore, Turn } from "@parley/store";
 import { answerTable, directMessage, groupMessage, virtualClock } from "@parley/testkit";
 import { afterEach, describe, expect, test } from "vitest";
+import { spendBeside } from "../src/usage/beside-turn.ts";
 import { resetIn, spendLimits } from "../src/usage/spend-limits.ts";
+import { wasToldOfLimit } from "../src/usage/told-once.ts";
 import { noneUsed, sumOf, usageLog, usedBy, type Used } from "../src/usage/usage-log.ts";
 import { memoryStore } from "./store.ts";
 
@@ -506,4 +508,91 @@ describe("a cap", () => {
     // Without a cap the model is the one that was given.
     expect(limits.forTurn(turnOf("t", "agent:none:main" as SessionKey)).sideModel(model)).toBe(model);
   });
+});
+
+test("what is spent beside a turn has a cell of its own, which is noted anew until it is stored, and counts at once", async () => {
+  const { limits, turnOf, cells } = await ledgerWith({ spend: { dayTokens: 10 } });
+  const turn = turnOf("t1");
+  const inbox = { find: async (what: object) => (asked.push(what), turn.rows) };
+  const asked: object[] = [];
+  const scope = { turn: "t1", callId: "c1", session, conversation: turn.conversation } as never;
+  const conditions: (number | undefined)[] = [];
+  const busy = {
+    put: async (key: string, value: string, how: { readonly expect?: number }) => {
+      conditions.push(how.expect);
+      // Another process is first, once.
+      if (conditions.length === 1) {
+        const theirs = { ...usedTokens(2), ...one, model: "m/b" };
+        await cells.put(key, JSON.stringify({ v: 1, lines: [theirs] }), {});
+      }
+      return cells.put(key, value, how as never);
+    },
+  };
+  const services = { ledger: limits, inbox, cells: busy } as never;
+  const spend = (use: () => Usage): Promise<string> =>
+    spendBeside(services, scope, async ({ used }) => (await used(use(), { id: "m/a" }), "done"));
+  expect(await spend(() => tokens(7))).toBe("done");
+  expect([asked, conditions[0], conditions.length]).toEqual([[{ turn: "t1", limit: 200 }], 0, 2]);
+  const [cell, ...rest] = await cells.list("usage/", 9);
+  expect([cell?.key, rest]).toEqual([`usage/2026-05-31/${session}/beside`, []]);
+  expect((JSON.parse(cell?.value ?? "") as { lines: object[] }).lines).toMatchObject([
+    { model: "m/b", inputTokens: 2 },
+    { model: "m/a", inputTokens: 7, person: "telegram:5", channel: "telegram:default" },
+  ]);
+  expect((await limits.states())[0]?.day.inputTokens).toBe(7);
+  // What a call that failed was about to use counts no more after it, and at the limit nothing is asked.
+  const failed = spendBeside(services, scope, async () => Promise.reject(new Error("no")));
+  await expect(failed).rejects.toThrow("no");
+  await spend(() => tokens(3));
+  await expect(spend(() => tokens(1))).rejects.toMatchObject({
+    code: "denied",
+    message: `Today's spending limit is reached, so I cannot answer now. ${reset.day}`,
+  });
+});
+
+test("who reached a limit is told once an hour, the first message also after a restart; programs and Parley's own turns always", async () => {
+  const { cells, clock } = await ledgerWith({});
+  const row = (id: string, more: object = {}) => ({
+    id,
+    payload: formatRowPayload({ v: 1, inbound: directMessage({ id }), owner: false, ...more } as never),
+  });
+  const told = (
+    rows: readonly object[],
+    {
+      key = "limit-told:person telegram:5:2026-05-31" as string | null,
+      stop = "capped",
+      entries = [] as object[],
+      channel = "telegram",
+    } = {},
+  ) =>
+    wasToldOfLimit(
+      { cells },
+      {
+        turn: { rows },
+        address: { channel, account: "default", kind: "dm", peer: "5" },
+        spending: { refusalKey: () => key },
+      } as never,
+      { stop, entries, usage: noUsage } as never,
+    );
+  expect([await told([row("a")]), await told([row("a"), row("b")]), await told([row("b")])]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  for (const how of [
+    { key: null },
+    { stop: "stop" },
+    { entries: [said("m/a", tokens(1))] },
+    { channel: "api" },
+    { key: "limit-told:person telegram:6:2026-05-31" },
+  ])
+    expect(await told([row("c")], how), JSON.stringify(how)).toBe(false);
+  expect(await told([row("c")], { entries: [{ type: "user" }] })).toBe(true);
+  expect(await told([])).toBe(false);
+  const own = row("d", { internal: { kind: "task", id: "x", turn: "" } });
+  expect(await told([row("c"), own])).toBe(false);
+  await clock.advance(3_599_999);
+  expect(await told([row("e")])).toBe(true);
+  await clock.advance(1);
+  expect([await told([row("e")]), await told([row("a")])]).toEqual([false, true]);
 });
