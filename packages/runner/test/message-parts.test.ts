@@ -38,7 +38,9 @@ test("labels, values, choices, fields, questions and options hold no secret", ()
     },
     { kind: "poll", multiple: false, anonymous: true, question: shown, options: [`${shown} a`, "b"] },
   ]);
-  expect(() => of({ poll: { ...poll, question: " " } })).toThrow("a poll needs a question that people can read");
+  expect(() => of({ poll: { ...poll, question: " " } })).toThrow(
+    "a poll needs a question that people can read",
+  );
 });
 
 test("a place is known by who wrote there, newest first; not by what was refused, is Parley's own or cannot be read", async () => {
@@ -50,7 +52,8 @@ test("a place is known by who wrote there, newest first; not by what was refused
     payload: formatRowPayload({ v: 1, inbound, owner: false, ...payload } as never),
     ...more,
   });
-  const said = (name: string, more: object = {}) => groupMessage({ sender: { id: name, name }, ...more } as never);
+  const said = (name: string, more: object = {}) =>
+    groupMessage({ sender: { id: name, name }, ...more } as never);
   const dm = { lane: "agent:main:telegram:dm:5", conversation: "telegram:default:dm:5" };
   const rows: { readonly [lane: string]: readonly object[] } = {
     "agent:main:telegram:group:-7": [
@@ -73,7 +76,8 @@ test("a place is known by who wrote there, newest first; not by what was refused
       sessions: { list: async (what: object) => (asked.push(what), keys.map((key) => ({ key }))) },
       inbox: {
         find: async ({ lane, limit }: { lane: string; limit: number }) => (
-          asked.push([lane, limit]), rows[lane]
+          asked.push([lane, limit]),
+          rows[lane]
         ),
       },
     } as never,

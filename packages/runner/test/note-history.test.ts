@@ -82,9 +82,9 @@ test("what says something is forgotten from what came and from what went, of thi
   await history.record("other", from, null, "tea\n");
   const what = { text: (text: string) => (text.includes("tea") ? "" : null) } as never;
   expect([await history.forget("main", what), await history.forget("main", what)]).toEqual([2, 0]);
-  expect((await history.list("main", 9)).map(({ removed, added, after }) => [removed, added, after])).toEqual([
-    ["rum\n", "", null],
-  ]);
+  expect((await history.list("main", 9)).map(({ removed, added, after }) => [removed, added, after])).toEqual(
+    [["rum\n", "", null]],
+  );
   expect(await history.list("other", 9)).toHaveLength(1);
   await store.close();
 });

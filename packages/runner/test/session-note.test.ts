@@ -198,7 +198,12 @@ test("of a conversation with somebody else the note stands in a folder of its se
 test("letters of one look are one in its name, which has six words and forty letters at most", async () => {
   const { keep } = await setUp();
   const names: (string | null)[] = [];
-  for (const [epoch, words] of ["ＦＵＬＬ width ①", "a b c d e f g", `${"x".repeat(41)} y`, "Über Größe"].entries())
+  for (const [epoch, words] of [
+    "ＦＵＬＬ width ①",
+    "a b c d e f g",
+    `${"x".repeat(41)} y`,
+    "Über Größe",
+  ].entries())
     names.push((await keep([["Olga", words]], { epoch: epoch + 10 })).path);
   expect(names).toEqual([
     "memory/2026-06-02-full-width-1.md",
