@@ -86,8 +86,8 @@ export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
 }
 
 /**
- * Answers every line, with the config's error where a method needs the config. Resolves when the input has
- * ended and everything is closed.
+ * Answers every line. Resolves when the input has ended and everything is closed; throws ConfigFault at the
+ * first method that needs a config which is broken.
  */
 export async function runOnce({
   input,
