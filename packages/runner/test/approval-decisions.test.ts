@@ -216,13 +216,16 @@ test("a stop ends the open requests of its turn, or of its session, and counts t
   await ask({ id: "bbbbbbbbbb", turn: `${session}#2` });
   await ask({ id: "cccccccccc", session: "agent:main:other" as SessionKey, turn: "o#1" });
   await ask({ id: "dddddddddd" });
+  // Sessions and turns whose names only begin like theirs are others.
+  await ask({ id: "eeeeeeeeee", session: `${session}:thread:1` as SessionKey, turn: `${session}#10` });
   await approvals.decide("dddddddddd", "once", by("telegram:1"));
   settled();
   expect(await approvals.stop({ turn: `${session}#1` })).toBe(1);
   expect(settled()).toEqual(["1", "2"].map((peer) => expect.stringMatching(`^${peer}: .*Stopped: not run`)));
   expect(await approvals.stop({ session })).toBe(1);
-  const states = ["abcdefghjk", "bbbbbbbbbb", "cccccccccc", "dddddddddd"].map((id) => stateOf(id));
-  expect(await Promise.all(states)).toEqual(["stopped", "stopped", "open", "once"]);
+  const ids = ["abcdefghjk", "bbbbbbbbbb", "cccccccccc", "dddddddddd", "eeeeeeeeee"];
+  const states = await Promise.all(ids.map((id) => stateOf(id)));
+  expect(states).toEqual(["stopped", "stopped", "open", "once", "open"]);
 });
 
 test("a conversation that began anew has forgotten the request: nobody decides about it", async () => {
