@@ -126,6 +126,12 @@ test("each action is one delivery of its call, told with its handle", async () =
         { text: "hi", to: "Tea room" },
         { action: "reply", text: "hi", to: "Tea room" },
         { action: "poll" },
+        {
+          action: "poll",
+          poll: { question: "Tea?", options: ["yes", "no"], multiple: false },
+          messageId: "9",
+        },
+        { text: "hi", handle: mine },
         { action: "react", emoji: " 👍 " },
         { action: "react", emoji: "" },
         { action: "react" },
@@ -165,6 +171,10 @@ test("each action is one delivery of its call, told with its handle", async () =
       throws invalid: say which message is answered: give its handle or messageId
     {"action":"poll"}
       throws invalid: a poll needs poll: {question, options}
+    {"action":"poll","poll":{"question":"Tea?","options":["yes","no"],"multiple":false},"messageId":"9"}
+      {"said":["poll: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"reply","parts":[{"kind":"poll","multiple":false,"anonymous":true,"question":"Tea?","options":["yes","no"]}],"replyTo":"9"}]],"cells":0}
+    {"text":"hi","handle":"agent:main:telegram:dm:5#1/0"}
+      {"said":["send: queued here; it goes out by itself, in order. Do not repeat it.","Handle: agent:main:telegram:dm:5#1/c1/message"],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"reply","parts":[{"kind":"text","markdown":"hi"}],"replyTo":{"delivery":"agent:main:telegram:dm:5#1/0"}}]],"cells":0}
     {"action":"react","emoji":" 👍 "}
       {"said":["react: queued here; it goes out by itself, in order. Do not repeat it."],"queued":[["agent:main:telegram:dm:5#1/c1/message telegram:default telegram:default:dm:5 agent:main:telegram:dm:5#1",{"v":1,"kind":"action","action":{"kind":"react","target":{"messageId":"m1"},"emoji":"👍"}}]],"cells":0}
     {"action":"react","emoji":""}

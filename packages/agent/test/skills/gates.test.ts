@@ -138,3 +138,20 @@ test("a turn's environment holds the operator's values and nothing that changes 
   );
   expect(env).toEqual({ MODE: "1", A_KEY: "ka", B_KEY: "explicit", C: "3" });
 });
+
+test("what is said of a skill's name goes before what is said of its key, and each fills what the other leaves", () => {
+  const envOf = (values: { readonly [key: string]: object }): unknown =>
+    skillEnvironment(
+      [manifest("{skillKey: theirs, primaryEnv: D_KEY}", "d")],
+      (key) => (values[key] ?? null) as never,
+    );
+  expect([
+    envOf({ d: { env: { X: "name" } }, theirs: { env: { X: "key", Y: "key" }, apiKey: "of the key" } }),
+    envOf({ d: { env: {}, apiKey: "of the name" }, theirs: { env: {}, apiKey: "of the key" } }),
+    envOf({ d: { env: {}, apiKey: "of the name" } }),
+  ]).toEqual([
+    { X: "name", Y: "key", D_KEY: "of the key" },
+    { D_KEY: "of the name" },
+    { D_KEY: "of the name" },
+  ]);
+});

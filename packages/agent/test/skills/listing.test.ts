@@ -55,6 +55,16 @@ describe("the list in the prompt", () => {
     );
   });
 
+  test("says of one that is missing that it is one, and nothing where none is", () => {
+    const noteOf = (most: number): string | undefined =>
+      listSkills(many(3, 10), place, { ...limits, maxSkillsInPrompt: most }).note;
+    expect([noteOf(1), noteOf(2), noteOf(3)]).toEqual([
+      "2 more skills are not listed here; the command /skill shows all.",
+      "1 more skill is not listed here; the command /skill shows all.",
+      undefined,
+    ]);
+  });
+
   test("meets its budget to the character: whole, by names alone, and the last name that fits", () => {
     const skills = many(60, 1_000);
     const shownIn = (maxSkillsPromptChars: number): number =>
