@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { chatHead } from "../../src/view/chat/chat-head.ts";
 import { messageView, outgoingView, type MessagePlace } from "../../src/view/chat/message.ts";
 import { threadMenu } from "../../src/view/chat/thread-menu.ts";
-import { threadList, titleOf, type Thread } from "../../src/view/chat/thread-list.ts";
+import { threadList, titleOf, together, type Thread } from "../../src/view/chat/thread-list.ts";
 import { foldedAtFirst, foldedOutOfSight, toolCards, type ToolCall } from "../../src/view/chat/tool-card.ts";
 import { linesOf, nowMs, section } from "./show-page.ts";
 
@@ -61,6 +61,17 @@ test("conversations: pinned ones first, then the newest; unread but for the one 
     "New conversation",
     "New conversation",
     "New conversation",
+  ]);
+});
+
+test("conversations that were found stand behind those that are there, each once and as it is there", () => {
+  const there = [thread("a", { text: "there" }), thread(null)];
+  const found = [thread("b"), thread("a", { text: "found" }), thread(null, { text: "found" }), thread("c")];
+  expect(together(there, found).map((each) => [each.thread, each.text])).toEqual([
+    ["a", "there"],
+    [null, "words of the first"],
+    ["b", "words of b"],
+    ["c", "words of c"],
   ]);
 });
 
