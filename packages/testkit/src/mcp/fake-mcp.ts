@@ -1,5 +1,5 @@
 // Writes what the MCP server of main.ts does, and reads what it was asked.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export interface FakeMcp {
@@ -16,7 +16,11 @@ const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
 /** `file`: a path that nobody else uses. */
 export function fakeMcp(file: string, behaviour: object = {}): FakeMcp {
-  const behaves = (next: object): void => writeFileSync(file, JSON.stringify(next));
+  // The server reads it at any moment: half a text would end it.
+  const behaves = (next: object): void => {
+    writeFileSync(`${file}.next`, JSON.stringify(next));
+    renameSync(`${file}.next`, file);
+  };
   behaves(behaviour);
   const lines = (word: string): readonly string[] =>
     (existsSync(`${file}.log`) ? readFileSync(`${file}.log`, "utf8") : "")
