@@ -3,7 +3,7 @@
 import { inboundSchema, label, type Inbound } from "@parley/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { disarm, userMessage, type ToldMessage } from "../src/index.ts";
+import { disarm, disarmedLine, userMessage, type ToldMessage } from "../src/index.ts";
 
 const mark = "k3yk3yk3y";
 const tokens = [
@@ -270,4 +270,14 @@ test("what people write stays as they wrote it", () => {
     "vector<int> v;",
   ])
     expect(disarm(text)).toBe(text);
+});
+
+test("a line is cut behind its limit, and told as cut only then", () => {
+  expect(["ab", "abc", "abcd", "ab\ncd", "a  b"].map((text) => disarmedLine(text, 3))).toEqual([
+    "ab",
+    "abc",
+    "abc…",
+    "ab…",
+    "a…",
+  ]);
 });
