@@ -217,6 +217,20 @@ class ListPage extends Page {
     });
   }
 }
+
+function listPageAt(address: string): ListPage {
+  const page = new ListPage();
+  Object.assign(page, {
+    console: {
+      clock: stoppedClock(),
+      chat: { ...emptyChat, connection: { kind: "online" } },
+      onChange: () => () => {},
+    },
+    isConnected: true,
+  });
+  page.address = readAddress(address);
+  return page;
+}
 customElements.define("list-page", ListPage);
 
 test("the focus goes to the page, into a drawer that opens or is another, and back to its row or to the page", async () => {
@@ -227,16 +241,7 @@ test("the focus goes to the page, into a drawer that opens or is another, and ba
     const { className, textContent } = target as HTMLElement;
     focused.push(className === "" ? textContent.trim() : className);
   });
-  const page = new ListPage();
-  Object.assign(page, {
-    console: {
-      clock: stoppedClock(),
-      chat: { ...emptyChat, connection: { kind: "online" } },
-      onChange: () => () => {},
-    },
-    isConnected: true,
-  });
-  page.address = readAddress("#/things");
+  const page = listPageAt("#/things");
   const { place } = mounted(page);
   await settled();
   const turn = async (to: string): Promise<readonly string[]> => {
@@ -269,16 +274,7 @@ test("a page that opens with a drawer gives it the focus", async () => {
     "focusin",
     ({ target }) => void focused.push((target as HTMLElement).textContent.trim()),
   );
-  const page = new ListPage();
-  Object.assign(page, {
-    console: {
-      clock: stoppedClock(),
-      chat: { ...emptyChat, connection: { kind: "online" } },
-      onChange: () => () => {},
-    },
-    isConnected: true,
-  });
-  page.address = readAddress("#/things/a");
+  const page = listPageAt("#/things/a");
   mounted(page);
   await settled();
   expect(focused).toEqual(["Thing a"]);
