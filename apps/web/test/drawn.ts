@@ -231,3 +231,15 @@ export function named(place: ParentNode, words: string): HTMLElement {
     );
   return found[0];
 }
+
+/** Does now, and after each drawing, what gives new elements the ways of a browser. */
+export function afterEachDrawing(made: ReactiveElement, dress: () => void): void {
+  const update = made["update"].bind(made);
+  Object.assign(made, {
+    update(changed: PropertyValues) {
+      update(changed);
+      dress();
+    },
+  });
+  dress();
+}

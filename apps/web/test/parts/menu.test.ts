@@ -2,7 +2,7 @@
 // of two sides it stands on.
 import { expect, test, vi } from "vitest";
 import { Menu, menu, type MenuItem } from "../../src/parts/menu.ts";
-import { browser, draw, fire, markup, mounted, named, settled } from "../drawn.ts";
+import { afterEachDrawing, browser, draw, fire, markup, mounted, named, settled } from "../drawn.ts";
 
 class DrawnMenu extends Menu {}
 customElements.define("drawn-menu", DrawnMenu);
@@ -59,14 +59,7 @@ async function menuOf(
       },
     });
   };
-  const update = made["update"].bind(made);
-  Object.assign(made, {
-    update(changed: never) {
-      update(changed);
-      dress();
-    },
-  });
-  dress();
+  afterEachDrawing(made, dress);
   const button = (): HTMLElement => place.querySelector(".menu-button") as HTMLElement;
   return {
     made,

@@ -9,7 +9,7 @@ import { Palette } from "../../src/shell/palette.ts";
 import { railView } from "../../src/shell/rail.ts";
 import { applyTheme, keepTheme } from "../../src/shell/theme.ts";
 import { codeOf, renewedAs } from "../../src/view/device-code.ts";
-import { browser, draw, fire, markup, mounted, settled } from "../drawn.ts";
+import { afterEachDrawing, browser, draw, fire, markup, mounted, settled } from "../drawn.ts";
 import { memoryStorage } from "../fake-gateway.ts";
 
 class DrawnPalette extends Palette {}
@@ -41,14 +41,7 @@ async function palette(...names: readonly string[]) {
         },
       });
   };
-  const update = made["update"].bind(made);
-  Object.assign(made, {
-    update(changed: never) {
-      update(changed);
-      dress();
-    },
-  });
-  dress();
+  afterEachDrawing(made, dress);
   const input = (): HTMLInputElement => place.querySelector("input") as HTMLInputElement;
   return {
     made,
