@@ -123,7 +123,11 @@ async function sendAsIs(
           if (shaped !== null) return [shaped];
         }
         if (media.length === 1 && only !== undefined) return [await sendOne(api, target, only, signal)];
-        return api.raw.sendMediaGroup({ ...target, media: media as InputMediaPhoto[] }, signal);
+        const album: unknown = await api.raw.sendMediaGroup(
+          { ...target, media: media as InputMediaPhoto[] },
+          signal,
+        );
+        return Array.isArray(album) ? (album as Sent[]) : [];
       };
       try {
         return receipt(
@@ -158,8 +162,8 @@ async function sendAsIs(
         signal,
       );
       // Votes name the poll and neither its message nor its chat.
-      const id: unknown = (sent as { readonly poll?: { readonly id?: unknown } }).poll?.id;
       const done = receipt(sent);
+      const id: unknown = (sent as { readonly poll?: { readonly id?: unknown } }).poll?.id;
       return typeof id === "string" ? { ...done, extra: { ...done.extra, poll: id } } : done;
     }
   }
@@ -272,16 +276,19 @@ async function sendVoice(
 }
 
 /** An album's receipt is its first message; `extra.messageIds` names all. */
-function receiptOf(to: Address, log: Log, sent: readonly Sent[]): Receipt {
+function receiptOf(to: Address, log: Log, sent: readonly (Sent | null)[]): Receipt {
+  if (!sent.every(isNamed) || sent.length === 0)
+    throw new Fault("ambiguous", "Telegram accepted the message without naming it");
   const elsewhere = sent.find(({ chat }) => chat?.id !== undefined && String(chat.id) !== to.peer);
   if (elsewhere !== undefined)
     log.warn(
       { chat: to.peer, answered: String(elsewhere.chat?.id) },
       "Telegram names another chat than the one sent to",
     );
-  const messageIds = sent.map((message) => String(message.message_id));
-  const [messageId] = messageIds;
-  if (messageId === undefined)
-    throw new Fault("ambiguous", "Telegram accepted the message without naming it");
-  return messageIds.length === 1 ? { messageId } : { messageId, extra: { messageIds } };
+  const [messageId = "", ...others] = sent.map((message) => String(message.message_id));
+  return others.length === 0 ? { messageId } : { messageId, extra: { messageIds: [messageId, ...others] } };
+}
+
+function isNamed(sent: Sent | null): sent is Sent {
+  return Number.isSafeInteger(sent?.message_id);
 }
