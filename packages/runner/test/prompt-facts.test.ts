@@ -1,7 +1,8 @@
 // What the prompt is told of the config, the place and the machine: every side of each fact, without a store.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { arch, hostname, platform, tmpdir } from "node:os";
 import { join } from "node:path";
+import { version } from "@parley/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { channelFacts, reactionLevel } from "../src/prompt/channel-facts.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts } from "../src/prompt/prompt-facts.ts";
@@ -157,7 +158,10 @@ const facts = (more: object = {}, agents: object = {}) => {
     reasoning: "off",
     ...more,
   };
-  return JSON.parse(JSON.stringify(turnFacts(sources as never))) as { stable: Record<string, unknown> };
+  return JSON.parse(JSON.stringify(turnFacts(sources as never))) as {
+    stable: Record<string, unknown>;
+    surface: Record<string, unknown>;
+  };
 };
 const all = (more: object = {}, agents: object = {}): string => JSON.stringify(facts(more, agents));
 
@@ -245,4 +249,162 @@ test("the repository is the nearest folder with .git, at most twelve levels up, 
   // A worktree has a file of that name.
   writeFileSync(join(home, "l0", ".git"), "gitdir: elsewhere");
   expect([repoRoots()(deep), rootOf(deep), rootOf(home)]).toEqual([join(home, "l0"), undefined, home]);
+});
+
+test("all that a prompt is told, each fact from its own place", () => {
+  const tool = (name: string) => ({
+    name,
+    description: `long ${name}`,
+    parameters: {},
+    summary: `does ${name}`,
+    effect: "reads",
+  });
+  const skill = { name: "brew", description: "Makes tea", location: "skills/brew/SKILL.md" };
+  const { stable, surface: shown } = facts(
+    {
+      config: config(
+        { telegram: { default: { reactionLevel: "extensive", inlineButtons: "off" } } },
+        {
+          memory: { citations: "on" },
+          messages: { tts: { auto: "always", maxTextLength: 77 } },
+          agents: {
+            defaults: {
+              models: { "c/d": { alias: "Quick" } },
+              silentReply: { group: "deny" },
+              bootstrapPromptTruncationWarning: "once",
+              userTimezone: "Europe/Berlin",
+            },
+          },
+        },
+      ),
+      installation: { docs: { path: "/docs" }, cli: "/bin/parley", shell: "/bin/zsh", ownerKey: "key" },
+      agent: {
+        id: "work",
+        workspace: "/home/w",
+        model: { primary: "p/usual" },
+        heartbeat: { every: "30m", includeSystemPromptSection: true, prompt: "Look around." },
+      },
+      model: { id: "anthropic/claude-sonnet-4-5", reasoning: false },
+      audience: "shared",
+      tools: [tool("read"), tool("message")],
+      sandbox: undefined,
+      skills: { facts: [skill], note: "one is left out" },
+      session: { key: "agent:work:telegram:group:-7:topic:3", fields: {} },
+      address: at("telegram", "group", { peer: "-7", thread: "3" }),
+      speech: { voice: () => ({}) },
+      placeText: "Only roses.",
+      execPolicy: { mode: "allowlist", ask: "always" },
+      repo: "/home",
+      thinking: "high",
+      reasoning: "stream",
+    });
+  const { version: running, ...told } = stable as Record<string, unknown>;
+  const { host, os, arch: cpu, node, ...seen } = shown;
+  expect([running, host, os, cpu, node]).toEqual([version, hostname(), platform(), arch(), process.version]);
+  expect({ told, seen }).toMatchInlineSnapshot(`
+    {
+      "seen": {
+        "approvals": true,
+        "channel": {
+          "actions": [
+            "react",
+          ],
+          "buttons": {
+            "enableWith": "channels.telegram.capabilities.inlineButtons",
+          },
+          "capabilities": {
+            "inlineButtons": true,
+            "media": true,
+            "voice": true,
+          },
+          "kind": "group",
+          "name": "telegram",
+          "threaded": true,
+          "unheard": false,
+        },
+        "context": "Only roses.",
+        "contextTellsSilence": false,
+        "defaultModel": "p/usual",
+        "heartbeatPrompt": "Look around.",
+        "model": "anthropic/claude-sonnet-4-5",
+        "reactions": "extensive",
+        "reasoning": "stream",
+        "reasoningTags": true,
+        "repo": "/home",
+        "session": "agent:work:telegram:group:-7:topic:3",
+        "shell": "/bin/zsh",
+        "silence": "unasked",
+        "thinking": "high",
+        "ttsHint": "Your reply is also spoken: a recording follows its text.
+    More than 77 characters are not spoken, nor is code.
+    Write it to be heard: short sentences, no tables.",
+      },
+      "told": {
+        "agent": "work",
+        "audience": "shared",
+        "citations": "on",
+        "cli": "/bin/parley",
+        "docs": {
+          "path": "/docs",
+        },
+        "files": {
+          "files": [],
+          "truncations": [],
+        },
+        "mode": "full",
+        "modelAliases": [
+          {
+            "alias": "Quick",
+            "model": "c/d",
+          },
+        ],
+        "modelFamily": "claude-sonnet-4-5",
+        "owners": [],
+        "skills": [
+          {
+            "description": "Makes tea",
+            "location": "skills/brew/SKILL.md",
+            "name": "brew",
+          },
+        ],
+        "skillsNote": "one is left out",
+        "timeZone": "Europe/Berlin",
+        "tools": {
+          "deferred": [],
+          "list": [
+            {
+              "name": "read",
+              "summary": "does read",
+            },
+            {
+              "name": "message",
+              "summary": "does message",
+            },
+          ],
+        },
+        "warnTruncation": false,
+        "workspace": "/home/w",
+      },
+    }
+  `);
+});
+
+test("a sub-agent is told of its work whole: in a thread people read along, elsewhere one session alone", () => {
+  const tools = ["sessions_spawn"].map((name) => ({ name, description: "", parameters: {}, summary: "" }));
+  const context = (key: string, more: object = {}): unknown =>
+    facts({ mode: "minimal", session: { key, fields: {} }, ...more }).surface["context"];
+  expect([
+    context("agent:main:subagent:0123456789ab-2"),
+    context("agent:main:subagent:0123456789abt-1", { tools }),
+  ]).toMatchInlineSnapshot(`
+    [
+      "You are a sub-agent, 2 deep: another session gave you a task and waits for its result.
+    Do that task and nothing else. Your last message is the result: it goes to that session by itself and to nobody else, so make it whole, short and true, and say what you could not do.
+    If nothing need be told, answer with ANNOUNCE_SKIP alone.",
+      "You are a sub-agent, 1 deep: another session gave you a task and waits for its result.
+    You work in a thread of your own. Do that task; your last message is the result: people see it in the thread and that session is told it by itself, so make it whole, short and true, and say what you could not do.
+    People may write to you in the thread: answer them there.
+    You may spawn sub-agents of your own for parts of it; their results come to you by themselves.",
+    ]
+  `);
 });

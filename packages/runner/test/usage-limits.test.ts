@@ -435,10 +435,79 @@ describe("a cap", () => {
     expect(await owner.mayCall(noUsage)).toMatchObject({
       reason: expect.stringMatching(/^This month's spending limit/) as string,
     });
-    expect(strict.lines.map(([{ of, agent, over }]) => [of, agent, over])).toEqual([
-      ["person telegram:5", undefined, "day"],
-      [undefined, "main", "month"],
+    const sums = (inputTokens: number, turns: number) => ({
+      day: { ...noneUsed, inputTokens, turns },
+      month: { ...noneUsed, inputTokens, turns },
+    });
+    expect(strict.lines.map(([fields]) => fields)).toEqual([
+      { of: "person telegram:5", over: "day", caps: { turnsPerDay: 2 }, ...sums(4, 2) },
+      { agent: "main", over: "month", caps: { monthTokens: 5, dayTokens: 5 }, ...sums(5, 3) },
     ]);
+  });
+
+  test.each(["dayUsd", "monthUsd", "dayTokens", "monthTokens", "turnsPerDay"] as const)(
+    "of a person or a place, %s, holds alone, by the newest message's sender; whom it is about is told once in its day or month",
+    async (name) => {
+      const group = "agent:main:discord:channel:-100" as SessionKey;
+      const spent = { ...noneUsed, turns: 3, inputTokens: 3, costUsd: 3 };
+      const at = async (caps: Caps, most: number) => {
+        await store?.close();
+        const { limits, before, turnOf } = await ledgerWith(caps);
+        await before("2026-05-31", spent, group, "telegram:6");
+        const two = [turnOf("t", session, "5"), turnOf("t", session, "6")].flatMap(({ rows }) => rows);
+        const of = async (rows: Turn["rows"], lane: SessionKey = session) => {
+          const turn = limits.forTurn({ ...turnOf("t", lane), lane, rows });
+          expect(turn.refusalKey()).toBeNull();
+          const { ok: isOk } = await turn.mayCall(noUsage);
+          return [isOk, turn.refusalKey()?.replace(/^limit-told:/, "") ?? null];
+        };
+        return [most, await of(two), await of(two.toReversed()), await of(two, group)];
+      };
+      const period = name.startsWith("month") ? "2026-05" : "2026-05-31";
+      const person = `person telegram:6:${period}`;
+      expect([await at({ person: { [name]: 3 } }, 3), await at({ person: { [name]: 4 } }, 4)]).toEqual([
+        [3, [false, person], [true, null], [false, person]],
+        [4, [true, null], [true, null], [true, null]],
+      ]);
+      if (name === "turnsPerDay") return;
+      expect([await at({ place: { [name]: 3 } }, 3), await at({ spend: { [name]: 3 } }, 3)]).toEqual([
+        [3, [true, null], [true, null], [false, `place ${group}:${period}`]],
+        // Of the agent's own nobody alone is told.
+        [3, [false, null], [false, null], [false, null]],
+      ]);
+    },
+  );
+
+  test("counts the dollars and all tokens of what runs, and a commit that came while the day was read", async () => {
+    const { limits, turnOf, cells, clock } = await ledgerWith({ spend: { monthUsd: 2, dayTokens: 100 } });
+    const [first, second] = [limits.forTurn(turnOf("t1")), limits.forTurn(turnOf("t2"))];
+    const cost = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 8, costUsd: 1.5 };
+    expect(await first.mayCall(cost)).toEqual(ok);
+    expect(await second.mayCall({ ...noUsage, costUsd: 0.4 })).toEqual(ok);
+    expect((await limits.states()).map(({ day, month }) => [day, month])).toEqual([
+      [
+        { ...noneUsed, ...cost, costUsd: 1.9 },
+        { ...noneUsed, ...cost, costUsd: 1.9 },
+      ],
+    ]);
+    const end = { entries: [said("m/a", cost)], usage: cost };
+    const [cell, ...more] = await first.note(end, { id: "m/a" });
+    expect([cell?.key, more]).toEqual([`usage/2026-05-31/${session}`, []]);
+    await clock.advance(60_000);
+    const reading = second.mayCall({ ...noUsage, costUsd: 0.4 });
+    first.committed();
+    await cells.put(cell?.key ?? "", cell?.value ?? "", {});
+    expect(await reading).toEqual(ok);
+    expect((await limits.states()).map(({ day }) => [day.turns, day.costUsd])).toEqual([[1, 1.9]]);
+    await clock.advance(60_000);
+    expect((await limits.states()).map(({ day }) => [day.turns, day.costUsd])).toEqual([[1, 1.9]]);
+    second.close();
+    expect((await limits.states()).map(({ day }) => [day.turns, day.costUsd])).toEqual([[1, 1.5]]);
+    // A turn whose end told nothing that costs writes nothing, and adds nothing.
+    const idle = limits.forTurn(turnOf("t3"));
+    expect(await idle.note({ entries: [], usage: noUsage }, { id: "m/a" })).toEqual([]);
+    idle.committed();
+    expect((await limits.states()).map(({ day }) => day.turns)).toEqual([1]);
   });
 
   test("counts what runs beside it at once, until it commits or is given up, and each thing once", async () => {
@@ -543,6 +612,20 @@ test("what is spent beside a turn has a cell of its own, which is noted anew unt
   // What a call that failed was about to use counts no more after it, and at the limit nothing is asked.
   const failed = spendBeside(services, scope, async () => Promise.reject(new Error("no")));
   await expect(failed).rejects.toThrow("no");
+  const model = {
+    id: "m/a",
+    async *stream(): AsyncGenerator<ModelEvent> {
+      yield { type: "end", stop: "stop", usage: tokens(2), content: [] };
+    },
+  } as unknown as Model;
+  const seen: number[] = [];
+  const gaveUp = spendBeside(services, scope, async ({ model: limited }) => {
+    for await (const _event of limited(model).stream({} as never, new AbortController().signal));
+    seen.push((await limits.states())[0]?.day.inputTokens ?? 0);
+    throw new Error("gave up");
+  });
+  await expect(gaveUp).rejects.toThrow("gave up");
+  expect([seen, (await limits.states())[0]?.day.inputTokens]).toEqual([[9], 7]);
   await spend(() => tokens(3));
   await expect(spend(() => tokens(1))).rejects.toMatchObject({
     code: "denied",
