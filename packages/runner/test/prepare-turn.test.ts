@@ -60,7 +60,16 @@ async function stage(file: { readonly agents?: object } = {}) {
         userTimezone: "Europe/Berlin",
         ...file.agents,
       },
-      list: [{ id: "main" }, { id: "ops", workspace, thinkingDefault: "low", reasoningDefault: "stream", heartbeat: { every: "30m" } }],
+      list: [
+        { id: "main" },
+        {
+          id: "ops",
+          workspace,
+          thinkingDefault: "low",
+          reasoningDefault: "stream",
+          heartbeat: { every: "30m" },
+        },
+      ],
     },
   };
   const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(book) });
@@ -89,8 +98,7 @@ async function stage(file: { readonly agents?: object } = {}) {
     async *stream(request): AsyncGenerator<ModelEvent> {
       asked.requests.push([id, request]);
       const end = { type: "end", usage: noUsage, content: [] } as const;
-      if (down.has(id))
-        yield { ...end, stop: "error", error: { kind: "not_found", message: `no ${id}` } };
+      if (down.has(id)) yield { ...end, stop: "error", error: { kind: "not_found", message: `no ${id}` } };
       else yield { ...end, stop: "stop" };
     },
   });
@@ -99,7 +107,13 @@ async function stage(file: { readonly agents?: object } = {}) {
     refused: new Map([["write", "for owners"]]),
     decision: { tools: [], removed: [] as object[] },
     unavailable: [] as object[],
-    files: workspaceFiles({ root: workspace, inside: workspace, readOnly: false, readRoots: [], forbidden: [] } as never),
+    files: workspaceFiles({
+      root: workspace,
+      inside: workspace,
+      readOnly: false,
+      readRoots: [],
+      forbidden: [],
+    } as never),
     sandbox: undefined as object | undefined,
     execPolicy: { mode: "allowlist", ask: "always", allowlist: ["ls"], grants: [], owner: true },
   };
@@ -126,7 +140,9 @@ async function stage(file: { readonly agents?: object } = {}) {
     ),
     hooks: [],
     installation: {},
-    skills: { at: async (of: { id: string }, narrowed: unknown) => (asked.skills.push([of.id, narrowed]), skills) },
+    skills: {
+      at: async (of: { id: string }, narrowed: unknown) => (asked.skills.push([of.id, narrowed]), skills),
+    },
     channel: (account: string) => (
       asked.channels.push(account),
       { name: "telegram", capabilities: { inlineButtons: false, media: false, voice: false }, actions: [] }
@@ -154,11 +170,33 @@ async function stage(file: { readonly agents?: object } = {}) {
   };
   const ask = async (prepared: Awaited<ReturnType<typeof prepare>>, more: object = {}) => {
     const from = asked.requests.length;
-    const request = { system: prepared.system, messages: [], tools: [], thinking: "off", cacheKey: "k", ...more };
+    const request = {
+      system: prepared.system,
+      messages: [],
+      tools: [],
+      thinking: "off",
+      cacheKey: "k",
+      ...more,
+    };
     for await (const _event of prepared.model.stream(request as never, new AbortController().signal));
     return asked.requests.slice(from);
   };
-  return { home, workspace, clock, config, asked, lines, log, down, here, stableMoves, preparer, prepare, commit, ask };
+  return {
+    home,
+    workspace,
+    clock,
+    config,
+    asked,
+    lines,
+    log,
+    down,
+    here,
+    stableMoves,
+    preparer,
+    prepare,
+    commit,
+    ask,
+  };
 }
 
 test("a turn has its agent's tools, place, folder, limits and words, each from where it belongs", async () => {
@@ -220,7 +258,11 @@ test("a turn has its agent's tools, place, folder, limits and words, each from w
     'Not run: whoever asked may not use "write" here: for owners.',
     'Not run: the tool "exec" is not for this model.',
   ]);
-  expect([thinkingFor({ thinking: "off" }), thinkingFor({}), prepared.thinking]).toEqual(["off", "low", "high"]);
+  expect([thinkingFor({ thinking: "off" }), thinkingFor({}), prepared.thinking]).toEqual([
+    "off",
+    "low",
+    "high",
+  ]);
   expect([notesPlace.folder, notesPlace.heading]).toEqual(["memory", null]);
   expect(system.volatile).toContain("Only roses.");
   expect(system.volatile).not.toMatch(/^\n/);
@@ -274,7 +316,11 @@ test("the notes of the last days are told by the day where people are, as much a
   expect(await (await prepare({ by: guest })).startupNotes()).toBeNull();
   await writeFile(join(workspace, "memory", "2026-06-01.md"), `old ${"x".repeat(300)} new`);
   const cut = (await (await prepare()).startupNotes()) ?? "";
-  expect([cut.includes("old"), cut.split("\n")[2]?.endsWith("x new"), cut.length < 200]).toEqual([false, true, true]);
+  expect([cut.includes("old"), cut.split("\n")[2]?.endsWith("x new"), cut.length < 200]).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });
 
 test("a workspace that does not fit its prompt is told once in a conversation, and anew when that changes or it begins anew", async () => {
@@ -313,12 +359,24 @@ test("the log and the count name what moved the part of the prompt that provider
   const words = "the stable prompt moved: this call will miss the provider's cache";
   const was = hash(one);
   expect(moved()).toEqual([
-    [words, { moved: ["workspace_files", "project_context"], files: ["SOUL.md"], tools: [], stable: hash(two), was }],
+    [
+      words,
+      {
+        moved: ["workspace_files", "project_context"],
+        files: ["SOUL.md"],
+        tools: [],
+        stable: hash(two),
+        was,
+      },
+    ],
   ]);
   const later = await commit(two, after);
   const [read] = here.tools;
   if (read === undefined) throw new Error("no tool");
-  here.tools = [{ ...read, parameters: { type: "object", properties: { path: {} } } }, ...here.tools.slice(1)];
+  here.tools = [
+    { ...read, parameters: { type: "object", properties: { path: {} } } },
+    ...here.tools.slice(1),
+  ];
   const three = await prepare({ session: later });
   expect(moved().slice(1)).toEqual([
     [words, { moved: ["tools"], files: [], tools: ["read"], stable: hash(two), was: hash(two) }],
@@ -374,7 +432,11 @@ test("the model is the turn's, else the session's, else the agent's; the fallbac
 
 test("a fallback that answers has a prompt of its own and no tool that the first model lacks; it is what the commit keeps", async () => {
   const { prepare, ask, down, here, asked } = await stage();
-  const prepared = await prepare({ within: ["read", "exec"], wanted: { thinking: "high" }, timeoutMs: 5_000 });
+  const prepared = await prepare({
+    within: ["read", "exec"],
+    wanted: { thinking: "high" },
+    timeoutMs: 5_000,
+  });
   expect([prepared.tools.map(({ name }) => name), prepared.timeoutMs]).toEqual([["read"], 5_000]);
   const first = prepared.promptNote("t");
   const tools = [{ name: "read" }, { name: "write" }];
@@ -390,9 +452,7 @@ test("a fallback that answers has a prompt of its own and no tool that the first
   expect(prepared.system.volatile).not.toContain("q/three");
   // It cannot think apart, so it was told to answer in tags.
   expect(prepared.finalOnly()).toBe(true);
-  expect(prepared.refuses("read")).toBe(
-    'Not run: whoever asked may not use "read" here: not by night.',
-  );
+  expect(prepared.refuses("read")).toBe('Not run: whoever asked may not use "read" here: not by night.');
   expect(prepared.refuses("write")).toBe('Not run: the tool "write" is not for this model.');
   expect(prepared.promptNote("t").patch).not.toEqual(first.patch);
   expect(asked.tools.map((request_) => (request_ as { model: Model }).model.id)).toEqual([
@@ -419,7 +479,9 @@ test("a level of thinking that the model does not take is refused in its words, 
   const command = await prepare({ called: [call("list", { tool: "read" })] });
   expect([command.model.id, command.alone, command.env]).toEqual(["skill/list", true, { CALLED: "list" }]);
   here.tools = here.tools.filter(({ name }) => name !== "read");
-  expect((await prepare({ called: [call("brew")] })).skillBodies).toEqual(new Map([["brew", "How to brew."]]));
+  expect((await prepare({ called: [call("brew")] })).skillBodies).toEqual(
+    new Map([["brew", "How to brew."]]),
+  );
 });
 
 test("notes are written before a compaction only where the tools may write to the workspace", async () => {

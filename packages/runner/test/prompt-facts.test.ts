@@ -260,44 +260,43 @@ test("all that a prompt is told, each fact from its own place", () => {
     effect: "reads",
   });
   const skill = { name: "brew", description: "Makes tea", location: "skills/brew/SKILL.md" };
-  const { stable, surface: shown } = facts(
-    {
-      config: config(
-        { telegram: { default: { reactionLevel: "extensive", inlineButtons: "off" } } },
-        {
-          memory: { citations: "on" },
-          messages: { tts: { auto: "always", maxTextLength: 77 } },
-          agents: {
-            defaults: {
-              models: { "c/d": { alias: "Quick" } },
-              silentReply: { group: "deny" },
-              bootstrapPromptTruncationWarning: "once",
-              userTimezone: "Europe/Berlin",
-            },
+  const { stable, surface: shown } = facts({
+    config: config(
+      { telegram: { default: { reactionLevel: "extensive", inlineButtons: "off" } } },
+      {
+        memory: { citations: "on" },
+        messages: { tts: { auto: "always", maxTextLength: 77 } },
+        agents: {
+          defaults: {
+            models: { "c/d": { alias: "Quick" } },
+            silentReply: { group: "deny" },
+            bootstrapPromptTruncationWarning: "once",
+            userTimezone: "Europe/Berlin",
           },
         },
-      ),
-      installation: { docs: { path: "/docs" }, cli: "/bin/parley", shell: "/bin/zsh", ownerKey: "key" },
-      agent: {
-        id: "work",
-        workspace: "/home/w",
-        model: { primary: "p/usual" },
-        heartbeat: { every: "30m", includeSystemPromptSection: true, prompt: "Look around." },
       },
-      model: { id: "anthropic/claude-sonnet-4-5", reasoning: false },
-      audience: "shared",
-      tools: [tool("read"), tool("message")],
-      sandbox: undefined,
-      skills: { facts: [skill], note: "one is left out" },
-      session: { key: "agent:work:telegram:group:-7:topic:3", fields: {} },
-      address: at("telegram", "group", { peer: "-7", thread: "3" }),
-      speech: { voice: () => ({}) },
-      placeText: "Only roses.",
-      execPolicy: { mode: "allowlist", ask: "always" },
-      repo: "/home",
-      thinking: "high",
-      reasoning: "stream",
-    });
+    ),
+    installation: { docs: { path: "/docs" }, cli: "/bin/parley", shell: "/bin/zsh", ownerKey: "key" },
+    agent: {
+      id: "work",
+      workspace: "/home/w",
+      model: { primary: "p/usual" },
+      heartbeat: { every: "30m", includeSystemPromptSection: true, prompt: "Look around." },
+    },
+    model: { id: "anthropic/claude-sonnet-4-5", reasoning: false },
+    audience: "shared",
+    tools: [tool("read"), tool("message")],
+    sandbox: undefined,
+    skills: { facts: [skill], note: "one is left out" },
+    session: { key: "agent:work:telegram:group:-7:topic:3", fields: {} },
+    address: at("telegram", "group", { peer: "-7", thread: "3" }),
+    speech: { voice: () => ({}) },
+    placeText: "Only roses.",
+    execPolicy: { mode: "allowlist", ask: "always" },
+    repo: "/home",
+    thinking: "high",
+    reasoning: "stream",
+  });
   const { version: running, ...told } = stable as Record<string, unknown>;
   const { host, os, arch: cpu, node, ...seen } = shown;
   expect([running, host, os, cpu, node]).toEqual([version, hostname(), platform(), arch(), process.version]);
