@@ -91,6 +91,29 @@ describe("the log on disk", () => {
     file.close();
   });
 
+  test("a line that is longer than a file may be stands alone in one; without older files there is only the newest", () => {
+    for (const [keep, wanted] of [
+      [2, { "parley.2.log": "a\n", "parley.1.log": `${"x".repeat(40)}\n`, "parley.log": "b\n" }],
+      [0, { "parley.log": "b\n" }],
+    ] as const) {
+      const logs = join(folder(), "logs");
+      const file = logFile({ folder: logs, name: "parley", maxBytes: 30, keep, clock: virtualClock() });
+      for (const line of ["a\n", `${"x".repeat(40)}\n`, "b\n"]) file.write(line);
+      file.close();
+      const found = readdirSync(logs).map((name) => [name, readFileSync(join(logs, name), "utf8")]);
+      expect([Object.fromEntries(found), statSync(logs).mode & 0o777]).toEqual([wanted, 0o700]);
+    }
+  });
+
+  test("its size is counted in bytes", () => {
+    const logs = folder();
+    const file = logFile({ folder: logs, name: "parley", maxBytes: 12, keep: 1, clock: virtualClock() });
+    for (const line of ["äöü\n", "äö\n", "ä\n"]) file.write(line);
+    file.close();
+    expect(readFileSync(join(logs, "parley.1.log"), "utf8")).toBe("äöü\näö\n");
+    expect(readFileSync(join(logs, "parley.log"), "utf8")).toBe("ä\n");
+  });
+
   test("never throws where nothing can be written, and writes again once it can", async () => {
     const clock = virtualClock();
     const logs = join(folder(), "logs");
@@ -98,8 +121,9 @@ describe("the log on disk", () => {
     const file = logFile({ folder: logs, name: "parley", maxBytes: 1_000, keep: 1, clock });
     file.write("lost\n");
     rmSync(logs, { recursive: true });
+    await clock.advance(4_999);
     file.write("lost too\n");
-    await clock.advance(6_000);
+    await clock.advance(1);
     file.write("kept\n");
     file.close();
     expect(readFileSync(join(logs, "parley.log"), "utf8")).toBe("kept\n");
@@ -158,6 +182,30 @@ describe("no line carries a secret", () => {
     expect(JSON.parse(line)).toMatchObject({ msg: "failed" });
   });
 
+  test("what is cut of a line, and what stays", async () => {
+    const shown = async (text: string): Promise<string> =>
+      (JSON.parse(await lines((log) => log.info({}, text), [])) as { readonly msg: string }).msg;
+    for (const [text, wanted] of [
+      ["https://h/?token=a1&x=2", "https://h/?token=[secret]&x=2"],
+      ["https://h/?x=1&key=a1#top", "https://h/?x=1&key=[secret]#top"],
+      ["https://h/#access_token=a1", "https://h/#access_token=[secret]"],
+      ["?bot_token=a1 ?api_key=b2 ?apikey=c3", "?bot_token=[secret] ?api_key=[secret] ?apikey=[secret]"],
+      ["?Secret=a1&password=b2&CODE=c3", "?Secret=[secret]&password=[secret]&CODE=[secret]"],
+      ["?sig=a1&signature=b2", "?sig=[secret]&signature=[secret]"],
+      ["?client_token=a1 and monkey=b2 ?keys=c3", "?client_token=a1 and monkey=b2 ?keys=c3"],
+      ["redis://me:pa@h and rediss://:pb@h/0", "redis://me:[secret]@h and rediss://:[secret]@h/0"],
+      ["http://h:80/a@b and mail://me@h", "http://h:80/a@b and mail://me@h"],
+      ["bearer abcdefghijkl", "bearer [secret]"],
+      ["BEARER  abcd.ef/gh+~=-x, on", "BEARER [secret], on"],
+      ["Bot abcdefghijkl a bot answered", "Bot [secret] a bot answered"],
+      ["Bearer abcdefghijk", "Bearer abcdefghijk"],
+      [`/bot12345:${"a".repeat(20)}/x`, "/bot[secret]/x"],
+      [`/bot1234:${"a".repeat(20)} /bot12345:${"a".repeat(19)}`, `/bot1234:${"a".repeat(20)} /bot12345:${"a".repeat(19)}`],
+      ["nothing of the kind", "nothing of the kind"],
+    ] as const)
+      expect([text, await shown(text)]).toEqual([text, wanted]);
+  });
+
   test("nor anything that nobody sees, or that turns a line around: it is written out, and means the same", async () => {
     const name = "Eve\u202Eabc\u200B\u2066\uFEFF\u2800\u{E0041} 👨‍👩‍👧 Привет";
     const line = await lines((log) => log.info({ sender: name }, name));
@@ -181,6 +229,21 @@ describe("no line carries a secret", () => {
     child.debug({}, "it is minted-later");
     expect(text).not.toMatch(/too little|minted-later/);
     expect(text).toContain("it is [secret]");
+    const told = (): unknown[] =>
+      text
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as unknown);
+    const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect(told()).toEqual([{ level: 20, time: at, part: "turns", msg: "it is [secret]" }]);
+    // Each level is said from itself upwards.
+    for (const level of ["debug", "info", "warn", "error"] as const) {
+      text = "";
+      setLevel(level);
+      for (const each of ["debug", "info", "warn", "error"] as const) child.child({ n: 1 })[each]({}, each);
+      const all = ["debug", "info", "warn", "error"];
+      expect(told().map((line) => (line as { readonly msg: string }).msg)).toEqual(all.slice(all.indexOf(level)));
+    }
   });
 
   test("those given anew for ever are hidden, the newest of them also in answers of a config that stands", async () => {
@@ -195,6 +258,7 @@ describe("no line carries a secret", () => {
     log.info({}, "it is token-299-x");
     expect(text).toContain("it is [secret]");
     expect(shown()).toBe("[secret] token-0-x [secret]");
+    expect(sanitizeOutbound("token-99-x token-100-x", redaction)).toBe("token-99-x [secret]");
     const before = learnt();
     learn(["token-299-x"]);
     expect(learnt()).toBe(before);

@@ -1,5 +1,5 @@
 // The reader of the config after the start: what is taken up, refused and counted, and what its state says.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@parley/config";
@@ -120,6 +120,30 @@ test("what is taken and refused is counted one by one, the same file is neither,
     [3, 4],
   ]);
   expect(taken).toEqual([1, 1, 2, 4, 1]);
+});
+
+test("a file that is gone or cannot be read is refused once something was in it, and is taken up when it is back, with its warnings", async () => {
+  const { reload, write, path, told, state } = await fixture(port(1));
+  rmSync(path);
+  expect(await reload("gone")).toMatchObject({
+    outcome: "refused",
+    problems: [expect.stringMatching(/the file is empty or gone.*Write \{\} into it to mean every default/)],
+  });
+  mkdirSync(path);
+  told.length = 0;
+  await reload("a folder");
+  expect(told).toMatchObject([
+    [expect.stringContaining("was refused"), { problems: [`${path} cannot be read: EISDIR: illegal operation on a directory, read. Check that the daemon's user may read it`] }],
+  ]);
+  rmSync(path, { recursive: true });
+  write("{ configVersion: 999, gateway: { port: 7 } }");
+  told.length = 0;
+  expect(await reload("written")).toMatchObject({ outcome: "taken" });
+  expect(state().problems).toEqual([]);
+  expect(told.map((line) => (line as readonly string[])[0])).toEqual([
+    expect.stringMatching(/^\S+parley\.json5:1:\d+ configVersion: the file is of version 999/),
+    "the config was taken up",
+  ]);
 });
 
 test("one that is stopped takes up nothing more, and counts nothing", async () => {

@@ -25,8 +25,15 @@ describe("a crash loop", () => {
       boot(now - 2 * minute, null),
       boot(now - 3 * minute, null),
     ];
-    expect(crashLoopReason(boots, now)).toContain("3 starts");
+    expect(crashLoopReason(boots, now)).toBe(
+      '3 starts within five minutes died before they got anything done; channels are held. They resume after ten clean minutes, or by "parley resume"',
+    );
     expect(crashLoopReason(boots.slice(0, 3), now)).toBeNull();
+    // The oldest of them at exactly five minutes counts, a millisecond before it does not.
+    const oldest = (atMs: number) => [...boots.slice(0, 3), boot(atMs, null)];
+    expect(crashLoopReason(oldest(now - 5 * minute), now)).not.toBeNull();
+    expect(crashLoopReason(oldest(now - 5 * minute - 1), now)).toBeNull();
+    expect(crashLoopReason([...boots, boot(now - 4 * minute, null)], now)).toMatch(/^4 starts/);
   });
 
   test("does not count starts that ended cleanly, or long ago, or the current one", () => {
@@ -106,6 +113,14 @@ describe("safe mode", () => {
     expect(released).toBe(1);
     expect(await mode.resume()).toBe(false);
     expect(released).toBe(1);
+  });
+
+  test("is ended by nobody once the daemon stops", async () => {
+    const clock = virtualClock();
+    let released = 0;
+    safeMode(clock, async () => void (released += 1)).cancel();
+    await clock.advance(20 * minute);
+    expect([released, clock.armed()]).toEqual([0, 0]);
   });
 
   test("ends at once when the operator says so", async () => {

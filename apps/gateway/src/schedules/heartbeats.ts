@@ -200,7 +200,7 @@ export function sendHeartbeats(now: () => HeartbeatWork, clock: Clock, log: Log)
   async function look(): Promise<void> {
     const work = now();
     const nowMs = clock.now();
-    const sinceMs = Math.min(seenMs, nowMs);
+    const sinceMs = seenMs;
     seenMs = nowMs;
     for (const agent of work.agents) {
       const everyMs = work.everyMs(agent);

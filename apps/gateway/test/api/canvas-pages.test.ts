@@ -44,9 +44,15 @@ async function world() {
     ids: systemIds(),
   });
   const app = new Hono<never>().all("*", handle as never);
-  const send = async (method: string, path: string, body: unknown = "", headers: object = {}) => {
+  const send = async (
+    method: string,
+    path: string,
+    body: unknown = "",
+    headers: object = {},
+    signal?: AbortSignal,
+  ) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    const response = await app.request(path, { method, headers: { ...headers } }, {
+    const response = await app.request(path, { method, headers: { ...headers }, signal: signal ?? null }, {
       incoming: Readable.from([Buffer.from(text)]),
     } as never);
     const said = await response.text();
@@ -126,6 +132,33 @@ test("a viewer without news waits 25 seconds, hears a change within one, and not
   await clock.advance(1_000);
   expect((await last.answer).status).toBe(200);
   expect(clock.armed()).toBe(0);
+});
+
+test("a viewer that left is waited for no longer, and two hundred wait at once: one more is answered as it is", async () => {
+  const { clock, send, opened } = await world();
+  const { by } = await opened(dm);
+  const leaves = new AbortController();
+  let left = false;
+  const leaving = send("GET", "/canvas/state?seen=1.0", "", by, leaves.signal);
+  void leaving.finally(() => (left = true));
+  await clock.advance(1_000);
+  leaves.abort();
+  expect(left).toBe(false);
+  await clock.advance(1_000);
+  await leaving;
+  let answers = 0;
+  const wait = () =>
+    send("GET", "/canvas/state?seen=1.0", "", by).then(({ body }) => {
+      answers += 1;
+      return body as { readonly mark: string };
+    });
+  const waiting = Array.from({ length: 200 }, wait);
+  await clock.advance(5_000);
+  expect(answers).toBe(0);
+  expect((await wait()).mark).toBe("1.0");
+  await clock.advance(20_000);
+  await Promise.all(waiting);
+  expect([answers, clock.armed()]).toEqual([201, 0]);
 });
 
 test("what is pressed is a message in the place of its link, from the web without its person's rights", async () => {
@@ -221,10 +254,12 @@ test("every refusal is told whole, wrong links are counted, and nothing is recei
     ["GET", "/canvas"],
   ] as const)
     expect(await shown(method, path)).toEqual([404, "there is no such page"]);
-  expect(await shown("GET", `/canvas/page/${page}`, "", { "sec-fetch-dest": "document" })).toEqual([
-    403,
-    "a canvas is shown in its viewer\n",
-  ]);
+  for (const into of ["document", "embed", "object", "frame", "empty"])
+    expect(await shown("GET", `/canvas/page/${page}`, "", { "sec-fetch-dest": into })).toEqual([
+      403,
+      "a canvas is shown in its viewer\n",
+    ]);
+  expect((await send("GET", `/canvas/page/${page}`, "", { "sec-fetch-dest": "iframe" })).status).toBe(200);
   shut();
   expect(await shown("POST", "/canvas/event", press, by)).toEqual([
     503,

@@ -13,8 +13,12 @@ import { eventually } from "../e2e/daemon.ts";
 
 const token = "a-token-of-this-test-0123456789abcdef";
 let home: string;
-beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "parley-whole-"))));
-afterEach(() => rmSync(home, { recursive: true, force: true }));
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "parley-whole-"));
+  home = join(folder, "state");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function statusAt(port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -27,15 +31,22 @@ function statusAt(port: number, host: string): Promise<number> {
 }
 
 test("a daemon is found, asked, changed and asked for a restart, and leaves nothing but its data", async () => {
-  const file = join(home, "parley.json5");
+  const file = join(folder, "parley.json5");
+  const told = join(folder, "told");
+  writeFileSync(join(folder, "systemd-notify"), `#!/bin/sh\necho "$*" >> ${told}\n`, { mode: 0o755 });
   const config = (more: object = {}): string =>
     JSON.stringify({
       gateway: { port: 0, auth: { token }, publicUrl: "https://gateway.test/parley", ...more },
     });
   writeFileSync(file, config());
-  const env = { PATH: process.env["PATH"], HOME: home };
+  const env = {
+    PATH: `${folder}:${process.env["PATH"]}`,
+    HOME: folder,
+    PARLEY_CONFIG: file,
+    NOTIFY_SOCKET: "/s",
+  };
   let restarts = 0;
-  const daemon = await startDaemon({
+  const options = {
     ...(await loadConfig({ env, home, wouldStart: "start" })),
     env,
     program: "/bin/false",
@@ -43,8 +54,17 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
     ids: systemIds(),
     pretty: false,
     onFatal: () => expect.unreachable("the store can be trusted"),
-    restart: () => (restarts += 1),
-  });
+    restart: () => void (restarts += 1),
+  };
+  // A role is for several processes, and one that is refused leaves the place free.
+  for (const role of ["edge", "worker"] as const)
+    await expect(startDaemon({ ...options, role })).rejects.toMatchObject({
+      code: "invalid",
+      message: `--role ${role} is for several processes on one store: set store.driver to "redis" (docs/scale-out.md)`,
+    });
+  const daemon = await startDaemon(options);
+  await expect(startDaemon(options)).rejects.toMatchObject({ code: "conflict" });
+  expect(statSync(home).mode & 0o777).toBe(0o700);
   const log = (): readonly { readonly msg: string; readonly [field: string]: unknown }[] =>
     readFileSync(join(home, "logs/parley.log"), "utf8")
       .trim()
@@ -144,7 +164,26 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   await daemon.stop("SIGTERM");
   await client.closed;
   await local.closed;
-  expect(log().slice(-2)).toMatchObject([expect.anything(), { msg: "stopped" }]);
+  await eventually(() => readFileSync(told, "utf8") === "READY=1\nSTOPPING=1\n");
+  expect(log().map(({ level, msg }) => `${String(level)} ${msg}`)).toEqual([
+    "30 control plane listens",
+    "30 ready",
+    "40 refused",
+    "30 received",
+    "30 turn begins",
+    "30 turn committed",
+    "30 sent",
+    "30 the config was taken up",
+    "40 these keys need a restart",
+    "30 the config was taken up",
+    "50 the config was refused; the last good one stays in force",
+    "30 the config is in order again; nothing changed",
+    "30 the config was read again; nothing changed",
+    "30 the config was read again; nothing changed",
+    "30 a restart was asked for",
+    "30 stopping",
+    "30 stopped",
+  ]);
   expect(log().filter(({ msg }) => msg === "stopping")).toMatchObject([
     { signal: "SIGTERM", turns: 0, deliveries: 0 },
   ]);

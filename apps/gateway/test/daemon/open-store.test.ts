@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freeLeaders } from "@parley/cluster";
-import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/daemon/open-store.ts";
 import { memoryStore } from "../receive/store.ts";
+import { saidLog } from "./said-log.ts";
 
 const leader = (boot: string): string => JSON.stringify({ node: "n", boot });
 const ttlMs = 6_000;
@@ -17,19 +17,27 @@ function place() {
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const clock = virtualClock();
   const settled: string[] = [];
+  const { log, said } = saidLog();
+  const freed: unknown[] = [];
+  let held = 0;
   const open = (bootId: string, deadBoot: string | null) =>
     openStore({
       config: { store: { driver: "sqlite" } } as never,
       home,
       place: { name: "n", deadBoot, settle: (boot: string) => void settled.push(boot), release: () => {} },
       bootId,
-      metrics: { store: (store: unknown) => store } as never,
+      metrics: {
+        store: (store: object) => ({
+          ...store,
+          freeLeases: async (of: unknown) => (freed.push(of), held),
+        }),
+      } as never,
       jobs: { check: async () => [] },
       onFatal: () => expect.unreachable("the store can be trusted"),
       clock,
-      log: silentLog,
+      log,
     });
-  return { open, clock, settled };
+  return { open, clock, settled, said, freed, leases: (count: number) => (held = count) };
 }
 
 test("the accounts that a dead boot led are free at once, and those of others stay led", async () => {
@@ -47,6 +55,21 @@ test("the accounts that a dead boot led are free at once, and those of others st
   expect((await store.cells.list("leader:", 10)).map(({ key }) => key)).toEqual(["leader:discord:b"]);
   expect([settled, damage()]).toEqual([["first", "second"], null]);
   await store.close();
+});
+
+test("what a dead boot had leased is freed where nodes share a store, and told in the log where it was something", async () => {
+  const { open, said, freed, leases } = place();
+  const { store: before } = await open("first", null);
+  await before.close();
+  expect(freed).toEqual([]);
+  leases(2);
+  await (await open("second", "first")).store.close();
+  leases(0);
+  await (await open("third", "second")).store.close();
+  expect(freed).toEqual([{ holder: "first" }, { holder: "second" }]);
+  expect(said).toEqual([
+    ["info", "freed what the process before this one held", { boot: "first", leases: 2 }],
+  ]);
 });
 
 test("nothing is freed where no boot before is proven dead", async () => {

@@ -70,6 +70,13 @@ test("a port that another program has is told; this process's own will be free",
   // The port that the process was given counts, not the config's.
   expect(await check({ more: { port } }).trouble()).toMatch(words);
   expect(await check({ gateway: { port }, more: { port: 0 } }).trouble()).toBeNull();
+  // An address that this machine has not is told also where the port would be free.
+  const gone = (on: number): string =>
+    `gateway.port: the gateway could not listen on 192.0.2.1, port ${on}: EADDRNOTAVAIL`;
+  expect(await check({ gateway: { bind: "192.0.2.1", port: 0 } }).trouble()).toBe(gone(0));
+  expect(
+    await check({ gateway: { bind: "192.0.2.1", port }, more: { ownPort: () => port } }).trouble(),
+  ).toBe(gone(port));
 });
 
 test("a store that could not be opened is told, where a restart would open another one", async () => {
@@ -81,6 +88,8 @@ test("a store that could not be opened is told, where a restart would open anoth
   const trouble = await check({ store: { file: "other" } }).trouble();
   expect(trouble).toMatch(/^store: store\.json cannot be read/);
   rmSync(join(home, "store.json"));
+  // It is closed again, so that it can be opened as often as somebody asks.
+  for (let nth = 0; nth < 2; nth += 1) expect(await check({ store: { file: "other" } }).trouble()).toBeNull();
   // What comes first keeps it from being tried.
   expect(await check({ store: { driver: "redis" }, gateway: { port } }).trouble()).toMatch("gateway.port");
   expect(await check({ store: { driver: "redis" } }).trouble()).toBe("store: store.redis.url is missing");

@@ -235,3 +235,82 @@ test("a module of the config hears its event, unless that is asked in this proce
     reason: "hooks.internal.enabled is false",
   });
 });
+
+test("what a hook is and needs is told whole, each need for itself; the words for its name come before those for its key", async () => {
+  const folder = await hook("hooks", "My Hook", {
+    hookKey: "the-key",
+    emoji: "🪝",
+    homepage: "https://hook.test",
+    events: ["message:received", "session"],
+    export: "run",
+    os: ["linux", "darwin"],
+    requires: {
+      bins: ["sh", "no-such-program"],
+      anyBins: ["no-such-a", "no-such-b"],
+      env: ["GIVEN", "EMPTY", "OWN"],
+      config: ["gateway.port", "gateway.publicUrl"],
+    },
+  });
+  const told = async (entries: object, env: { readonly [name: string]: string } = {}) => {
+    const on = await registry({ entries }, { GIVEN: "g", EMPTY: "", ...env });
+    const found = (await on.survey()).hooks.find(({ source }) => source === "managed");
+    if (found === undefined) throw new Error("there is one");
+    return { found, settings: on.settingsOf(found) };
+  };
+  const byName = await told({
+    "the-key": { enabled: true, timeoutMs: 1_000, colour: "key" },
+    "MY HOOK": { enabled: true, timeoutMs: 2_000, colour: "name", env: { OWN: "o" } },
+  });
+  const file = join(folder, "HOOK.md");
+  expect(byName).toEqual({
+    found: {
+      name: "My Hook",
+      key: "the-key",
+      description: "The hook.",
+      emoji: "🪝",
+      homepage: "https://hook.test",
+      source: "managed",
+      agent: null,
+      events: ["message:received", "session"],
+      file,
+      handler: join(folder, "handler.ts"),
+      exportName: "run",
+      requires: [
+        { kind: "os", what: "linux or darwin", satisfied: true },
+        { kind: "bin", what: "sh", satisfied: true },
+        { kind: "bin", what: "no-such-program", satisfied: false },
+        { kind: "anyBins", what: "no-such-a or no-such-b", satisfied: false },
+        { kind: "env", what: "GIVEN", satisfied: true },
+        { kind: "env", what: "EMPTY", satisfied: false },
+        { kind: "env", what: "OWN", satisfied: true },
+        { kind: "config", what: "gateway.port", satisfied: true },
+        { kind: "config", what: "gateway.publicUrl", satisfied: false },
+      ],
+      always: false,
+      eligible: false,
+      timeoutMs: 2_000,
+      state: { status: "unmet", reason: expect.stringContaining("no-such-program") },
+      notes: [],
+    },
+    settings: { colour: "name" },
+  });
+  // What the config says by its key counts where nothing is said by its name; a wish to have it off comes first.
+  const byKey = await told({ "the-key": { enabled: false, colour: "key" } });
+  expect([byKey.settings, byKey.found.state]).toEqual([
+    { colour: "key" },
+    { status: "disabled", reason: "hooks.internal.entries.My Hook.enabled is false" },
+  ]);
+});
+
+test("a workspace's hook has of the environment what was written down for it alone, in what it needs, too", async () => {
+  const folder = await hook("workspace/hooks", "local", { requires: { env: ["GIVEN"] } });
+  const state = async (entry: object, change: object = {}) =>
+    (await states(await registry({ entries: { local: { enabled: true, ...entry } } }, { GIVEN: "yes", ...change })))[
+      "local"
+    ];
+  expect(await state({})).toMatch(/^workspace unmet: .*GIVEN/);
+  expect(await state({ env: { GIVEN: "mine" } })).toBe("workspace ready");
+  expect(await state({ sha256: "0".repeat(64) })).toBe(
+    `workspace changed: it is not what was enabled: look at ${folder}, then \`parley hooks enable local\``,
+  );
+});

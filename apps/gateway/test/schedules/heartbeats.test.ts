@@ -269,6 +269,20 @@ describe("where a heartbeat goes", () => {
     },
   );
 
+  test("a place that is named is told in the session of the first owner, whoever wrote last", async () => {
+    const at = conversationKey(dm("bob"));
+    const { work, accepted, said } = await world({ heartbeat: { target: at }, homes });
+    await said("1", homes[3], "main");
+    expect(await work.beat("main", instantMs)).toBeNull();
+    expect(accepted.map(shown)).toMatchObject([
+      {
+        lane: homes[0].session,
+        conversation: at,
+        payload: { inbound: { address: dm("bob"), sender: { id: "bob" } } },
+      },
+    ]);
+  });
+
   test("an agent that there is not is told from one that nobody hears", async () => {
     const { work } = await world({});
     expect(await work.beat("gone", instantMs)).toBe("no-route: there is no such agent");
