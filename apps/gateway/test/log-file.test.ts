@@ -200,7 +200,10 @@ describe("no line carries a secret", () => {
       ["Bot abcdefghijkl a bot answered", "Bot [secret] a bot answered"],
       ["Bearer abcdefghijk", "Bearer abcdefghijk"],
       [`/bot12345:${"a".repeat(20)}/x`, "/bot[secret]/x"],
-      [`/bot1234:${"a".repeat(20)} /bot12345:${"a".repeat(19)}`, `/bot1234:${"a".repeat(20)} /bot12345:${"a".repeat(19)}`],
+      [
+        `/bot1234:${"a".repeat(20)} /bot12345:${"a".repeat(19)}`,
+        `/bot1234:${"a".repeat(20)} /bot12345:${"a".repeat(19)}`,
+      ],
       ["nothing of the kind", "nothing of the kind"],
     ] as const)
       expect([text, await shown(text)]).toEqual([text, wanted]);
@@ -242,7 +245,9 @@ describe("no line carries a secret", () => {
       setLevel(level);
       for (const each of ["debug", "info", "warn", "error"] as const) child.child({ n: 1 })[each]({}, each);
       const all = ["debug", "info", "warn", "error"];
-      expect(told().map((line) => (line as { readonly msg: string }).msg)).toEqual(all.slice(all.indexOf(level)));
+      expect(told().map((line) => (line as { readonly msg: string }).msg)).toEqual(
+        all.slice(all.indexOf(level)),
+      );
     }
   });
 

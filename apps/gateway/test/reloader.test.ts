@@ -133,7 +133,14 @@ test("a file that is gone or cannot be read is refused once something was in it,
   told.length = 0;
   await reload("a folder");
   expect(told).toMatchObject([
-    [expect.stringContaining("was refused"), { problems: [`${path} cannot be read: EISDIR: illegal operation on a directory, read. Check that the daemon's user may read it`] }],
+    [
+      expect.stringContaining("was refused"),
+      {
+        problems: [
+          `${path} cannot be read: EISDIR: illegal operation on a directory, read. Check that the daemon's user may read it`,
+        ],
+      },
+    ],
   ]);
   rmSync(path, { recursive: true });
   write("{ configVersion: 999, gateway: { port: 7 } }");

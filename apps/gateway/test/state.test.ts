@@ -173,7 +173,10 @@ test("a model that waits for a person is told with what to do, and takes no chan
 });
 
 test("every trouble is told, in the order of what it keeps from working; a channel that could not start by what it failed of", async () => {
-  const bare = { ...loopback({ account: "b", clock: virtualClock() }), health: () => ({ state: "down" as const }) };
+  const bare = {
+    ...loopback({ account: "b", clock: virtualClock() }),
+    health: () => ({ state: "down" as const }),
+  };
   const other = { ...bare, account: "c" };
   let checked: Awaited<ReturnType<Parameters<typeof gatewayState>[0]["check"]>> = {
     ok: true,

@@ -74,9 +74,9 @@ test("a port that another program has is told; this process's own will be free",
   const gone = (on: number): string =>
     `gateway.port: the gateway could not listen on 192.0.2.1, port ${on}: EADDRNOTAVAIL`;
   expect(await check({ gateway: { bind: "192.0.2.1", port: 0 } }).trouble()).toBe(gone(0));
-  expect(
-    await check({ gateway: { bind: "192.0.2.1", port }, more: { ownPort: () => port } }).trouble(),
-  ).toBe(gone(port));
+  expect(await check({ gateway: { bind: "192.0.2.1", port }, more: { ownPort: () => port } }).trouble()).toBe(
+    gone(port),
+  );
 });
 
 test("a store that could not be opened is told, where a restart would open another one", async () => {

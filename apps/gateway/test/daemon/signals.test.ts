@@ -24,7 +24,9 @@ test("a checkout is begun by its launcher, anything else as it was begun, with i
     [process.execPath, plain, { PARLEY_LAUNCHER: "" }],
   ]);
   Object.assign(process, { execve: undefined });
-  expect(() => startAgain({})).toThrow("this system cannot restart a program in place: start the daemon again");
+  expect(() => startAgain({})).toThrow(
+    "this system cannot restart a program in place: start the daemon again",
+  );
 });
 
 test("a daemon without a terminal reads its config again when it is hung up on, and stops for nobody", async () => {

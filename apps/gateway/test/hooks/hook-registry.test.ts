@@ -305,9 +305,11 @@ test("what a hook is and needs is told whole, each need for itself; the words fo
 test("a workspace's hook has of the environment what was written down for it alone, in what it needs, too", async () => {
   const folder = await hook("workspace/hooks", "local", { requires: { env: ["GIVEN"] } });
   const state = async (entry: object, change: object = {}) =>
-    (await states(await registry({ entries: { local: { enabled: true, ...entry } } }, { GIVEN: "yes", ...change })))[
-      "local"
-    ];
+    (
+      await states(
+        await registry({ entries: { local: { enabled: true, ...entry } } }, { GIVEN: "yes", ...change }),
+      )
+    )["local"];
   expect(await state({})).toMatch(/^workspace unmet: .*GIVEN/);
   expect(await state({ env: { GIVEN: "mine" } })).toBe("workspace ready");
   expect(await state({ sha256: "0".repeat(64) })).toBe(
