@@ -1,5 +1,6 @@
 // What an approval binds: each file that a command would run is part of it, and where that cannot be said, it is not kept for good and says so.
-import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -7,10 +8,12 @@ import {
   actionHash,
   describeAction,
   execDecision,
+  rooted,
   type ExecAction,
   type ExecGrant,
   type ExecPolicy,
 } from "../src/index.ts";
+import { whatRuns, type WhatRunsRequest } from "../src/exec/bound-files.ts";
 import { exec } from "../src/tools/exec.ts";
 import { call, full, made, scopeOf, stage, type Stage } from "./stage.ts";
 
@@ -288,3 +291,124 @@ test("whenever always is offered, each file that the command would run is bound,
   // Of 60 that chance made, a third on average.
   expect(offered).toBeGreaterThan(3);
 }, 120_000);
+
+describe("the files that a command may run", () => {
+  const bound = async (
+    parts: readonly (readonly string[])[] | null,
+    more: Partial<WhatRunsRequest> = {},
+  ): Promise<readonly string[]> => {
+    const files = rooted({ root: it.workspace });
+    const { files: found, closed } = await whatRuns({
+      parts,
+      line: "",
+      writes: [],
+      folder: "",
+      files,
+      find: async (name) => name,
+      ...more,
+    });
+    return closed ? ["closed", ...found.map(({ path }) => path)] : found.map(({ path }) => path);
+  };
+  const put = async (...paths: readonly string[]): Promise<void> => {
+    for (const path of paths) {
+      await mkdir(join(it.workspace, path, ".."), { recursive: true });
+      await write(path, path);
+    }
+  };
+
+  test("are those of its words, of the parts of its words and of what builds, each once and in order", async () => {
+    await put("b.js", "a.js", "sub/c.js", "sub/deep/d.js", "x y", "run1.sh", "run2.sh", "p/m.py", "p/__main__.py");
+    await put("GNUmakefile", "makefile", "Makefile", "package.json", "index.js", "Cargo.toml", "build.rs");
+    await put("justfile", "q/__init__.py", "other.py", "sub/package.json", "sub/index.js");
+    await symlink("a.js", join(it.workspace, "link.js"));
+    await symlink(it.outside, join(it.workspace, "out"));
+    await writeFile(join(it.outside, "far.js"), "");
+    const rows: readonly (readonly [readonly string[], readonly string[]])[] = [
+      [["/opt/x", "b.js", "a.js", "b.js", "./a.js"], ["a.js", "b.js"]],
+      [["/opt/x", "--require=./b.js", "-Isub/c.js,a.js"], ["a.js", "b.js"]],
+      [["/opt/x", "-e", "require('a.js');b.js|run1.sh&&{sub/c.js}"], ["a.js", "b.js", "run1.sh", "sub/c.js"]],
+      [["/opt/x", "x y"], ["x y"]],
+      [["/opt/x", "sub"], []],
+      [["/opt/x", "sub", "c.js"], ["sub/c.js"]],
+      [["/opt/x", "sub", "deep", "d.js"], ["sub/deep/d.js"]],
+      [["/opt/x", "run*", "*/c.js", "s?b/[d]eep/*.js"], ["run1.sh", "run2.sh", "sub/c.js", "sub/deep/d.js"]],
+      [["/opt/x", "sub/../a.js", "none.js", "../a.js"], ["a.js"]],
+      [["/opt/x", "link.js"], ["a.js"]],
+      [["/opt/x", "out/far.js", join(it.outside, "far.js")], []],
+      [["/opt/x", join(it.workspace, "sub/c.js"), join(it.workspace, "run[1].sh")], ["run1.sh", "sub/c.js"]],
+      [["a.js"], ["a.js"]],
+      [["/usr/bin/make"], ["GNUmakefile", "Makefile", "makefile"]],
+      [["npm", "test"], ["package.json"]],
+      [["/usr/bin/pnpm", "x"], ["package.json"]],
+      [["yarn"], ["package.json"]],
+      [["env", "node"], ["index.js", "package.json"]],
+      [["/usr/bin/node", "sub"], ["index.js", "package.json", "sub/index.js", "sub/package.json"]],
+      [["cargo", "run"], ["Cargo.toml", "build.rs"]],
+      [["just"], ["justfile"]],
+      [["toString"], []],
+      [["python3", "-m", "p.m"], ["p/m.py"]],
+      [["python3", "-m", "p"], ["p/__main__.py"]],
+      [["python3", "-m", "q"], ["q/__init__.py"]],
+      [["python3", "other"], []],
+      [["/bin/cat", "a.js"], ["closed"]],
+    ];
+    const found = [];
+    for (const [words] of rows) found.push([words, await bound([words])]);
+    expect(found).toEqual(rows);
+    expect([
+      await bound([
+        ["/bin/cat", "a.js"],
+        ["/opt/x", "b.js"],
+      ]),
+      await bound(null, { line: "for f in run*; do sh $f; done < b.js" }),
+      await bound([["/opt/x", "c.js", "../a.js"]], { folder: "sub" }),
+      await bound([["/opt/x", join(it.workspace, "a.js")]], { folder: "sub" }),
+      await bound([["/bin/sh", "run1.sh"]], { writes: ["run1.sh"] }),
+      await bound([["/bin/cat", "a.js"]], { writes: ["run1.sh"] }),
+    ]).toEqual([
+      ["b.js"],
+      ["b.js", "run1.sh", "run2.sh"],
+      ["a.js", "sub/c.js"],
+      ["a.js"],
+      ["run1.sh"],
+      ["closed"],
+    ]);
+  });
+
+  test("are looked for among two thousand words and names, four thousand letters, and thirty-two folders", async () => {
+    await put("a.js");
+    const words = (count: number): readonly string[] => Array.from({ length: count }, (_, nth) => `w${nth}`);
+    const tooMany = (count: number) => bound([["/opt/x", ...words(count), "a.js"]]);
+    expect(await tooMany(1_998)).toEqual(["a.js"]);
+    await expect(tooMany(1_999)).rejects.toMatchObject({
+      code: "invalid",
+      message: "it has more than 2000 words that may name a file; put it into a script",
+    });
+    expect(await bound([["/opt/x", `${"./".repeat(2_046)}a.js`]])).toEqual(["a.js"]);
+    expect(await bound([["/opt/x", `${"./".repeat(2_046)}/a.js`]])).toEqual([]);
+    // The folder that it starts in is the first of the thirty-two.
+    for (let nth = 10; nth < 43; nth += 1) await put(`f${nth}/z.js`);
+    const folders = Array.from({ length: 33 }, (_, nth) => `f${nth + 10}`);
+    expect(await bound([["/opt/x", "z.js", ...folders]])).toEqual(
+      folders.slice(0, 31).map((folder) => `${folder}/z.js`),
+    );
+  });
+
+  test("have the hash of what they hold; longer than thirty-two mebibytes, of that and of how much more there is", async () => {
+    await put("a", "b");
+    await truncate(join(it.workspace, "b"), 32 * 1024 * 1024 + 1);
+    const { files } = await whatRuns({
+      parts: [["/opt/x", "a", "b"]],
+      line: "",
+      writes: [],
+      folder: "",
+      files: rooted({ root: it.workspace }),
+      find: async (name) => name,
+    });
+    expect(files).toEqual([
+      { path: "a", sha256: createHash("sha256").update("a").digest("hex") },
+      // What sha256sum says of a "b", 33,554,431 zeros and "and 1 bytes more".
+      { path: "b", sha256: "f48db06b3903420d228a06103e4c35ab0c839f53f3b3e48465b1354a9e926534" },
+    ]);
+  });
+});

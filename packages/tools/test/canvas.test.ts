@@ -39,6 +39,86 @@ test("what cannot come along is named", async () => {
   await expect(page("a.png")).rejects.toThrow(/with a\.png the page has more than 1000 bytes/);
 });
 
+test("each kind of file comes along under its type, from each tag that shows it, once however often it is named", async () => {
+  const read: string[] = [];
+  const page = (html: string, path = "", most = 100_000) =>
+    withAssets(
+      html,
+      path,
+      async (name) => {
+        read.push(name);
+        return Buffer.from("x");
+      },
+      most,
+    );
+  const kinds = {
+    css: "text/css",
+    js: "text/javascript",
+    mjs: "text/javascript",
+    json: "application/json",
+    png: "image/png",
+    jpg: "image/jpeg",
+    jpeg: "image/jpeg",
+    gif: "image/gif",
+    webp: "image/webp",
+    avif: "image/avif",
+    svg: "image/svg+xml",
+    mp3: "audio/mpeg",
+    ogg: "audio/ogg",
+    wav: "audio/wav",
+    mp4: "video/mp4",
+    webm: "video/webm",
+    woff2: "font/woff2",
+  };
+  const tag = (name: string): string => `<img src="${name}">`;
+  for (const [ending, type] of Object.entries(kinds))
+    expect(await page(tag(`a.${ending}`))).toBe(tag(`data:${type};base64,eA==`));
+  const png = "data:image/png;base64,eA==";
+  expect([
+    await page(`<SCRIPT type=x  SRC = "A.PNG" async></SCRIPT>`),
+    ...(await Promise.all(
+      ["link href", "source src", "audio src", "video src", "image href"].map((each) => {
+        const [name = "", attribute = ""] = each.split(" ");
+        return page(`<${name} a="b" ${attribute}='a.png#x'/>`);
+      }),
+    )),
+    await page(`<p src="a.png"><imgs src="a.png"><img data-src="a.png"><img src=a.png><img src="">`),
+    await page(tag("data:x") + tag("mailto:a.png") + tag("?a.png") + tag("HTTPS://a/b.png")),
+    await page(tag("100%.png"), "deep/er/p.html"),
+    await page(tag("../a.png") + tag("../a.png") + tag("b.png"), "deep/p.html"),
+  ]).toEqual([
+    `<SCRIPT type=x  SRC = "${png}" async></SCRIPT>`,
+    ...["link href", "source src", "audio src", "video src", "image href"].map((each) => {
+      const [name = "", attribute = ""] = each.split(" ");
+      return `<${name} a="b" ${attribute}='${png}'/>`;
+    }),
+    `<p src="a.png"><imgs src="a.png"><img data-src="a.png"><img src=a.png><img src="">`,
+    tag("data:x") + tag("mailto:a.png") + tag("?a.png") + tag("HTTPS://a/b.png"),
+    tag(png),
+    tag(png) + tag(png) + tag(png),
+  ]);
+  expect(read.slice(-3)).toEqual(["deep/er/100%.png", "a.png", "deep/b.png"]);
+  // Fifty files, and as many bytes as the page may have with them.
+  const many = (count: number): string => Array.from({ length: count }, (_, nth) => tag(`${nth}.png`)).join("");
+  await expect(page(many(50))).resolves.toContain(png);
+  await expect(page(many(51))).rejects.toMatchObject({
+    code: "invalid",
+    message: "a canvas has at most 50 files",
+  });
+  const most = tag("a.png").length + png.length;
+  await expect(page(tag("a.png"), "", most)).resolves.toBe(tag(png));
+  await expect(page(tag("a.png"), "", most - 1)).rejects.toMatchObject({
+    code: "invalid",
+    message: `with a.png the page has more than ${most - 1} bytes: use smaller files`,
+  });
+  await expect(page(tag("a.exe"))).rejects.toMatchObject({
+    code: "invalid",
+    message: `a.exe is of no kind that a canvas shows (${Object.keys(kinds)
+      .map((each) => `.${each}`)
+      .join(" ")})`,
+  });
+});
+
 test("a page is given once, as text or as a file of the workspace that its people may read", async () => {
   const s = await stage({
     context: {

@@ -1,5 +1,5 @@
 // Pictures by path, address and name in the conversation; whose eyes look; what is refused.
-import { writeFile } from "node:fs/promises";
+import { truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ImageContent } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
@@ -176,4 +176,82 @@ test("addresses that would carry words out are shown to an owner first; without 
   expect(image(without)).toEqual({ unavailable: "no pictures are kept here" });
   const blind = { ...own.seenPictures, describer: () => ({ unavailable: "no imageModel" }) };
   expect(isUnavailable(image({ ...own, vision: true, seenPictures: blind }))).toBe(false);
+});
+
+test("a picture is found by its name, its address or its path, up to twenty megabytes, and refused with what was named", async () => {
+  const fetched: unknown[] = [];
+  const answer = { url: "", bytes: Buffer.from("picture of the web") };
+  const files = {
+    fetch: async (url: string, bytes: number) => {
+      fetched.push([url, bytes]);
+      return { ...answer, url: answer.url === "" ? url : answer.url };
+    },
+  };
+  const own = await context();
+  const web = { ...own.web, files: () => files } as unknown as NonNullable<ToolContext["web"]>;
+  const of = image({ ...own, web });
+  const workspace = stages[0]?.workspace ?? "";
+  const says = async (name: string, tool = of): Promise<unknown> => {
+    asked.length = 0;
+    return call(tool, { image: name }).then(
+      (result) => [textOf(result).split("\n")[0], asked[0]?.paths, result.untrusted?.source ?? null],
+      ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+    );
+  };
+  const size = "(4000 x 2000, shown at 2000 x 1000)";
+  const shown = `${hash}.png`;
+  expect([
+    await says(shown),
+    await says(`[image: ${shown}]`),
+    await says(`[image: ${shown}, image/svg+xml]`),
+    await says(`${"b".repeat(64)}.png`),
+    await says(`${hash.slice(1)}.png`),
+    await says(`[image: ${shown}`),
+    await says("HTTPS://A.test:8443/x.png?\u202e"),
+    await says("https://a.test/not"),
+  ]).toEqual([
+    [shown, [shown], null],
+    [shown, [shown], null],
+    [shown, [shown], null],
+    `missing: no picture ${"b".repeat(64)}.png was shown in this conversation`,
+    `missing: there is no file ${hash.slice(1)}.png`,
+    [shown, [shown], null],
+    [expect.stringMatching(/^HTTPS:\/\/A\.test:8443\/x\.png\?[^\u202e]* \(4000/), ["18.png"], "a.test:8443"],
+    [`https://a.test/not ${size}`, ["18.png"], "a.test"],
+  ]);
+  expect(fetched.splice(0)).toEqual([
+    ["HTTPS://A.test:8443/x.png?\u202e", 20_000_000],
+    ["https://a.test/not", 20_000_000],
+  ]);
+  // Whose it is the last address tells, not the one that was asked for.
+  answer.url = "https://far.test/y.png";
+  expect(await says("https://a.test/x.png")).toEqual([`https://a.test/x.png ${size}`, ["18.png"], "far.test"]);
+  answer.url = "no address";
+  expect(await says("https://a.test/x.png")).toEqual([`https://a.test/x.png ${size}`, ["18.png"], "the web"]);
+  answer.bytes = Buffer.from("words");
+  await truncate(join(workspace, "a.png"), 20_000_000);
+  await writeFile(join(workspace, "long.png"), "picture");
+  await truncate(join(workspace, "long.png"), 20_000_001);
+  const { web: _none, ...without } = own;
+  const off = { ...own, web: { ...own.web, files: () => ({ unavailable: "the web is off" }) } } as never;
+  expect([
+    await says("https://a.test/x.png"),
+    await says("a.png"),
+    await says("long.png"),
+    await says("https://a.test/x.png", image(without)),
+    await says("https://a.test/x.png", image(off)),
+    ...(await Promise.all(
+      ["blob:x", "javascript:x", "ws://a/b.png", "a+b-c.1://x", "Data:x"].map((name) => says(name)),
+    )),
+  ]).toEqual([
+    "invalid: https://a.test/x.png cannot be looked at: it is no picture",
+    [`a.png ${size}`, ["20000000.png"], null],
+    "invalid: long.png has 20000001 bytes; at most 20000000 are looked at",
+    "unsupported: no picture is fetched: there is no way to the open web here",
+    "unsupported: no picture is fetched: the web is off",
+    ...["blob", "javascript", "ws", "a+b-c.1", "Data"].map(
+      (scheme) =>
+        `invalid: ${scheme}: is no address that is opened for a picture: name a path in the workspace or an http or https URL`,
+    ),
+  ]);
 });

@@ -1,7 +1,16 @@
 // Commands and file tools in a real sandbox: what is there, what is not, and what stays of it.
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { createServer as connections, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -491,8 +500,15 @@ describe("docker", () => {
 
   test("opens the network, input and a terminal only when told to", () => {
     expect(of({}, { network: true }).argv.join(" ")).toContain("--network bridge");
-    expect(of({ input: true }).argv).toContain("--interactive");
-    expect(of({ pty: true }).argv).toEqual(expect.arrayContaining(["--tty", "--interactive"]));
+    expect(of({}, { network: "egress" }).argv.join(" ")).toContain("--network none");
+    const given = (command: object): readonly string[] =>
+      of(command).argv.filter((word) => word === "--tty" || word === "--interactive");
+    expect([given({}), given({ input: true }), given({ pty: true }), given({ pty: true, input: true })]).toEqual([
+      [],
+      ["--interactive"],
+      ["--tty", "--interactive"],
+      ["--tty", "--interactive"],
+    ]);
   });
 });
 

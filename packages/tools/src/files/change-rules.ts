@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import type { ToolContext } from "../context.ts";
 import type { ToolScope } from "../tool.ts";
 import { bareRepositoryAt } from "./bare-repository.ts";
-import { guardedRoot, guardOf, promptFolders, promptNames, proposalFolder } from "./guarded-paths.ts";
+import { guardedRoot, guardOf, isHook, promptFolders, promptNames, proposalFolder } from "./guarded-paths.ts";
 import type { Origin } from "./origins.ts";
 import { inWorkspace } from "./private-notes.ts";
 import { contentHash } from "./rooted.ts";
@@ -88,7 +88,9 @@ function promptRefusal(path: string): string {
 
 function settingRefusal(path: string, sandboxed: boolean): string {
   const who = sandboxed ? "it is not written from a sandbox" : "only an owner's turn writes it";
-  return `${path} begins with a dot: programs may run such settings unasked, so ${who}. Use a name without a dot, or leave it to the owner`;
+  return isHook(path)
+    ? `${path} is a part of a hook, which Parley itself may run, so ${who}. Leave it to the owner`
+    : `${path} begins with a dot: programs may run such settings unasked, so ${who}. Use a name without a dot, or leave it to the owner`;
 }
 
 function repositoryRefusal(path: string, folder: string): string {

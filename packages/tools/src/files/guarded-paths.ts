@@ -66,6 +66,11 @@ export function guardedRoot(path: string, alsoPrompt: readonly string[] = []): s
   return length === -1 ? null : parts.slice(0, length + 1).join("/");
 }
 
+/** Code of a hook in any spelling. */
+export function isHook(path: string): boolean {
+  return isHookCode(foldedParts(path));
+}
+
 /** The gateway itself runs the hooks of a workspace, once its operator lets it. */
 function isHookCode([root, hook, file, ...below]: readonly string[]): boolean {
   return (
