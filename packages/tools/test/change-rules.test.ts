@@ -26,17 +26,17 @@ test("each name that is guarded, and its neighbours that are not", async () => {
     ...["AGENTS", "SOUL", "TOOLS", "IDENTITY", "USER", "HEARTBEAT", "BOOT", "BOOTSTRAP", "MEMORY"].map(
       (name) => `${name}.md`,
     ),
-    ...["AGENTS.md/x", "AGENTS.mdx", "AGENTS", "xAGENTS.md", "a/SOUL.md", "memory/x", "memoryx", "skills"],
-    ...["skill", ".agents/skills/x", ".agents/skillsx", ".agents", "proposals/.agents/skills/x"],
-    ...["proposals", "proposals/memory/x.md", "Proposals/x", "a/proposals/x", "proposals/.git/x"],
-    ...["proposals/a/.env", ".parley", ".PARLEY/held", "a/.parley/x", ".parley-draft-1-2", "a/.parley-draft-x"],
+    "AGENTS.md/x", "AGENTS.mdx", "AGENTS", "xAGENTS.md", "a/SOUL.md", "memory/x", "memoryx", "skills",
+    "skill", ".agents/skills/x", ".agents/skillsx", ".agents", "proposals/.agents/skills/x",
+    "proposals", "proposals/memory/x.md", "Proposals/x", "a/proposals/x", "proposals/.git/x",
+    "proposals/a/.env", ".parley", ".PARLEY/held", "a/.parley/x", ".parley-draft-1-2", "a/.parley-draft-x",
     ...".gitignore .gitkeep .keep .dockerignore .npmignore .eslintignore .prettierignore .ignore".split(" "),
     ...".rgignore .nojekyll .env.example .env.sample .DS_Store .cache .coverage .nyc_output".split(" "),
     ...".pytest_cache .env .env.examples .gitignores .gitattributes .gitmodules .cachex ..x . a/./b".split(" "),
-    ...["node_modules/.bin/x", "a/node_modules/p/.npmrc", ".x/node_modules/y", "node_modules/p/.git/x"],
-    ...["hooks", "hooks/a", "hooks/a/HOOK.md", "hooks/a/handler.ts", "hooks/a/handler", "hooks/a/b/handler.ts"],
-    ...["hooks/handler.ts", "hooks/a/xhandler.ts", "a/hooks/b/handler.ts", "hooks/a/hook.mdx", "HOOKS/a/Hook.md"],
-    ...["git~1", "git~12/x", "git~x", "git~", ".git:x", ".env:stream", ".env . .", "extra/a", "Extra", "extras"],
+    "node_modules/.bin/x", "a/node_modules/p/.npmrc", ".x/node_modules/y", "node_modules/p/.git/x",
+    "hooks", "hooks/a", "hooks/a/HOOK.md", "hooks/a/handler.ts", "hooks/a/handler", "hooks/a/b/handler.ts",
+    "hooks/handler.ts", "hooks/a/xhandler.ts", "a/hooks/b/handler.ts", "hooks/a/hook.mdx", "HOOKS/a/Hook.md",
+    "git~1", "git~12/x", "git~x", "git~", ".git:x", ".env:stream", ".env . .", "extra/a", "Extra", "extras",
   ];
   await expect(
     answerTable(paths, (path) => [guardOf(path, ["extra"]), guardedRoot(path, ["extra"])]),
@@ -67,10 +67,10 @@ test("why nothing may be changed at a path: by an owner, a stranger, from a sand
     ["a folder of its own", { owner: false, sandbox: { ...boxed, scratch: true } }],
   ];
   const paths = [
-    ...["free.txt", "run.sh", "AGENTS.md", "memory/a.md", "notes/a.md", "skills/x/SKILL.md", ".agents/x"],
-    ...["docs/note.md", "docs/linked.md", "docs", "nowhere", ".npmrc", ".gitignore", "hooks/a/handler.ts"],
-    ...[".git/config", "a/.git/config", ".parley/x", "proposals/x", "bare/HEAD", "bare/heAD", "bare/config"],
-    ...["bare/refs/x", "deep/w/HEAD", "deep/w/commondir", "deep/HEAD", "HEAD", "objects/x"],
+    "free.txt", "run.sh", "AGENTS.md", "memory/a.md", "notes/a.md", "skills/x/SKILL.md", ".agents/x",
+    "docs/note.md", "docs/linked.md", "docs", "nowhere", ".npmrc", ".gitignore", "hooks/a/handler.ts",
+    ".git/config", "a/.git/config", ".parley/x", "proposals/x", "bare/HEAD", "bare/heAD", "bare/config",
+    "bare/refs/x", "deep/w/HEAD", "deep/w/commondir", "deep/HEAD", "HEAD", "objects/x",
   ];
   const rows = places.flatMap(([who]) => paths.map((path) => [who, path] as const));
   const rules = new Map(

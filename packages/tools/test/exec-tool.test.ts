@@ -47,7 +47,6 @@ async function played(
     return {
       record: { id: "c1", log: ".parley/exec/c1.log", ...record },
       files: request.files,
-      told: 0,
       set told(bytes: number) {
         did.push(`told ${bytes}`);
       },
@@ -69,7 +68,7 @@ async function played(
     it,
     started,
     did,
-    async run(args, more = {}, signal = undefined) {
+    async run(args, more = {}, signal) {
       const { context } = it;
       const ports = { ...context.exec, ...more.exec, commands } as NonNullable<ToolContext["exec"]>;
       const tool = made(exec({ ...context, ...more, exec: ports }));

@@ -42,8 +42,8 @@ export function sessionStatus({ status, clock, timeZone, halfDays = false }: Too
 }
 
 /**
- * "Saturday, 21 November 2026, 08:05 (Europe/Berlin, GMT+01:00)": the day's name too, because models count days
- * badly.
+ * "Saturday, 21 November 2026, 08:05 (Europe/Berlin, GMT+01:00)": the day's name too, because models count
+ * days badly.
  */
 export function timeIn(timeZone: string, nowMs: number, halfDays = false): string {
   const day = new Intl.DateTimeFormat("en-GB", {
