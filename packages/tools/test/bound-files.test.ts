@@ -317,33 +317,67 @@ describe("the files that a command may run", () => {
   };
 
   test("are those of its words, of the parts of its words and of what builds, each once and in order", async () => {
-    await put("b.js", "a.js", "sub/c.js", "sub/deep/d.js", "x y", "run1.sh", "run2.sh", "p/m.py", "p/__main__.py");
+    await put(
+      "b.js",
+      "a.js",
+      "sub/c.js",
+      "sub/deep/d.js",
+      "x y",
+      "run1.sh",
+      "run2.sh",
+      "p/m.py",
+      "p/__main__.py",
+    );
     await put("GNUmakefile", "makefile", "Makefile", "package.json", "index.js", "Cargo.toml", "build.rs");
     await put("justfile", "q/__init__.py", "other.py", "sub/package.json", "sub/index.js");
     await symlink("a.js", join(it.workspace, "link.js"));
     await symlink(it.outside, join(it.workspace, "out"));
     await writeFile(join(it.outside, "far.js"), "");
     const rows: readonly (readonly [readonly string[], readonly string[]])[] = [
-      [["/opt/x", "b.js", "a.js", "b.js", "./a.js"], ["a.js", "b.js"]],
-      [["/opt/x", "--require=./b.js", "-Isub/c.js,a.js"], ["a.js", "b.js"]],
-      [["/opt/x", "-e", "require('a.js');b.js|run1.sh&&{sub/c.js}"], ["a.js", "b.js", "run1.sh", "sub/c.js"]],
+      [
+        ["/opt/x", "b.js", "a.js", "b.js", "./a.js"],
+        ["a.js", "b.js"],
+      ],
+      [
+        ["/opt/x", "--require=./b.js", "-Isub/c.js,a.js"],
+        ["a.js", "b.js"],
+      ],
+      [
+        ["/opt/x", "-e", "require('a.js');b.js|run1.sh&&{sub/c.js}"],
+        ["a.js", "b.js", "run1.sh", "sub/c.js"],
+      ],
       [["/opt/x", "x y"], ["x y"]],
       [["/opt/x", "sub"], []],
       [["/opt/x", "sub", "c.js"], ["sub/c.js"]],
       [["/opt/x", "sub", "deep", "d.js"], ["sub/deep/d.js"]],
-      [["/opt/x", "run*", "*/c.js", "s?b/[d]eep/*.js"], ["run1.sh", "run2.sh", "sub/c.js", "sub/deep/d.js"]],
+      [
+        ["/opt/x", "run*", "*/c.js", "s?b/[d]eep/*.js"],
+        ["run1.sh", "run2.sh", "sub/c.js", "sub/deep/d.js"],
+      ],
       [["/opt/x", "sub/../a.js", "none.js", "../a.js"], ["a.js"]],
       [["/opt/x", "link.js"], ["a.js"]],
       [["/opt/x", "out/far.js", join(it.outside, "far.js")], []],
-      [["/opt/x", join(it.workspace, "sub/c.js"), join(it.workspace, "run[1].sh")], ["run1.sh", "sub/c.js"]],
+      [
+        ["/opt/x", join(it.workspace, "sub/c.js"), join(it.workspace, "run[1].sh")],
+        ["run1.sh", "sub/c.js"],
+      ],
       [["a.js"], ["a.js"]],
       [["/usr/bin/make"], ["GNUmakefile", "Makefile", "makefile"]],
       [["npm", "test"], ["package.json"]],
       [["/usr/bin/pnpm", "x"], ["package.json"]],
       [["yarn"], ["package.json"]],
-      [["env", "node"], ["index.js", "package.json"]],
-      [["/usr/bin/node", "sub"], ["index.js", "package.json", "sub/index.js", "sub/package.json"]],
-      [["cargo", "run"], ["Cargo.toml", "build.rs"]],
+      [
+        ["env", "node"],
+        ["index.js", "package.json"],
+      ],
+      [
+        ["/usr/bin/node", "sub"],
+        ["index.js", "package.json", "sub/index.js", "sub/package.json"],
+      ],
+      [
+        ["cargo", "run"],
+        ["Cargo.toml", "build.rs"],
+      ],
       [["just"], ["justfile"]],
       [["toString"], []],
       [["python3", "-m", "p.m"], ["p/m.py"]],

@@ -99,7 +99,8 @@ test("each kind of file comes along under its type, from each tag that shows it,
   ]);
   expect(read.slice(-3)).toEqual(["deep/er/100%.png", "a.png", "deep/b.png"]);
   // Fifty files, and as many bytes as the page may have with them.
-  const many = (count: number): string => Array.from({ length: count }, (_, nth) => tag(`${nth}.png`)).join("");
+  const many = (count: number): string =>
+    Array.from({ length: count }, (_, nth) => tag(`${nth}.png`)).join("");
   await expect(page(many(50))).resolves.toContain(png);
   await expect(page(many(51))).rejects.toMatchObject({
     code: "invalid",

@@ -88,7 +88,12 @@ test("on the host a command is started in the folder that was opened, with its w
   const { it, started, did, run } = await played(undefined, { exec: { timeoutSeconds: 60 } });
   await mkdir(join(it.workspace, "sub"));
   expect(
-    await run({ command: ["/bin/echo", "a b", "\u202e"], workdir: "sub", env: { A: "1" }, timeoutSeconds: 9 }),
+    await run({
+      command: ["/bin/echo", "a b", "\u202e"],
+      workdir: "sub",
+      env: { A: "1" },
+      timeoutSeconds: 9,
+    }),
   ).toBe("[exit code 0, 0.0 s]");
   await run({ command: "echo $A", background: true });
   await run({ command: "top", pty: true, workdir: "sub", yieldMs: 20 }, { owner: false });
@@ -231,7 +236,8 @@ test("who may approve is asked with the action, its hash and the call; a refusal
     "other files: it may run some that are not named here",
   ];
   const unlisted = "/bin/sh is not on the allowlist";
-  const lines = async (more: object): Promise<readonly string[]> => (await run(call, ports(more))).split("\n");
+  const lines = async (more: object): Promise<readonly string[]> =>
+    (await run(call, ports(more))).split("\n");
   expect(await lines({})).toEqual([
     `error: Not run: it needs a person's approval, which it does not have: ${unlisted}.`,
     ...shown,
@@ -240,7 +246,9 @@ test("who may approve is asked with the action, its hash and the call; a refusal
     `error: Not run: it needs a person's approval, which it does not have: ${unlisted}.`,
     ...shown,
   ]);
-  expect(asked.map(([action, hash, callId]) => [hash === actionHash(action), callId])).toEqual([[true, "c1"]]);
+  expect(asked.map(([action, hash, callId]) => [hash === actionHash(action), callId])).toEqual([
+    [true, "c1"],
+  ]);
   expect(await lines({ policy: { ...policy, ask: "off" } })).toEqual([
     `error: Not run: ${unlisted}, and nobody is asked (tools.exec.ask is "off").`,
     ...shown,

@@ -225,7 +225,11 @@ test("a picture is found by its name, its address or its path, up to twenty mega
   ]);
   // Whose it is the last address tells, not the one that was asked for.
   answer.url = "https://far.test/y.png";
-  expect(await says("https://a.test/x.png")).toEqual([`https://a.test/x.png ${size}`, ["18.png"], "far.test"]);
+  expect(await says("https://a.test/x.png")).toEqual([
+    `https://a.test/x.png ${size}`,
+    ["18.png"],
+    "far.test",
+  ]);
   answer.url = "no address";
   expect(await says("https://a.test/x.png")).toEqual([`https://a.test/x.png ${size}`, ["18.png"], "the web"]);
   answer.bytes = Buffer.from("words");

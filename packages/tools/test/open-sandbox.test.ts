@@ -58,7 +58,10 @@ test("a sandbox is opened with its rules in words, the folder that it works in, 
     path: null,
   });
   const { argv, ends } = wrap(command);
-  expect(argv.slice(0, 6)).toEqual([join(folder, "bin/docker"), ..."run --rm --init --name parley-m7".split(" ")]);
+  expect(argv.slice(0, 6)).toEqual([
+    join(folder, "bin/docker"),
+    ..."run --rm --init --name parley-m7".split(" "),
+  ]);
   expect(argv.filter((word) => word.startsWith("type=") || word.endsWith(":ro"))).toEqual([
     `type=bind,source=${ws},target=/workspace`,
     `type=bind,source=${folder}/skills,target=${folder}/skills,readonly`,
@@ -112,9 +115,7 @@ test("a sandbox is opened with a folder of its own for the session, the agent or
   ]);
   expect(folders[1]).not.toBe(folders[0]);
   await writeFile(join(folder, "taken"), "");
-  await expect(
-    opened({ workspaceAccess: "none" }, { folder: join(folder, "taken") }),
-  ).rejects.toMatchObject({
+  await expect(opened({ workspaceAccess: "none" }, { folder: join(folder, "taken") })).rejects.toMatchObject({
     code: "unavailable",
     message: "the sandbox's folder taken/agent-helper cannot be made",
   });

@@ -1,16 +1,7 @@
 // Commands and file tools in a real sandbox: what is there, what is not, and what stays of it.
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import {
-  link,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer as connections, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -503,12 +494,12 @@ describe("docker", () => {
     expect(of({}, { network: "egress" }).argv.join(" ")).toContain("--network none");
     const given = (command: object): readonly string[] =>
       of(command).argv.filter((word) => word === "--tty" || word === "--interactive");
-    expect([given({}), given({ input: true }), given({ pty: true }), given({ pty: true, input: true })]).toEqual([
-      [],
-      ["--interactive"],
-      ["--tty", "--interactive"],
-      ["--tty", "--interactive"],
-    ]);
+    expect([
+      given({}),
+      given({ input: true }),
+      given({ pty: true }),
+      given({ pty: true, input: true }),
+    ]).toEqual([[], ["--interactive"], ["--tty", "--interactive"], ["--tty", "--interactive"]]);
   });
 });
 

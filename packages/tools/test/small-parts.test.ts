@@ -48,7 +48,16 @@ test("a file's text has the line ending of most of its lines and keeps its mark;
     { mediaType: "image/gif", extension: "gif" },
     { mediaType: "image/webp", extension: "webp" },
   ]);
-  const others = ["\x89PNG\r\n\x1a", "\xff\xd8", "GIF88a", "xGIF89a", "RIFF1234WAVE", "RIFX1234WEBP", "WEBP", ""];
+  const others = [
+    "\x89PNG\r\n\x1a",
+    "\xff\xd8",
+    "GIF88a",
+    "xGIF89a",
+    "RIFF1234WAVE",
+    "RIFX1234WEBP",
+    "WEBP",
+    "",
+  ];
   expect(others.map((head) => pictureType(bytes(head)))).toEqual(others.map(() => null));
 });
 
@@ -101,7 +110,14 @@ test("a result has room beside what a tool says of it, a page never more than ei
     [80_001, 80_000],
     [100, 100],
   ]);
-  expect([4, 3, 2, 1, 0, -1].map((bytes) => firstBytes("aé👍", bytes))).toEqual(["aé", "aé", "a", "a", "", ""]);
+  expect([4, 3, 2, 1, 0, -1].map((bytes) => firstBytes("aé👍", bytes))).toEqual([
+    "aé",
+    "aé",
+    "a",
+    "a",
+    "",
+    "",
+  ]);
   expect([firstBytes("aé👍", 6), firstBytes("aé👍", 7)]).toEqual(["aé", "aé👍"]);
 });
 

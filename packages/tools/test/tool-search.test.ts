@@ -37,7 +37,12 @@ test("the rarer word counts more, then the shorter text, then the name; a word t
   const common = ["b", "a", "c"].map((name) => tool(name, "files of a folder"));
   expect(order("files", common)).toEqual(["a", "b", "c"]);
   expect(order("files", common, 2)).toEqual(["a", "b"]);
-  expect(order("files rare", [...common, tool("z", "rare things of a folder")])).toEqual(["z", "a", "b", "c"]);
+  expect(order("files rare", [...common, tool("z", "rare things of a folder")])).toEqual([
+    "z",
+    "a",
+    "b",
+    "c",
+  ]);
   expect(order("tea", [tool("long", "tea and many other words"), tool("short", "tea")])).toEqual([
     "short",
     "long",
