@@ -1,4 +1,5 @@
 // Every condition of the prompt, by name: what turns a section, or a line of it, on and off.
+import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
   builtInOverlay,
@@ -640,6 +641,8 @@ test("owner ids can be shown hashed, the same way each time", () => {
   expect(one).toEqual(again);
   expect(one[0]).toMatch(/^[0-9a-f]{12}$/);
   expect(hashedIds(["telegram:1"], "other")).not.toEqual(one);
+  const keyed = (id: string): string => createHmac("sha256", "key").update(id).digest("hex").slice(0, 12);
+  expect(hashedIds(["telegram:2", "telegram:1"], "key")).toEqual([keyed("telegram:2"), keyed("telegram:1")]);
 });
 
 test("a hostile path stays on one line and cannot open a section", () => {

@@ -9,8 +9,10 @@ import {
   type PromptMode,
   promptSections,
   type Section,
+  type StableInput,
+  type SurfaceFacts,
 } from "../../src/index.ts";
-import { codingTools, namedTools, stableInput, surfaceFacts } from "./fixtures.ts";
+import { codingTools, namedTools, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
 
 /** The table of DESIGN section 6. */
 const inMinimal = (
@@ -186,6 +188,67 @@ test("of quoting it is said whether the turn has a conversation, and whether tha
     "no conversation",
     "telegram cannot quote",
     "telegram can quote",
+  ]);
+});
+
+test("of each condition that is not met, the one that is missing is told", () => {
+  const why = (
+    id: string,
+    stable: Partial<StableInput> = {},
+    surface: Partial<SurfaceFacts> = {},
+  ): string | undefined =>
+    compile(
+      promptSections,
+      promptFacts(stableInput(stable), surfaceFacts(surface)),
+      promptBudget(200_000),
+    ).sections.find((section) => section.id === id)?.reason;
+  const reacting = {
+    reactions: "minimal",
+    channel: { ...telegram, capabilities: web.capabilities },
+  } as const;
+  const skills = [
+    { name: "s", description: "d", location: "l" },
+    { name: "t", description: "d", location: "not\na line" },
+  ];
+  const group = { channel: { ...telegram, kind: "group" } } as const;
+  expect([
+    why("reactions", { tools: namedTools("read") }, { reactions: "minimal" }),
+    why("reactions", { tools: namedTools("message") }, reacting),
+    why("reactions", { tools: namedTools("message") }, { reactions: "extensive" }),
+    why("documentation", { docs: undefined }),
+    why("documentation", { tools: namedTools("write") }),
+    why("skills", { tools: namedTools("write"), skills }),
+    why("skills", { tools: namedTools("read"), skills }),
+    why("group_context", {}, group),
+    why("group_context", {}, { ...group, context: "Text." }),
+    why("group_context", {}, { channel: undefined }),
+    why("silent_replies", {}, { silence: "free", contextTellsSilence: true }),
+    why("channel", {}, { channel: undefined }),
+    why("time_zone", { timeZone: undefined }),
+    why("tool_call_style", { provider: { replace: { tool_call_style: "Hush." } } }),
+    why("execution_bias", { provider: { replace: { tool_call_style: "Hush." } } }),
+    why("interaction_style", { provider: { replace: { tool_call_style: "Hush." } } }),
+    why("subagent_context", { mode: "minimal" }, { context: "Do it." }),
+    why("reasoning_format"),
+  ]).toEqual([
+    "no tool to react with",
+    "the channel has no reactions",
+    "guidance: extensive",
+    "no docs lie beside this program",
+    "no tool to read the docs with",
+    "no read tool to open a skill with",
+    "1 eligible skills",
+    "others read along",
+    "others read along",
+    "a private conversation without text of its own",
+    "the conversation's context already tells it",
+    "no conversation",
+    "no time zone is configured",
+    "replaced by the provider",
+    "always",
+    "no provider contribution fills it",
+    "the parent handed over a context",
+    "the model needs no reasoning tags",
   ]);
 });
 

@@ -1,4 +1,5 @@
 // I12: equal stable facts, equal bytes, whatever turn, chat, day, host, channel or window pressure on the other zone.
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -11,6 +12,7 @@ import {
   type StableInput,
   type SurfaceFacts,
 } from "../../src/index.ts";
+import { schemaSize } from "../../src/prompt/schema-size.ts";
 import { codingTools, namedTools, discord, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
 
 const text = fc.string({ maxLength: 40 });
@@ -138,4 +140,122 @@ test("an explanation counts sections, files and tool schemas", () => {
   expect(
     told.sections.filter((each) => each.included).reduce((sum, each) => sum + each.chars, 0),
   ).toBeLessThanOrEqual(told.chars);
+});
+
+test("an explanation tells each figure of its own zone, and the schemas by name with their bytes and hash", () => {
+  const schema = (name: string, description: string, parameters: object = { type: "object" }) => ({
+    ...{ name, description, parameters },
+  });
+  const compiled = prompt(soul("Dry."), { ttsHint: "Short." });
+  const shared = { type: "object", title: "ü" };
+  const told = explain(compiled, [
+    schema("write", "Write"),
+    schema("edit", "Edit é"),
+    schema("read", "Read", shared),
+    // One object for two tools, and for a tool told anew: each is measured for itself.
+    schema("look", "Look further", shared),
+  ]);
+  const { sections, files, tools, ...figures } = told;
+  const tokens = (chars: number): number => Math.ceil(chars / 4);
+  expect(figures).toEqual({
+    mode: "full",
+    hash: compiled.hash,
+    stableHash: compiled.stableHash,
+    boundary: compiled.stable.length,
+    chars: compiled.stable.length + compiled.volatile.length,
+    tokens: tokens(compiled.text.length),
+    stableTokens: tokens(compiled.stable.length),
+    volatileTokens: tokens(compiled.volatile.length),
+    estimator: "chars/4",
+    truncations: [],
+  });
+  expect(compiled.stable.length).not.toBe(compiled.volatile.length);
+  expect([sections, files]).toEqual([compiled.sections, compiled.files]);
+  const sized = (name: string, description: string, parameters: object = { type: "object" }) => {
+    const json = JSON.stringify({ name, description, parameters });
+    const hex = createHash("sha256").update(json).digest("hex").slice(0, 16);
+    return { name, chars: json.length, tokens: tokens(json.length), hash: hex };
+  };
+  expect(tools).toEqual([
+    sized("edit", "Edit é"),
+    sized("look", "Look further", shared),
+    sized("read", "Read", shared),
+    sized("write", "Write"),
+  ]);
+  expect(schemaSize(schema("edit", "Edit é")).bytes - schemaSize(schema("edit", "Edit e")).bytes).toBe(1);
+  expect(explain(compiled).tools).toEqual([]);
+  const hex = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+  expect([compiled.hash, compiled.stableHash]).toEqual([hex(compiled.text), hex(compiled.stable)]);
+  // A section that is in is hashed by its text, one that is out by nothing.
+  const hashes = Object.fromEntries(sections.map((each) => [each.id, [each.chars, each.tokens, each.hash]]));
+  expect(hashes["voice"]).toEqual([22, 6, hex("## Voice (TTS)\n\nShort.")]);
+  expect(hashes["skills"]).toEqual([0, 0, ""]);
+});
+
+test("a diff tells how long each moved section was and is, and which files and tools came, went or changed", () => {
+  const tools = (list: { readonly [name: string]: string }) =>
+    Object.entries(list).map(([name, description]) => ({ name, description, parameters: {} }));
+  const files = (list: { readonly [name: string]: string }): Partial<StableInput> => ({
+    files: {
+      files: Object.entries(list).map(([name, content]) => ({
+        name: name as "SOUL.md",
+        path: `/w/${name}`,
+        state: "present" as const,
+        text: content,
+        rawChars: content.length,
+        truncated: false,
+      })),
+    },
+  });
+  const before = explain(
+    prompt({ owners: ["1"], ...files({ "AGENTS.md": "A.", "SOUL.md": "Dry.", "USER.md": "U." }) }, {}),
+    tools({ read: "Read", edit: "Edit", gone: "Gone" }),
+  );
+  const after = explain(
+    prompt(
+      { owners: ["1", "22"], ...files({ "AGENTS.md": "A.", "SOUL.md": "Warm and dry.", "TOOLS.md": "T." }) },
+      { ttsHint: "Short.", channel: undefined },
+    ),
+    tools({ read: "Reads", edit: "Edit", new: "New" }),
+  );
+  const chars = (of: typeof before, id: string): number =>
+    of.sections.find((section) => section.id === id)?.chars ?? -1;
+  const moved = (id: string, zone: string, change: string) => ({
+    ...{ id, zone, change },
+    charsBefore: chars(before, id),
+    charsAfter: chars(after, id),
+  });
+  expect(diff(before, after)).toEqual({
+    stableMoved: true,
+    moves: [
+      moved("user_identity", "stable", "changed"),
+      moved("workspace_files", "stable", "changed"),
+      moved("project_context", "stable", "changed"),
+      moved("reply_tags", "volatile", "removed"),
+      moved("messaging", "volatile", "changed"),
+      moved("channel", "volatile", "removed"),
+      moved("voice", "volatile", "added"),
+      moved("runtime", "volatile", "changed"),
+    ],
+    files: ["SOUL.md", "TOOLS.md", "USER.md"],
+    tools: ["new", "read", "gone"],
+  });
+  expect([chars(after, "user_identity") - chars(before, "user_identity"), chars(before, "voice")]).toEqual([
+    4, 0,
+  ]);
+  expect(diff(after, after)).toEqual({ stableMoved: false, moves: [], files: [], tools: [] });
+  // What an older version stored knew fewer sections, and no tools.
+  const older = {
+    ...before,
+    sections: before.sections.filter(({ id }) => id !== "runtime"),
+    tools: undefined,
+  };
+  expect(diff(older, { ...before, tools: undefined })).toEqual({
+    stableMoved: false,
+    moves: [
+      { ...moved("runtime", "volatile", "added"), charsBefore: 0, charsAfter: chars(before, "runtime") },
+    ],
+    files: [],
+    tools: [],
+  });
 });
