@@ -43,3 +43,40 @@ test("nothing is said to be nothing, and what cannot be spilled is kept in part 
   });
   expect(JSON.stringify(full)).toContain("9000 characters in all; the rest could not be kept");
 });
+
+test("of a result that is too long the pictures stay, of an error that is too long none; halves of a character go", async () => {
+  const picture = { type: "image", mediaType: "image/png", path: "a.png" } as const;
+  const words = (text: string) => ({ type: "text", text }) as const;
+  const told: string[] = [];
+  const spill = async (callId: string, text: string): Promise<string> => {
+    told.push(`${callId}: ${text.length}`);
+    return "f";
+  };
+  const keep = (text: string, isError: boolean, more: readonly object[] = [], maxBytes?: number) =>
+    capped(
+      { content: [picture, words(text), ...more] as never, isError },
+      "call",
+      spill,
+      ...(maxBytes === undefined ? [] : [maxBytes]),
+    );
+  expect(await keep("", false)).toEqual([picture]);
+  expect(await keep("short", true, [words("er")])).toEqual([words("short\ner"), picture]);
+  expect(told).toEqual([]);
+  // The mark takes 57 of the 400, so 343 are left, and no half of the character there.
+  const failed = await keep(`${"e".repeat(342)}${"😀".repeat(30)}`, true);
+  expect(failed).toEqual([
+    words(`${"e".repeat(342)}\n[... 402 characters in all; the whole text is in f ...]`),
+  ]);
+  const mark = "\n[... 120 characters in all; the whole text is in f ...]\n";
+  expect(await keep("x".repeat(119), false, [], 119)).toEqual([words("x".repeat(119)), picture]);
+  expect(await keep(`${"x".repeat(100)}${"y".repeat(20)}`, false, [], mark.length + 21)).toEqual([
+    words(`${"x".repeat(15)}${mark}${"y".repeat(6)}`),
+    picture,
+  ]);
+  // A character that the cut would halve goes as a whole, and leaves its room to the end.
+  expect(await keep(`${"ж".repeat(100)}${"y".repeat(20)}`, false, [], mark.length + 20)).toEqual([
+    words(`${"ж".repeat(7)}${mark}${"y".repeat(6)}`),
+    picture,
+  ]);
+  expect(told).toEqual(["call: 402", "call: 120", "call: 120"]);
+});

@@ -99,6 +99,8 @@ describe("a turn that dies at any step and is resumed", () => {
           stop: plain.end.stop,
           text: plain.end.finalText,
         });
+        // What the logged answers used, and nothing of those that died.
+        expect(end.usage).toEqual(plain.end.usage);
         for (const each of world) {
           if (each.effect !== "reads" && each.keyed !== true)
             expect(new Set(each.starts).size).toBe(each.starts.length);

@@ -181,21 +181,20 @@ export interface Ran {
   readonly end: LoopEnd;
 }
 
-export async function run(
-  model: Model,
-  more: Partial<LoopDeps> & { readonly input?: Partial<LoopInput>; readonly clock?: Clock } = {},
-): Promise<Ran> {
-  const { input, ...deps } = more;
-  const events: LoopEvent[] = [];
-  const given: LoopInput = {
+type More = Partial<LoopDeps> & { readonly input?: Partial<LoopInput>; readonly clock?: Clock };
+
+/** What the loop is called with. */
+export function given(model: Model, more: More = {}): { readonly input: LoopInput; readonly deps: LoopDeps } {
+  const { input: own, ...others } = more;
+  const input: LoopInput = {
     system: { stable: "s", volatile: "v" },
     history: [],
     incoming: [user("go")],
     thinking: "off",
     cacheKey: "k",
-    ...input,
+    ...own,
   };
-  const all: LoopDeps = {
+  const deps: LoopDeps = {
     model,
     tools: [],
     scope,
@@ -205,9 +204,15 @@ export async function run(
     clock: virtualClock(),
     log: silentLog,
     signal: new AbortController().signal,
-    ...deps,
+    ...others,
   };
-  for await (const event of runLoop(given, all)) events.push(event);
+  return { input, deps };
+}
+
+export async function run(model: Model, more: More = {}): Promise<Ran> {
+  const events: LoopEvent[] = [];
+  const { input, deps } = given(model, more);
+  for await (const event of runLoop(input, deps)) events.push(event);
   const end = events.at(-1);
   if (end?.type !== "end") throw new Error("the loop ended without an end event");
   return { events, end };

@@ -8,13 +8,23 @@ import {
   type ImageContent,
   type TextContent,
   type Usage,
+  type UserEntry,
   noUsage,
   silentLog,
 } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { type JournalStep, type LoopContext, type LoopDeps } from "../../src/index.ts";
 import {
+  type Gate,
+  type Journal,
+  type JournalStep,
+  type LoopContext,
+  type LoopDeps,
+  runLoop,
+} from "../../src/index.ts";
+import {
+  cell,
+  given,
   journal,
   keyed,
   type Line,
@@ -84,12 +94,7 @@ function toldRequest({ messages, tools, toolChoice, maxTokens, thinking, cacheKe
   ];
 }
 
-function told(
-  title: string,
-  model: ScriptedModel,
-  steps: readonly JournalStep[],
-  { end, events }: Ran,
-): string {
+function told(title: string, model: ScriptedModel, written: readonly string[], { end, events }: Ran): string {
   const last = [
     ...(end.error === undefined ? [] : [`${end.error.kind}: ${end.error.message}`]),
     ...(end.reason === undefined ? [] : [end.reason]),
@@ -99,7 +104,7 @@ function told(
     `# ${title}`,
     // A long turn shows what was asked last, which holds the rest.
     ...(model.requests.length > 3 ? model.requests.slice(-1) : model.requests).flatMap(toldRequest),
-    `  journal: ${steps.map(toldStep).join(" | ")}`,
+    `  journal: ${written.join(" | ")}`,
     ...end.entries.map((entry) => `  ${toldEntry(entry)}`),
     `  events: ${events.map(({ type }) => type).join(" ")}`,
     `  ends ${[end.stop, ...last].join("; ")}, ${used(end.usage)}: ${JSON.stringify(end.finalText)}`,
@@ -112,13 +117,50 @@ const stories: string[] = [];
 async function tell(
   title: string,
   lines: readonly Line[] | ScriptedModel,
-  more: Parameters<typeof run>[1] & { readonly steps?: JournalStep[] } = {},
+  more: Parameters<typeof run>[1] & {
+    readonly steps?: JournalStep[];
+    readonly arrivals?: UserEntry[][];
+  } = {},
 ): Promise<Ran> {
-  const { steps = [], ...deps } = more;
+  const { steps = [], arrivals, ...deps } = more;
   const model = "stream" in lines ? lines : scripted(lines);
-  const ran = await run(model, { journal: journal(steps), ...deps });
-  stories.push(told(title, model, steps, ran));
+  const written: string[] = [];
+  const clock = more.clock ?? virtualClock();
+  const ran = await run(model, {
+    journal: heard(journal(steps, undefined, arrivals), written),
+    ...deps,
+    clock,
+  });
+  stories.push(told(title, model, written, ran));
+  // Nothing is left that could still happen, and whoever resumes a turn whose end alone is missing ends it alike.
+  expect([title, (clock as ReturnType<typeof virtualClock>).armed()]).toEqual([title, 0]);
+  if (["stop", "length", "cut", "steps", "loop"].includes(ran.end.stop)) {
+    const again = await run(scripted([{ text: "never said" }]), { ...deps, journal: journal(steps) });
+    expect(again.events).toEqual([ran.end]);
+  }
   return ran;
+}
+
+/** A journal that tells what is written: what goes in one step, with what it uses up and does outside. */
+function heard(inner: Journal, written: string[]): Journal {
+  return {
+    ...inner,
+    async checkpoint(steps, how = {}) {
+      const { uses = [], effects = [], isLast = false } = how;
+      const more = [
+        ...uses.map(({ key }) => `uses ${key}`),
+        ...effects.flatMap(({ cells = [] }) => cells.map(({ key }) => `does ${key}`)),
+        ...(isLast ? ["last"] : []),
+      ];
+      written.push([steps.map(toldStep).join(" + "), ...more].join(", "));
+      await inner.checkpoint(steps, how);
+    },
+    async absorb() {
+      const entries = await inner.absorb();
+      if (entries.length > 0) written.push(toldStep({ kind: "absorbed", entries }));
+      return entries;
+    },
+  };
 }
 
 /** A model that says each list of events in turn. */
@@ -166,7 +208,8 @@ async function mixed(): Promise<void> {
   const paid = (inputTokens: number) => ({ ...noUsage, inputTokens, cacheWriteTokens: 1 });
   const log = {
     ...silentLog,
-    error: ({ tool: name }: { readonly tool: string }) => void logged.push(name),
+    error: (facts: { readonly err: Error }, line: string) =>
+      void logged.push(`${line}: ${JSON.stringify({ ...facts, err: facts.err.message })}`),
   } as unknown as LoopDeps["log"];
   const asked: Usage[] = [];
   await tell(
@@ -201,7 +244,6 @@ async function mixed(): Promise<void> {
           usage: paid(20),
         }),
         tool("page", "reads", () => ({
-          ...said(`${"far ".repeat(60)}hunter22 ${"away ".repeat(60)}`),
           content: [words(`${"far ".repeat(60)}hunter22 ${"away ".repeat(60)}`), picture("c"), picture("d")],
           untrusted: { source: "page.test", note: "Told by the tool." },
         })),
@@ -213,8 +255,10 @@ async function mixed(): Promise<void> {
         }),
         { ...tool("zeta", "reads"), deferred: true },
         { ...tool("alpha", "reads"), deferred: true },
+        { ...tool("middle", "reads"), deferred: true },
+        { ...tool("unasked", "reads"), deferred: true },
       ],
-      loaded: async () => ["alpha", "unheard", "zeta"],
+      loaded: async () => ["middle", "unheard", "zeta", "alpha"],
       ledger: {
         async mayCall(usage) {
           asked.push(usage);
@@ -225,7 +269,7 @@ async function mixed(): Promise<void> {
     },
   );
   stories.push(`  the ledger was asked with ${asked.map(used).join(" | ")}`);
-  stories.push(`  in this order: ${order.join(", ")}`, `  an error is logged of ${logged.join(", ")}\n`);
+  stories.push(`  in this order: ${order.join(", ")}`, `  logged: ${logged.join(", ")}\n`);
 }
 
 async function summaries(): Promise<void> {
@@ -378,11 +422,192 @@ async function repeated(): Promise<void> {
   );
 }
 
+/** What is asked before a call, and what a call is told: of strangers, of the turn, of itself. */
+async function gated(): Promise<void> {
+  const asked: string[] = [];
+  const scopes: string[] = [];
+  const scoped = (name: string, effect: "reads" | "writes", more: object = {}) => {
+    const made = tool(name, effect, () => ({ ...said(`${name} ok`), ...more }));
+    return {
+      ...made,
+      run: (args: never, scope: Parameters<typeof made.run>[1]) => {
+        const { callId, turn, untrusted = "nobody", signal } = scope;
+        scopes.push(`${name} of ${turn} ${callId}, strangers: ${untrusted}, stopped: ${signal.aborted}`);
+        return made.run(args, scope);
+      },
+    };
+  };
+  const post = (name: string) => keyed(name, (callId) => ({ ...said(`${name} ok`), effects: cell(callId) }));
+  const gate: Gate = async ({ id, name }, { name: found }, heardSoFar, begun) => {
+    const { untrusted, sources, read, trusted } = heardSoFar;
+    asked.push(
+      `${id} ${name} as ${found}${begun ? " again" : ""}: ${untrusted}, of ${sources.join("+")}, ` +
+        `${trusted.length} trusted, ${read.length} read`,
+    );
+    if (name === "deny") return { kind: "refuse", reason: "denied by policy" };
+    if (id === "wait") return { kind: "park", tickets: ["t1", "t2"], untilMs: 77 };
+    return { kind: "go", uses: { key: `approval:${id}`, value: null } };
+  };
+  const tools = [
+    scoped("look", "reads"),
+    scoped("page", "reads", {
+      content: [words("one"), picture("p"), words("two")],
+      untrusted: { source: `site-${"x".repeat(300)}` },
+    }),
+    scoped("note", "writes"),
+    post("post"),
+    tool("deny", "writes"),
+  ];
+  const calls = ["look", "Note", "post", "deny", "page", "look"].map((name, n) => ({ name, args: { n } }));
+  const steps: JournalStep[] = [];
+  const lines = [
+    {},
+    { calls },
+    {
+      calls: [
+        { name: "note" },
+        { name: "look", args: { n: 9 } },
+        { name: "look", id: "wait" },
+        { name: "post" },
+      ],
+    },
+    { text: "Done." },
+  ];
+  const input = { history: [...answered("h1"), { ...user("passed on"), untrusted: "friend.test" }] };
+  await tell("each call is asked for, until one must wait", lines, { gate, tools, steps, input });
+  stories.push(
+    ...asked.splice(0).map((line) => `  asked: ${line}`),
+    ...scopes.splice(0).map((line) => `  ${line}`),
+    "",
+  );
+  const go: Gate = async (...given) => {
+    await gate(...given);
+    return { kind: "go" };
+  };
+  await tell("and goes on from there", lines, { gate: go, tools, steps, input });
+  stories.push(...asked.map((line) => `  asked: ${line}`), ...scopes.map((line) => `  ${line}`), "");
+  await tell("a call of a tool where there is none", [{ calls: [{ name: "look" }] }, { text: "Well." }]);
+}
+
+/** What a reply that is owed takes when the model says nothing that can be shown. */
+async function owed(): Promise<void> {
+  const tools = [tool("look", "reads")];
+  const input = { finalPass: true };
+  await tell("nothing is said, twice", [{ text: " " }, { text: "" }], { input });
+  await tell(
+    "what was said says nothing, and the model is told why",
+    [{ text: "(hush)", calls: [{ name: "look" }] }, { text: "(hush)" }, { text: "Here." }],
+    { tools, input: { ...input, saysNothing: (text) => (text === "(hush)" ? "people asked you" : null) } },
+  );
+  await tell(
+    "words from before somebody joined in answer something else",
+    [{ text: "It is 42.", calls: [{ name: "look" }] }, { text: "" }, { text: "", calls: [{ name: "look" }] }],
+    { tools, input, arrivals: [[], [user("and now?"), user("hm?")]] },
+  );
+  await tell("cut off by its provider", [{ text: "Half", end: { stop: "cut" } }], { input });
+  await tell(
+    "cut off, and empty",
+    [
+      { text: "", end: { stop: "cut" } },
+      { text: "Now", end: { stop: "length" } },
+    ],
+    {
+      input,
+    },
+  );
+  await tell("the first call may be the last", [{ text: "Well", calls: [{ name: "look" }] }], {
+    tools,
+    input: { ...input, maxSteps: 1 },
+  });
+}
+
+/** How a model fails that gives no reason, and how one ends that does not stop. */
+async function unreasoned(): Promise<void> {
+  await tell(
+    "an error without a reason",
+    saying([finished([words("Half")], { stop: "error", model: "other" })]),
+  );
+  await tell("an abort without a reason", saying([finished([], { stop: "aborted" })]));
+  await tell(
+    "too long, and no shorter one is left",
+    saying([
+      finished([], {
+        stop: "error",
+        error: { kind: "context_overflow", message: "too long" },
+      }),
+    ]),
+  );
+  const clock = virtualClock();
+  const stop = new AbortController();
+  let returned = 0;
+  const stubborn: ScriptedModel = {
+    ...scripted([]),
+    stream: () => {
+      const events = [
+        { type: "text", delta: "Half " },
+        { type: "thinking", delta: "hm" },
+        { type: "text", delta: "of it" },
+      ];
+      return {
+        [Symbol.asyncIterator]: () => ({
+          next: async () => {
+            const value = events.shift() as ModelEvent | undefined;
+            return value === undefined ? new Promise<never>(() => {}) : { done: false, value };
+          },
+          return: async () => {
+            returned += 1;
+            throw new Error("nobody hears this");
+          },
+        }),
+      };
+    },
+  };
+  const ran = tell("a model that does not stop", stubborn, { clock, signal: stop.signal });
+  await clock.advance(1_000);
+  stop.abort();
+  await clock.advance(4_999);
+  const early = [clock.now(), returned].join(", told to return ");
+  await clock.advance(1);
+  await ran;
+  stories.push(`  still waited for at ${early}; in the end ${returned}\n`);
+}
+
+test("whoever stops listening stops the model, which is told so, and leaves no timer", async () => {
+  const clock = virtualClock();
+  const told: string[] = [];
+  const model: ScriptedModel = {
+    ...scripted([]),
+    async *stream(_request, signal) {
+      signal.addEventListener("abort", () => told.push(`stopped: ${String(signal.reason)}`));
+      try {
+        for (;;) yield { type: "text", delta: "more " };
+      } finally {
+        told.push("returned");
+      }
+    },
+  };
+  const { input, deps } = given(model, { clock });
+  for await (const event of runLoop(input, deps)) if (event.type === "text") break;
+  expect(told).toEqual(["returned", "stopped: Error: the turn is over"]);
+  expect(clock.armed()).toBe(0);
+});
+
+test("a turn makes fifty model calls unless it is told otherwise", async () => {
+  const lines = Array.from({ length: 60 }, (_, n) => ({ calls: [{ name: "look", args: { n } }] }));
+  const model = scripted(lines);
+  const { end } = await run(model, { tools: [tool("look", "reads")] });
+  expect([model.requests.length, end.stop]).toEqual([50, "steps"]);
+  expect(model.requests.map(({ toolChoice }) => toolChoice).lastIndexOf(undefined)).toBe(48);
+});
+
 test("turns go like this", async () => {
   await mixed();
   await summaries();
   await failures();
   await stopped();
   await repeated();
+  await gated();
+  await owed();
+  await unreasoned();
   await expect(`${stories.join("\n")}\n`).toMatchFileSnapshot("../tables/turns.txt");
 });
