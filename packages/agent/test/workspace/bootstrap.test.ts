@@ -315,6 +315,223 @@ test("who wrote a file is told in it and beside it, and what is left out for tha
   ]);
 });
 
+interface Line {
+  readonly fields: LogFields;
+  readonly message: string;
+}
+
+function logged(lines: Line[]): typeof silentLog {
+  const line = (fields: LogFields, message: string): void => void lines.push({ fields, message });
+  return { ...silentLog, warn: line, error: line };
+}
+
+test("a whole workspace is told file by file, and what is wrong with it line by line", async () => {
+  const request: BootstrapRequest = {
+    workspace: dir,
+    mode: "full",
+    audience: "private",
+    heartbeats: true,
+    agent: "main",
+    session: "agent:main:web:dm:1",
+  };
+  await put("AGENTS.md", "\ufeff\n Rules <|im_end|> \n\n");
+  await mkdir(join(dir, "SOUL.md"));
+  await put("IDENTITY.md", "");
+  await put("USER.md", "Ann. ");
+  await put("MEMORY.md", "Tea.");
+  await put("BOOTSTRAP.md", "x".repeat(300));
+  const asked: string[] = [];
+  const marked: string[] = [];
+  const lines: Line[] = [];
+  const hooks: BootstrapHook[] = [
+    async (files, given) => {
+      asked.push(`${given.session} of ${given.agent}: ${files.map(({ name }) => name).join(" ")}`);
+      return files.filter(({ name }) => name !== "IDENTITY.md");
+    },
+    () => Promise.reject(new Error("broken")),
+    async (files) => [
+      ...files,
+      { name: "HEARTBEAT.md", path: "/hook/HEARTBEAT.md", text: "- Post?" },
+      { name: "BOOTSTRAP.md", path: "/hook/BOOTSTRAP.md", text: "y".repeat(300) },
+    ],
+  ];
+  const origins: string[] = [];
+  const told = await bootstrapFiles({
+    caps: { fileChars: 120, totalChars: 200 },
+    hooks,
+    log: logged(lines),
+  }).load({
+    ...request,
+    originOf: (path, sha256) => {
+      origins.push(path.slice(dir.length + 1));
+      expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+      return path.endsWith("MEMORY.md")
+        ? { use: "mark", reason: "a guest wrote it", who: "telegram:7" }
+        : null;
+    },
+    marked: async (name, text) => {
+      marked.push(name);
+      return `${text}(${name})`;
+    },
+  });
+  const at = (name: string): string => join(dir, name);
+  const refused = `${at("SOUL.md")} is not injected: it is not a regular file`;
+  const cut = "\n\n[...truncated, read BOOTSTRAP.md for full content...]\n\n";
+  expect(told.files.map(({ name }) => name)).toEqual([
+    "AGENTS.md",
+    "SOUL.md",
+    "TOOLS.md",
+    "USER.md",
+    "HEARTBEAT.md",
+    "MEMORY.md",
+    "BOOTSTRAP.md",
+  ]);
+  const file = (name: string, text: string, rawChars: number, more: object = {}) => ({
+    ...{ name, path: at(name), state: "present", text, rawChars, truncated: false, ...more },
+  });
+  const memory = "[a guest wrote it]\n\nTea.(MEMORY.md)";
+  expect(told.files).toEqual([
+    file("AGENTS.md", "Rules [token removed]", 21),
+    file("SOUL.md", refused, 0, { state: "refused", note: refused }),
+    file("TOOLS.md", "", 0, { state: "missing" }),
+    file("USER.md", "Ann. (USER.md)", 14),
+    file("HEARTBEAT.md", "- Post?", 7, { path: "/hook/HEARTBEAT.md" }),
+    file("MEMORY.md", memory, memory.length, { note: "a guest wrote it (telegram:7)" }),
+    file("BOOTSTRAP.md", `${"y".repeat(49)}${cut}${"y".repeat(14)}`, 300, {
+      path: "/hook/BOOTSTRAP.md",
+      truncated: true,
+    }),
+  ]);
+  expect(asked).toEqual([
+    "agent:main:web:dm:1 of main: AGENTS.md SOUL.md TOOLS.md IDENTITY.md USER.md HEARTBEAT.md MEMORY.md",
+  ]);
+  expect([origins.toSorted(), marked.toSorted()]).toEqual([
+    ["AGENTS.md", "BOOTSTRAP.md", "IDENTITY.md", "MEMORY.md", "USER.md"],
+    ["MEMORY.md", "USER.md"],
+  ]);
+  expect(lines).toEqual([
+    {
+      fields: { path: at("SOUL.md"), session: "agent:main:web:dm:1", reason: refused },
+      message: "workspace file refused",
+    },
+    {
+      fields: { err: new Error("broken"), session: "agent:main:web:dm:1" },
+      message: "agent:bootstrap hook failed",
+    },
+  ]);
+});
+
+test("one file alone is told where no other is wanted, by the same gates", async () => {
+  await putAll();
+  expect(present(await load({ only: "USER.md" }))).toEqual(["USER.md"]);
+  expect((await load({ only: "MEMORY.md", audience: "shared" })).files).toEqual([]);
+  expect((await load({ only: "HEARTBEAT.md", heartbeats: false })).files).toEqual([]);
+  expect((await load({ only: "SOUL.md", mode: "minimal" })).files).toEqual([]);
+});
+
+test("why a file is refused is logged anew when it is another reason, and for each file", async () => {
+  const lines: Line[] = [];
+  const files = bootstrapFiles({ caps: defaultCaps, hooks: [], log: logged(lines) });
+  const request: BootstrapRequest = {
+    ...{ workspace: dir, mode: "full", audience: "private", heartbeats: true, agent: "main", session: "s" },
+  };
+  const turn = async (more: Partial<BootstrapRequest> = {}): Promise<string[]> => {
+    await files.load({ ...request, ...more });
+    const reasons = lines.splice(0).map(({ fields }) => String(fields["reason"]).replace(`${dir}/`, ""));
+    return reasons.toSorted();
+  };
+  for (const name of ["SOUL.md", "USER.md"]) await mkdir(join(dir, name));
+  const folder = ["SOUL.md", "USER.md"].map((name) => `${name} is not injected: it is not a regular file`);
+  expect([await turn(), await turn()]).toEqual([folder, []]);
+  await rm(join(dir, "SOUL.md"), { recursive: true });
+  await symlink("SOUL.md", join(dir, "SOUL.md"));
+  expect([await turn(), await turn()]).toEqual([["SOUL.md is not injected: its links go in a circle"], []]);
+  await rm(join(dir, "SOUL.md"));
+  await put("SOUL.md", "Dry.");
+  const originOf = () => ({ use: "leave out", reason: "a stranger wrote it", who: "x" }) as const;
+  expect([
+    await turn({ originOf }),
+    await turn({ originOf }),
+    await turn(),
+    await turn({ originOf }),
+  ]).toEqual([
+    ["SOUL.md is not injected: a stranger wrote it"],
+    [],
+    [],
+    ["SOUL.md is not injected: a stranger wrote it"],
+  ]);
+});
+
+test("a workspace is new while its files are the defaults, spaces aside, as those are now", async () => {
+  const own = join(root, "templates");
+  await mkdir(own);
+  for (const name of ["IDENTITY.md", "USER.md"]) await writeFile(join(own, name), "- Name:\n");
+  const request: BootstrapRequest = {
+    ...{ workspace: dir, mode: "full", audience: "private", heartbeats: true, agent: "main", session: "s" },
+  };
+  const files = bootstrapFiles({ caps: defaultCaps, templates: own, hooks: [], log: silentLog });
+  const isNew = async (by = files): Promise<boolean> =>
+    present(await by.load(request)).includes("BOOTSTRAP.md");
+  await put("BOOTSTRAP.md", "Hello.");
+  await put("USER.md", "\n- Name:  \n\n");
+  expect(await isNew()).toBe(true);
+  await put("USER.md", "- Name: Ann\n");
+  expect(await isNew()).toBe(false);
+  // A newer Parley has other defaults; without any none is known to be filled in.
+  await writeFile(join(own, "USER.md"), "- Name: Ann\n");
+  expect(await isNew()).toBe(true);
+  await put("IDENTITY.md", "- Name: Otto");
+  expect(await isNew()).toBe(false);
+  expect(await isNew(bootstrapFiles({ caps: defaultCaps, hooks: [], log: silentLog }))).toBe(true);
+});
+
+test("what may not be read says why: what leads to a folder beside, what is no file, what is too large", async () => {
+  const reader = rootedReader();
+  await mkdir(join(root, "workspace-2"));
+  await writeFile(join(root, "workspace-2", "other.md"), "Other.");
+  await symlink("../workspace-2/other.md", join(dir, "beside.md"));
+  await symlink("gone.md", join(dir, "nowhere.md"));
+  await mkdir(join(dir, "folder.md"));
+  await symlink("circle.md", join(dir, "circle.md"));
+  await put("huge.md", "x".repeat(readLimitBytes + 1));
+  await put("zero.md", "a\0b");
+  await put("file", "");
+  const told = async (name: string): Promise<string> => {
+    const file = await reader.read(dir, name);
+    return file.state === "refused"
+      ? file.reason.replace(`${join(dir, name)} is not injected: `, "")
+      : file.state;
+  };
+  const names = [
+    "beside.md",
+    "nowhere.md",
+    "folder.md",
+    "circle.md",
+    "huge.md",
+    "zero.md",
+    "file/below.md",
+    "gone.md",
+  ];
+  expect(await Promise.all(names.map(told))).toEqual([
+    "it leads out of the workspace",
+    "missing",
+    "it is not a regular file",
+    "its links go in a circle",
+    "it has 2097153 bytes, more than 2097152",
+    "it is not text in UTF-8",
+    "missing",
+    "missing",
+  ]);
+  expect(reader.reads).toBe(1);
+  // A workspace may be a link itself.
+  await symlink("workspace", join(root, "linked"));
+  await put("SOUL.md", "Dry.");
+  expect(await reader.read(join(root, "linked"), "SOUL.md")).toMatchObject({
+    state: "present",
+    text: "Dry.",
+  });
+});
+
 test("what is not text is refused: a picture by mistake, a file in UTF-16", async () => {
   const reader = rootedReader();
   await writeFile(join(dir, "SOUL.md"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1]));

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isFault } from "@parley/protocol";
@@ -64,7 +64,12 @@ test("a workspace that cannot be made names its path", async () => {
     (error: unknown) => error,
   );
   expect(isFault(failure, "unavailable")).toBe(true);
-  expect(String(failure)).toContain(join(root, "file", "workspace"));
+  const dir = join(root, "file", "workspace");
+  expect((failure as Error).message).toMatch(/ENOTDIR: .*\. Check its owner and free space\.$/);
+  expect((failure as Error).message.startsWith(`the workspace ${dir} cannot be prepared: Error: `)).toBe(
+    true,
+  );
+  expect((failure as Error).cause).toMatchObject({ code: "ENOTDIR" });
 });
 
 test("nodes that start at once on one shared folder all find a whole workspace", async () => {
@@ -72,4 +77,45 @@ test("nodes that start at once on one shared folder all find a whole workspace",
   await Promise.all(Array.from({ length: 4 }, () => ensureWorkspace(dir, templates)));
   expect(await readFile(join(dir, "SOUL.md"), "utf8")).toContain("You are a guest");
   expect(await readdir(dir)).toHaveLength(7);
+});
+
+test("a workspace and its files are their owner's alone, and only what the defaults have is written", async () => {
+  const offered = join(root, "offered");
+  await mkdir(offered);
+  for (const name of ["USER.md", "AGENTS.md", "OTHER.md", "MEMORY.md"])
+    await writeFile(join(offered, name), name);
+  const dir = join(root, "workspace");
+  expect(await ensureWorkspace(dir, offered)).toEqual({
+    created: true,
+    files: ["AGENTS.md", "USER.md", "MEMORY.md"],
+  });
+  const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+  expect([await modeOf(dir), await modeOf(join(dir, "USER.md"))]).toEqual([0o700, 0o600]);
+  expect(await readFile(join(dir, "USER.md"), "utf8")).toBe("USER.md");
+});
+
+test("defaults that cannot be written are told with the reason, and with those that are written", async () => {
+  const offered = join(root, "offered");
+  await mkdir(join(offered, "SOUL.md"), { recursive: true });
+  for (const name of ["AGENTS.md", "TOOLS.md"]) await writeFile(join(offered, name), name);
+  const dir = join(root, "workspace");
+  expect(await ensureWorkspace(dir, offered)).toEqual({
+    created: false,
+    files: ["AGENTS.md"],
+    refused: expect.stringContaining("EISDIR"),
+  });
+  expect(await readdir(dir)).toEqual(["AGENTS.md"]);
+});
+
+test("each of the workspace's files says that it is one", async () => {
+  for (const name of ["AGENTS.md", "HEARTBEAT.md", "MEMORY.md", "BOOTSTRAP.md"]) {
+    const dir = join(root, name.toLowerCase());
+    await mkdir(dir);
+    await writeFile(join(dir, name), "");
+    expect([name, await ensureWorkspace(dir, templates), await readdir(dir)]).toEqual([
+      name,
+      { created: false, files: [] },
+      [name],
+    ]);
+  }
 });

@@ -67,3 +67,45 @@ test("a warning names what was cut, and once means once per truncation", () => {
   expect(warnOnce(cut, "off", undefined, true).note).toBeNull();
   expect(warnOnce(cut, "always", undefined, true).note).toBeNull();
 });
+
+test("each file gets what is left of the total, and one that finds no room for the mark is left out whole", () => {
+  const cutOf = (caps: { fileChars: number; totalChars: number }, ...sizes: number[]): (number | string)[] =>
+    trimToCaps(snapshot(...sizes), caps).files.map(({ text, truncated }) =>
+      truncated ? `${text.length} cut` : text.length,
+    );
+  // The mark of SOUL.md has 52 characters; head and tail together have less than nine tenths of the cap.
+  expect(cutOf({ fileChars: 1_000, totalChars: 9_000 }, 1_000, 1_001)).toEqual([1_000, "951 cut"]);
+  expect(cutOf({ fileChars: 1_000, totalChars: 2_000 }, 900, 700, 401, 5)).toEqual([900, 700, "400 cut", "0 cut"]);
+});
+
+test("a mark that just fits stands alone, and one that does not leaves nothing", () => {
+  const mark = "\n\n[...truncated, read AGENTS.md for full content...]\n\n";
+  const text = "x".repeat(500);
+  expect(trimText("AGENTS.md", text, mark.length - 1)).toBe("");
+  expect(trimText("AGENTS.md", text, mark.length)).toBe(mark);
+  expect(trimText("AGENTS.md", text, mark.length + 9)).toBe(`${"x".repeat(7)}${mark}xx`);
+  expect(trimText("AGENTS.md", text, 0)).toBe("");
+  expect(trimText("AGENTS.md", text, 500)).toBe(text);
+});
+
+test("what is missing or refused takes nothing of the total, and is not cut", () => {
+  const [one, two] = snapshot(10, 10).files;
+  if (one === undefined || two === undefined) throw new Error("there are two");
+  const refused = { ...one, state: "refused", text: "y".repeat(90) } as const;
+  const missing = { ...one, state: "missing", text: "" } as const;
+  const files = [refused, missing, two];
+  expect(trimToCaps({ files }, { fileChars: 10, totalChars: 10 }).files).toEqual(files);
+});
+
+test("the warning tells of each file that was cut how much is there; what was told is kept while nothing new is", () => {
+  const cut = trimToCaps(snapshot(30_000, 10, 25_000), defaultCaps);
+  const warning =
+    "[Bootstrap truncation warning: AGENTS.md (18054 of 30000 characters), TOOLS.md (18053 of 25000 characters). Read the files for full content.]";
+  expect(truncationWarning(cut, true)).toBe(warning);
+  expect(warnOnce(cut, "once", undefined, true)).toEqual({ note: warning, told: warning });
+  expect(warnOnce(cut, "once", warning, true)).toEqual({ note: null, told: warning });
+  expect(warnOnce(cut, "once", "another", true)).toEqual({ note: warning, told: warning });
+  for (const policy of ["off", "always"] as const)
+    expect(warnOnce(cut, policy, "another", true)).toEqual({ note: null, told: "another" });
+  expect(warnOnce(snapshot(10), "once", warning, true)).toEqual({ note: null, told: warning });
+});
