@@ -368,9 +368,21 @@ test("on a plain line nothing is left that is not seen, and no character is cut 
     expect(told(kept)).toBe(`a${String.fromCodePoint(kept, kept)}b`);
   expect([2, 3, 4].map((chars) => plainLine(" \u0000😀😀 \n", chars))).toEqual(["…", "😀…", "😀😀"]);
   expect([-1, 0, 1, 2, 3, 4, 9].map((chars) => headOf("😀a😀", chars))).toEqual([
-    ...["", "", "", "😀", "😀a", "😀a", "😀a😀"],
+    "",
+    "",
+    "",
+    "😀",
+    "😀a",
+    "😀a",
+    "😀a😀",
   ]);
   expect([-1, 0, 1, 2, 3, 4, 9].map((chars) => tailOf("😀a😀", chars))).toEqual([
-    ...["", "", "", "😀", "a😀", "a😀", "😀a😀"],
+    "",
+    "",
+    "",
+    "😀",
+    "a😀",
+    "a😀",
+    "😀a😀",
   ]);
 });

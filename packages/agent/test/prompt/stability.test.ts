@@ -1,5 +1,6 @@
 // I12: equal stable facts, equal bytes, whatever turn, chat, day, host, channel or window pressure on the other zone.
 import { createHash } from "node:crypto";
+import type { ToolSchema } from "@parley/models";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -143,8 +144,14 @@ test("an explanation counts sections, files and tool schemas", () => {
 });
 
 test("an explanation tells each figure of its own zone, and the schemas by name with their bytes and hash", () => {
-  const schema = (name: string, description: string, parameters: object = { type: "object" }) => ({
-    ...{ name, description, parameters },
+  const schema = (
+    name: string,
+    description: string,
+    parameters: ToolSchema["parameters"] = { type: "object" },
+  ) => ({
+    name,
+    description,
+    parameters,
   });
   const compiled = prompt(soul("Dry."), { ttsHint: "Short." });
   const shared = { type: "object", title: "ü" };
@@ -171,7 +178,11 @@ test("an explanation tells each figure of its own zone, and the schemas by name 
   });
   expect(compiled.stable.length).not.toBe(compiled.volatile.length);
   expect([sections, files]).toEqual([compiled.sections, compiled.files]);
-  const sized = (name: string, description: string, parameters: object = { type: "object" }) => {
+  const sized = (
+    name: string,
+    description: string,
+    parameters: ToolSchema["parameters"] = { type: "object" },
+  ) => {
     const json = JSON.stringify({ name, description, parameters });
     const hex = createHash("sha256").update(json).digest("hex").slice(0, 16);
     return { name, chars: json.length, tokens: tokens(json.length), hash: hex };
@@ -221,7 +232,9 @@ test("a diff tells how long each moved section was and is, and which files and t
   const chars = (of: typeof before, id: string): number =>
     of.sections.find((section) => section.id === id)?.chars ?? -1;
   const moved = (id: string, zone: string, change: string) => ({
-    ...{ id, zone, change },
+    id,
+    zone,
+    change,
     charsBefore: chars(before, id),
     charsAfter: chars(after, id),
   });
@@ -245,12 +258,9 @@ test("a diff tells how long each moved section was and is, and which files and t
   ]);
   expect(diff(after, after)).toEqual({ stableMoved: false, moves: [], files: [], tools: [] });
   // What an older version stored knew fewer sections, and no tools.
-  const older = {
-    ...before,
-    sections: before.sections.filter(({ id }) => id !== "runtime"),
-    tools: undefined,
-  };
-  expect(diff(older, { ...before, tools: undefined })).toEqual({
+  const { tools: _none, ...toolless } = before;
+  const older = { ...toolless, sections: before.sections.filter(({ id }) => id !== "runtime") };
+  expect(diff(older, toolless)).toEqual({
     stableMoved: false,
     moves: [
       { ...moved("runtime", "volatile", "added"), charsBefore: 0, charsAfter: chars(before, "runtime") },

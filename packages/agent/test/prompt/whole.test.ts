@@ -129,8 +129,16 @@ const third: readonly [Partial<StableInput>, Partial<SurfaceFacts>] = [
         ...telegram.capabilities,
         dialect: "markdown",
         textChars: 100,
-        ...{ media: false, polls: false, voice: false, threads: false, pins: false, reactions: false },
-        ...{ edits: false, removals: false, replyTags: false },
+        media: false,
+        polls: false,
+        voice: false,
+        threads: false,
+        pins: false,
+        reactions: false,
+
+        edits: false,
+        removals: false,
+        replyTags: false,
       },
       buttons: "unsupported",
     },
@@ -384,7 +392,13 @@ function made(
 ): Section {
   const { leastChars, level = 0, ...others } = more;
   return {
-    ...{ id, title: id, level, zone: "stable", modes: ["full"], priority, ...others },
+    id,
+    title: id,
+    level,
+    zone: "stable",
+    modes: ["full"],
+    priority,
+    ...others,
     render: () => id.repeat(chars),
     ...(leastChars === undefined
       ? {}

@@ -387,7 +387,13 @@ test("a whole workspace is told file by file, and what is wrong with it line by 
     "BOOTSTRAP.md",
   ]);
   const file = (name: string, text: string, rawChars: number, more: object = {}) => ({
-    ...{ name, path: at(name), state: "present", text, rawChars, truncated: false, ...more },
+    name,
+    path: at(name),
+    state: "present",
+    text,
+    rawChars,
+    truncated: false,
+    ...more,
   });
   const memory = "[a guest wrote it]\n\nTea.(MEMORY.md)";
   expect(told.files).toEqual([
@@ -433,7 +439,12 @@ test("why a file is refused is logged anew when it is another reason, and for ea
   const lines: Line[] = [];
   const files = bootstrapFiles({ caps: defaultCaps, hooks: [], log: logged(lines) });
   const request: BootstrapRequest = {
-    ...{ workspace: dir, mode: "full", audience: "private", heartbeats: true, agent: "main", session: "s" },
+    workspace: dir,
+    mode: "full",
+    audience: "private",
+    heartbeats: true,
+    agent: "main",
+    session: "s",
   };
   const turn = async (more: Partial<BootstrapRequest> = {}): Promise<string[]> => {
     await files.load({ ...request, ...more });
@@ -467,7 +478,12 @@ test("a workspace is new while its files are the defaults, spaces aside, as thos
   await mkdir(own);
   for (const name of ["IDENTITY.md", "USER.md"]) await writeFile(join(own, name), "- Name:\n");
   const request: BootstrapRequest = {
-    ...{ workspace: dir, mode: "full", audience: "private", heartbeats: true, agent: "main", session: "s" },
+    workspace: dir,
+    mode: "full",
+    audience: "private",
+    heartbeats: true,
+    agent: "main",
+    session: "s",
   };
   const files = bootstrapFiles({ caps: defaultCaps, templates: own, hooks: [], log: silentLog });
   const isNew = async (by = files): Promise<boolean> =>

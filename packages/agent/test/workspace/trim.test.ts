@@ -75,7 +75,12 @@ test("each file gets what is left of the total, and one that finds no room for t
     );
   // The mark of SOUL.md has 52 characters; head and tail together have less than nine tenths of the cap.
   expect(cutOf({ fileChars: 1_000, totalChars: 9_000 }, 1_000, 1_001)).toEqual([1_000, "951 cut"]);
-  expect(cutOf({ fileChars: 1_000, totalChars: 2_000 }, 900, 700, 401, 5)).toEqual([900, 700, "400 cut", "0 cut"]);
+  expect(cutOf({ fileChars: 1_000, totalChars: 2_000 }, 900, 700, 401, 5)).toEqual([
+    900,
+    700,
+    "400 cut",
+    "0 cut",
+  ]);
 });
 
 test("a mark that just fits stands alone, and one that does not leaves nothing", () => {
