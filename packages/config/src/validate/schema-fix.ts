@@ -20,7 +20,10 @@ export function schemaFix(issue: z.core.$ZodIssue, at: ConfigPath): string {
   if (issue.code === "invalid_value")
     return `Use ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
   if (issue.code === "too_big") return `Use at most ${issue.maximum}${unitOf(issue.origin)}`;
-  if (issue.code === "too_small") return `Use at least ${issue.minimum}${unitOf(issue.origin)}`;
+  if (issue.code === "too_small") {
+    const least = issue.inclusive === false ? "more than" : "at least";
+    return `Use ${least} ${issue.minimum}${unitOf(issue.origin)}`;
+  }
   // Elements are described with their list.
   const element = at.findIndex((step) => typeof step === "number");
   const keys = element === -1 ? at : at.slice(0, element);
