@@ -129,7 +129,6 @@ const blocks: { readonly [block: string]: Fixes } = {
     resetTriggers: "Remove it: /new and /reset begin anew, and words behind them are the first message",
     scope: "Use session.dmScope, which says who shares a conversation in private",
     sendPolicy: 'Say where the agent speaks: groups with enabled: false, dmPolicy: "disabled", bindings',
-    threadBindings: threads,
   },
   "session.resetByType": { dm: 'Use "direct"' },
   messages: {
