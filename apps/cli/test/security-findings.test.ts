@@ -49,7 +49,11 @@ const safe = {
     noSandbox: false,
     cdpUrl: undefined as string | undefined,
   },
-  hooks: { token: undefined as object | undefined, endpoints: {} as object },
+  hooks: {
+    token: undefined as object | undefined,
+    endpoints: {} as object,
+    mappings: [] as readonly object[],
+  },
   mcp: { servers: {} as object },
   models: { providers: {} as object },
   telemetry: { traces: undefined as object | undefined },
@@ -91,23 +95,38 @@ test.each<readonly [string, object, readonly string[]]>([
   ["nothing", {}, ["safe"]],
   ["no token of its own", gateway({ auth: { token: undefined } }), ["safe"]],
   ["a weak token", gateway({ auth: { token: hidden("abcdefghijkl") } }), ["error gateway.token.weak"]],
-  ["a weak token of webhooks, here alone", { hooks: { token: hidden("password"), endpoints: {} } }, ["safe"]],
+  [
+    "a weak token of webhooks, here alone",
+    { hooks: { token: hidden("password"), endpoints: {}, mappings: [] } },
+    ["safe"],
+  ],
   [
     "a weak token of webhooks that others reach",
-    { ...gateway({ bind: "lan" }), hooks: { token: hidden("password"), endpoints: {} } },
+    { ...gateway({ bind: "lan" }), hooks: { token: hidden("password"), endpoints: {}, mappings: [] } },
     ["error hooks.token.weak", "warn gateway.bind"],
   ],
   [
     "a weak secret of one webhook behind a proxy, and a good one",
     {
       ...gateway({ trustedProxies: ["10.0.0.1"] }),
-      hooks: { token: hidden(`${strong}x`), endpoints: { ci: { secret: hidden("short") } } },
+      hooks: { token: hidden(`${strong}x`), endpoints: { ci: { secret: hidden("short") } }, mappings: [] },
     },
     ["error hooks.token.weak"],
   ],
   [
+    "the token of a mapping that is weak, and the secret of one that is the gateway's own",
+    {
+      ...gateway({ publicUrl: "https://a.example" }),
+      hooks: {
+        endpoints: {},
+        mappings: [{ token: hidden(`${strong}x`) }, { token: hidden("short"), secret: hidden(strong) }],
+      },
+    },
+    ["error hooks.token.weak", "error hooks.token.reused"],
+  ],
+  [
     "webhooks with the gateway's own token",
-    { hooks: { token: hidden(strong), endpoints: {} } },
+    { hooks: { token: hidden(strong), endpoints: {}, mappings: [] } },
     ["error hooks.token.reused"],
   ],
   ["another machine's address", gateway({ bind: "lan" }), ["warn gateway.bind"]],

@@ -38,6 +38,14 @@ async function verdictOn(text: string, wouldStart?: "start" | "again" | "change"
   }
 }
 
+function fixAt(path: string): string {
+  if (path.endsWith("workspace")) return "Name a folder that the user of the daemon may write to";
+  if (path === "store.redis.tls") return "Name PEM files; certFile and keyFile belong together";
+  return path.startsWith("store.redis")
+    ? "Name a PEM file that the user of the daemon may read"
+    : "Write another path";
+}
+
 test.for([
   [
     '{ agents: { defaults: { workspace: "file" } } }',
@@ -68,6 +76,16 @@ test.for([
   ['{ skills: { load: { extraDirs: ["a\\u0000b"] } } }', "skills.load.extraDirs[0]", /NUL/],
   ['{ agents: { defaults: { repoRoot: "a\\u0000b" } } }', "agents.defaults.repoRoot", /NUL/],
   [
+    '{ hooks: { internal: { load: { extraDirs: ["there", "a\\u0000b"] } } } }',
+    "hooks.internal.load.extraDirs[1]",
+    /NUL/,
+  ],
+  [
+    '{ store: { driver: "redis", redis: { url: "rediss://h", tls: { keyFile: "none.pem" } } } }',
+    "store.redis.tls.keyFile",
+    /none\.pem cannot be read/,
+  ],
+  [
     '{ hooks: { internal: { handlers: [{ event: "tool:before", module: "a\\u0000b" }] } } }',
     "hooks.internal.handlers[0].module",
     /NUL/,
@@ -86,7 +104,7 @@ test.for([
   for (const wouldStart of ["start", "again", "change"] as const) {
     const { problems } = await verdictOn(text, wouldStart);
     expect(problems).toMatchObject([
-      { path, line: 1, message: expect.stringMatching(message), fix: expect.any(String) },
+      { path, line: 1, message: expect.stringMatching(message), fix: fixAt(path) },
     ]);
   }
   // Who only wants to know where the gateway listens is not kept from it.
@@ -107,8 +125,13 @@ test("a folder that is there, one that can be made, and a link to one are right"
 test("an address that this machine does not have is refused for a change, and waited for at a start", async () => {
   const text = `{ gateway: { bind: "192.0.2.1", auth: { token: "${strong}" } } }`;
   expect((await verdictOn(text, "change")).problems).toMatchObject([
-    { path: "gateway.bind", message: expect.stringContaining("192.0.2.1") },
+    {
+      path: "gateway.bind",
+      message: "this machine has no address 192.0.2.1 to listen on (EADDRNOTAVAIL)",
+      fix: 'Use "lan" or an address of it',
+    },
   ]);
+  expect((await verdictOn(text, "again")).problems).toHaveLength(1);
   expect((await verdictOn(text, "start")).problems).toEqual([]);
   expect(
     (await verdictOn(`{ gateway: { bind: "127.0.0.1", auth: { token: "x" } } }`, "change")).problems,
@@ -132,8 +155,56 @@ test("a key that the gateway keeps and that is too short to be safe keeps it fro
     { path: "gateway.auth.token", message: expect.stringContaining("too short") },
   ]);
   const hashed = `{ gateway: { auth: { token: "${strong}" } }, commands: { ownerDisplay: "hash" } }`;
-  expect((await verdictOn(hashed, "start")).problems.map(({ path }) => path)).toEqual([
-    "commands.ownerDisplaySecret",
+  expect((await verdictOn(hashed, "start")).problems).toMatchObject([
+    {
+      path: "commands.ownerDisplaySecret",
+      message: `is not set, and what ${home}/owner-display-key holds is too short to be safe`,
+      fix: "Delete the file: it is made anew",
+    },
+  ]);
+  writeFileSync(join(home, "owner-display-key"), `${"x".repeat(16)}\n`);
+  expect((await verdictOn(hashed, "start")).problems).toEqual([]);
+  writeFileSync(join(home, "owner-display-key"), `${"x".repeat(15)} \n`);
+  expect((await verdictOn(hashed, "start")).problems).toHaveLength(1);
+  const own = hashed.replace('"hash"', '"hash", ownerDisplaySecret: "k"');
+  expect((await verdictOn(own, "start")).problems).toEqual([]);
+  expect((await verdictOn(hashed.replace('"hash"', '"raw"'), "start")).problems).toEqual([]);
+});
+
+test("a key that cannot be read for good keeps a start back; one that is not there yet is made", async () => {
+  mkdirSync(join(home, "gateway-token"));
+  expect((await verdictOn("{}", "start")).problems).toEqual([
+    {
+      path: "gateway.auth.token",
+      line: 1,
+      column: 1,
+      message: expect.stringMatching(
+        new RegExp(`^is not set, and ${home}/gateway-token cannot be read: EISDIR`),
+      ) as string,
+      fix: "Give the file to the user of the daemon",
+    },
+  ]);
+  rmSync(join(home, "gateway-token"), { recursive: true });
+  expect((await verdictOn("{}", "start")).problems).toEqual([]);
+});
+
+test("a name of 255 bytes is one that file systems take, one of 256 is not", async () => {
+  const of = async (name: string) =>
+    (await verdictOn(`{ tools: { fs: { readRoots: ["${name}"] } } }`, "start")).problems.length;
+  expect([await of("x".repeat(255)), await of("x".repeat(256)), await of("ä".repeat(128))]).toEqual([
+    0, 1, 1,
+  ]);
+  const path = (chars: number) => "x/".repeat(chars / 2) + "x".repeat(chars % 2);
+  expect([await of(path(4_095)), await of(`${path(4_095)}x`)]).toEqual([0, 1]);
+});
+
+test("each agent's own folder is named where it is written, that of all where all have it", async () => {
+  const own = await verdictOn('{ agents: { list: [{ id: "main", workspace: "file" }] } }', "change");
+  expect(own.problems.map(({ path }) => path)).toEqual(["agents.list[0].workspace"]);
+  writeFileSync(join(home, "workspace-b"), "");
+  const made = await verdictOn('{ agents: { list: [{ id: "main" }, { id: "b" }] } }', "change");
+  expect(made.problems).toMatchObject([
+    { path: "agents.list[1].workspace", message: `${home}/workspace-b is a file, not a folder` },
   ]);
 });
 
@@ -141,8 +212,15 @@ test("a hook that is not there is told and refuses nothing", async () => {
   const hook = (module: string) =>
     `{ hooks: { internal: { handlers: [{ event: "tool:before", module: "${module}" }] } } }`;
   expect((await verdictOn(hook("./none.ts"), "change")).warnings).toMatchObject([
-    { path: "hooks.internal.handlers[0].module" },
+    {
+      path: "hooks.internal.handlers[0].module",
+      message: `there is no file ${home}/none.ts`,
+      fix: "A tool:before hook that is missing blocks every call",
+    },
   ]);
+  expect((await verdictOn(hook("./there"), "change")).warnings).toHaveLength(1);
+  const off = hook("./none.ts").replace("handlers", "enabled: false, handlers");
+  expect((await verdictOn(off, "change")).warnings).toEqual([]);
   expect((await verdictOn(hook("./file"), "change")).warnings).toEqual([]);
 });
 

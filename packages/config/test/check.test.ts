@@ -516,14 +516,55 @@ test("a key that stands twice, or must not stand at all, is named where it stand
 
 test("what does not do what it seems to is told, and refused by nobody", async () => {
   const { warnings } = await loadText(`{
-    commands: { ownerAllowFrom: ["telegram:1", "telegram:bob"] },
+    commands: { ownerAllowFrom: ["telegram:1", "telegram:bob", "discord:0", "web:web-1"] },
     models: { providers: { openai: { models: [{ id: "a", contextWindow: 8000, maxTokens: 8000 },
       { id: "b", contextWindow: 8000, maxTokens: 8001 }, { id: "c", maxTokens: 900000 }] } } },
   }`);
-  expect(warnings.map(({ path, line }) => [path, line])).toEqual([
-    ["models.providers.openai.models[1].maxTokens", 4],
-    ["commands.ownerAllowFrom[1]", 2],
+  expect(warnings.map(({ path, line, message, fix }) => [path, line, `${message}. ${fix}`])).toEqual([
+    [
+      "models.providers.openai.models[1].maxTokens",
+      4,
+      "an answer of 8001 tokens does not fit into the contextWindow of 8000. Set it well below contextWindow",
+    ],
+    [
+      "commands.ownerAllowFrom[1]",
+      2,
+      '"telegram:bob" is nobody: ids are numbers there. Use the numeric id; /whoami shows it',
+    ],
+    [
+      "commands.ownerAllowFrom[2]",
+      2,
+      '"discord:0" is nobody: ids are numbers there. Use the numeric id; /whoami shows it',
+    ],
   ]);
+});
+
+test("each warning has its place and its whole words", async () => {
+  const { warnings } = await loadText(
+    `{
+    approvals: { exec: { approvers: ["discord:bob"] } },
+    channels: { web: { enabled: false }, telegram: { botToken: "1:a b", webhookUrl: "https://a.example", webhookSecret: "b7Qe2xKf9sVh4TnWz8Lc",
+      accounts: { work: { botToken: "abc" }, other: { botToken: "abd", apiRoot: "http://own:1", webhookSecret: "aaaaaaaaaaaaaaaa" } } } },
+    agents: { defaults: { imageGenerationModel: { primary: "rehearsal/r", fallbacks: ["brush/x"] } } },
+    session: { identityLinks: { ada: ["web:web-1", "telegram:1", "discord:2"] } },
+    hooks: { token: "b7Qe2xKf9sVh4TnWz8Lc", endpoints: { ci: { token: "short", secret: "b7Qe2xKf9sVh4TnWz8Lc" } },
+      mappings: [{ match: { path: "a" } }, { match: { path: "b" }, token: "b7Qe2xKf9sVh4TnWz8Lc", secret: "abc" }] },
+  }`,
+  );
+  expect(warnings.map(({ path, message, fix }) => `${path}: ${message}. ${fix}`)).toMatchInlineSnapshot(`
+    [
+      "channels.telegram.botToken: this is no token of a bot, so the account stays down. Copy it again from @BotFather: <number>:<secret>",
+      "channels.telegram.accounts.work.botToken: this is no token of a bot, so the account stays down. Copy it again from @BotFather: <number>:<secret>",
+      "hooks.endpoints.ci.token: it can be guessed: it has 5 characters, fewer than 16. Use what \`openssl rand -hex 32\` prints",
+      "hooks.mappings[1].secret: it can be guessed: it has 3 characters, fewer than 16. Use what \`openssl rand -hex 32\` prints",
+      "channels.telegram.accounts.other.webhookSecret: it can be guessed: it repeats itself. Use what \`openssl rand -hex 32\` prints",
+      "agents.defaults.imageGenerationModel: "rehearsal/r" names the provider "rehearsal", which does not exist, so it makes no pictures. Add it under models.providers.rehearsal",
+      "agents.defaults.imageGenerationModel: "brush/x" names the provider "brush", which does not exist, so it makes no pictures. Add it under models.providers.brush",
+      "session.identityLinks.ada[0]: "web:web-1" is on web, which has no account here. Set up channels.web, or remove the link",
+      "session.identityLinks.ada[2]: "discord:2" is on discord, which has no account here. Set up channels.discord, or remove the link",
+      "approvals.exec.approvers[0]: "discord:bob" is nobody: ids are numbers there. Use the numeric id; /whoami shows it",
+    ]
+  `);
 });
 
 const twoAgents = (match: string): string =>

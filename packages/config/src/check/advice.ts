@@ -70,11 +70,15 @@ function tooLongAnswers(name: string, { models }: ProviderConfig): Finding[] {
 
 type Held = readonly (readonly [ConfigPath, Secret | undefined])[];
 
-function hookSecrets({ token, endpoints }: Config["hooks"]): Held {
+function hookSecrets({ token, endpoints, mappings }: Config["hooks"]): Held {
+  const callers = [
+    ...Object.entries(endpoints).map(([name, hook]) => [["hooks", "endpoints", name], hook] as const),
+    ...mappings.map((hook, index) => [["hooks", "mappings", index], hook] as const),
+  ];
   return [
     [["hooks", "token"], token],
-    ...Object.entries(endpoints).flatMap(([name, hook]) =>
-      (["token", "secret"] as const).map((key) => [["hooks", "endpoints", name, key], hook[key]] as const),
+    ...callers.flatMap(([at, hook]) =>
+      (["token", "secret"] as const).map((key) => [[...at, key], hook[key]] as const),
     ),
   ];
 }

@@ -68,17 +68,21 @@ export function listeningFindings({ gateway, hooks }: Config): readonly Finding[
 }
 
 /** Where only this machine reaches the port, the config's own warning about a weak one is enough. */
-function hookTokenFindings(gateway: Config["gateway"], { token, endpoints }: Config["hooks"]): Finding[] {
+function hookTokenFindings(
+  gateway: Config["gateway"],
+  { token, endpoints, mappings }: Config["hooks"],
+): Finding[] {
   const isReached =
     !isLoopbackBind(gateway.bind) || gateway.trustedProxies.length > 0 || gateway.publicUrl !== undefined;
   const control = gateway.auth.token?.reveal();
+  const callers = [
+    ...Object.entries(endpoints).map(([name, each]) => [`hooks.endpoints.${name}`, each] as const),
+    ...mappings.map((each, index) => [`hooks.mappings[${index}]`, each] as const),
+  ];
   const held = [
     { at: "hooks.token", secret: token?.reveal() },
-    ...Object.entries(endpoints).flatMap(([name, each]) =>
-      (["token", "secret"] as const).map((key) => ({
-        at: `hooks.endpoints.${name}.${key}`,
-        secret: each[key]?.reveal(),
-      })),
+    ...callers.flatMap(([at, each]) =>
+      (["token", "secret"] as const).map((key) => ({ at: `${at}.${key}`, secret: each[key]?.reveal() })),
     ),
   ];
   const fix = "Write what `openssl rand -hex 32` prints";
