@@ -141,3 +141,38 @@ test.each([
 ])("a word in %s is shown as it is, beside Latin too", (_script, said) => {
   expect(visibleText(`a ${said} 1 ${said}x`)).toBe(`a ${said} 1 ${said}x`);
 });
+
+const range = (from: string, to: string): readonly string[] => {
+  const [first, last] = [from, to].map((each) => each.codePointAt(0) ?? 0) as [number, number];
+  return Array.from({ length: last - first + 1 }, (_, n) => String.fromCodePoint(first + n));
+};
+const isShown = (text: string): boolean => visibleText(text) === text;
+
+test("of Cyrillic, Greek and the strokes of East Asia just those that look Latin are written out where they stand alone", () => {
+  const cyrillic = [...range("А", "я"), ...Array.from("ЁёЇїЄєІіЈјЅѕЎўЉљ")];
+  expect(cyrillic.filter((letter) => !isShown(letter)).join("")).toBe(
+    "АВЕЗКМНОРСТУХЬабгезкопрсухьЁёІіЈјЅѕЎўЉљ",
+  );
+  const greek = [...range("Α", "Ω"), ...range("α", "ω")].filter((letter) => /\p{L}/u.test(letter));
+  expect(greek.filter((letter) => !isShown(letter)).join("")).toBe("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικμνορστυχ");
+  const strokes = "ーノ・ニハエロ一二三丨丶丿〇口工八卜へヘ々〆";
+  expect(Array.from(strokes).filter(isShown)).toEqual([]);
+  // Beside a character that is no such stroke each of them is a part of a word, but for two that are of no script.
+  expect(
+    Array.from(strokes)
+      .filter((stroke) => !isShown(`東${stroke}`))
+      .join(""),
+  ).toBe("・〆");
+});
+
+test("Hebrew and Arabic are shown where two letters of theirs follow each other, and nothing but words stands there", () => {
+  expect(["אב", "אב גד", "مح", "שלוֹם"].map(isShown)).toEqual([true, true, true, true]);
+  expect(["א", "ם", "מַיִם", "م", "אב.", "אב 1", "a אב-"].map(isShown)).toEqual(
+    Array.from({ length: 7 }, () => false),
+  );
+});
+
+test("three marks on one letter are shown, four are not; one letter of a script of marks alone is none of its words", () => {
+  expect([isShown("กุ้ง"), isShown("ก่่่"), isShown("ก่่่่")]).toEqual([true, true, false]);
+  expect([isShown("न"), isShown("नम"), isShown("ก"), isShown("กา")]).toEqual([false, true, false, true]);
+});
