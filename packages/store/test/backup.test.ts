@@ -1,6 +1,7 @@
 // Backup while the daemon writes, restore while it does not, and the doctor's look at a file.
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { backupDatabase, describeDatabase, restoreDatabase, sqliteStore } from "../src/index.ts";
 import { options, tempDir } from "./open-sqlite.ts";
@@ -214,4 +215,44 @@ test("a restore keeps what it replaces, the new file is private, and without a w
   const restored = await sqliteStore(options(path));
   expect(await restored.inbox.find({ limit: 9 })).toMatchObject([{ state: "waiting" }]);
   await restored.close();
+});
+
+test("a restore that cannot be written says where and what to do, and leaves nothing half done", async () => {
+  const store = await sqliteStore(options(path));
+  await store.inbox.accept([row("1")]);
+  await backupDatabase(path, copy);
+  await store.close();
+  const nowhere = join(dir, "none", "state.db");
+  expect(() => restoreDatabase(copy, nowhere, 1)).toThrow(
+    /none\/state\.db cannot be written: ENOENT: .*: choose a place that this user may write, then try again$/,
+  );
+  // The name under which the old file would be kept is taken: nothing is replaced.
+  writeFileSync(`${path}.replaced-9`, "precious");
+  expect(() => restoreDatabase(copy, path, 9)).toThrow(`${path} cannot be written: EEXIST`);
+  expect(readdirSync(dir).toSorted()).toEqual(["backup.db", "state.db", "state.db.replaced-9"]);
+  expect([readFileSync(`${path}.replaced-9`, "utf8"), await rowsIn(path)]).toEqual(["precious", 1]);
+});
+
+test("a doctor reads of a file how large it is with its log, and what does not hold together in it", async () => {
+  const store = await sqliteStore(options(path));
+  await store.inbox.accept([row("1")]);
+  const walBytes = statSync(`${path}-wal`).size;
+  expect(walBytes).toBeGreaterThan(0);
+  const sound = { bytes: statSync(path).size, walBytes, schema: 2, newestSchema: 2, findings: [] };
+  expect(describeDatabase(path, { full: true })).toEqual(sound);
+  expect(describeDatabase(path, { full: false })).toEqual(sound);
+  await store.close();
+  expect(() => describeDatabase(join(dir, "none.db"), { full: false })).toThrow(
+    `${join(dir, "none.db")} cannot be opened for writing: check that the folder exists`,
+  );
+  // An index that should hold every row by now, as it says, and does not.
+  const db = new DatabaseSync(path, { defensive: false });
+  db.exec(
+    "pragma writable_schema = on; update sqlite_schema set sql = 'create index rows_dead on rows (seq)' where name = 'rows_dead'",
+  );
+  db.close();
+  const entries = "wrong # of entries in index rows_dead";
+  expect(describeDatabase(path, { full: false }).findings).toEqual([entries]);
+  expect(describeDatabase(path, { full: true }).findings).toEqual([entries, "row 1 missing from index rows_dead"]);
+  expect(() => restoreDatabase(path, copy, 1)).toThrow(`${path} is damaged or not a database (`);
 });

@@ -1,6 +1,7 @@
 // The contract suite of the store: every driver calls it, against one handle and against two at once.
 import { describe, test } from "vitest";
 import { inboxCases } from "./cases/inbox.ts";
+import { limitCases } from "./cases/limits.ts";
 import { outboxCases } from "./cases/outbox.ts";
 import { scrubCases } from "./cases/scrub.ts";
 import { stateCases } from "./cases/state.ts";
@@ -36,7 +37,7 @@ export async function runCase(found: StoreCase, opened: OpenedStore): Promise<vo
 export function storeContract({ name, open, skip = {} }: StoreSubject): void {
   for (const handles of [1, 2]) {
     describe(`${name}, ${handles === 1 ? "one handle" : `${handles} handles at once`}`, () => {
-      for (const found of storeCases) {
+      for (const found of handles === 1 ? [...storeCases, ...limitCases] : storeCases) {
         const why = skip[found.title];
         if (why === undefined) test(found.title, async () => runCase(found, await open(handles)));
         else test.skip(`${found.title} (${why})`, () => {});

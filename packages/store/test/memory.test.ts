@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sqliteStore, type SqliteStore } from "../src/index.ts";
+import { storeMemory } from "../src/sqlite/memory.ts";
 import { testClock } from "./clock.ts";
 import { options, tempDir } from "./open-sqlite.ts";
 import { isIdle, lane, row, takeTurn, want } from "./subject.ts";
@@ -67,4 +68,31 @@ test("what another connection wrote while a call waited for its turn is not over
   const patched = daemon.sessions.patch(lane("a"), { mood: "calm" });
   other.exec(`update sessions set fields = '{"model":"two"}'`);
   expect((await patched).fields).toEqual({ model: "two", mood: "calm" });
+});
+
+test("of each kind only so many are remembered; what is known to be missing too, and each alone is forgotten", () => {
+  const memory = storeMemory(other);
+  const [cells, sessions] = [memory.of<number>(), memory.of<number>()];
+  sessions.keep("k0", 7);
+  for (let n = 0; n < 256; n += 1) cells.keep(`k${n}`, n === 5 ? null : n);
+  cells.keep("k0", 100);
+  expect([cells.get("k0"), cells.get("k5"), cells.get("k255"), cells.get("none")]).toEqual([
+    100,
+    null,
+    255,
+    undefined,
+  ]);
+  cells.keep("more", 256);
+  expect([cells.get("k0"), cells.get("k1"), cells.get("more"), sessions.get("k0")]).toEqual([
+    undefined,
+    1,
+    256,
+    7,
+  ]);
+  cells.forget("k1");
+  expect([cells.get("k1"), cells.get("k2")]).toEqual([undefined, 2]);
+  sessions.clear();
+  expect([sessions.get("k0"), cells.get("k2")]).toEqual([undefined, 2]);
+  memory.clear();
+  expect(cells.get("k2")).toBeUndefined();
 });

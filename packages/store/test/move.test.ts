@@ -1,12 +1,12 @@
 // From one store to another and back: everything is there, in the same order, and goes on where it stood; interrupted anywhere it is finished by the
 // next call; nothing is copied over what is there.
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { silentLog, systemClock } from "@parley/protocol";
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { moveBetween, redisStore, sqliteStore, type Store } from "../src/index.ts";
+import { databaseIdentity, moveBetween, redisStore, sqliteStore, type Store } from "../src/index.ts";
 import { moveStore } from "../src/move/move.ts";
 import type { MoveSide } from "../src/move/records.ts";
 import { sqliteSide } from "../src/move/sqlite-side.ts";
@@ -134,7 +134,7 @@ async function fillMore(store: Store): Promise<void> {
   for (const n of many) await store.cells.put(`many-${n}`, `${n}`, n % 2 === 0 ? {} : { ttlMs: 3_600_000 });
   for (const n of many) await store.events.append(n % 3 === 0 ? "x" : "y", `many-${n}`, `${n}`);
   await store.cells.put("over", "x", { ttlMs: 0 });
-  for (const key of ["leader:telegram:default", "auth:code:1", "menu:x"]) await store.cells.put(key, "x", {});
+  for (const key of ["leader:telegram:default", "node:a", "auth:code:1", "menu:x"]) await store.cells.put(key, "x", {});
 }
 
 /** Everything that any port shows, with times, marks and places. */
@@ -288,7 +288,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const back = await file("b.db");
     for (const store of [shared, back]) {
       expect(await whole(store)).toEqual(expected);
-      expect(await store.cells.list("leader:", 9)).toEqual([]);
+      // What processes leave behind, what is over and the copy's own note stay where they were.
+      for (const prefix of ["leader:", "node:", "auth:", "menu:", "move:", "over"])
+        expect(await store.cells.list(prefix, 9)).toEqual([]);
       // Numbers go on, so that nothing is taken for what was before.
       expect((await store.cells.put("later", "x", { expect: 0 }))?.version).toBeGreaterThan(counted);
       expect(await store.events.append("x", "later", "x")).toBe(206);
@@ -344,6 +346,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const tried = await redisStore({ ...redis, bootId: "tried", node: "tried", log: silentLog });
     for (const key of ["node:a", "leader:telegram:default", "menu:telegram:default", "auth:code:x"])
       await tried.cells.put(key, "{}", {});
+    // More of its own cells than one page holds stand before the one that counts.
+    for (let n = 0; n < 205; n += 1) await tried.cells.put(`node:${n}`, "{}", {});
     const setting = await tried.cells.put("owners", "[]", {});
     const copy = () =>
       moveBetween({ to: "redis", database: join(dir, "a.db"), fresh, redis, clock, log: silentLog });
@@ -355,6 +359,55 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await tried.cells.remove("owners", setting?.version);
     await copy();
     await tried.close();
+  });
+
+  test("without a store to take along, or beside another than the remembered one, nothing is copied or made", async () => {
+    const redis = address();
+    const move = (to: "redis" | "sqlite", more: object = {}) =>
+      moveBetween({ to, database: join(dir, "a.db"), fresh, redis, clock, log: silentLog, ...more });
+    const path = join(dir, "a.db");
+    await expect(move("redis")).rejects.toMatchObject({
+      code: "missing",
+      message: `there is no database at ${path}: there is nothing to take along`,
+    });
+    expect(readdirSync(dir)).toEqual([]);
+    const store = await file("a.db");
+    await store.inbox.accept([row("1")]);
+    await store.close();
+    const expected = { identity: "other", advice: "do this or that" };
+    for (const to of ["redis", "sqlite"] as const)
+      await expect(move(to, { expected })).rejects.toMatchObject({
+        code: "conflict",
+        message: expect.stringContaining("do this or that") as unknown,
+      });
+    const look = await redisStore({ ...redis, bootId: "look", log: silentLog });
+    expect([look.identity, await look.inbox.find({ limit: 9 })]).toEqual(["", []]);
+    await look.close();
+    // Each side is asked about the store that is copied from, and tells that of the one copied into.
+    const there = await move("redis", { expected: { ...expected, identity: store.identity } });
+    expect([there.identity, there.kinds.find(({ kind }) => kind === "rows")?.count]).toEqual([fresh, 1]);
+    const back = await moveBetween({
+      to: "sqlite",
+      database: join(dir, "b.db"),
+      expected: { ...expected, identity: fresh },
+      fresh: "not used",
+      redis,
+      clock,
+      log: silentLog,
+    });
+    expect(back.identity).toBe(databaseIdentity(join(dir, "b.db")));
+    expect(back.identity).not.toBe(store.identity);
+  });
+
+  test("what one slice of a copy cannot write undoes the slice, and none before it", async () => {
+    await (await file("a.db")).close();
+    const side = sqliteSide(join(dir, "a.db"), now);
+    const cell = (key: string, value: string | null) => ({ key, value, version: 1 });
+    await side.write("cells", [cell("first", "1")]);
+    await expect(side.write("cells", [cell("second", "2"), cell("third", null)])).rejects.toThrow("NOT NULL");
+    await side.write("cells", [cell("fourth", "4")]);
+    expect((await side.read("cells", null)).things.map(({ key }) => key)).toEqual(["first", "fourth"]);
+    await side.close();
   });
 
   test("a copy that is not the same is not taken for one", async () => {

@@ -1,9 +1,26 @@
 // Opening the database: private, ours, sound, not newer; and what a boot knows of the one before.
-import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { describeDatabase, sqliteStore } from "../src/index.ts";
+import { silentLog } from "@parley/protocol";
+import {
+  databaseIdentity,
+  databaseSchema,
+  describeDatabase,
+  rehearseMigration,
+  sqliteStore,
+} from "../src/index.ts";
 import { migrate } from "../src/sqlite/migrate.ts";
 import { migrations } from "../src/sqlite/schema.ts";
 import { testClock } from "./clock.ts";
@@ -242,6 +259,139 @@ test("a migration that dies at any statement leaves the old schema or the new on
     expect(count(reopened, "select count(*) from extra")).toBe(1);
     reopened.close();
   }
+});
+
+/** What is logged, each line with its level and what it tells beside its words. */
+function logged() {
+  const lines: unknown[] = [];
+  const at = (level: string) => (fields: object, words: string) => void lines.push([level, words, fields]);
+  const log = { ...silentLog, info: at("info"), warn: at("warn"), error: at("error") };
+  return { lines, log };
+}
+
+/** A file as the first Parley left it, with one message in it. */
+function old(file: string): void {
+  const db = new DatabaseSync(file);
+  for (const statement of migrations[0] ?? []) db.exec(statement);
+  db.exec(`pragma user_version = 1; pragma application_id = ${0x5061726c}`);
+  db.exec(
+    `insert into rows (id, lane, pool, conversation, account, authority, state, accepted, payload)
+     values ('telegram:default:old', '${lane("a")}', 'main', 'telegram:default:dm:a', 'telegram:default', 'person', 'context', 1, 'x')`,
+  );
+  db.close();
+}
+
+test("an older file is copied before it is brought to the newer schema, and that is told; a file of this schema is not", async () => {
+  const clock = testClock();
+  old(path);
+  const { lines, log } = logged();
+  const copy = `${path}.schema-1-${clock.now()}`;
+  await (await sqliteStore(options(path, { clock, log }))).close();
+  expect(lines).toEqual([
+    ["info", "the database is copied before it is brought to a newer schema", { copy, schema: 1 }],
+  ]);
+  expect([databaseSchema(copy), databaseSchema(path), databaseIdentity(copy)]).toEqual([
+    1,
+    migrations.length,
+    null,
+  ]);
+  clock.advance(1);
+  const again = await sqliteStore(options(path, { clock, log }));
+  expect((await again.inbox.find({ limit: 9 })).map(({ id }) => id)).toEqual(["telegram:default:old"]);
+  await again.close();
+  expect(readdirSync(dir).toSorted()).toEqual(["state.db", `state.db.schema-1-${clock.now() - 1}`]);
+  expect(lines).toHaveLength(1);
+});
+
+test("a migration is rehearsed on a copy that goes again, and what is wrong is told of the file itself", () => {
+  old(path);
+  const before = readFileSync(path);
+  const scratch = join(dir, "scratch.db");
+  expect(rehearseMigration(path, scratch)).toEqual([]);
+  expect([readFileSync(path), readdirSync(dir)]).toEqual([before, ["state.db"]]);
+  const other = join(dir, "other.db");
+  const db = new DatabaseSync(other);
+  db.exec("create table theirs (a)");
+  db.close();
+  expect(() => rehearseMigration(other, scratch)).toThrow(`${other} belongs to another program: move it away`);
+  const newer = join(dir, "newer.db");
+  const next = new DatabaseSync(newer);
+  next.exec(`pragma application_id = ${0x5061726c}; pragma user_version = ${migrations.length + 1}`);
+  next.close();
+  for (const look of [() => rehearseMigration(newer, scratch), () => databaseSchema(newer)])
+    expect(look).toThrow(
+      `${newer} has schema ${migrations.length + 1} and this Parley knows ${migrations.length}: ` +
+        "start the Parley that wrote it, or restore a backup with `parley restore <file>`",
+    );
+  expect(existsSync(scratch)).toBe(false);
+  writeFileSync(other, "no database".repeat(400));
+  for (const look of [() => databaseSchema(other), () => databaseIdentity(other)])
+    expect(look).toThrow(`${other} is damaged or not a database`);
+});
+
+test("what is confirmed is on the disk: the log is written through at every commit, and kept small", async () => {
+  const { prototype } = DatabaseSync;
+  const { prepare } = prototype;
+  const opened = new Set<DatabaseSync>();
+  prototype.prepare = function (this: DatabaseSync, sql: string) {
+    opened.add(this);
+    return prepare.call(this, sql);
+  };
+  const store = await sqliteStore(options(path)).finally(() => (prototype.prepare = prepare));
+  const settings = [...opened].filter((db) => db.isOpen).map((db) =>
+    ["journal_mode", "synchronous", "journal_size_limit", "busy_timeout"].map(
+      (name) => Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0],
+    ),
+  );
+  expect(settings).toEqual([["wal", 2, 64 * 1024 * 1024, 20]]);
+  await store.close();
+});
+
+test("a boot after one that died is told of it, and a clean one of nothing; who cannot write that it stopped says so", async () => {
+  const clock = testClock();
+  const { lines, log } = logged();
+  const boot = (bootId: string) => sqliteStore(options(path, { clock, exclusive: true, bootId, log }));
+  await (await boot("clean")).close();
+  clock.advance(10);
+  const died = await boot("died");
+  expect(lines).toEqual([]);
+  clock.advance(10);
+  const next = await boot("next");
+  const words = "the last boot did not end cleanly; the database passed a quick check";
+  expect(lines).toEqual([["warn", words, { boot: "died", startedAtMs: clock.now() - 10 }]]);
+  lines.length = 0;
+  const locked = new DatabaseSync(path);
+  locked.exec("begin immediate");
+  const closing = next.close();
+  for (let tenths = 0; tenths < 60; tenths += 1) {
+    await wait(0);
+    clock.advance(100);
+  }
+  await closing;
+  const error: unknown = expect.objectContaining({ code: "unavailable" });
+  expect(lines).toEqual([["warn", "the store closes unclean", { error }]]);
+  locked.close();
+  await died.close();
+});
+
+test("a turn that ended in the moment in which the next boot began was that one's work", async () => {
+  const clock = testClock();
+  const boot = (bootId: string) => sqliteStore(options(path, { clock, exclusive: true, bootId }));
+  const first = await boot("first");
+  await first.inbox.accept([row("1")]);
+  await first.close();
+  clock.advance(5);
+  await (await boot("idle")).close();
+  clock.advance(5);
+  const last = await boot("last");
+  const turn = await takeTurn(last);
+  await last.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+  expect((await last.bootHistory()).map(({ boot: name, worked }) => `${name} ${worked}`)).toEqual([
+    "last true",
+    "idle false",
+    "first true",
+  ]);
+  await last.close();
 });
 
 function count(db: DatabaseSync, sql: string): number {

@@ -766,4 +766,55 @@ export const outboxCases: readonly StoreCase[] = [
       });
     },
   },
+  {
+    title: "who may not record a change reads which part it was, what it was to become, and why not",
+    async run({ store }) {
+      await store.outbox.post([
+        delivery("1", { parts: [{ content: "x" }, { content: "y" }, { content: "z" }] }),
+        delivery("2"),
+        delivery("b", { lane: chat("b") }),
+      ]);
+      const batch = await takeDeliveryBatch(store);
+      const why = (...changes: Change[]): Promise<string> =>
+        store.outbox.record(batch, changes).then(
+          () => "done",
+          ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+        );
+      const split = (parts: readonly string[]): Change => {
+        return { delivery: "1", part: 0, to: "sending", attempt: 2, split: parts.map((content) => ({ content })) };
+      };
+      expect([
+        await why(begin("1", 2)),
+        await why(begin("1", 1, { part: 1 })),
+        await why(begin("1", 1, { part: 3 })),
+        await why(sent("1")),
+        await why(begin("2")),
+        await why(begin("b")),
+        await why(begin("none")),
+        await why(begin("1"), unsent("1", "ambiguous"), begin("1", 2), begin("1", 3)),
+        await why(begin("1"), unsent("1", "queued"), split(["a"])),
+        await why(begin("1"), unsent("1", "ambiguous"), begin("1", 1, { part: 1 }), begin("1", 2)),
+        await why(begin("1"), sent("1"), begin("1", 2)),
+        await why(begin("1"), sent("1"), unsent("1", "failed")),
+      ]).toEqual([
+        "invalid: part 0 of 1 cannot become sending: 0 attempts were made, so the next is not 2",
+        "invalid: part 1 of 1 cannot become sending: a part before it has not ended",
+        "invalid: part 3 of 1 cannot become sending: it has 3 parts",
+        "invalid: part 0 of 1 cannot become sent: a part that is queued cannot become sent",
+        "invalid: part 0 of 2 cannot become sending: it is not the head of its conversation",
+        `invalid: part 0 of b cannot become sending: it is not in the lane ${chat("a")}`,
+        `invalid: part 0 of none cannot become sending: it is not in the lane ${chat("a")}`,
+        "invalid: part 0 of 1 cannot become sending: it was sent again once already, and may show twice",
+        "invalid: part 0 of 1 cannot become sending: it is split already, or has begun",
+        "invalid: part 0 of 1 cannot become sending: a later part has begun",
+        "invalid: part 0 of 1 cannot become sending: the part is sent",
+        "invalid: part 0 of 1 cannot become failed: a part that is sent cannot become failed",
+      ]);
+      const leader = await store.cells.put(`leader:${account}`, "node", {});
+      const term = await store.outbox.take({ ...wantOut, term: 99 }).catch((error: unknown) => String(error));
+      expect(term).toContain(`the term 99 does not lead ${account}: its leader has term ${leader?.version}`);
+      const none = await store.outbox.take(wantOut).catch((error: unknown) => String(error));
+      expect(none).toContain(`the term (none) does not lead ${account}: its leader has term`);
+    },
+  },
 ];

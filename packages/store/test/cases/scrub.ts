@@ -1,7 +1,17 @@
 // Contract of showing everything that is stored to a judge: what it sees, and what is left of what it removes or rewrites.
 import { expect } from "vitest";
 import type { Store, StoredRecord, Verdict } from "../../src/index.ts";
-import { chat, delivery, lane, row, type StoreCase, takeDeliveryBatch, takeTurn } from "../subject.ts";
+import {
+  chat,
+  delivery,
+  lane,
+  row,
+  type StoreCase,
+  takeDeliveryBatch,
+  takeTurn,
+  want,
+  wantOut,
+} from "../subject.ts";
 
 const theirs = "zanzibar4711";
 
@@ -214,6 +224,66 @@ export const scrubCases: readonly StoreCase[] = [
           .map(String)
           .toReversed(),
       );
+    },
+  },
+  {
+    title: "of an open turn's log a step is rewritten, another removed, and the turn goes on behind what is left",
+    async run({ store }) {
+      await store.inbox.accept([row("1"), row("b", { lane: lane("b") })]);
+      const turn = await takeTurn(store);
+      const other = await takeTurn(store);
+      const step = (body: string) => ({ kind: "model" as const, body });
+      await store.turns.checkpoint(turn, 0, { steps: [step("plain"), step(theirs), step("goes")] });
+      await store.turns.checkpoint(other, 0, { steps: [step(`of ${theirs}`)] });
+      const steps = (await all(store)).filter(({ kind }) => kind === "step");
+      const said = (of: typeof turn, body: string): StoredRecord => {
+        return { kind: "step", id: of.id, lane: of.lane, conversation: "", turn: of.id, open: false, texts: { body } };
+      };
+      const byBody = (a: StoredRecord, b: StoredRecord): number =>
+        (a.texts["body"] ?? "") < (b.texts["body"] ?? "") ? -1 : 1;
+      expect(steps.toSorted(byBody)).toEqual([
+        said(turn, "goes"),
+        said(other, `of ${theirs}`),
+        said(turn, "plain"),
+        said(turn, theirs),
+      ]);
+      const verdict = ({ kind, texts: { body = "" } }: StoredRecord): Verdict =>
+        kind !== "step" || body === "plain"
+          ? "keep"
+          : body === "goes"
+            ? "remove"
+            : { body: body.replace(theirs, "[gone]") };
+      expect(await store.scrub?.(verdict, false)).toEqual({ removed: 1, rewritten: 2 });
+      expect(await store.scrub?.(verdict, true)).toMatchObject({ removed: 1 });
+      expect((await store.turns.find(turn.id))?.log).toEqual([step("plain"), step("[gone]")]);
+      expect((await store.turns.find(other.id))?.log).toEqual([step("of [gone]")]);
+      expect(await store.turns.checkpoint(turn, 2, { steps: [step("next")] })).toBe(3);
+    },
+  },
+  {
+    title: "a lane from which a judge removed all that waited is idle, and the next one in its pool is taken",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("zed")]);
+      await store.outbox.post([delivery("to-zed")]);
+      clock.advance(1);
+      await store.inbox.accept([row("b", { lane: lane("b") })]);
+      await store.outbox.post([delivery("b", { lane: chat("b") })]);
+      const gone = ({ kind, id }: StoredRecord): Verdict =>
+        (kind === "row" || kind === "delivery" || kind === "part") && id.endsWith("zed") ? "remove" : "keep";
+      await store.scrub?.(gone, true);
+      const [turn, batch] = [await takeTurn(store), await takeDeliveryBatch(store)];
+      expect([turn.lane, batch.lane]).toEqual([lane("b"), chat("b")]);
+      const until = clock.now() + want.leaseMs;
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: until });
+      expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: until });
+      for (const lanes of [await store.turns.list(undefined, 9), await store.outbox.list(undefined, 9)])
+        expect(lanes.map(({ atMs, holder, waiting }) => [atMs, holder, waiting])).toEqual([
+          [until, "w1", lanes[0]?.waiting],
+          [null, null, 0],
+        ]);
+      // It is a lane like any other.
+      await store.inbox.accept([row("again")]);
+      expect((await takeTurn(store)).lane).toBe(lane("a"));
     },
   },
 ];

@@ -576,4 +576,68 @@ export const turnCases: readonly StoreCase[] = [
       expect(await store.turns.find(turn.id)).toMatchObject({ state: "done", endedAtMs: clock.now() });
     },
   },
+  {
+    title: "a checkpoint that begins inside the log, or that says it absorbed, is refused and writes nothing",
+    async run({ store }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const [a, b, c] = [step("a"), step("b"), step("c")];
+      await store.turns.checkpoint(turn, 0, { steps: [a, b] });
+      for (const [at, steps] of [
+        [1, [b, c]],
+        [3, [c]],
+        [2, [c, { kind: "absorbed", body: "[]" }]],
+      ] as const)
+        await expect(
+          store.turns.checkpoint(turn, at, { steps, deliveries: [delivery(`d${at}`)] }),
+        ).rejects.toMatchObject({ code: "invalid" });
+      await expect(
+        store.turns.checkpoint(turn, 2, { steps: [], cells: [{ key: "k", value: "v" }] }),
+      ).rejects.toMatchObject({ code: "invalid" });
+      expect(await store.turns.checkpoint(turn, 1, { steps: [b] })).toBe(2);
+      expect((await store.turns.find(turn.id))?.log).toEqual([a, b]);
+      expect([await store.outbox.find({ limit: 9 }), await store.cells.list("", 9)]).toEqual([[], []]);
+      expect(await store.turns.checkpoint(turn, 2, { steps: [c] })).toBe(3);
+    },
+  },
+  {
+    title: "who is refused reads why, with the lane, the turn and the numbers",
+    async run({ store }) {
+      const why = (asked: Promise<unknown>): Promise<string> =>
+        asked.then(
+          () => "done",
+          ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+        );
+      await store.inbox.accept([row("1"), row("b", { lane: lane("b") })]);
+      const turn = await takeTurn(store);
+      const other = await takeTurn(store);
+      await store.turns.checkpoint(turn, 0, { steps: [step("a")] });
+      const cell = { key: "k", value: "v", expect: 7 };
+      const empty = { ...delivery("empty"), parts: [] };
+      const absorbed = { kind: "absorbed", body: "[]" } as const;
+      expect([
+        await why(store.turns.checkpoint(turn, 4, { steps: [step("b")] })),
+        await why(store.turns.absorb(turn, 2, 9)),
+        await why(store.turns.checkpoint(turn, 1, { steps: [], cells: [cell] })),
+        await why(store.turns.checkpoint(turn, 1, { steps: [absorbed] })),
+        await why(store.turns.checkpoint(turn, 1, { steps: [step("b")], cells: [cell] })),
+        await why(store.turns.commit(turn, other.id, answered)),
+        await why(store.turns.commit(turn, turn.id, { ...answered, deliveries: [empty] })),
+        await why(store.inbox.stop(lane("a"), { rows: { keepNewest: -2 }, reason: "cap" })),
+      ]).toEqual([
+        `invalid: the log of ${turn.id} has 1 steps: nothing can be written at position 4`,
+        `invalid: the log of ${turn.id} has 1 steps: nothing can be written at position 2`,
+        "invalid: a checkpoint that writes cells or rows needs a step, or its repeat could not be told apart",
+        "invalid: absorbed steps are written by absorb alone",
+        "conflict: the cell k is not at version 7 any more",
+        `conflict: the turn ${other.id} is not open in ${lane("a")}`,
+        "invalid: the delivery empty has no parts",
+        "invalid: stop cannot keep -2 rows",
+      ]);
+      await store.turns.release(turn, drained);
+      expect(await why(store.turns.extend(turn, 1))).toBe(
+        `conflict: the lease ${turn.token} on ${lane("a")} is lost: its holder writes nothing more`,
+      );
+    },
+  },
 ];

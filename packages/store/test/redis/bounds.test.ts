@@ -238,4 +238,28 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await second.close();
     await elsewhere.close();
   });
+
+  test("who only looks has no boots, and a list of sessions goes on behind more than a slice of newer ones", async () => {
+    expect(await store.bootHistory()).toEqual([]);
+    const key = (name: string): SessionKey => `agent:main:${name}` as SessionKey;
+    await store.sessions.open(key("x:oldest"));
+    clock.advance(1);
+    await Promise.all(Array.from({ length: 600 }, (_, n) => store.sessions.open(key(`y:${n}`))));
+    clock.advance(1);
+    await store.sessions.open(key("x:newest"));
+    const names = async (limit: number) =>
+      (await store.sessions.list({ prefix: "agent:main:x:", limit })).map((each) => each.key.split(":").at(-1));
+    expect([await names(9), await names(2), await names(1)]).toEqual([
+      ["newest", "oldest"],
+      ["newest", "oldest"],
+      ["newest"],
+    ]);
+    expect(await store.sessions.list({ limit: 550 })).toHaveLength(550);
+    expect((await store.cells.list("", 9)).length).toBe(0);
+    await Promise.all(Array.from({ length: 250 }, (_, n) => store.cells.put(`c:${n}`, "x", n < 240 ? { ttlMs: 1 } : {})));
+    clock.advance(1);
+    // More than a slice of what is over stands before and between.
+    expect((await store.cells.list("c:", 3)).map((each) => each.key)).toEqual(["c:240", "c:241", "c:242"]);
+    expect(await store.cells.list("c:", 99)).toHaveLength(10);
+  });
 });

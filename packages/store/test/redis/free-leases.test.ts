@@ -58,4 +58,36 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await store.outbox.extend(own, 1_000);
     expect(await store.outbox.take({ ...wantOut, holder: "new", term })).toMatchObject({ idle: true });
   });
+
+  test("of a dead holder both kinds of work come free, in every pool; what is over already is not counted", async () => {
+    const over = { holder: "dead", leaseMs: 10 };
+    await store.inbox.accept([
+      row("1", { lane: lane("a") }),
+      row("2", { lane: lane("b"), pool: "cron" }),
+      row("3", { lane: lane("c"), pool: "other" }),
+    ]);
+    await store.outbox.post([
+      delivery("d1", { lane: chat("a") }),
+      delivery("d2", { lane: chat("b"), pool: "telegram:other" }),
+    ]);
+    await takeTurn(store, { ...over, pool: "other" });
+    clock.advance(10);
+    await takeTurn(store, { holder: "dead" });
+    await takeTurn(store, { holder: "dead", pool: "cron" });
+    await takeDeliveryBatch(store, { holder: "dead" });
+    const living = await takeDeliveryBatch(store, { holder: "alive", pool: "telegram:other" });
+    clock.advance(5);
+    // Another account's outbox has another leader.
+    expect(await store.freeLeases({ outboxOf: "telegram:none", besides: "new" })).toBe(0);
+    expect(await store.freeLeases({ holder: "dead" })).toBe(3);
+    const atMs = clock.now();
+    expect((await store.turns.list(undefined, 9)).map(({ pool, atMs: at }) => [pool, at])).toEqual([
+      ["other", atMs - 5],
+      ["main", atMs],
+      ["cron", atMs],
+    ]);
+    const due = Object.fromEntries((await store.outbox.list(undefined, 9)).map((each) => [each.lane, each.atMs]));
+    expect(due).toEqual({ [chat("a")]: atMs, [chat("b")]: atMs - 5 + wantOut.leaseMs });
+    await store.outbox.extend(living, 1_000);
+  });
 });

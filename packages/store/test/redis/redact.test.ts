@@ -97,6 +97,17 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await store.close();
   });
 
+  test("leaves nothing in the server's list of what took long", async () => {
+    const store = await redisStore(redisOptions(server, { clock: testClock(), acceptDataLoss: true }));
+    await server.command("CONFIG", "SET", "slowlog-log-slower-than", "0");
+    await store.cells.put("mine", `${word} 1`, {});
+    await server.command("CONFIG", "SET", "slowlog-log-slower-than", "-1");
+    expect(await server.command("SLOWLOG", "GET", "9")).toContain(word);
+    await store.redact?.(change);
+    expect(await server.command("SLOWLOG", "GET", "9")).not.toContain(word);
+    await store.close();
+  });
+
   test("takes up what somebody else changes under its hands", async () => {
     const options = redisOptions(server, { clock: testClock(), acceptDataLoss: true });
     const store = await redisStore(options);

@@ -68,11 +68,84 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
 
   test("that forbids CONFIG is judged by what it tells", async () => {
     const server = await redisServer({ args: ["--rename-command", "CONFIG", ""] });
-    const store = await redisStore(redisOptions(server));
+    const lines: string[] = [];
+    const log = { ...silentLog, warn: (_: object, words: string) => void lines.push(words) };
+    const store = await redisStore(redisOptions(server, { log }));
     expect(await store.check()).toEqual({ ok: true });
+    expect(lines).toEqual([]);
+    await store.redact?.(() => null);
+    expect(lines).toEqual(["Redis' own files keep what was overwritten until it writes them anew"]);
     await store.close();
     await server.close();
   });
+});
+
+/** What is refused, and what is logged with its place, of a server that says so. */
+async function checked(said: { readonly [section: string]: { readonly [name: string]: string } }, fsync: string | null) {
+  const lines: string[] = [];
+  const log = {
+    ...silentLog,
+    info: (fields: object, words: string) => void lines.push(`info ${JSON.stringify(fields)} ${words}`),
+    warn: (fields: object, words: string) => void lines.push(`warn ${JSON.stringify(fields)} ${words}`),
+  };
+  const sound = {
+    server: { redis_version: "7.4.1", redis_mode: "standalone" },
+    replication: { role: "master" },
+    cluster: { cluster_enabled: "0" },
+    memory: { maxmemory_policy: "noeviction" },
+    persistence: { aof_enabled: "1" },
+  };
+  const sections: { readonly [name: string]: object } = { ...sound, ...said };
+  const server = {
+    place: "there",
+    info: async (name: string) => new Map(Object.entries(sections[name] ?? {})),
+    setting: async () => fsync,
+  };
+  const refused = async (acceptDataLoss: boolean): Promise<string> =>
+    checkServer(server, { log, acceptDataLoss }).then(
+      () => "taken",
+      ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+    );
+  const strict = await refused(false);
+  const strictly = lines.splice(0);
+  return { strict, strictly, loose: await refused(true), loosely: lines };
+}
+
+test("what a server says of itself decides alone, each of its words, and each danger is told with its line", async () => {
+  const cluster =
+    'unsupported: Redis at there is a cluster: Parley needs one primary. Set "cluster-enabled no" in redis.conf';
+  const taken = { strict: "taken", strictly: [], loose: "taken", loosely: [] };
+  expect(await checked({}, "always")).toEqual(taken);
+  expect(await checked({ memory: {} }, null)).toEqual(taken);
+  const second =
+    'info {"redis":"there"} Redis writes to its disk once a second ("appendfsync everysec"): a power cut may lose the last second';
+  expect(await checked({}, "everysec")).toEqual({ ...taken, strictly: [second], loosely: [second] });
+  for (const said of [
+    { server: { redis_version: "7.0.0", redis_mode: "cluster" } },
+    { cluster: { cluster_enabled: "1" } },
+  ])
+    expect(await checked(said, "always")).toEqual({ ...taken, strict: cluster, loose: cluster });
+  const replica = "invalid: Redis at there is a replica: let store.redis.url name its primary";
+  expect(await checked({ replication: { role: "slave" } }, "always")).toMatchObject({
+    strict: replica,
+    loose: replica,
+  });
+  const older = "unsupported: Redis at there is version 6.1.99: Parley needs 6.2 or newer";
+  expect(await checked({ server: { redis_version: "6.1.99" } }, "always")).toMatchObject({ strict: older, loose: older });
+  const policy =
+    'Redis at there throws keys away when its memory is full (maxmemory-policy is volatile-lru). Set "maxmemory-policy noeviction" in redis.conf';
+  const off =
+    'Redis at there forgets what it stored when it dies (the append-only file is off). Set "appendonly yes" in redis.conf';
+  const said = { memory: { maxmemory_policy: "volatile-lru" }, persistence: { aof_enabled: "0" } };
+  expect(await checked(said, "no")).toEqual({
+    strict: `invalid: ${policy}; store.redis.acceptDataLoss: true starts all the same`,
+    strictly: [],
+    loose: "taken",
+    loosely: [`warn {"redis":"there"} ${policy}`, `warn {"redis":"there"} ${off}`],
+  });
+  expect((await checked({}, "no")).strict).toBe(
+    'invalid: Redis at there leaves it to the system when to write to the disk (appendfsync is no). Set "appendfsync everysec" in redis.conf; store.redis.acceptDataLoss: true starts all the same',
+  );
 });
 
 test.each([
