@@ -253,6 +253,9 @@ test("a doctor reads of a file how large it is with its log, and what does not h
   db.close();
   const entries = "wrong # of entries in index rows_dead";
   expect(describeDatabase(path, { full: false }).findings).toEqual([entries]);
-  expect(describeDatabase(path, { full: true }).findings).toEqual([entries, "row 1 missing from index rows_dead"]);
+  expect(describeDatabase(path, { full: true }).findings).toEqual([
+    entries,
+    "row 1 missing from index rows_dead",
+  ]);
   expect(() => restoreDatabase(path, copy, 1)).toThrow(`${path} is damaged or not a database (`);
 });

@@ -51,11 +51,11 @@ test("a lock makes its folder private, names its holder to others, and says what
   const home = join(dir, "deep", "home");
   const lock = lockHome(home, 41);
   const pidFile = join(home, "daemon.pid");
-  expect([statSync(home).mode & 0o777, statSync(pidFile).mode & 0o777, readFileSync(pidFile, "utf8")]).toEqual([
-    0o700,
-    0o600,
-    "41\n",
-  ]);
+  expect([
+    statSync(home).mode & 0o777,
+    statSync(pidFile).mode & 0o777,
+    readFileSync(pidFile, "utf8"),
+  ]).toEqual([0o700, 0o600, "41\n"]);
   const next = "stop that one first, or set PARLEY_HOME to another folder";
   expect(() => lockHome(home, 42)).toThrow(`${home} is in use by another Parley (process 41): ${next}`);
   for (const spoil of [() => writeFileSync(pidFile, " \n"), () => rmSync(pidFile)]) {

@@ -134,7 +134,8 @@ async function fillMore(store: Store): Promise<void> {
   for (const n of many) await store.cells.put(`many-${n}`, `${n}`, n % 2 === 0 ? {} : { ttlMs: 3_600_000 });
   for (const n of many) await store.events.append(n % 3 === 0 ? "x" : "y", `many-${n}`, `${n}`);
   await store.cells.put("over", "x", { ttlMs: 0 });
-  for (const key of ["leader:telegram:default", "node:a", "auth:code:1", "menu:x"]) await store.cells.put(key, "x", {});
+  for (const key of ["leader:telegram:default", "node:a", "auth:code:1", "menu:x"])
+    await store.cells.put(key, "x", {});
 }
 
 /** Everything that any port shows, with times, marks and places. */

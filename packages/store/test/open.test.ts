@@ -313,7 +313,9 @@ test("a migration is rehearsed on a copy that goes again, and what is wrong is t
   const db = new DatabaseSync(other);
   db.exec("create table theirs (a)");
   db.close();
-  expect(() => rehearseMigration(other, scratch)).toThrow(`${other} belongs to another program: move it away`);
+  expect(() => rehearseMigration(other, scratch)).toThrow(
+    `${other} belongs to another program: move it away`,
+  );
   const newer = join(dir, "newer.db");
   const next = new DatabaseSync(newer);
   next.exec(`pragma application_id = ${0x5061726c}; pragma user_version = ${migrations.length + 1}`);
@@ -338,11 +340,13 @@ test("what is confirmed is on the disk: the log is written through at every comm
     return prepare.call(this, sql);
   };
   const store = await sqliteStore(options(path)).finally(() => (prototype.prepare = prepare));
-  const settings = [...opened].filter((db) => db.isOpen).map((db) =>
-    ["journal_mode", "synchronous", "journal_size_limit", "busy_timeout"].map(
-      (name) => Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0],
-    ),
-  );
+  const settings = [...opened]
+    .filter((db) => db.isOpen)
+    .map((db) =>
+      ["journal_mode", "synchronous", "journal_size_limit", "busy_timeout"].map(
+        (name) => Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0],
+      ),
+    );
   expect(settings).toEqual([["wal", 2, 64 * 1024 * 1024, 20]]);
   await store.close();
 });

@@ -1,6 +1,15 @@
 // Contract of what is bounded or looked through in slices, with more records than fit: each runs against one handle alone.
 import { expect } from "vitest";
-import { account, delivery, ids, row, type StoreCase, takeDeliveryBatch, takeTurn, want } from "../subject.ts";
+import {
+  account,
+  delivery,
+  ids,
+  row,
+  type StoreCase,
+  takeDeliveryBatch,
+  takeTurn,
+  want,
+} from "../subject.ts";
 
 export const limitCases: readonly StoreCase[] = [
   {

@@ -781,7 +781,13 @@ export const outboxCases: readonly StoreCase[] = [
           ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
         );
       const split = (parts: readonly string[]): Change => {
-        return { delivery: "1", part: 0, to: "sending", attempt: 2, split: parts.map((content) => ({ content })) };
+        return {
+          delivery: "1",
+          part: 0,
+          to: "sending",
+          attempt: 2,
+          split: parts.map((content) => ({ content })),
+        };
       };
       expect([
         await why(begin("1", 2)),

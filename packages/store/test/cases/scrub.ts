@@ -227,7 +227,8 @@ export const scrubCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "of an open turn's log a step is rewritten, another removed, and the turn goes on behind what is left",
+    title:
+      "of an open turn's log a step is rewritten, another removed, and the turn goes on behind what is left",
     async run({ store }) {
       await store.inbox.accept([row("1"), row("b", { lane: lane("b") })]);
       const turn = await takeTurn(store);
@@ -237,7 +238,15 @@ export const scrubCases: readonly StoreCase[] = [
       await store.turns.checkpoint(other, 0, { steps: [step(`of ${theirs}`)] });
       const steps = (await all(store)).filter(({ kind }) => kind === "step");
       const said = (of: typeof turn, body: string): StoredRecord => {
-        return { kind: "step", id: of.id, lane: of.lane, conversation: "", turn: of.id, open: false, texts: { body } };
+        return {
+          kind: "step",
+          id: of.id,
+          lane: of.lane,
+          conversation: "",
+          turn: of.id,
+          open: false,
+          texts: { body },
+        };
       };
       const byBody = (a: StoredRecord, b: StoredRecord): number =>
         (a.texts["body"] ?? "") < (b.texts["body"] ?? "") ? -1 : 1;

@@ -46,10 +46,7 @@ describe.skipIf(lacks(program("redis-server")))("a server that goes away", () =>
     expect(ids((await takeTurn(store)).rows)).toEqual(["1", "2"]);
     expect(await store.check()).toEqual({ ok: true });
     // Each is told once, however often it was tried.
-    expect(lines).toEqual([
-      "warn Redis is away: nothing is accepted until it is back",
-      "info Redis is back",
-    ]);
+    expect(lines).toEqual(["warn Redis is away: nothing is accepted until it is back", "info Redis is back"]);
   });
 
   test("a start without a server is refused with what to do", async () => {

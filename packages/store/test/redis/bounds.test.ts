@@ -248,7 +248,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     clock.advance(1);
     await store.sessions.open(key("x:newest"));
     const names = async (limit: number) =>
-      (await store.sessions.list({ prefix: "agent:main:x:", limit })).map((each) => each.key.split(":").at(-1));
+      (await store.sessions.list({ prefix: "agent:main:x:", limit })).map((each) =>
+        each.key.split(":").at(-1),
+      );
     expect([await names(9), await names(2), await names(1)]).toEqual([
       ["newest", "oldest"],
       ["newest", "oldest"],
@@ -256,7 +258,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     ]);
     expect(await store.sessions.list({ limit: 550 })).toHaveLength(550);
     expect((await store.cells.list("", 9)).length).toBe(0);
-    await Promise.all(Array.from({ length: 250 }, (_, n) => store.cells.put(`c:${n}`, "x", n < 240 ? { ttlMs: 1 } : {})));
+    await Promise.all(
+      Array.from({ length: 250 }, (_, n) => store.cells.put(`c:${n}`, "x", n < 240 ? { ttlMs: 1 } : {})),
+    );
     clock.advance(1);
     // More than a slice of what is over stands before and between.
     expect((await store.cells.list("c:", 3)).map((each) => each.key)).toEqual(["c:240", "c:241", "c:242"]);

@@ -86,7 +86,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       ["main", atMs],
       ["cron", atMs],
     ]);
-    const due = Object.fromEntries((await store.outbox.list(undefined, 9)).map((each) => [each.lane, each.atMs]));
+    const due = Object.fromEntries(
+      (await store.outbox.list(undefined, 9)).map((each) => [each.lane, each.atMs]),
+    );
     expect(due).toEqual({ [chat("a")]: atMs, [chat("b")]: atMs - 5 + wantOut.leaseMs });
     await store.outbox.extend(living, 1_000);
   });

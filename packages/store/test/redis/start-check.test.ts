@@ -81,7 +81,10 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
 });
 
 /** What is refused, and what is logged with its place, of a server that says so. */
-async function checked(said: { readonly [section: string]: { readonly [name: string]: string } }, fsync: string | null) {
+async function checked(
+  said: { readonly [section: string]: { readonly [name: string]: string } },
+  fsync: string | null,
+) {
   const lines: string[] = [];
   const log = {
     ...silentLog,
@@ -131,7 +134,10 @@ test("what a server says of itself decides alone, each of its words, and each da
     loose: replica,
   });
   const older = "unsupported: Redis at there is version 6.1.99: Parley needs 6.2 or newer";
-  expect(await checked({ server: { redis_version: "6.1.99" } }, "always")).toMatchObject({ strict: older, loose: older });
+  expect(await checked({ server: { redis_version: "6.1.99" } }, "always")).toMatchObject({
+    strict: older,
+    loose: older,
+  });
   const policy =
     'Redis at there throws keys away when its memory is full (maxmemory-policy is volatile-lru). Set "maxmemory-policy noeviction" in redis.conf';
   const off =
