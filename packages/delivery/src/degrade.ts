@@ -41,14 +41,10 @@ function buttonsFor<P extends Exclude<Part, Media | Poll | { kind: "voice" }>>(
   { inlineButtons, menus, forms }: Capabilities,
 ): P {
   if (part.buttons === undefined || part.buttons.length === 0) return part;
-  const rows = menus ? part.buttons : withoutMenus(part.buttons);
+  const rows = inlineButtons && menus ? part.buttons : withoutMenus(part.buttons);
   const asked = forms ? [] : rows.flat().flatMap(fieldsLine);
   const shown = inlineButtons ? rows : rows.map((row) => row.filter(canBeSaid));
-  const hidden = inlineButtons
-    ? []
-    : withoutMenus(rows)
-        .flat()
-        .filter((button) => !canBeSaid(button));
+  const hidden = inlineButtons ? [] : rows.flat().filter((button) => !canBeSaid(button));
   const lines = hidden.map(({ label }, index) => `${index + 1}. ${escaped(label)}`);
   const below = [
     ...(lines.length === 0 ? [] : [`Reply with one of these:\n\n${lines.join("\n")}`]),
@@ -62,8 +58,8 @@ function buttonsFor<P extends Exclude<Part, Media | Poll | { kind: "voice" }>>(
  * True for a link, and for a value that is words: a page sends those as the person's own. A short name
  * (button-values.ts) is nothing that a person could say.
  */
-function canBeSaid({ url, value, choices }: Button): boolean {
-  return url !== undefined || (choices === undefined && value !== undefined && !value.startsWith("~"));
+function canBeSaid({ url, value }: Button): boolean {
+  return url !== undefined || (value !== undefined && !value.startsWith("~"));
 }
 
 /** Gives each choice of a menu a row of its own. */

@@ -4,10 +4,12 @@ import {
   conversationKey,
   Fault,
   formatContent,
+  parseConversationKey,
   silentLog,
   type Address,
   type Content,
   type ConversationKey,
+  type Log,
 } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
@@ -15,6 +17,7 @@ import { accountRateLimits } from "../src/account-rate-limits.ts";
 import { answeredIn, causeRows } from "../src/cause-rows.ts";
 import { dropAnswers } from "../src/drop-answers.ts";
 import { inThread, placeOf, threadIn, threadOf, unsentParts } from "../src/opened-thread.ts";
+import { noticeDelivery } from "../src/notice.ts";
 import { ownerNotices } from "../src/owner-notices.ts";
 import { personNotices } from "../src/person-notices.ts";
 import { readBack } from "../src/read-back.ts";
@@ -155,27 +158,33 @@ test("parts stay in the thread that was opened last, and what was not sent goes 
 
 function looking(sentSince: unknown, idempotentSends = false, known: readonly unknown[] = []) {
   const clock = virtualClock();
-  const outbox = { find: async ({ receipt: id }: { receipt: string }) => (known.includes(id) ? [{}] : []) };
+  const queries: object[] = [];
+  const outbox = {
+    find: async (query: { receipt: string }) => (queries.push(query), known.includes(query.receipt) ? [{}] : []),
+  };
+  const stopped = new AbortController();
   const channel = { capabilities: { idempotentSends }, ...(sentSince === undefined ? {} : { sentSince }) };
   const look = (content: Content = text()) =>
     readBack(
       { outbox: outbox as never, clock },
-      { channel: channel as never, to: {} as Address, signal: new AbortController().signal },
+      { channel: channel as never, to: { peer: "7" } as Address, signal: stopped.signal },
       delivery([]),
       part(content) as never,
     );
-  return { clock, look };
+  return { clock, look, queries, stopped };
 }
 
 test("a message of unknown outcome is looked up, but not one that another delivery said", async () => {
   const asked: unknown[] = [];
   const there = (...given: unknown[]) => {
-    asked.push(given.slice(1, 3));
+    asked.push(given.slice(0, 3));
     return Promise.resolve([{ messageId: "1" }, { messageId: "2" }, { messageId: "3" }]);
   };
   expect(await looking(there).look()).toEqual({ messageId: "1" });
-  expect(asked).toEqual([[{ kind: "text", text: "hi" }, 940_000]]);
-  expect(await looking(there, false, ['"1"', '"2"']).look()).toEqual({ messageId: "3" });
+  expect(asked).toEqual([[{ peer: "7" }, { kind: "text", text: "hi" }, 940_000]]);
+  const third = looking(there, false, ['"1"', '"2"']);
+  expect(await third.look()).toEqual({ messageId: "3" });
+  expect(third.queries).toEqual(['"1"', '"2"', '"3"'].map((id) => ({ receipt: id, lane, limit: 1 })));
   expect(await looking(there, false, ['"1"', '"2"', '"3"']).look()).toBe("not there");
   expect(await looking(there).look(act("createThread"))).toEqual({ messageId: "1" });
   expect(await looking(there).look(act("react"))).toBe("not there");
@@ -190,6 +199,27 @@ test("a message of unknown outcome is looked up, but not one that another delive
   const failing = looking(fails);
   expect([await failing.look(), failing.clock.armed()]).toEqual([{ againAfterMs: 9, reason: "slowly" }, 0]);
   await expect(looking(() => Promise.reject(new TypeError("bug"))).look()).rejects.toThrow("bug");
+});
+
+test("a look at what was sent ends after thirty seconds, or with the lease", async () => {
+  const never = (_to: unknown, _part: unknown, _sinceMs: number, signal: AbortSignal) =>
+    new Promise((_done, fail) => signal.addEventListener("abort", () => fail(signal.reason as Error)));
+  const slow = looking(never);
+  const ends: unknown[] = [];
+  void slow.look().then((end) => ends.push(end));
+  await slow.clock.advance(29_999);
+  expect(ends).toEqual([]);
+  await slow.clock.advance(1);
+  expect(ends).toEqual([
+    { againAfterMs: undefined, reason: expect.stringContaining("the look at what was sent") },
+  ]);
+  const left = looking(never);
+  const look = left.look();
+  left.stopped.abort(new Fault("aborted", "the lease is lost"));
+  expect([await look, left.clock.armed()]).toEqual([
+    { againAfterMs: undefined, reason: "the lease is lost" },
+    0,
+  ]);
 });
 
 test("what changed since a batch was read is told from an error", async () => {
@@ -255,10 +285,17 @@ test("/stop drops the queued answers of its session, and nothing else", async ()
     stopped: { lane: "s", outcome: "stopped" },
   };
   const dropped: string[] = [];
+  const asked: object[] = [];
   const drop = dropAnswers(
-    { find: async ({ turn = "" }) => (turn === "unknown" ? [] : [rows[turn] ?? { lane: "s" }]) as never },
     {
-      find: async () => waiting as never,
+      find: async (query) => {
+        const { turn = "" } = query;
+        asked.push(query);
+        return (turn === "unknown" ? [] : [rows[turn] ?? { lane: "s" }]) as never;
+      },
+    },
+    {
+      find: async (query: object) => (asked.push(query), waiting as never),
       drop: async ([id = ""]: readonly string[], why: string) => {
         dropped.push(`${id} ${why}`);
         return id === "going/0" ? 0 : 1;
@@ -267,6 +304,11 @@ test("/stop drops the queued answers of its session, and nothing else", async ()
   );
   expect(await drop("s" as never, lane)).toBe(3);
   expect(dropped).toEqual(["mine/0 /stop", "going/0 /stop", "last/0 /stop"]);
+  const turns = ["mine", "others", "command", "stopped", "unknown", "going", "last"];
+  expect(asked).toEqual([
+    { lane, state: "queued", limit: 100 },
+    ...turns.map((turn) => ({ turn, dismissed: true, limit: 1 })),
+  ]);
 });
 
 async function toldOwners(
@@ -309,7 +351,11 @@ test("owners hear in private of an answer that did not arrive, once in four hour
     `trouble:${topic}:3:1 telegram:a:dm:1`,
     `trouble:${topic}:3:2 telegram:a:dm:2`,
   ]);
-  expect(posted[0]?.text).toContain(`(telegram:a, group -1, topic 9): ${"r".repeat(300)}\\n`);
+  const words = (reason: string) =>
+    `⚠️ An answer did not arrive (telegram:a, group -1, topic 9): ${reason}\n\n\`parley outbox list --troubled\` shows what is in trouble.`;
+  expect(posted.map(({ text }) => text)).toEqual(
+    ["r".repeat(300), "r".repeat(300), "again", "again"].map((reason) => formatContent(reply(words(reason)))),
+  );
   expect((await toldOwners("telegram:a:dm:2")).map(({ lane: to }) => to)).toEqual([
     "telegram:a:dm:1",
     "telegram:a:dm:1",
@@ -369,8 +415,78 @@ test("the rows behind an answer are those of its turn, oldest first, or the caus
     ["x"],
   ]);
   expect(await causeRows(holding(), silentLog)("row")).toEqual([{ id: "row", conversation: null }]);
-  const broken = { find: () => Promise.reject(new Error("slow")) } as never;
-  expect(await causeRows(broken, silentLog)("row")).toEqual([{ id: "row", conversation: null }]);
+  expect(rows[0]).toEqual({ id: "1", conversation: "telegram:a:dm:1" });
+  const store = holding(row("9", "context"));
+  expect(await causeRows(store, silentLog)("t2")).toEqual([]);
+  expect((store as { asked: unknown }).asked).toEqual([{ turn: "t2", dismissed: true, limit: 200 }]);
+  const error = new Error("slow");
+  const logged: unknown[] = [];
+  const log = { ...silentLog, debug: (...line: unknown[]) => void logged.push(line) } as Log;
+  const broken = { find: () => Promise.reject(error) } as never;
+  expect(await causeRows(broken, log)("row")).toEqual([{ id: "row", conversation: null }]);
+  expect(logged).toEqual([[{ cause: "row", error }, "could not look up the rows of a delivery"]]);
+});
+
+test("a notice is a delivery of its own in the chat that it is about; one that cannot be kept is told to the log", async () => {
+  const topic = conversationKey({ channel: "telegram", account: "b", kind: "group", peer: "-1", thread: "9" });
+  const about = delivery([part(reply())], { id: "d7", cause: "turn 7", lane: topic });
+  const posted: unknown[] = [];
+  const logged: unknown[] = [];
+  const log = { ...silentLog, warn: (...line: unknown[]) => void logged.push(line) } as Log;
+  const error = new Error("the disk is full");
+  let keeps = true;
+  const outbox = {
+    post: async (all: readonly unknown[]) => {
+      if (!keeps) throw error;
+      posted.push(...all);
+    },
+  } as never;
+  const asked: Address[] = [];
+  const closed = { reason: async (to: Address) => (asked.push(to), null) };
+  const clock = virtualClock({ startMs: 0 });
+  const [person, owners] = [
+    personNotices({ outbox, closed, log }),
+    ownerNotices({ outbox, owners: async () => ["telegram:5"], clock, log }),
+  ];
+  for (const tells of [() => person(about), () => owners(about, "too long")]) {
+    tells();
+    await clock.advance(0);
+  }
+  const words =
+    "⚠️ I had an answer here that could not be delivered. Please ask again, perhaps for something shorter or simpler; the operator can see why.";
+  expect(posted).toEqual([
+    {
+      id: "failed:d7",
+      pool: "telegram:b",
+      lane: topic,
+      cause: "turn 7",
+      parts: [{ content: formatContent(reply(words)) }],
+    },
+    {
+      id: `trouble:${topic}:0:5`,
+      pool: "telegram:b",
+      lane: "telegram:b:dm:5",
+      cause: "turn 7",
+      parts: [expect.anything()],
+    },
+  ]);
+  expect(asked).toEqual([parseConversationKey(topic)]);
+  expect(logged).toEqual([]);
+  keeps = false;
+  person(about);
+  owners(about, "too long");
+  await clock.advance(0);
+  expect(logged).toEqual([
+    [{ delivery: "d7", error }, "the person could not be told of a failed answer"],
+    [{ delivery: "d7", error }, "the owners could not be told"],
+  ]);
+  expect(noticeDelivery({ id: "u1", address: parseConversationKey(topic) }, "**hi**")).toEqual({
+    id: "notice:u1",
+    pool: "telegram:b",
+    lane: topic,
+    cause: "u1",
+    parts: [{ content: formatContent(reply("**hi**")) }],
+  });
 });
 
 test("an account keeps one limit; one that is not paced has none, and each platform has its own rates", () => {

@@ -56,3 +56,64 @@ test("buttons that differ in anything have names of their own; the same button o
   expect(keys({ ...one, label: "Another" })).toBe(keys(one));
   expect(keys(one, "e")).not.toBe(keys(one));
 });
+
+test("a press means what its button meant in its chat alone: a command, words, and the lines of a form", async () => {
+  const form = [{ name: "a", label: "A?" }];
+  const rows: readonly (readonly Button[])[] = [[{ label: "Yes", value: "/yes 1", form }], [{ label: "/no" }]];
+  const parts: readonly Part[] = [
+    { kind: "voice", file: { path: "v", mediaType: "audio/ogg", bytes: 1, name: "v" } },
+    { kind: "card", title: "T", markdown: "m", buttons: rows },
+    { kind: "text", markdown: "no buttons" },
+  ];
+  const topic = { ...to, thread: "5" };
+  const [asked, said] = [
+    withShortValues(parts, { id: "d", to: topic, commands: true }),
+    withShortValues(parts, { id: "e", to }),
+  ];
+  expect([asked.parts[0], asked.parts[2]]).toEqual([parts[0], parts[2]]);
+  const stored = new Map([...asked.cells, ...said.cells].map(({ key, value }) => [key, value]));
+  const asking: string[] = [];
+  const cells = {
+    get: async (key: string) => {
+      asking.push(key);
+      const value = stored.get(key);
+      return value === undefined ? null : { value, version: 1 };
+    },
+  } as unknown as Parameters<typeof pressedValue>[0];
+  const names = [asked, said].flatMap(({ parts: [, card] }) =>
+    card?.kind === "card" ? card.buttons.flat().map(({ value = "" }) => value) : [],
+  );
+  expect(names).toHaveLength(4);
+  const [opens = "", command = "", words = "", plain = ""] = names;
+  const chat = '["telegram","default","dm","1"]';
+  const press = (value: string, at: object = {}) => pressedValue(cells, value, { ...to, ...at });
+  expect([
+    await press(opens),
+    await press(`${opens}\nfirst line\nsecond`, { thread: "6" }),
+    await press(command),
+    await press(`${command}\nadded`),
+    await press(`${words}\nadded`),
+    await press(plain, { thread: "5" }),
+  ]).toEqual([
+    { chat, value: "/yes 1", commands: true },
+    { chat, value: "/yes 1\nfirst line\nsecond", commands: true },
+    { chat, value: "/no", commands: true },
+    { chat, value: "/no\nadded" },
+    { chat, value: "/yes 1\nadded" },
+    { chat, value: "/no" },
+  ]);
+  expect(asking[0]).toBe(`button:${opens}`);
+  asking.length = 0;
+  expect([
+    await press(opens, { peer: "2" }),
+    await press(opens, { account: "second" }),
+    await press(opens, { kind: "group" }),
+    await press(opens, { channel: "discord" }),
+    await press(`~${"x".repeat(22)}`),
+  ]).toEqual(["foreign", "foreign", "foreign", "foreign", "gone"]);
+  expect(asking).toHaveLength(5);
+  // What has no such name is not looked up.
+  const odd = ["", opens.slice(1), `${opens}x`, opens.slice(0, 22), ` ${opens}`, `~${"!".repeat(22)}`];
+  expect(await Promise.all(odd.map((value) => press(value)))).toEqual(odd.map(() => "foreign"));
+  expect(asking).toHaveLength(5);
+});

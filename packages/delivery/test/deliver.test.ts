@@ -1,5 +1,5 @@
 // One conversation's deliveries under a lease, over a real outbox and a platform that answers as the test says.
-import { loopback, type Channel, type SendOptions } from "@parley/channels";
+import { loopback, telegram, type Channel, type SendOptions } from "@parley/channels";
 import {
   conversationKey,
   Fault,
@@ -10,7 +10,7 @@ import {
   type Receipt,
 } from "@parley/protocol";
 import type { WorkEnd } from "@parley/queue";
-import { virtualClock } from "@parley/testkit";
+import { defaultToken, fakeTelegram, seededIds, virtualClock } from "@parley/testkit";
 import { sqliteStore, type NewDelivery } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
 import { channelRender, deliverer, unreachableChats } from "../src/index.ts";
@@ -24,11 +24,15 @@ interface More {
   readonly acts?: boolean;
   readonly channel?: object;
   readonly to?: Address;
+  /** Where the lane's chat is now. */
+  readonly movedTo?: string;
+  /** True while the config has no such account. */
+  readonly absent?: boolean;
 }
 
 async function fixture(
   send: (text: string, signal: AbortSignal, how: SendOptions) => Promise<Receipt>,
-  { acts = true, channel: own = {}, to: place = to }: More = {},
+  { acts = true, channel: own = {}, to: place = to, movedTo, absent = false }: More = {},
 ) {
   const clock = virtualClock();
   const store = await sqliteStore({
@@ -42,6 +46,8 @@ async function fixture(
   });
   onTestFinished(() => store.close());
   const acted: unknown[] = [];
+  /** The addresses of the platform's calls. */
+  const places: string[] = [];
   const settled: (readonly string[])[] = [];
   const channel = {
     name: "loopback",
@@ -51,8 +57,10 @@ async function fixture(
       textChars: 100,
       idempotentSends: false,
     },
-    send: (_to: Address, part: { readonly plain: string }, how: SendOptions) =>
-      send(part.plain, how.signal, how),
+    send: (at: Address, part: { readonly plain: string }, how: SendOptions) => {
+      places.push(conversationKey(at));
+      return send(part.plain, how.signal, how);
+    },
     ...(acts ? { act: async (_to: Address, action: unknown) => (acted.push(action), null) } : {}),
     settle: async (events: readonly string[]) => void settled.push(events),
     health: () => ({ state: "ok" }),
@@ -73,8 +81,11 @@ async function fixture(
     }) as Log;
   const deliver = deliverer({
     outbox: store.outbox,
-    channel: () => channel,
-    moved: { current: (address) => address, learn: async () => {} },
+    channel: () => (absent ? null : channel),
+    moved: {
+      current: (address) => (movedTo === undefined ? address : { ...address, peer: movedTo }),
+      learn: async (at, from, peer) => void told.push(`moved ${conversationKey(at)} ${from} ${peer}`),
+    },
     closed: unreachableChats(store.cells),
     render: channelRender,
     rateLimit: {
@@ -146,7 +157,24 @@ async function fixture(
         `${state}${flagged ? " flagged" : ""} ${attempts}${reason === null ? "" : `: ${reason}`}`,
     );
   const heard = () => told.splice(0).filter((line) => !line.startsWith("log: ") && !line.startsWith("pace"));
-  return { store, clock, acted, settled, waits, post, work, states, told, heard, covered, ends, parts };
+  const logs = () => told.filter((line) => line.startsWith("log: "));
+  return {
+    store,
+    clock,
+    acted,
+    places,
+    settled,
+    waits,
+    post,
+    work,
+    states,
+    told,
+    heard,
+    logs,
+    covered,
+    ends,
+    parts,
+  };
 }
 
 const long = Array.from({ length: 3 }, (_, n) => `${n}`.repeat(90)).join("\n\n");
@@ -474,4 +502,341 @@ test("nothing to see fails with its reason in the log, and what waits behind it 
   expect(told[0]).toBe(
     `log: there is nothing to send ${JSON.stringify({ delivery: "d0", lane, reason: "there is nothing to see in it" })}`,
   );
+});
+
+test("an account that is not configured waits, and a chat that moved is written to where it is now", async () => {
+  const absent = await fixture(async () => ({ messageId: "m" }), { absent: true });
+  await absent.post({});
+  await absent.work();
+  expect([absent.ends, await absent.parts(), absent.places]).toEqual([
+    [{ afterMs: 30_000, reason: "the account is not configured", refund: true }],
+    ["queued 0"],
+    [],
+  ]);
+  const moved = await fixture(async () => ({ messageId: "m" }), { movedTo: "8" });
+  await moved.post({});
+  await moved.work();
+  expect([await moved.parts(), moved.places, moved.settled]).toEqual([
+    ["sent 1"],
+    ["loopback:default:dm:8"],
+    [],
+  ]);
+});
+
+test("what edits a message of the same batch waits until that one has its receipt", async () => {
+  const { post, work, states, ends, acted, told } = await fixture(async () => ({ messageId: "m" }));
+  await post({}, { parts: [{ content: reply("new"), into: "d0/0" }] });
+  expect(await work()).toBe("what it edits was sent just now");
+  expect(await states()).toEqual(['d0 sent {"messageId":"m"}', "d1 queued -"]);
+  expect([await work(), ends]).toEqual([
+    "settled",
+    [{ afterMs: 0, reason: "what it edits was sent just now", refund: true }, { settled: true }],
+  ]);
+  expect(acted).toMatchObject([{ kind: "edit", messageId: "m", text: { text: "new" } }]);
+  expect(told).toContain("before edit m");
+  expect(await states()).toEqual(['d0 sent {"messageId":"m"}', 'd1 sent {"messageId":"m"}']);
+});
+
+test("a command's answer that came meanwhile goes before the next one of the batch, which then goes on", async () => {
+  const sent: string[] = [];
+  const made = await fixture(async (text) => {
+    sent.push(text);
+    if (text === "a")
+      await made.post({ id: "status", cause: "/status", passes: true, parts: [{ content: reply("status") }] });
+    return { messageId: `m${sent.length}` };
+  });
+  const { post, work, ends } = made;
+  await post(
+    { cause: "one", parts: [{ content: reply("a") }] },
+    { cause: "two", parts: [{ content: reply("b") }] },
+    { cause: "three", parts: [{ content: reply("c") }] },
+  );
+  expect(await work()).toBe("a command's answer goes before it");
+  await work();
+  expect([sent, ends]).toEqual([
+    ["a", "status", "b", "c"],
+    [{ afterMs: 0, reason: "a command's answer goes before it", refund: true }, { settled: true }],
+  ]);
+});
+
+const opening = (...texts: readonly string[]): string =>
+  formatContent({
+    v: 1,
+    kind: "action",
+    action: {
+      kind: "createThread",
+      title: "Tea",
+      parts: texts.map((markdown) => ({ kind: "text", markdown })),
+    },
+  });
+
+test("parts go into the thread that the first one opened, also after a restart, and nowhere while it is unknown", async () => {
+  let opens = 0;
+  const channel = {
+    actions: ["createThread"],
+    act: async () => {
+      opens += 1;
+      if (opens === 2) throw lost();
+      return { messageId: "t", extra: { thread: "T" } };
+    },
+  };
+  const said: string[] = [];
+  const { post, work, states, parts, places, waits, heard, clock, logs } = await fixture(
+    async (text, _signal, { follows }) => {
+      said.push(`${text} after ${follows?.messageId ?? "-"}`);
+      return { messageId: `m${said.length}` };
+    },
+    { channel },
+  );
+  await post({ parts: [{ content: opening("one", "two", "three") }] });
+  waits.push(0, 0, 5_001);
+  expect(await work()).toBe("pacing");
+  await work();
+  const inside = (id: string) => `sent {"messageId":"${id}","extra":{"thread":"T"}}`;
+  expect([await states(), said.splice(0), places.splice(0)]).toEqual([
+    [`d0 ${["t", "m1", "m2", "m3"].map(inside).join(", ")}`],
+    ["one after t", "two after m1", "three after m2"],
+    ["T", "T", "T"].map((thread) => conversationKey({ ...to, thread })),
+  ]);
+  heard();
+  await post({ id: "second", parts: [{ content: opening("four", "five") }] });
+  expect(await work()).toBe("the line broke");
+  // No platform takes a key with a new thread: it may be there.
+  clock.jumpWall(15 * minuteMs + 1);
+  await work();
+  expect([await parts("second"), said, places]).toEqual([
+    [
+      "ambiguous 1: the process ended while it was being sent",
+      "failed 0: its thread is not known",
+      "failed 0: an earlier part failed: its thread is not known",
+    ],
+    [],
+    [],
+  ]);
+  expect(logs().at(-1)).toContain("delivery failed for good");
+  expect(heard()).toEqual([
+    "trouble second: it is not known whether it arrived: the process ended while it was being sent",
+    "trouble second: its thread is not known",
+  ]);
+});
+
+test.each([
+  [120_000, "sent 2"],
+  [120_001, "ambiguous 1: the process ended while it was being sent"],
+])(
+  "a piece that a dead process was sending %d ms ago, of an answer that is not fresh, is %s by its key",
+  async (ageMs, state) => {
+    let dies = true;
+    const { post, work, parts, clock, heard } = await fixture(
+      async () => {
+        if (dies) throw new TypeError("the process died");
+        return { messageId: "m" };
+      },
+      { channel: { capabilities, sentSince: async () => null } },
+    );
+    await post({});
+    clock.jumpWall(15 * minuteMs);
+    await work();
+    dies = false;
+    clock.jumpWall(ageMs);
+    await work();
+    expect([await parts(), heard()]).toEqual([
+      [state],
+      state === "sent 2"
+        ? ["sent d0/0 m"]
+        : ["trouble d0: it is not known whether it arrived: the process ended while it was being sent"],
+    ]);
+  },
+);
+
+test("a send without an answer is given up after thirty seconds, and leaves no timer", async () => {
+  const reasons: unknown[] = [];
+  const { post, work, parts, clock } = await fixture(
+    (_text, signal) =>
+      new Promise((_done, fail) =>
+        signal.addEventListener("abort", () => {
+          reasons.push((signal.reason as Error).message);
+          fail(lost());
+        }),
+      ),
+  );
+  await post({});
+  const working = work();
+  await clock.advance(29_999);
+  expect([reasons, await parts()]).toEqual([[], ["sending 1"]]);
+  await clock.advance(1);
+  expect(await working).toBe("the line broke");
+  expect([reasons.length, await parts(), clock.armed()]).toEqual([1, ["sending 1"], 0]);
+  expect(reasons[0]).toContain("the platform's answer");
+});
+
+test("a preview that was replaced, and an answer that was dropped, before they went out are not sent", async () => {
+  const said: string[] = [];
+  const { store, post, work, waits, clock, ends, states } = await fixture(async (text) => {
+    said.push(text);
+    return { messageId: "m" };
+  });
+  const preview = formatContent({ v: 1, kind: "preview", markdown: "so far" });
+  await post({ id: "preview", open: true, parts: [{ content: preview }] });
+  waits.push(1_000);
+  const working = work();
+  await clock.advance(0);
+  await post({ id: "answer", closes: "preview", parts: [{ content: reply("all"), into: "preview/0" }] });
+  await clock.advance(1_000);
+  await working;
+  expect(await work()).toBe("settled");
+  expect([said.splice(0), ends.splice(0)]).toEqual([
+    ["all"],
+    [
+      { afterMs: 0, reason: "the answer took the preview's place before it was sent", refund: true },
+      { settled: true },
+    ],
+  ]);
+  await post({ id: "long", parts: [{ content: reply(long) }] });
+  waits.push(0, 1_000);
+  const going = work();
+  await clock.advance(0);
+  await store.outbox.drop(["long"], "/stop");
+  await clock.advance(1_000);
+  await going;
+  expect([said, ends]).toEqual([
+    ["0".repeat(90)],
+    [{ afterMs: 0, reason: "what was left of it is not to be sent", refund: true }],
+  ]);
+  expect((await states()).at(-1)).toBe('long sent {"messageId":"m"}, failed -, failed -');
+});
+
+test("an open preview stays at the head of its lane, and what is behind it waits", async () => {
+  const { post, work, ends, states } = await fixture(async () => ({ messageId: "m" }));
+  const preview = formatContent({ v: 1, kind: "preview", markdown: "so far" });
+  await post({ id: "preview", open: true, parts: [{ content: preview }] }, { id: "behind" });
+  await work();
+  expect([ends, await states()]).toEqual([
+    [{ settled: true }],
+    ['preview sent {"messageId":"m"}', "behind queued -"],
+  ]);
+});
+
+test.each([
+  ["within a quarter of an hour once", 15 * minuteMs, ["sent flagged 3"]],
+  ["later not at all", 15 * minuteMs + 1, ["ambiguous 2: it may have been written anew already"]],
+])("an edit of unknown outcome that is then refused becomes a new message %s", async (_when, ageMs, found) => {
+  let acts = 0;
+  const channel = {
+    act: async () => {
+      acts += 1;
+      throw acts === 2 ? lost() : new Fault("missing", "no such message");
+    },
+  };
+  const { post, work, parts, clock, ends } = await fixture(async () => ({ messageId: "m" }), { channel });
+  const edits = { parts: [{ content: reply("new"), into: "d0/0" }] };
+  await post({});
+  await work();
+  await post({ id: "first", ...edits });
+  await work();
+  // Once to edit, and once to take away what could not be edited.
+  expect([await parts("first"), acts]).toEqual([["sent 1"], 2]);
+  acts = 1;
+  await post({ id: "next", ...edits });
+  expect(await work()).toBe("the line broke");
+  expect(ends.at(-1)).toEqual({ afterMs: 1_500, reason: "the line broke", refund: true });
+  clock.jumpWall(ageMs);
+  await work();
+  expect(await parts("next")).toEqual(found);
+});
+
+/** What a real channel throws where Telegram answers this. */
+async function refusals() {
+  const fake = await fakeTelegram();
+  fake.bot(defaultToken);
+  const channel = await telegram({
+    account: "default",
+    token: defaultToken,
+    apiRoot: fake.url,
+    mediaFolder: import.meta.dirname,
+    clock: virtualClock({ startMs: Date.now() }),
+    ids: seededIds(1),
+    log: silentLog,
+  });
+  onTestFinished(async () => {
+    await channel.stop();
+    await fake.close();
+  });
+  const part = { kind: "text", text: "hi", entities: [], plain: "hi" } as const;
+  return async (error_code: number, description: string, parameters: object = {}): Promise<Fault> => {
+    const body = { ok: false, error_code, description, parameters };
+    fake.inject({ method: "sendMessage", trouble: { kind: "answer", status: error_code, body } });
+    const how = { idempotencyKey: description, signal: new AbortController().signal };
+    return channel.send({ ...to, channel: "telegram" }, part, how).then(
+      () => new Fault("invalid", "it was sent"),
+      (error: Fault) => error,
+    );
+  };
+}
+
+test("what a platform says of a chat is kept: where it is now, and that it is closed", async () => {
+  const said = await refusals();
+  const moved = await said(400, "Bad Request: group chat was upgraded", { migrate_to_chat_id: -100 });
+  const blocked = await said(403, "Forbidden: bot was blocked by the user");
+  const gone = await said(400, "Bad Request: chat not found");
+  const closedTopic = await said(400, "Bad Request: TOPIC_CLOSED");
+  const topic: Address = { ...to, kind: "group", thread: "t" };
+  const chat: Address = { ...to, kind: "group" };
+  const meet = async (error: Fault, place: Address, channel: object = {}, content = reply("x")) => {
+    const errors = [error];
+    const met = async () => {
+      const next = errors.shift();
+      if (next !== undefined) throw next;
+      return { messageId: "m" };
+    };
+    const { post, work, parts, heard, ends, store } = await fixture(met, { to: place, channel });
+    await post({ parts: [{ content }] });
+    await work();
+    const closed = unreachableChats(store.cells);
+    const reasons = await Promise.all(
+      [chat, topic, { ...topic, thread: "u" }].map((each) => closed.reasonNow(each)),
+    );
+    const isClosed = reasons.map((reason) => (reason === error.message ? "closed" : reason));
+    const told = heard().map((line) => line.replace(error.message, "WORDS"));
+    return [(await parts()).map((line) => line.replace(error.message, "WORDS")), told, isClosed, ends];
+  };
+  const open = [null, null, null];
+  const all = ["closed", "closed", "closed"];
+  const failed = [["failed 1: WORDS"], ["trouble d0: WORDS"]];
+  expect(await meet(moved, chat)).toEqual([
+    ["queued 1: WORDS"],
+    ["moved loopback:default:group:7 7 -100"],
+    open,
+    [{ afterMs: 0, reason: moved.message, refund: true }],
+  ]);
+  expect((await meet(blocked, topic)).slice(0, 3)).toEqual([...failed, all]);
+  expect((await meet(gone, chat)).slice(0, 3)).toEqual([...failed, all]);
+  expect((await meet(closedTopic, topic)).slice(0, 3)).toEqual([...failed, open]);
+  // Where it stood in a thread of its own, that is no reason to close the chat.
+  const inThread = formatContent({
+    v: 1,
+    kind: "act",
+    action: { kind: "pin", messageId: "5", pinned: true },
+    thread: "own",
+  });
+  const channel = {
+    act: async () => {
+      throw blocked;
+    },
+  };
+  expect((await meet(blocked, chat, channel, inThread)).slice(0, 3)).toEqual([...failed, open]);
+  // An edit that a closed chat refuses becomes no new message there.
+  const { post, work, parts, places, store } = await fixture(async () => ({ messageId: "m" }), {
+    to: chat,
+    channel,
+  });
+  await post({});
+  await work();
+  await post({ id: "answer", parts: [{ content: reply("new"), into: "d0/0" }] });
+  await work();
+  expect([await parts("answer"), places.length, await unreachableChats(store.cells).reasonNow(chat)]).toEqual([
+    [`failed 1: ${blocked.message}`],
+    1,
+    blocked.message,
+  ]);
 });

@@ -147,3 +147,92 @@ test("a page is told which message a new one replaces, and does nothing else", a
     "web cannot do this: pin",
   );
 });
+
+test("a thread is opened on the message that is meant, with its first message in hand, and the rest goes after", async () => {
+  const sent = deliveryOf("a", [partOf(words("first"), { messageId: "8", extra: { thread: "7" } })]);
+  const parts = [
+    { kind: "text", markdown: "one" },
+    { kind: "poll", question: "?", options: ["a", "b"], multiple: false, anonymous: false },
+  ] as const;
+  const quiet = { kind: "text", text: "one", entities: [], plain: "one", silent: true };
+  const asked = { kind: "createThread", title: "Tea", tags: ["t"] } as const;
+  expect([
+    await planned({ ...asked, target, parts, silent: true }, sent),
+    await planned(asked, sent),
+    await planned({ ...asked, target: { delivery: "z" } }, sent),
+  ]).toEqual([
+    [
+      { v: 1, kind: "act", action: { ...asked, messageId: "8", first: quiet }, thread: "7" },
+      { v: 1, kind: "rendered", part: quiet },
+      { v: 1, kind: "rendered", part: { ...parts[1], silent: true } },
+    ],
+    [{ v: 1, kind: "act", action: asked }],
+    "there is no delivery z",
+  ]);
+});
+
+test("an edit carries its buttons and says why it is none; what goes on ends at the first other text", async () => {
+  const sent = deliveryOf("a", [
+    partOf(words("1"), { messageId: "1" }),
+    partOf(words("2", true), { messageId: "2" }),
+    partOf(media, { messageId: "3" }),
+    partOf(words("4", true), { messageId: "4" }),
+    partOf(words("5"), { messageId: "5" }),
+    partOf(words("6", true), { messageId: "6" }),
+  ]);
+  const buttons = [[{ label: "Yes", value: "~y" }]];
+  const text = { text: "new", entities: [], plain: "new" };
+  expect([
+    await planned({ kind: "edit", target, markdown: "new", buttons }, sent),
+    await planned({ kind: "edit", target: { messageId: "9" }, markdown: "new" }, sent),
+    await planned({ kind: "edit", target, markdown: " " }, sent),
+    await planned({ kind: "edit", markdown: "new" } as never, sent),
+    await planned({ kind: "remove", target: { messageId: "9" } }, sent),
+    await planned({ kind: "react", target, emoji: null }, sent),
+  ]).toEqual([
+    [
+      { v: 1, kind: "act", action: { kind: "edit", messageId: "1", text, buttons } },
+      ...["2", "4"].map((messageId) => ({ v: 1, kind: "act", action: { kind: "remove", messageId } })),
+    ],
+    [{ v: 1, kind: "act", action: { kind: "edit", messageId: "9", text, buttons: [] } }],
+    "there is nothing to see in it",
+    "an edit names the message that it changes",
+    [{ v: 1, kind: "act", action: { kind: "remove", messageId: "9" } }],
+    [{ v: 1, kind: "act", action: { kind: "react", messageId: "1", emoji: null } }],
+  ]);
+});
+
+test("an answer quotes what an earlier delivery sent, goes into the thread that one opened, and says that it is late", async () => {
+  const quoted = deliveryOf("a", [partOf(words("first"), { messageId: "8" })]);
+  const opener = deliveryOf("o", [partOf(words("post"), { messageId: "7", extra: { thread: "t7" } })]);
+  const find = async ({ id }: { readonly id?: string }) => [quoted, opener].filter((each) => each.id === id);
+  const plan = async (content: object, nowMs = 0) => {
+    const delivery = deliveryOf("b", [
+      partOf({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: "hi" }], ...content } as Content),
+    ]);
+    const found = await plannedParts({ render: channelRender, outbox: { find } }, chat, delivery, nowMs);
+    return "impossible" in found ? found : found.split;
+  };
+  const said = (more: object = {}, text = "hi") => ({
+    v: 1,
+    kind: "rendered",
+    part: { kind: "text", text, entities: [], plain: text, ...more },
+  });
+  expect([
+    await plan({ replyTo: { delivery: "a" } }),
+    await plan({ replyTo: { delivery: "gone" } }),
+    await plan({ replyTo: "5", inThreadOf: "o" }),
+    await plan({ inThreadOf: "a" }),
+    await plan({ kind: "preview", markdown: "so far", replyTo: "6" }),
+    await plan({}, 900_000),
+    await plan({}, 900_001),
+  ]).toEqual([
+    [said({ replyTo: "8" })],
+    [said()],
+    [{ ...said({ replyTo: "5" }), thread: "t7" }],
+    { impossible: "a opened no thread" },
+    [said({ replyTo: "6" }, "so far")],
+    [said()],
+    [said({}, "(delayed by 15 min)\n\nhi")],
+  ]);
+});

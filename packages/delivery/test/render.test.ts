@@ -2,10 +2,10 @@
 import { loopback } from "@parley/channels";
 import { formatContent, type Content, type MediaFile, type Part } from "@parley/protocol";
 import type { DeliveryView } from "@parley/store";
-import { virtualClock } from "@parley/testkit";
+import { answerTable, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { plannedParts, splitPart, type PlannedParts } from "../src/plan.ts";
-import { channelRender, lateMs, previewText } from "../src/render.ts";
+import { channelRender, editedText, lateMs, markedLate, previewText, wordsFor } from "../src/render.ts";
 
 const whole = loopback({ account: "default", clock: virtualClock() });
 const channel = {
@@ -104,4 +104,71 @@ test("a preview is the first message of what there is, without an end that is no
   expect(channelRender(preview, channel, 900_001)).toEqual([
     expect.objectContaining({ text: "hi", replyTo: "7" }),
   ]);
+});
+
+test("whole answers, edits and words in a file's place are what the table says", async () => {
+  const sized = (name: string, bytes: number): MediaFile => ({ ...file(name), bytes });
+  const buttons = [[{ label: "Yes", value: "~y" }], [{ label: "Site", url: "https://x.example" }]];
+  const album: Part = {
+    kind: "media",
+    media: "image",
+    files: [sized("a", 60), sized("b", 40), sized("c", 1), sized("d", 100), sized("e", 101)],
+    caption: "One *caption* that is longer than thirty characters are",
+  };
+  const less = { ...channel, capabilities: { ...channel.capabilities, captionChars: 30, albumBytes: 100 } };
+  const plain = { ...less, capabilities: { ...less.capabilities, inlineButtons: false } };
+  const minute = 60_000;
+  const voice: Part = { kind: "voice", file: sized("v_1.ogg", 9) };
+  const answers = [
+    [reply(album, voice), 0],
+    [{ ...reply({ kind: "text", markdown: "Quiet words. ".repeat(5), buttons }), silent: true }, 0],
+    [{ v: 1, kind: "reply", parts: [{ kind: "card", title: "T_x", markdown: "m", buttons }] }, 0],
+    [reply({ kind: "card", title: "Late", markdown: "m", buttons: [] }), 16 * minute],
+    [reply({ kind: "text", markdown: "min" }), 119.49 * minute],
+    [reply({ kind: "text", markdown: "hours" }), 119.5 * minute],
+    [reply({ kind: "text", markdown: "hours" }), 150 * minute],
+    [reply({ kind: "text", markdown: "empty follows" }, { kind: "text", markdown: " " }), 0],
+    [reply({ kind: "media", media: "video", files: [file("n")], shape: "video_note" }), 0],
+    [reply({ kind: "media", media: "image", files: [file("s"), file("t")], shape: "sticker" }), 0],
+    [reply(), 16 * minute],
+    [{ v: 1, kind: "preview", markdown: " " }, 0],
+    [{ v: 1, kind: "preview", markdown: "so far" }, 0],
+  ] as const;
+  const rendered = answerTable(answers, ([content, late]) => channelRender(content, less, late));
+  const edits = answerTable(
+    [
+      [{ markdown: "**new**" }, false],
+      [{ markdown: "new", buttons }, true],
+      [{ markdown: " " }, false],
+      [{ markdown: "w ".repeat(20).trim() }, false],
+      [{ markdown: "word ".repeat(10) }, false],
+      [{ markdown: "word ".repeat(5), buttons }, true],
+    ] as const,
+    ([given, isCaption]) => [
+      editedText({ kind: "edit", ...given } as never, less, isCaption),
+      editedText({ kind: "edit", ...given } as never, plain, isCaption),
+    ],
+  );
+  const caption = { text: "a *b*\n_c_", entities: [], plain: "a *b*\n_c_" };
+  const taken = [
+    { kind: "media", media: "image", files: [sized("a_b", 1_000)], caption, replyTo: "7", silent: true },
+    { kind: "media", media: "image", files: [sized("a", 1), sized("b", 2)] },
+    { kind: "voice", file: sized("v.ogg", 3), replyTo: "8" },
+    { kind: "voice", file: sized("v.ogg", 3), silent: true },
+    { kind: "text", text: "t", entities: [], plain: "t" },
+    { kind: "poll", question: "?", options: ["a", "b"], multiple: false, anonymous: false },
+  ] as const;
+  const words = answerTable(taken, (part) => wordsFor(part, whole));
+  const entities = [
+    { type: "bold", offset: 0, length: 2 },
+    { type: "url", offset: 3, length: 1, url: "https://x.example" },
+  ];
+  const marked = answerTable(
+    [
+      { kind: "text", text: "hi x", entities, plain: "hi x", buttons, replyTo: "7" },
+      { kind: "text", text: "x", entities: [], plain: "(delayed by 16 min)\n\nx" },
+    ] as const,
+    (part) => markedLate(part, 20 * minute, 25),
+  );
+  await expect([rendered, edits, words, marked].join("\n")).toMatchFileSnapshot("tables/rendered.txt");
 });
