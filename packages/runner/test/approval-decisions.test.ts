@@ -349,3 +349,94 @@ test("of several that ask at once for the last places, no more than fit are aske
   );
   expect(asked.filter((each) => "full" in each)).toHaveLength(2);
 });
+
+test("a request that cannot be ended in time is told to the log, and whoever looks at it ends it", async () => {
+  await ask();
+  cards.length = 0;
+  const { get } = store.cells;
+  const broken = Object.assign(store.cells, { get: () => Promise.reject(new Error("the store is away")) });
+  await clock.advance(30 * minuteMs);
+  await expect.poll(() => logged.length).toBe(2);
+  expect(logged[1]).toBe(
+    `warn an approval could not be ended in time; whoever looks at it ends it ${JSON.stringify({ approval: "abcdefghjk", error: {} })}`,
+  );
+  Object.assign(broken, { get });
+  expect([await stateOf(), cards]).toEqual(["open", []]);
+  expect((await approvals.list()).map(({ state }) => state)).toEqual(["expired"]);
+  expect(settled().map((card) => card.split(":")[0])).toEqual(["1", "2"]);
+  expect(clock.armed()).toBe(0);
+});
+
+test("of two decisions at once the second is told of the first, and a request that is over is told as it is", async () => {
+  await ask();
+  const { put } = store.cells;
+  let first: Promise<unknown> | null = null;
+  Object.assign(store.cells, {
+    put: async (...args: Parameters<typeof put>) => {
+      if (first === null) {
+        first = Promise.resolve();
+        await approvals.decide("abcdefghjk", "deny", by("telegram:2"));
+      }
+      return put(...args);
+    },
+  });
+  await expect(approvals.decide("abcdefghjk", "always", by("telegram:1"))).rejects.toMatchObject({
+    code: "conflict",
+    message: "Approval abcdefghjk: it was denied before, by telegram:2.",
+  });
+  expect([woken.length, await approvals.book.grants()]).toEqual([1, []]);
+  await ask({ id: "bbbbbbbbbb", conversation: "telegram:default:dm:6" as ConversationKey });
+  await approvals.stop({ session });
+  await expect(approvals.decide("bbbbbbbbbb", "once", by("telegram:1"))).rejects.toThrow(
+    "Approval bbbbbbbbbb: what asked for it was stopped.",
+  );
+  // A stop of what is decided counts nothing and changes nothing.
+  expect([await approvals.stop({ session }), await stateOf(), await stateOf("bbbbbbbbbb")]).toEqual([
+    0,
+    "denied",
+    "stopped",
+  ]);
+});
+
+test("a start does again what an answer for good leads to, and nothing of a request that was not allowed", async () => {
+  await ask();
+  await approvals.decide("abcdefghjk", "always", by("telegram:1"));
+  for (const { id, agent } of await approvals.book.grants()) {
+    expect(agent).toBe("main");
+    await approvals.book.revoke(id);
+  }
+  await ask({ id: "bbbbbbbbbb" });
+  await approvals.stop({ turn: `${session}#1` });
+  [woken, cards] = [[], []];
+  await again().heal();
+  expect(woken.map(({ id }) => id)).toEqual(["approval:abcdefghjk"]);
+  expect(await approvals.book.grants("main")).toMatchObject([{ by: "telegram:1" }]);
+  expect(settled().map((card) => card.slice(0, 30))).toEqual(
+    ["1", "2"].map((peer) => `${peer}: ♾ Allowed for good by telegram:1.`.slice(0, 30)),
+  );
+});
+
+test("only the card of the place that asked takes the growing answer's place; others are told without it", async () => {
+  const closes: (string | undefined)[] = [];
+  const posting = (deliveries: readonly NewDelivery[]) =>
+    void closes.push(...deliveries.map((each) => `${each.lane.split(":").at(-1)} ${each.closes ?? "-"}`));
+  const options = {
+    approvers: null,
+    owners: async () => people,
+    target: "both",
+    accounts: () => [{ channel: "telegram", account: "default" }],
+    cells: store.cells,
+    inbox: { accept: async () => {} },
+    outbox: { post: async (deliveries: readonly NewDelivery[]) => posting(deliveries) },
+    sessions: { open: async () => ({ epoch }) },
+    turns: { find: async () => null },
+    placeOf: () => null,
+    clock,
+    log: silentLog,
+  };
+  const both = createApprovals(options as never);
+  await both.ask(request({ conversation: "telegram:default:group:-5" as ConversationKey }), async () => "p");
+  expect(closes.splice(0)).toEqual(["-5 p", "1 -", "2 -"]);
+  await both.ask(request({ id: "bbbbbbbbbb", conversation: "telegram:default:dm:7" as ConversationKey }), async () => "p");
+  expect(closes).toEqual(["7 p", "1 -", "2 -"]);
+});

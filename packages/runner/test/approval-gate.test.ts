@@ -1,6 +1,6 @@
 // The gate before each call: who is asked in which order, what a person is shown and what is kept of it, and
 // how each state of an approval lets the call go, wait, or be refused with its reason.
-import { formatRowPayload } from "@parley/protocol";
+import { Fault, formatRowPayload } from "@parley/protocol";
 import { directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { turnGate } from "../src/approvals/approval-gate.ts";
@@ -20,6 +20,7 @@ function stage({
   tickets = [] as readonly string[],
   waiting = [] as readonly object[],
   full = null as string | null,
+  execPolicy = {} as object,
 } = {}) {
   const did: string[] = [];
   const asked: { readonly [field: string]: unknown }[] = [];
@@ -73,7 +74,7 @@ function stage({
       speakers: { owner: true, senders: ["telegram:7"] },
       session: { key: lane },
       signal: new AbortController().signal,
-      prepared: { refuses: () => refuses, timeoutMs: 60_000, workspace: "/w", env: {}, tools: [] },
+      prepared: { refuses: () => refuses, timeoutMs: 60_000, workspace: "/w", env: {}, tools: [], execPolicy },
     } as never,
     async () => (did.push("preview closes"), null),
   );
@@ -244,4 +245,80 @@ test("an approval lets exactly its call go, once, in its own conversation; any o
     refused("Not run: that approval is not there any more."),
     go,
   ]);
+});
+
+test("a command goes, waits or is refused by its policy, and waits where the turn read text of strangers and it reaches out", async () => {
+  const action = {
+    kind: "exec",
+    argv: ["/opt/tool", "x"],
+    shell: false,
+    parts: [["/opt/tool", "x"]],
+    cwd: "/w",
+    env: {},
+    sandbox: "none",
+    interactive: false,
+    files: [{ path: "/w/a", sha256: "f".repeat(64) }],
+    closed: true,
+    outside: ["/etc"],
+  };
+  const policy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [], owner: true };
+  const of = async (options: object, heard: object, more: object = {}) => {
+    const made = stage({ execPolicy: { ...policy, ...options } });
+    const tells = async () => ({ ...action, ...more });
+    const decision = await made.decide(heard, { name: "exec", action: tells });
+    const [approval] = made.asked;
+    const words = "reason" in decision ? decision.reason : decision.kind;
+    return approval === undefined ? words : [words, approval["reason"], approval["grant"]];
+  };
+  const grant = {
+    argv: ["/opt/tool", "x"],
+    cwd: "/w",
+    sandbox: "none",
+    files: action.files,
+    outside: ["/etc"],
+  };
+  const read = "the turn has read text of strangers: evil.test";
+  const device = { device: "Phone (id-1)" };
+  const own = { untrusted: "device Phone", sources: ["device Phone", "device Phone"] };
+  const others = { untrusted: "evil.test", sources: ["device Phone", "evil.test"] };
+  const shown =
+    'run: /opt/tool x\nin: /w\nsandbox: none\nout of the file tools\' reach: /etc\nfile: /w/a as it is now (sha256 ffffffffffffffff)';
+  expect([
+    await of({}, trusted),
+    await of({}, tainted),
+    await of({ mode: "full" }, trusted),
+    await of({ mode: "full" }, tainted),
+    await of({ mode: "full" }, tainted, { sandbox: "docker, network off" }),
+    await of({ mode: "full" }, own, device),
+    await of({ mode: "full" }, others, device),
+    await of({ mode: "full" }, { ...own, sources: ["device Phone 2"] }, device),
+    await of({ mode: "deny" }, trusted),
+    await of({ ask: "off" }, tainted),
+    await of({ ask: "always" }, trusted),
+  ]).toEqual([
+    ["park", "/opt/tool is not on the allowlist", grant],
+    ["park", "/opt/tool is not on the allowlist", grant],
+    "go",
+    ["park", read, null],
+    "go",
+    "go",
+    ["park", read, null],
+    ["park", "the turn has read text of strangers: device Phone", null],
+    `Not run: commands are off here (tools.exec.mode is "deny").\n${shown}`,
+    `Not run: /opt/tool is not on the allowlist, and nobody is asked (tools.exec.ask is "off").\n${shown}`,
+    ["park", 'every command is asked about (tools.exec.ask is "always")', null],
+  ]);
+  const throwing = (error: Error) =>
+    stage({ execPolicy: policy }).decide(trusted, {
+      action: async () => {
+        throw error;
+      },
+    });
+  expect(await throwing(new Fault("missing", "there is no such folder"))).toEqual(
+    refused("Not run: there is no such folder"),
+  );
+  await expect(throwing(new TypeError("a bug"))).rejects.toThrow("a bug");
+  const made = stage({ execPolicy: policy });
+  await made.decide(trusted, { name: "exec", action: async () => action });
+  expect(made.asked[0]).toMatchObject({ shown, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
 });

@@ -41,6 +41,7 @@ async function call(request: object, { rows, sent = [], scope = {}, capabilities
       tools: { message: { crossContext: "owner" } },
       channels: {
         telegram: { default: { capabilities: { inlineButtons: "all" }, reactionLevel: "extensive" } },
+        discord: { default: { reactionLevel: "extensive" } },
       },
       messages: {},
     },
@@ -49,8 +50,12 @@ async function call(request: object, { rows, sent = [], scope = {}, capabilities
       find: async ({ turn: of }: { readonly turn?: string }) => (of === undefined ? groups : own),
     },
     outbox: {
-      find: async ({ id }: { readonly id?: string }) =>
-        sent.filter((each) => (each as { readonly id: string }).id === id),
+      find: async ({ id, lane, receipt }: { id?: string; lane?: string; receipt?: string }) =>
+        sent.filter((each) =>
+          id === undefined
+            ? (each as { lane: string }).lane === lane && JSON.stringify(each).includes(receipt?.slice(1, -1) ?? "?")
+            : (each as { id: string }).id === id,
+        ),
     },
     channel: () => ({
       name: "Chat",
@@ -249,4 +254,211 @@ test("what the surface cannot do is said, and where nobody reads nothing is sent
   await expect(
     call({ text: "hi" }, { scope: { conversation: "hook:default:dm:main%2Fci" } }),
   ).rejects.toMatchObject(nobody);
+});
+
+const said = (work: Promise<{ readonly said: readonly string[] }>): Promise<string> =>
+  work.then(
+    (value) => value.said[0] ?? "",
+    (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+  );
+
+test("a thread is written in by the handle of the call that opened it, and in no other way", async () => {
+  const opened = (state: string, more: object = {}, content: object = {}) => ({
+    id: `${turn}/t/message`,
+    cause: turn,
+    lane: conversation,
+    createdAtMs: 9_000,
+    parts: [
+      {
+        state,
+        receipt: null,
+        reason: null,
+        content: JSON.stringify({
+          v: 1,
+          kind: "act",
+          action: { kind: "createThread", title: "T" },
+          ...content,
+        }),
+        ...more,
+      },
+    ],
+  });
+  const to = ` ${turn}/t/message `;
+  const inside = { text: "hi", to };
+  const asAction = { kind: "action" };
+  expect([
+    (await call(inside, { sent: [opened("queued", {}, asAction)] })).queued,
+    (await call({ ...inside, action: "reply", messageId: "9" }, { sent: [opened("sent")] })).queued,
+    await said(call(inside, { sent: [opened("failed", { reason: "no right" })] })),
+    await said(call(inside, { sent: [opened("ambiguous")] })),
+    await said(call(inside, { sent: [opened("sent", {}, { action: { kind: "pin" } })] })),
+    await said(call(inside, { sent: [opened("sent", {}, { kind: "reply", parts: [] })] })),
+    await said(call({ ...inside, action: "pin", messageId: "9" }, { sent: [opened("sent")] })),
+    await said(call(inside)),
+    await said(call({ ...inside, to: `${session}#1` }, { sent: [opened("sent")] })),
+  ]).toEqual([
+    [
+      [
+        `message:${turn}/c1 telegram:default ${conversation} ${turn}`,
+        {
+          v: 1,
+          kind: "reply",
+          parts: [{ kind: "text", markdown: "hi" }],
+          inThreadOf: `${turn}/t/message`,
+        },
+      ],
+    ],
+    [
+      [
+        `message:${turn}/c1 telegram:default ${conversation} ${turn}`,
+        {
+          v: 1,
+          kind: "reply",
+          parts: [{ kind: "text", markdown: "hi" }],
+          replyTo: "9",
+          inThreadOf: `${turn}/t/message`,
+        },
+      ],
+    ],
+    "missing: its thread could not be opened: no right",
+    "missing: its thread could not be opened: the outcome is unknown",
+    "invalid: that call opened no thread: give the handle of one that did",
+    "invalid: that call opened no thread: give the handle of one that did",
+    "invalid: by its handle a thread can only be written in: send, reply or poll",
+    "missing: you sent no message with this handle",
+    expect.stringContaining("is no place that this agent knows"),
+  ]);
+  // The call that opens it, run again, looks at what became of it and queues nothing.
+  const again = { ...opened("queued"), id: `${turn}/c1/message` };
+  expect(await call({ action: "thread", title: "T" }, { sent: [again] })).toEqual({
+    said: [
+      "thread: it is still on its way and opens by itself. Do not repeat it.",
+      `Handle: ${turn}/c1/message`,
+      "To write in it, give this handle as `to`.",
+    ],
+    queued: [],
+    cells: 0,
+    waitsFor: { ticket: `thread:${turn}/c1/message`, untilMs: 11_500 },
+  });
+});
+
+test("what may be a reaction is an emoji, and on Discord also one of its servers", async () => {
+  const of = async (emoji: string, channel: string) => {
+    const place = `${channel}:default:dm:5`;
+    const scope = { session: `agent:main:${channel}:dm:5`, conversation: place };
+    return (await said(call({ action: "react", emoji, messageId: "9" }, { scope }))).startsWith("react:");
+  };
+  const taken = ["👍", "❤️", "🇩🇪", "3️⃣", "ℹ️", "👩‍💻", "👍🏽", ""];
+  const never = ["ok", "👍 👍", "ja👍", "yes!", "ä"];
+  const named = ["party", ":party:", "<:party:123>", "<a:party:123>", "party:123", "ab"];
+  const tooOdd = ["p", `:${"x".repeat(33)}:`, "<:party:x>", "par ty"];
+  const table = async (channel: string) => {
+    const answers = await Promise.all(
+      [taken, never, named, tooOdd].map((list) => Promise.all(list.map((emoji) => of(emoji, channel)))),
+    );
+    return answers.map((list) => list.map(Number).join(""));
+  };
+  expect(await table("telegram")).toEqual(["11111111", "00000", "000000", "0000"]);
+  expect(await table("discord")).toEqual(["11111111", "10000", "111111", "0000"]);
+});
+
+test("of what was sent the agent changes its own, an owner's turn what others wrote, and nobody what Parley said", async () => {
+  const receipt = (messageId: string, more: object = {}) => ({
+    receipt: JSON.stringify({ messageId, ...more }),
+  });
+  const sent = [
+    { id: mine, cause: turn, lane: conversation, parts: [receipt("21"), receipt("22")] },
+    {
+      id: `message:${turn}/c0`,
+      cause: turn,
+      lane: conversation,
+      parts: [{ receipt: null }, receipt("31", { extra: { messageIds: [31, 32] } })],
+    },
+    { id: "approval:x", cause: turn, lane: conversation, parts: [receipt("41")] },
+    { id: "agent:other:main#1/0", cause: "agent:other:main#1", lane: conversation, parts: [receipt("51")] },
+    { id: "notice:u", cause: "u", lane: conversation, parts: [receipt("61")] },
+  ];
+  const of = async (action: string, messageId: string, owner = true) => {
+    const scope = { by: { owner, senders: ["telegram:5"] } };
+    return (await said(call({ action, messageId, text: "x" }, { sent, scope }))).replace(/: queued.*/, "");
+  };
+  const parleys = "denied: that message is Parley's own, and stays as it is";
+  const answers: string[] = [];
+  for (const [action, messageId, owner] of [
+    ["edit", "22", false],
+    ["edit", "32", false],
+    ["delete", "31", false],
+    ["pin", "21", false],
+    ["edit", "41", true],
+    ["delete", "51", true],
+    ["unpin", "61", true],
+    ["edit", "2", true],
+    ["delete", "2", true],
+    ["pin", "2", false],
+    ["unpin", "2", false],
+    ["delete", "2", false],
+  ] as const)
+    answers.push(await of(action, messageId, owner));
+  expect(answers).toEqual([
+    "edit",
+    "edit",
+    "delete",
+    "pin",
+    parleys,
+    parleys,
+    parleys,
+    "denied: only your own messages can be edited, and that is none of them",
+    "delete",
+    "denied: only an owner may have others' messages changed (pin)",
+    "denied: only an owner may have others' messages changed (unpin)",
+    "denied: only an owner may have others' messages changed (delete)",
+  ]);
+});
+
+test("buttons are kept as cells with their message, also those of an edit and inside a thread", async () => {
+  const buttons = [[{ label: "Yes", value: "y" }, { label: "Site", url: "https://x.example" }], [{ label: "No" }]];
+  const short = expect.stringMatching(/^~[\w-]{22}$/);
+  const shown = [
+    [
+      { label: "Yes", value: short },
+      { label: "Site", url: "https://x.example" },
+    ],
+    [{ label: "No", value: short }],
+  ];
+  const sent = [{ id: mine, cause: turn, lane: conversation, parts: [] }];
+  const of = async (request: object) => {
+    const { queued, cells } = await call({ text: "t", buttons, ...request }, { sent, capabilities: { silent: false } });
+    return [queued[0]?.[1], cells];
+  };
+  const text = { kind: "text", markdown: "t", buttons: shown };
+  expect([
+    await of({}),
+    await of({ action: "edit", handle: mine }),
+    await of({ action: "thread", title: "T", handle: mine }),
+  ]).toEqual([
+    [{ v: 1, kind: "reply", parts: [text] }, 2],
+    [
+      {
+        v: 1,
+        kind: "action",
+        action: { kind: "edit", target: { delivery: mine }, markdown: "t", buttons: shown },
+      },
+      2,
+    ],
+    [
+      {
+        v: 1,
+        kind: "action",
+        action: { kind: "createThread", title: "T", target: { delivery: mine }, parts: [text] },
+      },
+      2,
+    ],
+  ]);
+  const loud = await call({ action: "thread", title: "T", silent: true }, { capabilities: { silent: false } });
+  expect(loud.said.slice(2)).toEqual([
+    "To write in the thread later, give this handle as `to`.",
+    "Note: Chat has no silent messages.",
+  ]);
+  const noRows = await said(call({ action: "react", emoji: "👍" }, { rows: [] }));
+  expect(noRows).toBe("invalid: say which message: give its handle or messageId");
 });

@@ -1,9 +1,9 @@
 // What people see of a message that a tool sends is without secrets, in every word of it; and which places an agent
 // knows, by what was written there.
-import { formatRowPayload } from "@parley/protocol";
+import { formatRowPayload, parseConversationKey } from "@parley/protocol";
 import { directMessage, groupMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { knownPlaces } from "../src/messages/known-places.ts";
+import { knownPlaces, spellingOf } from "../src/messages/known-places.ts";
 import { partsOf } from "../src/messages/parts.ts";
 
 const redaction = { secrets: ["hunter2-secret"], stateDirs: [], workspaces: [] } as never;
@@ -92,4 +92,77 @@ test("a place is known by who wrote there, newest first; not by what was refused
     ["agent:main:telegram:group:-7", 40],
     ["agent:main:telegram:dm:5", 40],
   ]);
+});
+
+test("a place is spelled as shortly as the tool takes it, and whole where that would mean another", () => {
+  const keys = [
+    "telegram:default:dm:5",
+    "telegram:default:group:-7",
+    "telegram:default:group:-7:9",
+    "telegram:work:dm:5",
+    "discord:default:dm:11",
+    "discord:default:channel:500",
+    "discord:default:channel:500:501",
+    "discord:work:channel:500",
+    "web:default:dm:p1",
+  ];
+  expect(keys.map((key) => spellingOf(parseConversationKey(key)))).toEqual([
+    "telegram:5",
+    "telegram:-7",
+    "telegram:-7:topic:9",
+    "telegram:work:dm:5",
+    "discord:user:11",
+    "discord:channel:500",
+    "discord:channel:501",
+    "discord:work:channel:500",
+    "web:default:dm:p1",
+  ]);
+});
+
+test("a place keeps its server and category, a long title is cut, and a place of two sessions is one", async () => {
+  const row = (lane: string, atMs: number, name: string, more: object) => ({
+    lane,
+    conversation: "discord:default:channel:500",
+    outcome: "answered",
+    acceptedAtMs: atMs,
+    payload: formatRowPayload({
+      v: 1,
+      inbound: groupMessage({ sender: { id: name, name }, ...more } as never),
+      owner: false,
+    } as never),
+  });
+  const rows: { readonly [lane: string]: readonly object[] } = {
+    "agent:main:main": [row("agent:main:main", 12, "Ann", { guild: "77", parent: "88" })],
+    "agent:main:discord:channel:500": [
+      row("agent:main:discord:channel:500", 9, "Bob", { title: "t".repeat(129), guild: "78", parent: "89" }),
+    ],
+  };
+  const found = await knownPlaces(
+    {
+      sessions: { list: async () => Object.keys(rows).map((key) => ({ key })) },
+      inbox: { find: async ({ lane }: { lane: string }) => rows[lane] },
+    } as never,
+    "main",
+  );
+  expect(found).toEqual([
+    {
+      address: { channel: "discord", account: "default", kind: "channel", peer: "500" },
+      conversation: "discord:default:channel:500",
+      session: "agent:main:main",
+      names: ["Ann", "Bob"],
+      title: "t".repeat(128),
+      lastAtMs: 12,
+      guild: "77",
+      parent: "88",
+    },
+  ]);
+});
+
+test("two buttons that mean the same are refused, and a link is none of them", () => {
+  const twice = (buttons: object) => () => of({ buttons });
+  expect(twice([[{ label: "a" }], [{ label: "b", value: "a" }]])).toThrow(
+    'two buttons have the value "a": give each its own',
+  );
+  expect(twice([[{ label: "a", value: "x" }], [{ label: "a", value: "y" }]])).not.toThrow();
+  expect(twice([[{ label: "a", url: "https://x" }, { label: "a" }]])).not.toThrow();
 });

@@ -53,6 +53,7 @@ async function stage(
   stores.push(store);
   const posted: NewDelivery[] = [];
   const accepted: NewRow[] = [];
+  const logged: unknown[] = [];
   const turn = { state: "open", stop: null as string | null, log: [] as object[] };
   const epoch = { now: 0 };
   const row = {
@@ -82,12 +83,14 @@ async function stage(
     identityLinks: {},
     redaction: noRedaction,
     clock,
-    log: silentLog,
+    log: { ...silentLog, info: (...line: unknown[]) => void logged.push(line) },
     ...more,
   });
   const book = questionStore(store.cells, clock);
   return {
     questions,
+    posted,
+    logged,
     clock,
     store,
     turn,
@@ -390,4 +393,200 @@ test("a start does again what the process before may have left undone, for a day
   await s.after(86_400_000);
   await s.questions.heal();
   expect(s.accepted).toEqual([]);
+});
+
+/** Where a delivery goes, what it closes, and its text with its buttons. */
+const shown = ({ id: delivery, lane, closes, parts }: NewDelivery) => {
+  const content = parseContent(parts[0]?.content ?? "");
+  const text = content.kind === "reply" ? content.parts[0] : null;
+  return { delivery, lane, closes, into: parts[0]?.into, text: { ...text, kind: undefined } };
+};
+
+test("the card stands where it was asked, takes the growing answer's place, and says how to answer; a stranger's try is in the log", async () => {
+  const s = await stage();
+  const preview = (delivery: string, said?: string) => ({
+    kind: "preview",
+    body: JSON.stringify({ delivery, ...(said === undefined ? {} : { said }) }),
+  });
+  s.turn.log = [preview("t/0"), preview("t/1"), preview("t/2", "said"), { kind: "call", body: "{}" }];
+  const done = await s.ask(request({ options: ["red", "blue", "a colour of your own"] }));
+  const value = (nth: number) => ({
+    label: ["red", "blue", "a colour of your own"][nth - 1],
+    value: expect.stringMatching(/^~[\w-]{22}$/),
+    allowed: ["7"],
+    untilMs: s.clock.now() + 10 * minute,
+  });
+  expect(done.effects?.deliveries?.map(shown)).toEqual([
+    {
+      delivery: `question:${id}:telegram:default:dm:7`,
+      lane: "telegram:default:dm:7",
+      closes: "t/1",
+      into: undefined,
+      text: {
+        markdown: `❓ Which?\n\nChoose, or write your answer here, within 10 minutes; elsewhere: \`/answer ${id} …\`.`,
+        buttons: [[value(1)], [value(2)], [value(3)]],
+      },
+    },
+  ]);
+  expect(done.effects?.cells?.map(({ key, expect: version }) => [key.split(":")[0], version])).toEqual([
+    ["question", 0],
+    ["button", undefined],
+    ["button", undefined],
+    ["button", undefined],
+  ]);
+  expect(await refusal(s.questions.answer(id, "1", { ...olga, person: "telegram:8" }))).toContain("denied");
+  await s.questions.answer(id, "1", olga);
+  expect(s.logged).toEqual([
+    [{ question: id, by: "telegram:8" }, "somebody answered a question for others"],
+    [{ question: id, session, by: "telegram:7" }, "question answered"],
+  ]);
+  const plain = await stage();
+  plain.turn.log = [preview("t/0", "said")];
+  expect((await plain.ask()).effects?.deliveries?.[0]).not.toHaveProperty("closes");
+});
+
+test("an open question is shown where its person goes on, each time, kept once, answered there, and ended everywhere", async () => {
+  let places = (_session: string, from: object): object | null => from;
+  const s = await stage({
+    placeOf: ((of: string, from: object) => places(of, from)) as never,
+    channel: ((account: string) => {
+      if (account === "slack:default") return null;
+      return { capabilities: { inlineButtons: account !== "telegram:default", forms: account === "discord:work" } };
+    }) as never,
+  });
+  const there = { channel: "discord", account: "work", kind: "dm", peer: "70" } as const;
+  await s.ask(request({ options: [], fields: [{ label: "Name", long: true }, { label: "Age", long: false }] }));
+  await s.after(1);
+  await s.ask(request(), scope({ callId: "c2", by: { owner: false, senders: ["telegram:7", "discord:70"] } }));
+  await s.ask(request(), scope({ callId: "c3", session: `${session}:thread:1` }));
+  await s.after(2);
+  await s.ask(request({ minutes: 1 }), scope({ callId: "c4" }));
+  const [second, over] = ["c2", "c4"].map((callId) => questionId(`${session}#1`, callId));
+  await s.questions.follow(session, { ...there, channel: "slack", account: "default" });
+  places = () => null;
+  await s.questions.follow(session, there);
+  // What was asked where this person does not belong is not shown to them.
+  places = (_of, from) => ((from as { channel: string }).channel === "discord" ? from : null);
+  await s.questions.follow(session, there);
+  expect(s.posted).toEqual([]);
+  places = (_of, from) => from;
+  await s.after(2 * minute);
+  await s.questions.follow(session, there);
+  const lane = "discord:work:dm:70";
+  const cards = s.posted.splice(0).map(shown);
+  expect(cards.map(({ delivery, lane: to }) => `${delivery} ${to}`)).toEqual([
+    `question:${over}:telegram:default:dm:7/settled telegram:default:dm:7`,
+    `question:${second}:${lane} ${lane}`,
+    `question:${id}:${lane} ${lane}`,
+  ]);
+  expect(cards[1]?.text).toMatchObject({ buttons: [[{ label: "red", allowed: ["70"] }, { label: "blue" }]] });
+  expect(cards[2]?.text).toMatchObject({
+    markdown: expect.stringContaining("Please tell me: Name, Age.\nWrite your answer here, within 10 minutes"),
+    buttons: [
+      [
+        {
+          label: "Fill in",
+          style: "primary",
+          allowed: [],
+          form: [
+            { name: "1. Name", label: "Name", long: true },
+            { name: "2. Age", label: "Age", long: false },
+          ],
+        },
+      ],
+    ],
+  });
+  const [button] = (cards[1]?.text as { buttons?: { value: string }[][] }).buttons?.[0] ?? [];
+  expect(await s.store.cells.get(`button:${button?.value}`)).toMatchObject({
+    value: expect.stringContaining(`/answer ${second} #1`),
+    expiresAtMs: s.clock.now() + 90 * 86_400_000,
+  });
+  await s.questions.follow(session, there);
+  expect(s.posted.splice(0)).toHaveLength(2);
+  const kept = (await s.questions.list()).filter(({ followed }) => followed !== undefined);
+  expect(kept.map(({ id: each, followed }) => [each, followed])).toEqual([
+    [second, [lane]],
+    [id, [lane]],
+  ]);
+  // A place where buttons can be pressed takes no bare numbers.
+  const number = { ...directMessage({ sender: { id: "70" } }), text: "2" } as object;
+  const said = (address: object, channel: string) =>
+    s.questions.numbered({ ...number, channel, address } as never);
+  expect(await said(there, "discord")).toBeNull();
+  await s.questions.answer(second ?? "", "2", { person: "discord:70", name: "Olga", owner: false });
+  expect(s.posted.splice(0).map(shown).map(({ lane: to, into }) => [to, into])).toEqual([
+    ["telegram:default:dm:7", `question:${second}:telegram:default:dm:7/0`],
+    [lane, `question:${second}:${lane}/0`],
+  ]);
+  expect(await s.questions.stop({ session })).toBe(1);
+  expect(s.posted.map(({ lane: to }) => to)).toEqual(["telegram:default:dm:7", lane]);
+  s.posted.length = 0;
+  await s.questions.follow(session, there);
+  expect(s.posted).toEqual([]);
+});
+
+test("a bare number counts where the question was taken along to, of the account it was shown by alone", async () => {
+  const s = await stage({
+    placeOf: ((_of: string, from: object) => from) as never,
+    channel: ((account: string) => ({ capabilities: { inlineButtons: account === "telegram:default", forms: false } })) as never,
+  });
+  await s.ask();
+  const there = { channel: "irc", account: "a", kind: "dm", peer: "olga" } as const;
+  await s.questions.follow(session, there);
+  const said = (address: object, person = "7") =>
+    s.questions.numbered({
+      ...directMessage({ sender: { id: person } }),
+      text: "2",
+      channel: "telegram",
+      address,
+    } as never);
+  expect([
+    await said(there),
+    await said(there, "8"),
+    await said({ ...there, account: "b" }),
+    await said({ ...there, channel: "xmpp" }),
+    await said({ ...there, peer: "olga2" }),
+  ]).toEqual([id, null, null, null, null]);
+});
+
+test("of two answers at once the second is told of the first; a question of another version is not read", async () => {
+  const s = await stage();
+  await s.ask(request(), scope({ by: { owner: false, senders: ["telegram:7", "telegram:8"] } }));
+  const { put } = s.store.cells;
+  let first = true;
+  Object.assign(s.store.cells, {
+    put: async (...args: Parameters<typeof put>) => {
+      if (first) {
+        first = false;
+        await s.questions.answer(id, "blue", { ...olga, person: "telegram:8", name: "Pia" });
+      }
+      return put(...args);
+    },
+  });
+  expect(await refusal(s.questions.answer(id, "red", olga))).toBe(
+    "conflict: this was answered before by Pia, telegram:8: blue",
+  );
+  expect([s.accepted.length, s.cards()]).toEqual([1, [String.raw`question: ✅ blue\n(Pia, telegram:8)`]]);
+  Object.assign(s.store.cells, { put });
+  await put("question:strange", JSON.stringify({ ...(await s.kept()), v: 2 }), {});
+  await expect(s.questions.answer("strange", "1", olga)).rejects.toMatchObject({
+    code: "invalid",
+    message: "a question is of a form that this version does not know",
+  });
+});
+
+test("a start ends what nobody waits for any more and settles the card of what ended, once more", async () => {
+  const s = await stage();
+  await s.ask();
+  await s.ask(request(), scope({ callId: "c2" }));
+  await s.questions.stop({ turn: `${session}#1` });
+  await s.ask(request(), scope({ callId: "c3" }));
+  s.posted.length = 0;
+  await s.questions.heal();
+  expect([s.cards(), s.accepted]).toEqual([["question: ⏹ Stopped.", "question: ⏹ Stopped."], []]);
+  s.turn.state = "done";
+  s.posted.length = 0;
+  await s.questions.heal();
+  // The third one is ended now, and told like the others.
+  expect(s.cards()).toEqual(["question: ⏹ Stopped.", "question: ⏹ Stopped.", "question: ⏹ Stopped.", "question: ⏹ Stopped."]);
 });

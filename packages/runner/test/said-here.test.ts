@@ -1,8 +1,8 @@
 // Which words of a turn's calls count as said in its own conversation.
 import type { JournalStep } from "@parley/agent";
-import type { JsonObject } from "@parley/protocol";
+import type { JsonObject, Part } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { messageId, saidHere } from "../src/messages/said-here.ts";
+import { messageId, saidHere, unrepeated } from "../src/messages/said-here.ts";
 
 const turn = "turn-1";
 const callId = "call-1";
@@ -41,3 +41,31 @@ test.each([
   ["a message that goes elsewhere", "announce", { text: "hi" }, elsewhere, []],
   ["a result that names no delivery", "echo", { text: "hi" }, "hi", []],
 ])("%s", (_what, name, args, result, words) => expect(said(name, args, result)).toEqual(words));
+
+test("an answer that only says again what was said is silent, whatever its markup; a short one only if it is the same", () => {
+  const silent = { kind: "silent", reason: "it was said with the message tool" };
+  const text = (markdown: string, more: object = {}): Part => ({ kind: "text", markdown, ...more });
+  const of = (before: readonly string[], ...parts: readonly Part[]) => {
+    const outcome = { kind: "reply", parts } as Parameters<typeof unrepeated>[0];
+    const found = unrepeated(outcome, before);
+    return found === outcome ? "said" : found;
+  };
+  expect([
+    of(["The kettle is **on**."], text("the kettle - is `on`.")),
+    of(["The kettle is on.", "Tea at five."], text("The kettle is on."), text("Tea at five.")),
+    of(["First a word. The kettle is on, and more."], text("The kettle is on")),
+    of(["yes"], text("Yes ")),
+    of([""], text("  ")),
+  ]).toEqual([silent, silent, silent, silent, silent]);
+  expect([
+    // Sixteen characters may stand in a longer message by chance no more, fifteen may.
+    of(["a 1234567890123456 b"], text("1234567890123456")),
+    of(["a 123456789012345 b"], text("123456789012345")),
+    of(["The kettle is on."], text("The kettle is off.")),
+    of([], text("The kettle is on.")),
+    of(["The kettle is on."], text("The kettle is on.", { buttons: [] })),
+    of(["The kettle is on."], text("The kettle is on."), { kind: "voice", file: {} } as never),
+  ]).toEqual([silent, "said", "said", "said", "said", "said"]);
+  const none = { kind: "silent", reason: "nothing to say" } as const;
+  expect(unrepeated(none, ["x"])).toBe(none);
+});
