@@ -160,7 +160,10 @@ function looking(sentSince: unknown, idempotentSends = false, known: readonly un
   const clock = virtualClock();
   const queries: object[] = [];
   const outbox = {
-    find: async (query: { receipt: string }) => (queries.push(query), known.includes(query.receipt) ? [{}] : []),
+    find: async (query: { receipt: string }) => (
+      queries.push(query),
+      known.includes(query.receipt) ? [{}] : []
+    ),
   };
   const stopped = new AbortController();
   const channel = { capabilities: { idempotentSends }, ...(sentSince === undefined ? {} : { sentSince }) };
@@ -428,7 +431,13 @@ test("the rows behind an answer are those of its turn, oldest first, or the caus
 });
 
 test("a notice is a delivery of its own in the chat that it is about; one that cannot be kept is told to the log", async () => {
-  const topic = conversationKey({ channel: "telegram", account: "b", kind: "group", peer: "-1", thread: "9" });
+  const topic = conversationKey({
+    channel: "telegram",
+    account: "b",
+    kind: "group",
+    peer: "-1",
+    thread: "9",
+  });
   const about = delivery([part(reply())], { id: "d7", cause: "turn 7", lane: topic });
   const posted: unknown[] = [];
   const logged: unknown[] = [];

@@ -59,7 +59,10 @@ test("buttons that differ in anything have names of their own; the same button o
 
 test("a press means what its button meant in its chat alone: a command, words, and the lines of a form", async () => {
   const form = [{ name: "a", label: "A?" }];
-  const rows: readonly (readonly Button[])[] = [[{ label: "Yes", value: "/yes 1", form }], [{ label: "/no" }]];
+  const rows: readonly (readonly Button[])[] = [
+    [{ label: "Yes", value: "/yes 1", form }],
+    [{ label: "/no" }],
+  ];
   const parts: readonly Part[] = [
     { kind: "voice", file: { path: "v", mediaType: "audio/ogg", bytes: 1, name: "v" } },
     { kind: "card", title: "T", markdown: "m", buttons: rows },

@@ -185,14 +185,27 @@ test("each part on each surface is what the table says", async () => {
   const buttons: readonly (readonly Button[])[] = [
     [
       { label: "Say", value: "tea please" },
-      { label: "Tea", choices: [{ label: "Green", value: "~g" }, { label: "Black", value: "black" }] },
+      {
+        label: "Tea",
+        choices: [
+          { label: "Green", value: "~g" },
+          { label: "Black", value: "black" },
+        ],
+      },
       { label: "Press #1", value: "~p" },
     ],
     [],
     [{ label: "Menu", allowed: ["1"], choices: [{ label: "One", value: "~1" }] }],
     [{ label: "Late", untilMs: 9, choices: [{ label: "Two", value: "~2" }] }],
     [
-      { label: "Order", value: "~o", form: [{ name: "a", label: "A?" }, { name: "b", label: "B_?" }] },
+      {
+        label: "Order",
+        value: "~o",
+        form: [
+          { name: "a", label: "A?" },
+          { name: "b", label: "B_?" },
+        ],
+      },
       { label: "Rate", value: "~r", form: [{ name: "c", label: "C?" }] },
       { label: "Empty", value: "~e", form: [] },
       { label: "Site", url: "https://example.com" },
@@ -201,11 +214,19 @@ test("each part on each surface is what the table says", async () => {
   ];
   const files = (...sizes: number[]) => sizes.map((bytes) => file(`${bytes}.bin`, bytes));
   const media = (...sizes: number[]): Part => ({ kind: "media", media: "file", files: files(...sizes) });
-  const edges = [1, 999, 1_000, 1_049, 1_050, 9_949, 9_950, 10_499, 10_500, 999_499, 999_999, 1_000_000, 12_345_678];
+  const edges = [
+    1, 999, 1_000, 1_049, 1_050, 9_949, 9_950, 10_499, 10_500, 999_499, 999_999, 1_000_000, 12_345_678,
+  ];
   const long = `${"a".repeat(8)}😀b`;
   const cases: readonly (readonly [Part, Partial<Capabilities>])[] = [
-    [{ kind: "text", markdown: "All", buttons }, { inlineButtons: false, menus: false, forms: false }],
-    [{ kind: "text", markdown: "Menus", buttons }, { inlineButtons: false, forms: false }],
+    [
+      { kind: "text", markdown: "All", buttons },
+      { inlineButtons: false, menus: false, forms: false },
+    ],
+    [
+      { kind: "text", markdown: "Menus", buttons },
+      { inlineButtons: false, forms: false },
+    ],
     [{ kind: "card", title: "T", markdown: "Forms", buttons }, { menus: false }],
     [{ kind: "card", title: "T", markdown: "Presses", buttons }, { forms: false }],
     [{ kind: "text", markdown: "None", buttons: [] }, { inlineButtons: false }],
@@ -215,10 +236,23 @@ test("each part on each surface is what the table says", async () => {
     [{ kind: "voice", file: file("v.ogg", 50_000_000) }, {}],
     [{ kind: "voice", file: file("v.ogg", 50_000_001) }, {}],
     [{ kind: "voice", file: file("v.ogg", 0) }, { voice: false }],
-    [{ kind: "poll", question: "Tea\nor_not?", options: ["a*b", "c|d"], multiple: true, anonymous: true }, { polls: false }],
+    [
+      { kind: "poll", question: "Tea\nor_not?", options: ["a*b", "c|d"], multiple: true, anonymous: true },
+      { polls: false },
+    ],
     [poll("x".repeat(20), "y".repeat(10), "n"), {}],
     [poll("x".repeat(21), "y", "n"), {}],
-    [{ kind: "poll", question: "?", options: [long, "n", "y".repeat(11)], multiple: true, anonymous: true, hours: 3 }, {}],
+    [
+      {
+        kind: "poll",
+        question: "?",
+        options: [long, "n", "y".repeat(11)],
+        multiple: true,
+        anonymous: true,
+        hours: 3,
+      },
+      {},
+    ],
     [poll("Same?", "yes", "yes", "y".repeat(11)), {}],
     [{ kind: "text", markdown: "\\`*_[]<>|~#&$ stays" }, { inlineButtons: false }],
     [asked({ label: "\\`*_[]<>|~#&$  a\n\tb !()-+.", value: "~x" }), { inlineButtons: false }],

@@ -542,7 +542,12 @@ test("a command's answer that came meanwhile goes before the next one of the bat
   const made = await fixture(async (text) => {
     sent.push(text);
     if (text === "a")
-      await made.post({ id: "status", cause: "/status", passes: true, parts: [{ content: reply("status") }] });
+      await made.post({
+        id: "status",
+        cause: "/status",
+        passes: true,
+        parts: [{ content: reply("status") }],
+      });
     return { messageId: `m${sent.length}` };
   });
   const { post, work, ends } = made;
@@ -720,30 +725,33 @@ test("an open preview stays at the head of its lane, and what is behind it waits
 test.each([
   ["within a quarter of an hour once", 15 * minuteMs, ["sent flagged 3"]],
   ["later not at all", 15 * minuteMs + 1, ["ambiguous 2: it may have been written anew already"]],
-])("an edit of unknown outcome that is then refused becomes a new message %s", async (_when, ageMs, found) => {
-  let acts = 0;
-  const channel = {
-    act: async () => {
-      acts += 1;
-      throw acts === 2 ? lost() : new Fault("missing", "no such message");
-    },
-  };
-  const { post, work, parts, clock, ends } = await fixture(async () => ({ messageId: "m" }), { channel });
-  const edits = { parts: [{ content: reply("new"), into: "d0/0" }] };
-  await post({});
-  await work();
-  await post({ id: "first", ...edits });
-  await work();
-  // Once to edit, and once to take away what could not be edited.
-  expect([await parts("first"), acts]).toEqual([["sent 1"], 2]);
-  acts = 1;
-  await post({ id: "next", ...edits });
-  expect(await work()).toBe("the line broke");
-  expect(ends.at(-1)).toEqual({ afterMs: 1_500, reason: "the line broke", refund: true });
-  clock.jumpWall(ageMs);
-  await work();
-  expect(await parts("next")).toEqual(found);
-});
+])(
+  "an edit of unknown outcome that is then refused becomes a new message %s",
+  async (_when, ageMs, found) => {
+    let acts = 0;
+    const channel = {
+      act: async () => {
+        acts += 1;
+        throw acts === 2 ? lost() : new Fault("missing", "no such message");
+      },
+    };
+    const { post, work, parts, clock, ends } = await fixture(async () => ({ messageId: "m" }), { channel });
+    const edits = { parts: [{ content: reply("new"), into: "d0/0" }] };
+    await post({});
+    await work();
+    await post({ id: "first", ...edits });
+    await work();
+    // Once to edit, and once to take away what could not be edited.
+    expect([await parts("first"), acts]).toEqual([["sent 1"], 2]);
+    acts = 1;
+    await post({ id: "next", ...edits });
+    expect(await work()).toBe("the line broke");
+    expect(ends.at(-1)).toEqual({ afterMs: 1_500, reason: "the line broke", refund: true });
+    clock.jumpWall(ageMs);
+    await work();
+    expect(await parts("next")).toEqual(found);
+  },
+);
 
 /** What a real channel throws where Telegram answers this. */
 async function refusals() {
@@ -834,9 +842,7 @@ test("what a platform says of a chat is kept: where it is now, and that it is cl
   await work();
   await post({ id: "answer", parts: [{ content: reply("new"), into: "d0/0" }] });
   await work();
-  expect([await parts("answer"), places.length, await unreachableChats(store.cells).reasonNow(chat)]).toEqual([
-    [`failed 1: ${blocked.message}`],
-    1,
-    blocked.message,
-  ]);
+  expect([await parts("answer"), places.length, await unreachableChats(store.cells).reasonNow(chat)]).toEqual(
+    [[`failed 1: ${blocked.message}`], 1, blocked.message],
+  );
 });

@@ -437,6 +437,9 @@ test("only the card of the place that asked takes the growing answer's place; ot
   const both = createApprovals(options as never);
   await both.ask(request({ conversation: "telegram:default:group:-5" as ConversationKey }), async () => "p");
   expect(closes.splice(0)).toEqual(["-5 p", "1 -", "2 -"]);
-  await both.ask(request({ id: "bbbbbbbbbb", conversation: "telegram:default:dm:7" as ConversationKey }), async () => "p");
+  await both.ask(
+    request({ id: "bbbbbbbbbb", conversation: "telegram:default:dm:7" as ConversationKey }),
+    async () => "p",
+  );
   expect(closes).toEqual(["7 p", "1 -", "2 -"]);
 });

@@ -74,7 +74,14 @@ function stage({
       speakers: { owner: true, senders: ["telegram:7"] },
       session: { key: lane },
       signal: new AbortController().signal,
-      prepared: { refuses: () => refuses, timeoutMs: 60_000, workspace: "/w", env: {}, tools: [], execPolicy },
+      prepared: {
+        refuses: () => refuses,
+        timeoutMs: 60_000,
+        workspace: "/w",
+        env: {},
+        tools: [],
+        execPolicy,
+      },
     } as never,
     async () => (did.push("preview closes"), null),
   );
@@ -282,7 +289,7 @@ test("a command goes, waits or is refused by its policy, and waits where the tur
   const own = { untrusted: "device Phone", sources: ["device Phone", "device Phone"] };
   const others = { untrusted: "evil.test", sources: ["device Phone", "evil.test"] };
   const shown =
-    'run: /opt/tool x\nin: /w\nsandbox: none\nout of the file tools\' reach: /etc\nfile: /w/a as it is now (sha256 ffffffffffffffff)';
+    "run: /opt/tool x\nin: /w\nsandbox: none\nout of the file tools' reach: /etc\nfile: /w/a as it is now (sha256 ffffffffffffffff)";
   expect([
     await of({}, trusted),
     await of({}, tainted),

@@ -53,7 +53,8 @@ async function call(request: object, { rows, sent = [], scope = {}, capabilities
       find: async ({ id, lane, receipt }: { id?: string; lane?: string; receipt?: string }) =>
         sent.filter((each) =>
           id === undefined
-            ? (each as { lane: string }).lane === lane && JSON.stringify(each).includes(receipt?.slice(1, -1) ?? "?")
+            ? (each as { lane: string }).lane === lane &&
+              JSON.stringify(each).includes(receipt?.slice(1, -1) ?? "?")
             : (each as { id: string }).id === id,
         ),
     },
@@ -416,7 +417,13 @@ test("of what was sent the agent changes its own, an owner's turn what others wr
 });
 
 test("buttons are kept as cells with their message, also those of an edit and inside a thread", async () => {
-  const buttons = [[{ label: "Yes", value: "y" }, { label: "Site", url: "https://x.example" }], [{ label: "No" }]];
+  const buttons = [
+    [
+      { label: "Yes", value: "y" },
+      { label: "Site", url: "https://x.example" },
+    ],
+    [{ label: "No" }],
+  ];
   const short = expect.stringMatching(/^~[\w-]{22}$/);
   const shown = [
     [
@@ -427,7 +434,10 @@ test("buttons are kept as cells with their message, also those of an edit and in
   ];
   const sent = [{ id: mine, cause: turn, lane: conversation, parts: [] }];
   const of = async (request: object) => {
-    const { queued, cells } = await call({ text: "t", buttons, ...request }, { sent, capabilities: { silent: false } });
+    const { queued, cells } = await call(
+      { text: "t", buttons, ...request },
+      { sent, capabilities: { silent: false } },
+    );
     return [queued[0]?.[1], cells];
   };
   const text = { kind: "text", markdown: "t", buttons: shown };
@@ -454,7 +464,10 @@ test("buttons are kept as cells with their message, also those of an edit and in
       2,
     ],
   ]);
-  const loud = await call({ action: "thread", title: "T", silent: true }, { capabilities: { silent: false } });
+  const loud = await call(
+    { action: "thread", title: "T", silent: true },
+    { capabilities: { silent: false } },
+  );
   expect(loud.said.slice(2)).toEqual([
     "To write in the thread later, give this handle as `to`.",
     "Note: Chat has no silent messages.",

@@ -451,13 +451,26 @@ test("an open question is shown where its person goes on, each time, kept once, 
     placeOf: ((of: string, from: object) => places(of, from)) as never,
     channel: ((account: string) => {
       if (account === "slack:default") return null;
-      return { capabilities: { inlineButtons: account !== "telegram:default", forms: account === "discord:work" } };
+      return {
+        capabilities: { inlineButtons: account !== "telegram:default", forms: account === "discord:work" },
+      };
     }) as never,
   });
   const there = { channel: "discord", account: "work", kind: "dm", peer: "70" } as const;
-  await s.ask(request({ options: [], fields: [{ label: "Name", long: true }, { label: "Age", long: false }] }));
+  await s.ask(
+    request({
+      options: [],
+      fields: [
+        { label: "Name", long: true },
+        { label: "Age", long: false },
+      ],
+    }),
+  );
   await s.after(1);
-  await s.ask(request(), scope({ callId: "c2", by: { owner: false, senders: ["telegram:7", "discord:70"] } }));
+  await s.ask(
+    request(),
+    scope({ callId: "c2", by: { owner: false, senders: ["telegram:7", "discord:70"] } }),
+  );
   await s.ask(request(), scope({ callId: "c3", session: `${session}:thread:1` }));
   await s.after(2);
   await s.ask(request({ minutes: 1 }), scope({ callId: "c4" }));
@@ -481,7 +494,9 @@ test("an open question is shown where its person goes on, each time, kept once, 
   ]);
   expect(cards[1]?.text).toMatchObject({ buttons: [[{ label: "red", allowed: ["70"] }, { label: "blue" }]] });
   expect(cards[2]?.text).toMatchObject({
-    markdown: expect.stringContaining("Please tell me: Name, Age.\nWrite your answer here, within 10 minutes"),
+    markdown: expect.stringContaining(
+      "Please tell me: Name, Age.\nWrite your answer here, within 10 minutes",
+    ),
     buttons: [
       [
         {
@@ -514,7 +529,12 @@ test("an open question is shown where its person goes on, each time, kept once, 
     s.questions.numbered({ ...number, channel, address } as never);
   expect(await said(there, "discord")).toBeNull();
   await s.questions.answer(second ?? "", "2", { person: "discord:70", name: "Olga", owner: false });
-  expect(s.posted.splice(0).map(shown).map(({ lane: to, into }) => [to, into])).toEqual([
+  expect(
+    s.posted
+      .splice(0)
+      .map(shown)
+      .map(({ lane: to, into }) => [to, into]),
+  ).toEqual([
     ["telegram:default:dm:7", `question:${second}:telegram:default:dm:7/0`],
     [lane, `question:${second}:${lane}/0`],
   ]);
@@ -528,7 +548,9 @@ test("an open question is shown where its person goes on, each time, kept once, 
 test("a bare number counts where the question was taken along to, of the account it was shown by alone", async () => {
   const s = await stage({
     placeOf: ((_of: string, from: object) => from) as never,
-    channel: ((account: string) => ({ capabilities: { inlineButtons: account === "telegram:default", forms: false } })) as never,
+    channel: ((account: string) => ({
+      capabilities: { inlineButtons: account === "telegram:default", forms: false },
+    })) as never,
   });
   await s.ask();
   const there = { channel: "irc", account: "a", kind: "dm", peer: "olga" } as const;
@@ -588,5 +610,10 @@ test("a start ends what nobody waits for any more and settles the card of what e
   s.posted.length = 0;
   await s.questions.heal();
   // The third one is ended now, and told like the others.
-  expect(s.cards()).toEqual(["question: ⏹ Stopped.", "question: ⏹ Stopped.", "question: ⏹ Stopped.", "question: ⏹ Stopped."]);
+  expect(s.cards()).toEqual([
+    "question: ⏹ Stopped.",
+    "question: ⏹ Stopped.",
+    "question: ⏹ Stopped.",
+    "question: ⏹ Stopped.",
+  ]);
 });
