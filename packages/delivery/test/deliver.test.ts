@@ -1,6 +1,7 @@
 // One conversation's deliveries under a lease, over a real outbox and a platform that answers as the test says.
 import { loopback, telegram, type Channel, type SendOptions } from "@parley/channels";
 import {
+  accountKey,
   conversationKey,
   Fault,
   formatContent,
@@ -84,7 +85,7 @@ async function fixture(
     channel: () => (absent ? null : channel),
     moved: {
       current: (address) => (movedTo === undefined ? address : { ...address, peer: movedTo }),
-      learn: async (at, from, peer) => void told.push(`moved ${conversationKey(at)} ${from} ${peer}`),
+      learn: async (at, from, peer) => void told.push(`moved ${accountKey(at)} ${from} ${peer}`),
     },
     closed: unreachableChats(store.cells),
     render: channelRender,
@@ -813,7 +814,7 @@ test("what a platform says of a chat is kept: where it is now, and that it is cl
   const failed = [["failed 1: WORDS"], ["trouble d0: WORDS"]];
   expect(await meet(moved, chat)).toEqual([
     ["queued 1: WORDS"],
-    ["moved loopback:default:group:7 7 -100"],
+    ["moved loopback:default 7 -100"],
     open,
     [{ afterMs: 0, reason: moved.message, refund: true }],
   ]);

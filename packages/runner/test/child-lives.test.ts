@@ -3,7 +3,6 @@
 import { conversationBindings } from "@parley/access";
 import { noRedaction } from "@parley/agent";
 import {
-  conversationKey,
   formatContent,
   formatRowPayload,
   parseRowPayload,

@@ -511,7 +511,7 @@ test("an open question is shown where its person goes on, each time, kept once, 
       ],
     ],
   });
-  const [button] = (cards[1]?.text as { buttons?: { value: string }[][] }).buttons?.[0] ?? [];
+  const { buttons: [[button] = []] = [] } = (cards[1]?.text ?? {}) as { buttons?: { value: string }[][] };
   expect(await s.store.cells.get(`button:${button?.value}`)).toMatchObject({
     value: expect.stringContaining(`/answer ${second} #1`),
     expiresAtMs: s.clock.now() + 90 * 86_400_000,
