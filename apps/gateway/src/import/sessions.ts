@@ -255,7 +255,10 @@ export async function writeSession(
 ): Promise<boolean> {
   const session = await store.sessions.open(key);
   if (session.lastSeq > 0) return false;
-  const id = `${pool}:openclaw:${key}`;
+  const known = `${pool}:openclaw:${key}`;
+  // One that a killed import left, and that ended with another conversation's, is not taken again.
+  const [left] = await store.inbox.find({ id: known, limit: 1 });
+  const id = left?.state === "ended" ? `${known}:${holder}` : known;
   await store.inbox.accept([
     {
       id,
