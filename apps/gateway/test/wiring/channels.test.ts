@@ -1,6 +1,7 @@
 // What makes an account's channel another one, and channels that are not opened.
 import { secret } from "@parley/config";
-import { Fault } from "@parley/protocol";
+import { Fault, silentLog } from "@parley/protocol";
+import { seededIds, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { connections, unopenedChannels, wireChannels } from "../../src/wiring/channels.ts";
 import { unopenedChannel } from "../../src/wiring/unopened-channel.ts";
@@ -62,6 +63,52 @@ test("the web's channel comes and goes with the config, and is the same one", as
     expect(await wired.renew(unknown)).toBeNull();
   expect(await wired.renew("web:default", config({}))).toBeNull();
   expect([...wired.channels.keys()]).toEqual([]);
+});
+
+test("an account whose token is none is down with the reason, beside the others; a webhook is there as long as its account has one", async () => {
+  const all = {
+    telegram: {
+      bad: { ...telegram, botToken: secret("no token") },
+      work: { ...telegram, webhook: { url: "https://h.test/x", secret: secret("s") } },
+      plain: telegram,
+    },
+    discord: { bad: { ...discord, token: secret("") } },
+    web: { enabled: true },
+  };
+  const wired = await wireChannels({
+    config: config(all),
+    mediaFolder: "/nowhere",
+    store: { cells: {} },
+    clock: virtualClock(),
+    ids: seededIds(1),
+    log: silentLog,
+  } as never);
+  const shown = () =>
+    [...wired.channels].map(([key, channel]) => [key, channel.name, channel.account, channel.health().state]);
+  expect(shown()).toEqual([
+    ["telegram:bad", "telegram", "bad", "down"],
+    ["telegram:work", "telegram", "work", "starting"],
+    ["telegram:plain", "telegram", "plain", "starting"],
+    ["discord:bad", "discord", "bad", "down"],
+    ["web:default", "web", "default", "stopped"],
+  ]);
+  expect([...wired.webhooks.keys()]).toEqual(["work"]);
+  expect(wired.channels.get("telegram:bad")?.health()).toEqual({
+    state: "down",
+    reason: 'the token of Telegram account "bad" has characters that no token has',
+  });
+  expect(wired.channels.get("discord:bad")?.health()).toEqual({
+    state: "down",
+    reason: 'the token of Discord account "bad" is empty or has spaces in it',
+  });
+  const before = wired.channels.get("telegram:work");
+  const fresh = await wired.renew("telegram:work", config({ ...all, telegram: { work: telegram } }));
+  expect(fresh).not.toBe(before);
+  expect([...wired.webhooks.keys()]).toEqual([]);
+  await wired.renew("telegram:work", config(all));
+  expect([...wired.webhooks.keys()]).toEqual(["work"]);
+  expect(await wired.renew("telegram:work", config({}))).toBeNull();
+  expect([[...wired.webhooks.keys()], wired.channels.has("telegram:work")]).toEqual([[], false]);
 });
 
 test("without a daemon each account is known with what its platform can, and receives and sends nothing", async () => {

@@ -129,4 +129,14 @@ test("each owner is told once of tools that wait, with a button, in words that c
   expect(await tools()).toEqual([]);
   expect(await store.outbox.find({ limit: 9 })).toHaveLength(2);
   expect(refused).toEqual([]);
+  // What was approved and says something else now is told with both words.
+  await servers.approve("files", code);
+  fake.behaves({ tools: [tool("t01", "Does\u202e `more` now."), ...many.slice(2)] });
+  await servers.test("files");
+  await expect.poll(async () => (await store.outbox.find({ limit: 9 })).length).toBe(4);
+  const changed = (await shown()).filter((card) => !cards.some((each) => each.id === card.id));
+  expect(changed.map(({ markdown: words }) => words.split("\n\n").slice(1, -1))).toEqual([
+    ["- `t01` (changed)\n  before: Does 1.\n  now: Does  more  now."],
+    ["- `t01` (changed)\n  before: Does 1.\n  now: Does  more  now."],
+  ]);
 });
