@@ -31,15 +31,22 @@ function read(entries: object, config: object = {}, files: { readonly [name: str
   const source = readSource(folder);
   rmSync(join(folder, "agents"), { recursive: true, force: true });
   const transcripts = Object.fromEntries(
-    Object.entries({ "a.jsonl": words, ...files }).map(([name, text]) => [`agents/Main/sessions/${name}`, text]),
+    Object.entries({ "a.jsonl": words, ...files }).map(([name, text]) => [
+      `agents/Main/sessions/${name}`,
+      text,
+    ]),
   );
   write({ "agents/Main/sessions/sessions.json": entries, ...transcripts });
   const { sessions, met } = readSessions({ ...source, config: { ...source.config, ...config } as never });
   const short = (text: string): string => text.replaceAll(folder, "F");
   return {
-    sessions: sessions.map(({ key, place, entries: said }) => `${key} in ${JSON.stringify(place)}: ${said().length}`),
+    sessions: sessions.map(
+      ({ key, place, entries: said }) => `${key} in ${JSON.stringify(place)}: ${said().length}`,
+    ),
     met: met.map(({ what, name, fate, to, why }) =>
-      short(`${what} ${name}: ${fate}${to === undefined ? "" : ` to ${to}`}${why === undefined ? "" : `, ${why}`}`),
+      short(
+        `${what} ${name}: ${fate}${to === undefined ? "" : ` to ${to}`}${why === undefined ? "" : `, ${why}`}`,
+      ),
     ),
   };
 }
@@ -66,16 +73,49 @@ test("each kind of conversation has its key and its place, or a reason", async (
     [{ "agent:main:telegram:home:group:-5:topic:7": { ...a, lastAccountId: "work" } }],
     [{ "agent:main:discord:channel:9": { ...a, ...to("discord", "channel:9", "work") } }],
     [{ "agent:main:discord:channel:9:thread:7": a }],
-    [{ "agent:main:cron:tea": a, "agent:main:hook:x": a, "agent:main:subagent:1": a, "agent:main:nonsense:x": a }],
+    [
+      {
+        "agent:main:cron:tea": a,
+        "agent:main:hook:x": a,
+        "agent:main:subagent:1": a,
+        "agent:main:nonsense:x": a,
+      },
+    ],
     [{ "agent:main:main": { sessionId: "gone" }, "agent:main:telegram:dm:1": {}, "telegram:dm:2": 5 }],
-    [{ "telegram:dm:1": { sessionId: "b" }, "telegram:dm:2": { sessionId: "c" }, "telegram:dm:3": { sessionId: "d" } }, {}, { "b.jsonl": "", "c.jsonl": line("user", [{ type: "image" }]), "d.jsonl": `{\n${words}` }],
-    [{ main: { ...a, updatedAt: 5 }, "agent:main:main": { sessionId: "b", updatedAt: 4 } }, {}, { "b.jsonl": `${words}\n${words}` }],
-    [{ main: { ...a, updatedAt: 4 }, "agent:main:main": { sessionId: "b", updatedAt: 5 } }, {}, { "b.jsonl": `${words}\n${words}` }],
+    [
+      {
+        "telegram:dm:1": { sessionId: "b" },
+        "telegram:dm:2": { sessionId: "c" },
+        "telegram:dm:3": { sessionId: "d" },
+      },
+      {},
+      { "b.jsonl": "", "c.jsonl": line("user", [{ type: "image" }]), "d.jsonl": `{\n${words}` },
+    ],
+    [
+      { main: { ...a, updatedAt: 5 }, "agent:main:main": { sessionId: "b", updatedAt: 4 } },
+      {},
+      { "b.jsonl": `${words}\n${words}` },
+    ],
+    [
+      { main: { ...a, updatedAt: 4 }, "agent:main:main": { sessionId: "b", updatedAt: 5 } },
+      {},
+      { "b.jsonl": `${words}\n${words}` },
+    ],
     [{ main: a, "agent:main:main": { sessionId: "b" } }, {}, { "b.jsonl": `${words}\n${words}` }],
-    [{ "telegram:group:-5:topic:7": { sessionId: "/was/there/a" } }, {}, { "a-topic-7.jsonl": `${words}\n${words}` }],
-    [{ main: { sessionId: "a", sessionFile: "/was/there/b.jsonl" } }, {}, { "b.jsonl": `${words}\n${words}`, "c.jsonl.deleted": "" }],
+    [
+      { "telegram:group:-5:topic:7": { sessionId: "/was/there/a" } },
+      {},
+      { "a-topic-7.jsonl": `${words}\n${words}` },
+    ],
+    [
+      { main: { sessionId: "a", sessionFile: "/was/there/b.jsonl" } },
+      {},
+      { "b.jsonl": `${words}\n${words}`, "c.jsonl.deleted": "" },
+    ],
   ];
-  const table = answerTable(asked, ([entries, config = {}, files = {}]) => read(entries, config, files as never));
+  const table = answerTable(asked, ([entries, config = {}, files = {}]) =>
+    read(entries, config, files as never),
+  );
   await expect(table).toMatchFileSnapshot("../tables/import-sessions.txt");
   expect(read({}, {}, { "sessions.json": "{ broken" }).met).toEqual([
     "file F/agents/Main/sessions/a.jsonl: refused, sessions.json beside it, which says whose conversation this is, cannot be read",
@@ -83,7 +123,13 @@ test("each kind of conversation has its key and its place, or a reason", async (
 });
 
 test("a transcript behind a link out of the home, or that is no file, is told, and a folder without config still has its conversations", () => {
-  write({ "elsewhere.jsonl": words, "home/agents/main/sessions/sessions.json": { main: { sessionId: "a" }, "telegram:dm:1": { sessionId: "b" } } });
+  write({
+    "elsewhere.jsonl": words,
+    "home/agents/main/sessions/sessions.json": {
+      main: { sessionId: "a" },
+      "telegram:dm:1": { sessionId: "b" },
+    },
+  });
   const sessions = join(folder, "home/agents/main/sessions");
   symlinkSync(join(folder, "elsewhere.jsonl"), join(sessions, "a.jsonl"));
   mkdirSync(join(sessions, "b.jsonl"));
@@ -95,7 +141,12 @@ test("a transcript behind a link out of the home, or that is no file, is told, a
       fate: "refused",
       why: `its transcript ${join(sessions, "a.jsonl")}: a link leads out of the source, which is not followed: put what it leads to in its place`,
     },
-    { what: "session", name: "telegram:dm:1", fate: "refused", why: `its transcript ${join(sessions, "b.jsonl")}: it is no file` },
+    {
+      what: "session",
+      name: "telegram:dm:1",
+      fate: "refused",
+      why: `its transcript ${join(sessions, "b.jsonl")}: it is no file`,
+    },
   ]);
 });
 
@@ -112,16 +163,55 @@ test("a conversation is one row that is done, and its words behind it; one that 
   const one = session("agent:main:main", "one");
   // An import was killed between the row of another conversation and its words.
   const killed = session("agent:main:telegram:dm:9", "killed");
-  await expect(writeSession({ ...store, turns: { ...store.turns, take: async () => { throw new Error("killed"); } } }, killed, "first", 5)).rejects.toThrow("killed");
+  await expect(
+    writeSession(
+      {
+        ...store,
+        turns: {
+          ...store.turns,
+          take: async () => {
+            throw new Error("killed");
+          },
+        },
+      },
+      killed,
+      "first",
+      5,
+    ),
+  ).rejects.toThrow("killed");
   await clock.advance(10);
   expect(await writeSession(store, one, "second", 7)).toBe(true);
   expect(await writeSession(store, session("agent:main:main", "again"), "second", 8)).toBe(false);
   const rows = await store.inbox.find({ limit: 9 });
   expect(
-    rows.map(({ id, lane, state, outcome, reason, pool, conversation }) => [id, lane, pool, conversation, state, outcome, reason]),
+    rows.map(({ id, lane, state, outcome, reason, pool, conversation }) => [
+      id,
+      lane,
+      pool,
+      conversation,
+      state,
+      outcome,
+      reason,
+    ]),
   ).toEqual([
-    ["import:openclaw:agent:main:main", "agent:main:main", "import", "telegram:work:dm:42", "ended", "commanded", "its conversation was carried over from OpenClaw"],
-    ["import:openclaw:agent:main:telegram:dm:9", "agent:main:telegram:dm:9", "import", "telegram:work:dm:42", "ended", "stopped", "its import began anew"],
+    [
+      "import:openclaw:agent:main:main",
+      "agent:main:main",
+      "import",
+      "telegram:work:dm:42",
+      "ended",
+      "commanded",
+      "its conversation was carried over from OpenClaw",
+    ],
+    [
+      "import:openclaw:agent:main:telegram:dm:9",
+      "agent:main:telegram:dm:9",
+      "import",
+      "telegram:work:dm:42",
+      "ended",
+      "stopped",
+      "its import began anew",
+    ],
   ]);
   const id = "import:openclaw:agent:main:main";
   expect(parseRowPayload(rows[0]?.payload ?? "")).toEqual({
@@ -163,11 +253,19 @@ test("`parley import` answers with one document: the report, or why nothing was 
   };
   expect(await ran(join(folder, "gone"))).toEqual([
     1,
-    { error: { code: "missing", message: `there is no folder ${join(folder, "gone")}: name the one to import, parley import openclaw <folder>` } },
+    {
+      error: {
+        code: "missing",
+        message: `there is no folder ${join(folder, "gone")}: name the one to import, parley import openclaw <folder>`,
+      },
+    },
   ]);
   write({ "notes/SOUL.md": "kind" });
   const looked = { from: join(folder, "notes"), home, applied: false, changes: true };
   expect(await ran(join(folder, "notes"))).toMatchObject([0, looked]);
   expect(await ran(join(folder, "notes"), "--apply")).toMatchObject([0, { ...looked, applied: true }]);
-  expect(await ran(join(folder, "notes"), "--even-if-running", "--apply")).toMatchObject([0, { applied: true, changes: false }]);
+  expect(await ran(join(folder, "notes"), "--even-if-running", "--apply")).toMatchObject([
+    0,
+    { applied: true, changes: false },
+  ]);
 });
