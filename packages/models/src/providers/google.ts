@@ -20,7 +20,7 @@ export function google(options: ProviderOptions): Model {
         // Always given, because the SDK would take one from the environment and send it to any address.
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: mendedFetch(watched, (body) => together(options.limited === true ? within(body) : body)),
+        fetch: mendedFetch(watched, (body) => together(within(body))),
       });
       return gemini(options.modelId);
     },
