@@ -29,6 +29,7 @@ export function openAiResponses(options: ProviderOptions): Model {
     },
     async write(request) {
       const written = await callOptions(request, options, promptOptions(provider, options));
+      const isRead = options.facts.reasoning && request.showThoughts === true && request.thinking !== "off";
       const own = {
         store: false,
         promptCacheKey: cacheKeyOf(request, options),
@@ -36,7 +37,7 @@ export function openAiResponses(options: ProviderOptions): Model {
         ...(options.facts.reasoning ? { forceReasoning: true } : {}),
         // OpenAI writes summaries only for verified organisations and refuses the whole request of others, so
         // they are asked for only when people read them.
-        reasoningSummary: options.facts.reasoning && request.showThoughts === true ? "auto" : null,
+        reasoningSummary: isRead ? "auto" : null,
       };
       return { ...written, providerOptions: { [provider]: own } };
     },
