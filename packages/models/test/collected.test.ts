@@ -133,6 +133,35 @@ test("an answer's parts become its events, and its end says what it holds", asyn
   await expect(table).toMatchFileSnapshot("tables/collected.txt");
 });
 
+test("every sign of work shows that the model works, and only what is said is shown", () => {
+  const signs: readonly (readonly [part: object, shown: object | undefined])[] = [
+    [{ type: "stream-start", warnings: [] }, undefined],
+    [{ type: "text-start", id: "t" }, undefined],
+    [{ type: "text-delta", id: "t", delta: "" }, undefined],
+    [
+      { type: "text-delta", id: "t", delta: "a" },
+      { type: "text", delta: "a" },
+    ],
+    [{ type: "text-end", id: "t" }, undefined],
+    [{ type: "reasoning-start", id: "r" }, undefined],
+    [{ type: "reasoning-delta", id: "r", delta: "" }, { type: "started" }],
+    [
+      { type: "reasoning-delta", id: "r", delta: "hm" },
+      { type: "thinking", delta: "hm" },
+    ],
+    [{ type: "reasoning-end", id: "r" }, undefined],
+    [{ type: "tool-input-start", id: "c", toolName: "x" }, { type: "started" }],
+    [{ type: "tool-input-delta", id: "c", delta: "{" }, { type: "started" }],
+    [{ type: "tool-input-end", id: "c" }, undefined],
+    [call("c", "x", "{}"), { type: "started" }],
+    [call("d", "x", "{}", { providerExecuted: true }), { type: "started" }],
+    [{ type: "raw", rawValue: 1 }, undefined],
+    [{ type: "response-metadata" }, undefined],
+  ];
+  const answer = gathering();
+  expect(signs.map(([part]) => [part, answer.add(part as Part)])).toEqual(signs);
+});
+
 test("what came before a failure was paid for, and what came before a pause counts with what follows", () => {
   const usage = (input: number, output: number, more: object = {}) => ({
     inputTokens: input,

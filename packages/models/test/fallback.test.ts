@@ -266,6 +266,118 @@ describe("a model with fallbacks", () => {
   });
 });
 
+describe("how long a model with fallbacks waits", () => {
+  /** When each model was asked, with chance at one end. */
+  async function asked(
+    chance: number,
+    ...plans: readonly (readonly [id: string, ...turns: readonly Turn[]])[]
+  ): Promise<{
+    readonly calls: readonly (readonly number[])[];
+    readonly end: Collected["end"];
+    readonly atMs: number;
+  }> {
+    const clock = virtualClock();
+    const [first = player("none", clock), ...others] = plans.map(([id, ...turns]) =>
+      player(id, clock, ...turns),
+    );
+    const model = withFallbacks([first, ...others], {
+      clock,
+      ids: { chance: () => chance },
+      log: silentLog,
+      cooldowns: cooldowns(clock),
+    });
+    let done = false;
+    const answer = ask(model, asking("hi")).finally(() => (done = true));
+    while (!done) await clock.advanceToNext();
+    return {
+      calls: [first, ...others].map(({ calls }) => calls),
+      end: (await answer).end,
+      atMs: clock.mono(),
+    };
+  }
+
+  it("is doubled each time, half of it by chance, eight times or as long as it may", async () => {
+    const failed = ["a/1", failing("overloaded")] as const;
+    expect((await asked(0, failed)).calls).toEqual([[0, 500, 1_500, 3_500, 7_500, 15_500, 30_500, 45_500]]);
+    expect((await asked(1, failed)).calls).toEqual([[0, 1_000, 3_000, 7_000, 15_000, 31_000, 61_000]]);
+    // The last wait would end behind the ninety seconds.
+    expect((await asked(1, failed)).atMs).toBe(61_000);
+    const exact = await asked(0, ["a/1", failing("overloaded", 45_000)]);
+    expect(exact.calls).toEqual([[0, 45_000, 90_000]]);
+  });
+
+  it("is what the server asks for, up to a minute alone and five seconds beside others", async () => {
+    const alone = async (waitMs: number) =>
+      (await asked(0, ["a/1", failing("rate_limited", waitMs), good])).calls;
+    expect([await alone(60_000), await alone(60_001), await alone(499)]).toEqual([
+      [[0, 60_000]],
+      [[0]],
+      [[0, 500]],
+    ]);
+    const beside = async (waitMs: number) =>
+      (await asked(0, ["a/1", failing("rate_limited", waitMs), good], ["b/2", good])).calls;
+    expect([await beside(5_000), await beside(5_001)]).toEqual([
+      [[0, 5_000], []],
+      [[0], [0]],
+    ]);
+    // The last of them has nobody behind it, so it is asked as one alone is.
+    const last = await asked(0, ["a/1", failing("torn")], ["b/2", failing("timeout", 6_000), good]);
+    expect(last.calls).toEqual([
+      [0, 500],
+      [500, 6_500],
+    ]);
+    expect(last.end).toMatchObject({ stop: "stop", model: "b/2", usage: { inputTokens: 4 } });
+  });
+
+  it("and when all have failed, ends with what the last one said", async () => {
+    const { end, calls } = await asked(
+      0,
+      ["a/1", failing("auth")],
+      ["b/2", failing("billing")],
+      ["c/3", failing("invalid")],
+    );
+    expect(calls).toEqual([[0], [0], [0]]);
+    expect(end).toMatchObject({
+      stop: "error",
+      model: "c/3",
+      error: { kind: "invalid" },
+      usage: { inputTokens: 3 },
+    });
+  });
+});
+
+it("the combined model is the primary, priced where all are; a failure rests the one that failed, an invalid request none", async () => {
+  const clock = virtualClock();
+  const primary: Model = {
+    ...player("a/1", clock, failing("invalid")),
+    contextWindow: 7,
+    maxTokens: 8,
+    vision: true,
+    reasoning: true,
+    thinking: ["low"],
+    priced: true,
+  };
+  const second: Model = { ...player("b/2", clock, failing("timeout", 700_000)), priced: true };
+  const unpriced = player("c/3", clock, good);
+  const rests = cooldowns(clock);
+  const options = { clock, ids: seededIds(1), log: silentLog, cooldowns: rests };
+  const { stream: _stream, ...shown } = withFallbacks([primary, second], options);
+  const facts = {
+    id: "a/1",
+    contextWindow: 7,
+    maxTokens: 8,
+    vision: true,
+    reasoning: true,
+    thinking: ["low"],
+  };
+  expect(shown).toEqual({ ...facts, priced: true });
+  expect(withFallbacks([primary, unpriced], options).priced).toBe(false);
+  expect(withFallbacks([unpriced, primary], options)).toMatchObject({ id: "c/3", priced: false });
+  const { end } = await play(clock, [primary, second, unpriced], rests);
+  expect(end.model).toBe("c/3");
+  expect(["a/1", "b/2", "c/3"].map((id) => rests.leftMs(id))).toEqual([0, 700_000, 0]);
+});
+
 describe("what only a person can mend", () => {
   it.each([
     ["auth", true],

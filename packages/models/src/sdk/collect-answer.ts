@@ -82,7 +82,8 @@ export function collectAnswer({
   /** Keyed by the part itself, because some servers give two calls one id. */
   const contentOf = (calls: ReadonlyMap<Item, ToolCall>): readonly AssistantContent[] =>
     items.flatMap((item): readonly AssistantContent[] => {
-      if (item.type === "text") return item.text === "" ? [] : [item];
+      // A copy: after a pause the item grows.
+      if (item.type === "text") return item.text === "" ? [] : [{ ...item }];
       if (item.type === "thought") {
         const signed = Object.keys(item.meta).length > 0 || item.text !== "";
         return signed
