@@ -47,7 +47,7 @@ const told = [
 function wholeOf(
   method: string | undefined,
   url: string | undefined,
-  headers: { readonly [name: string]: unknown },
+  headers: { readonly [name: string]: string | readonly string[] | undefined },
   text: string,
 ): string {
   const body = JSON.parse(text) as JsonObject;
@@ -57,7 +57,7 @@ function wholeOf(
       : [`  ${field}: ${JSON.stringify(value)}`],
   );
   const said = told.flatMap((name) =>
-    headers[name] === undefined ? [] : [`  ${name}: ${String(headers[name])}`],
+    headers[name] === undefined ? [] : [`  ${name}: ${[headers[name]].flat().join(", ")}`],
   );
   return [`${method} ${url}`, ...said, "  --", ...lines].join("\n");
 }
