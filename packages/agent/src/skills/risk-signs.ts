@@ -39,7 +39,7 @@ const suspicions: readonly Suspicion[] = [
   },
   {
     pattern:
-      /\bxattr\s+(?:-\w*d\w*|-c)\b|\bcom\.apple\.quarantine\b|\bSet-ExecutionPolicy\b|\bspctl\s+--master-disable\b/i,
+      /\bxattr\s+-\w*[cd]\w*\b|\bcom\.apple\.quarantine\b|\bSet-ExecutionPolicy\b|\bspctl\s+--master-disable\b/i,
     words: "switches off a protection of the system",
   },
   {
