@@ -33,6 +33,11 @@ export const samples: readonly Sample[] = [
     text: Buffer.from(`\uFEFF${skill(plain)}`, "utf16le"),
     gives: { name: "sample" },
   },
+  {
+    title: "UTF-16 with its large ends first",
+    text: Buffer.from(`\uFEFF${skill(plain)}`, "utf16le").swap16(),
+    gives: { name: "sample" },
+  },
   { title: "blank lines before the fence", text: `\n\n${skill(plain)}`, gives: { name: "sample" } },
   {
     title: "spaces after the fences",

@@ -1,4 +1,6 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, utimes } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { join } from "node:path";
 import { isFault } from "@parley/protocol";
@@ -151,6 +153,101 @@ describe("a skill", () => {
       await packed(tgz([{ ...own, name: "dir/SKILL.md" }]), "b.tgz"),
     ];
     expect((await install(a.file, a.into)).sha256).toBe((await install(b.file, b.into)).sha256);
+  });
+
+  test("is told with all that it is: where it lies, its hash of names and bytes, what was left out, what to look at", async () => {
+    const around = await home();
+    const from = join(around, "source");
+    const front = "---\ndescription: Waters.\nallowed-tools: x\n---\n";
+    await put(join(from, "Plants", "SKILL.md"), front);
+    await put(join(from, "Plants", "b", "two"), "22");
+    await put(join(from, "Plants", "a"), "atob(1)");
+    const into = join(around, "skills");
+    const hash = createHash("sha256");
+    for (const [name, words] of [
+      ["SKILL.md", front],
+      ["a", "atob(1)"],
+      ["b/two", "22"],
+    ] as const)
+      hash.update(`${name}\0${words.length}\0`).update(words);
+    expect(await install(join(from, "Plants"), into)).toEqual({
+      manifest: expect.objectContaining({ name: "Plants", description: "Waters." }),
+      folder: join(into, "plants"),
+      files: 3,
+      sha256: hash.digest("hex"),
+      replaced: false,
+      notes: [
+        "it has no name; its folder's stands in",
+        "allowed-tools is not acted on: a skill grants no tool",
+      ],
+      warnings: ["a decodes hidden text"],
+    });
+    expect((await stat(into)).mode & 0o777).toBe(0o700);
+    expect(await readdir(into)).toEqual(["plants"]);
+  });
+
+  test.each([
+    ["water.zip", zip([{ name: "SKILL.md", data: "---\ndescription: d\n---\n" }])],
+    ["Water.TAR.GZ", tgz([{ name: "SKILL.md", data: "---\ndescription: d\n---\n" }])],
+    ["water.tgz", tgz([{ name: "SKILL.md", data: "---\ndescription: d\n---\n" }])],
+    ["water.tar", tar([{ name: "SKILL.md", data: "---\ndescription: d\n---\n" }])],
+    ["x.zip", zip([{ name: "repo/water/SKILL.md", data: "---\ndescription: d\n---\n" }])],
+  ])("without a name has that of its folder, or of its archive %s", async (name, bytes) => {
+    const { file, into } = await packed(bytes, name);
+    expect((await install(file, into)).folder).toBe(join(into, "water"));
+  });
+
+  test("of an archive keeps its programs runnable, and leaves out what tools leave behind", async () => {
+    const entries: Packed[] = [
+      own,
+      { name: "run", data: "x", mode: 0o100744 },
+      { name: "text", data: "x", mode: 0o100611 },
+      ...[".git/x", "a/node_modules/y", "__MACOSX/z", "a/.DS_Store", "__pycache__/q"].map((name) => ({
+        name,
+        data: "x",
+      })),
+    ];
+    for (const bytes of [zip(entries), tgz(entries)]) {
+      const { file, into } = await packed(bytes, "x.archive");
+      const { folder, files } = await install(file, into);
+      const modes = await Promise.all(
+        ["run", "text"].map(async (name) => (await stat(join(folder, name))).mode & 0o777),
+      );
+      expect([files, modes, await readdir(folder)]).toEqual([3, [0o755, 0o644], ["SKILL.md", "run", "text"]]);
+    }
+  });
+
+  test("with force takes a folder that is there for something else, whole", async () => {
+    const { file, into } = await packed(zip([own]), "a.zip");
+    await put(join(into, "water-plants", "notes.txt"), "mine");
+    expect(await install(file, into, { force: true })).toMatchObject({
+      folder: join(into, "water-plants"),
+      replaced: true,
+    });
+    expect(await below(into)).toEqual(["water-plants", "water-plants/SKILL.md"]);
+  });
+
+  test("may lie beside a root that is a skill itself, whatever that is called", async () => {
+    const { file, into } = await packed(zip([own]), "a.zip");
+    await put(join(into, "SKILL.md"), "---\nname: Water-Plants\ndescription: The root.\n---\n");
+    expect(await install(file, into)).toMatchObject({ folder: join(into, "water-plants"), replaced: false });
+    expect((await readdir(into)).toSorted()).toEqual(["SKILL.md", "water-plants"]);
+  });
+
+  test("that holds others below it is one; of six beside each other the first five are named", async () => {
+    const nested = await packed(zip([own, { ...own, name: "examples/b/SKILL.md" }]), "a.zip");
+    expect(await install(nested.file, nested.into)).toMatchObject({ files: 2 });
+    const names = ["f", "e", "d", "c", "bb", "aaa"];
+    const many = await packed(zip(names.map((name) => ({ ...own, name: `${name}/SKILL.md` }))), "a.zip");
+    expect(await refusal(many.file, many.into)).toBe(
+      "invalid: not installed: it holds 6 skills (f, e, d, c, bb); install them one by one, each from its own folder",
+    );
+    // A folder whose name begins like another's is not below it.
+    const alike = await packed(
+      zip(["a", "ab"].map((name) => ({ ...own, name: `${name}/SKILL.md` }))),
+      "a.zip",
+    );
+    expect(await refusal(alike.file, alike.into)).toMatch(/it holds 2 skills \(a, ab\)/);
   });
 
   test("of a name that is there already is refused, and with force replaces it, also in another case and folder", async () => {
@@ -350,6 +447,11 @@ describe("an archive is refused", () => {
     ["for too many entries, though folders alone", zip([own, ...manyFolders]), /more than 1000 files/],
     ["for too many files (tar)", tgz([own, ...manyFiles]), /more than 1000 files/],
     [
+      "for too many entries (tar), though folders alone",
+      tgz([own, ...manyFolders.map(({ name }) => ({ name, type: "5" }))]),
+      /more than 1000 files/,
+    ],
+    [
       "for a path of 13 parts",
       tgz([own, { name: `${"d/".repeat(12)}x`, data: "x" }]),
       /more than 12 folders deep/,
@@ -465,6 +567,29 @@ describe("a folder is refused", () => {
     );
     await truncate(file, 32 * 1024 * 1024);
     expect(await refusal(file, into)).not.toMatch(/more than 33554432 bytes/);
+  });
+
+  test("for what is neither a file nor a folder, before anything waits for it", async () => {
+    expect(await refused(async (from) => execFileSync("mkfifo", [join(from, "pipe")]))).toMatch(
+      /"pipe": it is neither a file nor a folder/,
+    );
+    const around = await home();
+    execFileSync("mkfifo", [join(around, "pipe")]);
+    expect(await refusal(join(around, "pipe"), join(around, "skills"))).toBe(
+      `invalid: not installed: ${join(around, "pipe")} is neither a folder nor an archive`,
+    );
+  });
+
+  test("for more bytes than it may have in all, though each of its files has no more than it may", async () => {
+    const most = 16 * 1024 * 1024;
+    expect(
+      await refused(async (from) => {
+        for (const name of ["a", "b", "c", "d"]) {
+          await put(join(from, name), "");
+          await truncate(join(from, name), most);
+        }
+      }),
+    ).toBe(`invalid: not installed: it holds more than ${4 * most} bytes in all`);
   });
 
   test("that is not there", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { skills as section } from "../../src/prompt/sections/skills.ts";
 import { toolSet } from "../../src/prompt/tool-list.ts";
 import type { StableFacts } from "../../src/prompt/facts.ts";
-import { commandName, findSkillCommand, skillCommands } from "../../src/skills/commands.ts";
+import { commandName, commandSummary, findSkillCommand, skillCommands } from "../../src/skills/commands.ts";
 import { listSkills } from "../../src/skills/listing.ts";
 import type { Skill, SkillSource } from "../../src/skills/skill-loader.ts";
 import { riskSignsIn } from "../../src/skills/risk-signs.ts";
@@ -87,6 +87,61 @@ describe("the list in the prompt", () => {
     expect(listing.note).toBe("3 more skills are not listed here; the command /skill shows all.");
   });
 
+  test("is whole to its last character, then short down to 24 characters each, then names alone, in the order of names", () => {
+    const skills = [
+      made("b<b", "Less < more & so on, and some more of it."),
+      made("a", "A".repeat(60)),
+      made("c", "C"),
+    ];
+    const of = (maxSkillsPromptChars: number) =>
+      listSkills(skills, place, { ...limits, maxSkillsPromptChars });
+    const whole = of(9_000);
+    const described = (listing: typeof whole): string[] =>
+      listing.facts.map(({ description }) => description);
+    const texts = ["A".repeat(60), "Less < more & so on, and some more of it.", "C"];
+    expect(described(whole)).toEqual(texts);
+    const chars = shownChars(whole);
+    expect([of(chars), described(of(chars - 1))]).toEqual([
+      whole,
+      [`${"A".repeat(35)}…`, "Less < more & so on, and so…", "C"],
+    ]);
+    // A text counts as the prompt holds it: "<" as four characters, "&" as five.
+    const bare = chars - 60 - (41 + 3 + 4) - 1;
+    expect(shownChars(of(bare))).toBe(bare - 3 * "<description></description>\n    ".length);
+    expect(described(of(bare + 72))).toEqual([`${"A".repeat(23)}…`, "Less < more & s…", "C"]);
+    expect(of(bare + 72)).not.toHaveProperty("note");
+    expect(described(of(bare + 71))).toEqual(["", "", ""]);
+    expect(of(bare + 71).note).toBe("The list is too long for descriptions; judge by the names.");
+    expect(of(bare).facts.map(({ name, location }) => [name, location])).toEqual([
+      ["a", "/r/a/SKILL.md"],
+      ["b<b", "/r/b<b/SKILL.md"],
+      ["c", "/r/c/SKILL.md"],
+    ]);
+    expect([of(bare - 1), of(0)]).toEqual([
+      {
+        facts: whole.facts.filter(({ name }) => name !== "c").map((fact) => ({ ...fact, description: "" })),
+        note: "The list is too long for descriptions; judge by the names. 1 more skill is not listed here; the command /skill shows all.",
+      },
+      { facts: [], note: "3 more skills are not listed here; the command /skill shows all." },
+    ]);
+  });
+
+  test("of one precedence keeps the first names, whatever the order of the skills, and of several the higher", () => {
+    const skills = [
+      made("z", "x", "managed"),
+      made("d", "x", "extra"),
+      made("y"),
+      made("b", "x", "managed"),
+      made("x"),
+      made("c", "x", "bundled"),
+    ];
+    const kept = (most: number): string =>
+      listSkills(skills, place, { ...limits, maxSkillsInPrompt: most })
+        .facts.map(({ name }) => name)
+        .join("");
+    expect([1, 2, 3, 4, 5, 6].map(kept)).toEqual(["x", "xy", "bxy", "bxyz", "bcxyz", "bcdxyz"]);
+  });
+
   test("never takes more of the prompt than its budget, whatever is in it", () => {
     fc.assert(
       fc.property(
@@ -141,6 +196,39 @@ describe("a command's name", () => {
       "stop_2",
       "x".repeat(32),
       `${"x".repeat(30)}_2`,
+    ]);
+  });
+
+  test("is given to what people may call alone, with a description of a hundred characters", () => {
+    const hidden = { ...made("a b"), manifest: { ...made("a b").manifest, userInvocable: false } };
+    expect(
+      skillCommands([hidden, made("a-b"), made("c")], ["c"]).map(({ command, skill }) => [
+        command,
+        skill.manifest.name,
+      ]),
+    ).toEqual([
+      ["a_b", "a-b"],
+      ["c_2", "c"],
+    ]);
+    const told = (chars: number): string => commandSummary(made("a", "d".repeat(chars)));
+    expect([told(100), told(101)]).toEqual(["d".repeat(100), `${"d".repeat(99)}…`]);
+    // A number takes the place of letters, never of the whole name.
+    const taken = ["x".repeat(32), ...Array.from({ length: 8 }, (_, n) => `${"x".repeat(30)}_${n + 2}`)];
+    expect(skillCommands([made("x".repeat(40))], taken)[0]?.command).toBe(`${"x".repeat(29)}_10`);
+  });
+
+  test("is looked for as a skill's name first, spaces aside", () => {
+    const commands = skillCommands([made("a b"), made("b"), made("a_b")], []);
+    const found = (wanted: string): string | undefined =>
+      findSkillCommand(commands, wanted)?.skill.manifest.name;
+    expect([" A B ", "a_b", "a-b", "a_b_2", "b\n", "B.", "c"].map(found)).toEqual([
+      "a b",
+      "a_b",
+      "a b",
+      "a_b",
+      "b",
+      "b",
+      undefined,
     ]);
   });
 

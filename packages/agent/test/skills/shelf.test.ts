@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { link, mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -239,5 +239,119 @@ describe("the shelf", () => {
     expect((await again()).skills[0]?.manifest.description).toBe("NEW");
     await rm(file);
     expect(names(await again())).toEqual(["b workspace", "c workspace", "d workspace"]);
+  });
+
+  test("of a root with as many as are looked at is whole; its limits count folders, skills and bytes", async () => {
+    const { at, all } = await roots();
+    const root = at("managed");
+    for (const name of ["d", "b", "e", "a", "c"]) await skill(root, name);
+    await mkdir(join(root, "aa"));
+    const of = async (limits: object) => {
+      const { skills, rejected, cut } = await load(all, limits);
+      return [
+        skills.map(({ manifest }) => manifest.name).join(""),
+        rejected.map(({ file }) => file.slice(root.length)),
+        cut,
+      ];
+    };
+    expect(await of({ maxCandidatesPerRoot: 6 })).toEqual(["abcde", [], []]);
+    expect(await of({ maxCandidatesPerRoot: 5 })).toEqual(["abcd", [], [root]]);
+    expect(await of({ maxSkillsLoadedPerSource: 5 })).toEqual(["abcde", [], []]);
+    expect(await of({ maxSkillsLoadedPerSource: 3 })).toEqual(["abc", ["/d/SKILL.md", "/e/SKILL.md"], []]);
+    const bytes = "---\nname: a\ndescription: a\n---\nBody of a.\n".length;
+    expect(await of({ maxSkillFileBytes: bytes })).toEqual(["abcde", [], []]);
+    expect((await of({ maxSkillFileBytes: bytes - 1 }))[0]).toBe("");
+    expect(defaultSkillLimits).toEqual({
+      maxSkillsPromptChars: 18_000,
+      maxSkillsInPrompt: 150,
+      maxSkillsLoadedPerSource: 200,
+      maxCandidatesPerRoot: 300,
+      maxSkillFileBytes: 256_000,
+    });
+  });
+
+  test("a skill is told with its root, its file, its folder and what was said of it", async () => {
+    const { at, all } = await roots();
+    await skill(at("extra"), "group/one", "description: d\nallowed-tools: x");
+    const { skills, shadowed, rejected, cut } = await load(all);
+    expect(skills).toEqual([
+      {
+        manifest: expect.objectContaining({ name: "one", description: "d" }),
+        source: "extra",
+        root: at("extra"),
+        file: join(at("extra"), "group", "one", "SKILL.md"),
+        folder: join(at("extra"), "group", "one"),
+        notes: [
+          "it has no name; its folder's stands in",
+          "allowed-tools is not acted on: a skill grants no tool",
+        ],
+      },
+    ]);
+    expect([shadowed, rejected, cut]).toEqual([[], [], []]);
+    // Of one root that is named twice nothing is shadowed.
+    const twice = await load([...all, { source: "extra", path: at("extra") }]);
+    expect([names(twice), twice.shadowed]).toEqual([["one extra"], []]);
+  });
+
+  test("a second name of a file is refused in a workspace alone, as it may lie outside", async () => {
+    const { at, all } = await roots();
+    for (const source of ["workspace", "managed"]) {
+      const file = await skill(at(source), `of-${source}`);
+      await link(file, join(at(source), "other"));
+    }
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["of-managed managed"]);
+    expect(shelf.rejected).toEqual([
+      {
+        source: "workspace",
+        file: join(at("workspace"), "of-workspace", "SKILL.md"),
+        reason: "it has another name (a hard link), which may lie outside the workspace",
+      },
+    ]);
+  });
+
+  test("a link that leads to a folder beside its root leads out, also where its name begins alike; a small name is one", async () => {
+    const { at, all } = await roots();
+    await skill(`${at("managed")}-2`, "beside", "name: beside\ndescription: x");
+    await put(join(`${at("managed")}-2`, "small", "skill.md"), "---\nname: small\ndescription: x\n---\n");
+    await mkdir(join(`${at("managed")}-2`, "empty"));
+    await mkdir(at("managed"));
+    for (const name of ["beside", "small", "empty"])
+      await symlink(`../managed-2/${name}`, join(at("managed"), name));
+    await skill(at("managed"), "both", "name: both\ndescription: upper");
+    await put(join(at("managed"), "both", "skill.md"), "---\nname: both\ndescription: lower\n---\n");
+    for (const name of ["__MACOSX", "__pycache__"]) await skill(at("managed"), name);
+    const shelf = await load(all);
+    expect(shelf.skills.map(({ manifest }) => manifest.description)).toEqual(["upper"]);
+    expect(shelf.rejected).toEqual(
+      ["beside", "small"].map((name) => ({
+        source: "managed",
+        file: join(at("managed"), name),
+        reason: "it is a link that leads out of its root; name the folder in skills.load.extraDirs instead",
+      })),
+    );
+  });
+
+  test("a file that is a link is read again only when what it leads to changed", async () => {
+    const { at, all } = await roots();
+    await put(join(at("managed"), "words.md"), "---\nname: a\ndescription: one\n---\n");
+    await mkdir(join(at("managed"), "a"));
+    await symlink("../words.md", join(at("managed"), "a", "SKILL.md"));
+    const shelves = skillShelves();
+    const told = async (): Promise<readonly unknown[]> => {
+      const { skills } = await shelves.load(all, defaultSkillLimits);
+      return [skills[0]?.manifest.description, shelves.reads];
+    };
+    expect([await told(), await told()]).toEqual([
+      ["one", 1],
+      ["one", 1],
+    ]);
+    await put(join(at("managed"), "words.md"), "---\nname: a\ndescription: two\n---\n");
+    expect(await told()).toEqual(["two", 2]);
+    // What is refused in between is not remembered as it was.
+    await rm(join(at("managed"), "words.md"));
+    expect(await told()).toEqual([undefined, 2]);
+    await put(join(at("managed"), "words.md"), "---\nname: a\ndescription: three\n---\n");
+    expect(await told()).toEqual(["three", 3]);
   });
 });
