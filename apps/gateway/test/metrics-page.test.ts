@@ -4,9 +4,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { noUsage } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { metricRegistry } from "@parley/control";
-import { expect, test } from "vitest";
+import { textDelivery } from "@parley/delivery";
+import { expect, onTestFinished, test } from "vitest";
 import { registerGauges, registerProcessMetrics, type WatchedParts } from "../src/metrics/gauges.ts";
 import { gatewayMetrics } from "../src/metrics/gateway-metrics.ts";
+import { memoryStore } from "./receive/store.ts";
 
 const lane = (pool: string, waiting: number, holder: string | null = null): object => ({
   pool,
@@ -51,6 +53,8 @@ const parts = {
   }),
   connections: () => 23,
   devices: { connected: async () => 24, counts: new Map([["ok", 25]]) },
+  pushes: { counts: new Map([["sent", 28]]) },
+  proposals: async () => [{ state: "accepted" }, { state: "open" }, { state: "accepted" }],
   reloads: () => ({ taken: 26, refused: 27 }),
   configTrouble: () => true,
   version: "1.2.3",
@@ -161,4 +165,65 @@ test("counts each thing under its own name", async () => {
   }
   const what = (await metrics.text()).replaceAll(/^(?:# \w+ )?(?:process|nodejs)_.*\n/gm, "");
   await expect(knownIn("tables/counters.txt", what)).toMatchFileSnapshot("tables/counters.txt");
+});
+
+test("counts rows by what was made of them, turns by how they ended and how long they took, and parts of answers by their account", async () => {
+  const clock = virtualClock();
+  const metrics = gatewayMetrics(clock);
+  onTestFinished(metrics.stop);
+  const inner = await memoryStore(clock);
+  onTestFinished(inner.close);
+  const store = metrics.store(inner);
+  const row = (id: string, pool = "main", more: object = {}) =>
+    ({
+      id,
+      pool,
+      lane: `lane ${id}`,
+      conversation: id,
+      authority: "owner",
+      as: { kind: "work" },
+      payload: "{}",
+      ...more,
+    }) as never;
+  const closed = (outcome: string) => ({ as: { kind: "closed", outcome, reason: "" } });
+  await store.inbox.accept([
+    row("a"),
+    row("b", "cron"),
+    row("c", "main", closed("refused")),
+    row("d", "main", closed("commanded")),
+    row("e", "main", closed("refused")),
+  ]);
+  await store.inbox.accept([row("a"), row("c", "main", closed("refused"))]);
+  const take = async (pool: string) => {
+    const turn = await store.turns.take({ pool, holder: "boot", leaseMs: 600_000, maxRows: 9 });
+    if ("idle" in turn) throw new Error("there is one");
+    return turn;
+  };
+  await clock.advance(400);
+  const main = await take("main");
+  await clock.advance(3_000);
+  const cron = await take("cron");
+  await store.turns.commit(main, main.id, {
+    outcome: "answered",
+    entries: [],
+    deliveries: [
+      textDelivery("one", { channel: "telegram", account: "work", kind: "dm", peer: "1" }, "one", main.id),
+    ],
+  });
+  await clock.advance(60_000);
+  await store.turns.commit(cron, cron.id, { outcome: "dead", reason: "a bug", entries: [] });
+  expect(await store.turns.take({ pool: "main", holder: "boot", leaseMs: 1, maxRows: 1 })).toHaveProperty("idle");
+  const parcel = await store.outbox.take({ pool: "telegram:work", holder: "boot", leaseMs: 600_000, maxRows: 9 });
+  if ("idle" in parcel) throw new Error("there is one");
+  const part = { delivery: "one", part: 0 };
+  for (const change of [
+    { ...part, to: "sending", attempt: 1 },
+    { ...part, to: "queued", reason: "later" },
+    { ...part, to: "sending", attempt: 2 },
+    { ...part, to: "sent", receipt: '{"messageId":"1"}' },
+  ])
+    await store.outbox.record(parcel, [change as never]);
+  const lines = (await metrics.text()).split("\n");
+  const counted = lines.filter((line) => /^parley_(?:events|turns?|delivery)_/.test(line));
+  await expect(counted.join("\n")).toMatchFileSnapshot("tables/counted-store.txt");
 });

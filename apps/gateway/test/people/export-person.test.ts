@@ -154,6 +154,37 @@ test("the document holds each record under its kind, in the order of the store",
   expect(readdirSync(join(home, "deep"))).toEqual(["out"]);
 });
 
+test("of what several said in one message of a shared place, theirs is handed out by its label there, of their channel's ids alone", async () => {
+  const to = join(home, "out");
+  const said = [
+    record("entry", "m1", user('[from "Zed" id 7]\nmine\n[from "Al" id 8]\nhis\n[from "Z" id 7]\nmore', 1), { lane: group }),
+    record("entry", "m2", user('[from "Al" id 8]\nhis', 2), { lane: group }),
+    record("entry", "m3", user('[from "Zed" id 7]\non discord', 3), { lane: "agent:main:discord:channel:9" }),
+    record("entry", "m4", user('[from "Zed" id 7]\nnowhere', 4), { lane: "agent:main:main" }),
+  ];
+  const asked: unknown[] = [];
+  await exportPerson(
+    found({
+      marks: {
+        names: () => false,
+        isId: (channel: string, id: string) => (asked.push(channel), channel === "telegram" && id === "7"),
+      },
+      scrub: async (judge: (record: StoredRecord) => string) => void said.map(judge),
+      files: { notes: [] },
+      media: [],
+    }),
+    to,
+    { home, clock: virtualClock() },
+  );
+  const document = JSON.parse(readFileSync(join(to, "person.json"), "utf8")) as object;
+  expect(document).toMatchObject({
+    saidInSharedPlaces: [{ session: group, turn: "t-m1", atMs: 1, said: ["mine", "more"] }],
+    transcripts: [],
+    records: [],
+  });
+  expect(new Set(asked)).toEqual(new Set(["telegram", "discord"]));
+});
+
 test("an export that cannot be written leaves nothing, and never takes the place of something", async () => {
   const clock = virtualClock();
   writeFileSync(join(home, "file"), "mine");

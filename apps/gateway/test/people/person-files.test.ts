@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { loadConfig } from "@parley/config";
 import { personFolder } from "@parley/memory";
-import { seededIds, virtualClock } from "@parley/testkit";
+import { directMessage, seededIds, virtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { peopleStored } from "../../src/people/forget-person.ts";
 import { cutFiles, cutLogs, filesOf, leftovers } from "../../src/people/person-files.ts";
@@ -306,4 +306,91 @@ test("a person is shown and then forgotten by the same counts, with what is left
   expect(logged).toEqual([[record, "a person was forgotten"]]);
   expect((await people.forget("zebedee", false)).counts).toEqual({});
   await expect(people.forget("nobody", true)).rejects.toMatchObject({ code: "invalid" });
+});
+
+test("nothing is forgotten while something of theirs is at work; notes that change are read anew for each agent that searches them", async () => {
+  const clock = virtualClock({ startMs: 5_000 });
+  const store = await memoryStore(clock);
+  onTestFinished(store.close);
+  const { config } = await loadConfig({
+    env: {},
+    home,
+    readFile: async () =>
+      JSON.stringify({
+        agents: {
+          list: [
+            { id: "main", workspace: at("work") },
+            { id: "quiet", workspace: at("quiet"), memorySearch: { enabled: false } },
+            { id: "second", workspace: at("second") },
+          ],
+        },
+      }),
+  });
+  const reindexed: unknown[] = [];
+  const people = peopleStored({
+    config,
+    store,
+    memory: { reindex: async (target: unknown) => void reindexed.push(target) } as never,
+    home,
+    clock,
+    ids: seededIds(1),
+    log: { info: () => undefined } as never,
+  });
+  const line = "- likes tea";
+  await store.cells.put(
+    `memory-note:main:${sha("likes tea").slice(0, 32)}`,
+    JSON.stringify({ session: "s", turn: "t", by: [`telegram:${zed}`], atMs: 1, tool: "write" }),
+    {},
+  );
+  write("work/MEMORY.md", `${line}\nkept`);
+  write("imported.json", JSON.stringify({ v: 1, carried: [`person telegram:default:${zed}`, "person telegram:default:8", `session ${own}`] }));
+  write("kept/nothing", "");
+  write("backups/parley-2026-01-01T00-00-00Z.db", "");
+  write("backups/parley-2026-01-02T00-00-00Z.db.sealed", "");
+  write("backups/other.txt", "");
+  const threads = ["", ":thread:a", ":thread:b", ":thread:c"].map((ending) => `${own}${ending}`);
+  const row = (lane: string) => ({
+    id: `r ${lane}`,
+    pool: "main",
+    lane,
+    conversation: `telegram:default:dm:${zed}`,
+    authority: "owner",
+    as: { kind: "work" },
+    payload: JSON.stringify({ v: 1, inbound: directMessage({ sender: { id: zed, name: "Zed" } }), owner: false }),
+  });
+  await store.inbox.accept(threads.map(row) as never);
+  const who = `telegram:${zed}`;
+  const shown = await people.forget(who, false);
+  expect([shown.busy, shown.counts]).toEqual([
+    threads,
+    { messages: 4, queues: 4, "origins of notes": 1, "lines of notes": 1, "records of imports": 2 },
+  ]);
+  expect(shown.notes.slice(-2)[0]).toBe(
+    `${at("backups")} has 2 backups of before now, with what was stored then: new ones take their place (backup.keep), or remove them`,
+  );
+  await expect(people.forget(who, true)).rejects.toMatchObject({
+    code: "conflict",
+    message: `something of ${who} is still at work (${threads.slice(0, 3).join(", ")}): /stop there, or wait until it has ended; \`parley lanes\` shows it`,
+  });
+  expect([readFileSync(at("work/MEMORY.md"), "utf8"), reindexed]).toEqual([`${line}\nkept`, []]);
+  for (let nth = 0; nth < threads.length; nth += 1) {
+    const turn = await store.turns.take({ pool: "main", holder: "boot", leaseMs: 60_000, maxRows: 1 });
+    if ("idle" in turn) throw new Error("there is one");
+    await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+  }
+  expect(await people.forget(who, true)).toMatchObject({ busy: [], done: true });
+  expect(readFileSync(at("work/MEMORY.md"), "utf8")).toBe("kept");
+  expect(reindexed).toEqual([
+    expect.objectContaining({ workspace: at("work") }),
+    expect.objectContaining({ workspace: at("second") }),
+  ]);
+  expect((await store.cells.list("", 99)).map(({ key, value }) => [key, value])).toEqual([
+    ["memory-last-forgotten:main", "5000"],
+    ["memory-last-forgotten:second", "5000"],
+    ["person-forgotten:5000", expect.any(String)],
+  ]);
+  expect(JSON.parse(readFileSync(at("imported.json"), "utf8"))).toMatchObject({
+    carried: ["person telegram:default:8"],
+    forgotten: { marks: { length: 2 } },
+  });
 });
