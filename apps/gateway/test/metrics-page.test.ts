@@ -212,8 +212,15 @@ test("counts rows by what was made of them, turns by how they ended and how long
   });
   await clock.advance(60_000);
   await store.turns.commit(cron, cron.id, { outcome: "dead", reason: "a bug", entries: [] });
-  expect(await store.turns.take({ pool: "main", holder: "boot", leaseMs: 1, maxRows: 1 })).toHaveProperty("idle");
-  const parcel = await store.outbox.take({ pool: "telegram:work", holder: "boot", leaseMs: 600_000, maxRows: 9 });
+  expect(await store.turns.take({ pool: "main", holder: "boot", leaseMs: 1, maxRows: 1 })).toHaveProperty(
+    "idle",
+  );
+  const parcel = await store.outbox.take({
+    pool: "telegram:work",
+    holder: "boot",
+    leaseMs: 600_000,
+    maxRows: 9,
+  });
   if ("idle" in parcel) throw new Error("there is one");
   const part = { delivery: "one", part: 0 };
   for (const change of [

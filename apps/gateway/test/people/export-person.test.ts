@@ -157,7 +157,9 @@ test("the document holds each record under its kind, in the order of the store",
 test("of what several said in one message of a shared place, theirs is handed out by its label there, of their channel's ids alone", async () => {
   const to = join(home, "out");
   const said = [
-    record("entry", "m1", user('[from "Zed" id 7]\nmine\n[from "Al" id 8]\nhis\n[from "Z" id 7]\nmore', 1), { lane: group }),
+    record("entry", "m1", user('[from "Zed" id 7]\nmine\n[from "Al" id 8]\nhis\n[from "Z" id 7]\nmore', 1), {
+      lane: group,
+    }),
     record("entry", "m2", user('[from "Al" id 8]\nhis', 2), { lane: group }),
     record("entry", "m3", user('[from "Zed" id 7]\non discord', 3), { lane: "agent:main:discord:channel:9" }),
     record("entry", "m4", user('[from "Zed" id 7]\nnowhere', 4), { lane: "agent:main:main" }),

@@ -343,7 +343,13 @@ test("nothing is forgotten while something of theirs is at work; notes that chan
     {},
   );
   write("work/MEMORY.md", `${line}\nkept`);
-  write("imported.json", JSON.stringify({ v: 1, carried: [`person telegram:default:${zed}`, "person telegram:default:8", `session ${own}`] }));
+  write(
+    "imported.json",
+    JSON.stringify({
+      v: 1,
+      carried: [`person telegram:default:${zed}`, "person telegram:default:8", `session ${own}`],
+    }),
+  );
   write("kept/nothing", "");
   write("backups/parley-2026-01-01T00-00-00Z.db", "");
   write("backups/parley-2026-01-02T00-00-00Z.db.sealed", "");
@@ -356,7 +362,11 @@ test("nothing is forgotten while something of theirs is at work; notes that chan
     conversation: `telegram:default:dm:${zed}`,
     authority: "owner",
     as: { kind: "work" },
-    payload: JSON.stringify({ v: 1, inbound: directMessage({ sender: { id: zed, name: "Zed" } }), owner: false }),
+    payload: JSON.stringify({
+      v: 1,
+      inbound: directMessage({ sender: { id: zed, name: "Zed" } }),
+      owner: false,
+    }),
   });
   await store.inbox.accept(threads.map(row) as never);
   const who = `telegram:${zed}`;
