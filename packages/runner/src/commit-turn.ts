@@ -93,7 +93,7 @@ export async function commitTurn(
         .map((row) => row.id),
       outcome: outcome.kind,
       stop: end.stop,
-      steps: journal.steps.length,
+      steps: end.entries.filter(({ type }) => type === "assistant").length,
       usage: end.usage,
     },
     "turn committed",

@@ -142,7 +142,6 @@ async function ended(what: Situation = {}) {
         rows: () => [...rows, ...joined],
         saidHere: () => [],
         unheard: () => what.unheard ?? [],
-        steps: [1, 2, 3],
       },
       previewed,
       answer: { outcome: what.said ?? reply(text("Hello.")), thinking: what.thinking ?? "", voice: false },
@@ -192,7 +191,7 @@ describe("the commit of a turn", () => {
     });
     expect(did).toEqual(["written", "prompt kept", "spent"]);
     expect(logged).toEqual([
-      ["turn committed", { joined: ["m2"], outcome: "reply", stop: "done", steps: 3, usage }],
+      ["turn committed", { joined: ["m2"], outcome: "reply", stop: "done", steps: 1, usage }],
     ]);
   });
 

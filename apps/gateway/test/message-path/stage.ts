@@ -14,6 +14,7 @@ import {
   type Clock,
   type Entry,
   type Inbound,
+  type Log,
   type LogFields,
   type SessionKey,
 } from "@parley/protocol";
@@ -112,6 +113,8 @@ export interface Stage {
   spoil(row: string): Promise<void>;
   /** SIGTERM: what runs may take `turnsMs`; then nothing runs until `start`. */
   terminate(turnsMs?: number): Promise<void>;
+  /** What the log says, but for debugging: its level, words and fields. */
+  readonly logged: readonly LogLine[];
   /** What admission refused, each with its reason. */
   readonly refused: readonly LogFields[];
   /** What the status says of turns. */
@@ -124,6 +127,8 @@ export interface Stage {
   transcript(session: string, epoch?: number): Promise<readonly Entry[]>;
   close(): Promise<void>;
 }
+
+type LogLine = readonly [level: "info" | "warn" | "error", words: string, fields: LogFields];
 
 const hourMs = 3_600_000;
 
@@ -139,7 +144,8 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const model = scriptedModel(options.contextWindow);
   const telegram = platform("telegram", clock);
   const loopback = platform(options.second ?? "loopback", clock);
-  const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : silentLog;
+  const logged: LogLine[] = [];
+  const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : keptLog(logged);
 
   function running(): NonNullable<typeof now> {
     if (now === null) throw new Error("nothing runs");
@@ -353,6 +359,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       killed = false;
       await stop();
     },
+    logged,
     refused,
     async spoil(row) {
       const db = new DatabaseSync(join(home, "state.db"));
@@ -456,6 +463,19 @@ export async function configIn(
   };
   const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(file) });
   return config;
+}
+
+/** `more`: of the part whose log it is. */
+function keptLog(lines: LogLine[], more: LogFields = {}): Log {
+  const line = (level: LogLine[0]) => (fields: LogFields, words: string) =>
+    void lines.push([level, words, { ...more, ...fields }]);
+  return {
+    debug() {},
+    info: line("info"),
+    warn: line("warn"),
+    error: line("error"),
+    child: (fields) => keptLog(lines, { ...more, ...fields }),
+  };
 }
 
 function consoleLog(clock: VirtualClock): typeof silentLog {

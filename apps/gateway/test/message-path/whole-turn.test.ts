@@ -1,0 +1,145 @@
+// Turns as a whole, in a table: what the model is asked each time, what is typed, set and shown beside it, and
+// all that is left: rows, the transcript, deliveries, the session's fields, cells, and lines of the log. After
+// a wanted change: `vitest run --project @parley/gateway whole-turn -u`, and read what the difference says.
+import type { Inbound, SessionKey } from "@parley/protocol";
+import { afterEach, expect, test } from "vitest";
+import { stage, type Stage } from "./stage.ts";
+import { textTool } from "./text-tool.ts";
+import { waitTool } from "./wait-tool.ts";
+
+let s: Stage;
+afterEach(() => s.close());
+
+/** One line for each thing that a story left, without hashes of texts that other tables hold. */
+async function left(session: string, chat: string): Promise<string> {
+  const firstAtMs = Date.parse("2026-01-01T00:00:00Z");
+  const plain = (value: unknown): string =>
+    JSON.stringify(value, (key, part: unknown) =>
+      // Which lease of a lane sends is by chance.
+      key === "token" ? undefined : part instanceof Error ? part.message : part,
+    )
+      .replaceAll(/"[0-9a-f]{16}\\?"/g, '"(hash)"')
+      .replaceAll(/\b17672\d{8}\b/g, (ms) => `${Number(ms) - firstAtMs}`);
+  const first = s.model.asked[0]?.request.system;
+  const asked = s.model.asked.map(({ request: { system, tools, ...request } }) => ({
+    ...request,
+    tools: tools.map(({ name }) => name).join(" "),
+    system: [system.stable === first?.stable, system.volatile === first?.volatile],
+  }));
+  const { fields, epoch, lastSeq } = await s.store().sessions.open(session as SessionKey);
+  const cells = (await s.store().cells.list("", 100)).filter(({ key }) => !key.startsWith("prompt:text:"));
+  const groups: { readonly [title: string]: readonly unknown[] } = {
+    asked,
+    rows: (await s.rows()).map(({ payload, ...row }) => ({ ...row, ...(JSON.parse(payload || "{}") as object) })),
+    transcript: await s.transcript(session),
+    deliveries: await s.deliveries(),
+    session: [{ epoch, lastSeq }, ...Object.entries(fields)],
+    cells: cells.map(({ key, value, expiresAtMs }) => [key, value, expiresAtMs]),
+    shown: [s.telegram.typed(), ...s.telegram.sent(chat)],
+    logged: s.logged,
+  };
+  return Object.entries(groups)
+    .map(([title, lines]) => {
+      const told = lines.map((line) => `  ${plain(line)}`);
+      // Lanes run side by side, and which of two lines stands first is by chance.
+      return [title, ...(title === "logged" ? told.toSorted() : told), ""].join("\n");
+    })
+    .join("\n");
+}
+const quiet = (): Promise<void> => s.until(() => s.pools().turnsRunning() === 0, "the end of the turn");
+const table = (name: string): string => `../tables/whole-turns/${name}.txt`;
+
+test("one of an owner, in private, that calls two tools and is joined by a message", async () => {
+  s = await stage({
+    config: {
+      session: { dmScope: "per-account-channel-peer" },
+      commands: { ownerAllowFrom: ["telegram:olga"] },
+    },
+    tools: [waitTool(() => s.clock, 6_000).tool, textTool("look", () => "a cat")],
+    secrets: ["hunter2-hunter2"],
+  });
+  s.model.answers(({ messages, nth }) =>
+    nth === 1
+      ? { afterMs: 1_000, says: ["Let me see."], calls: { name: "wait", args: {} }, promptTokens: 100 }
+      : nth === 2
+        ? { calls: { name: "look", args: { at: "hunter2-hunter2" } }, promptTokens: 200 }
+        : { says: [`[[reply_to_current]] Done, hunter2-hunter2 (${messages.length}).`], promptTokens: 300 },
+  );
+  const olga = s.person("olga");
+  olga.says("/think low look around");
+  await s.pass(3_000);
+  olga.says("and be quick");
+  await olga.gets(/^Done/);
+  await quiet();
+  await expect(await left("agent:main:telegram:default:dm:olga", "olga")).toMatchFileSnapshot(table("joined"));
+});
+
+test("one in a thread of a group, of a member, after talk that was not for the agent; it fails for good", async () => {
+  s = await stage({
+    config: { messages: { ackReaction: "👀", ackReactionScope: "all", removeAckAfterReply: true } },
+    telegram: { groupPolicy: "open", groups: { "*": { requireMention: true, systemPrompt: "Only roses." } } },
+  });
+  s.model.answers(() => ({ fails: "billing" }));
+  const at = {
+    address: { channel: "telegram", account: "default", kind: "group", peer: "-7", thread: "3" },
+    guild: "g1",
+    parent: "p1",
+  } as const satisfies Partial<Inbound>;
+  const [ann, bob] = ["ann", "bob"].map((name) => s.person(name, { chat: "-7" }));
+  bob?.says("nice weather", { ...at, addressed: false });
+  await s.pass(60_000);
+  ann?.says("what is here?", at);
+  await ann?.gets(/out of credit/);
+  await quiet();
+  await expect(await left("agent:main:telegram:group:-7:topic:3", "-7")).toMatchFileSnapshot(table("failed"));
+});
+
+test("one whose process died while it ran a tool, in the next process", async () => {
+  s = await stage({ tools: [waitTool(() => s.clock, 6_000).tool] });
+  s.model.answers(({ nth }) =>
+    nth === 1 ? { says: ["One moment."], calls: { name: "wait", args: {} } } : `I tried (${nth}).`,
+  );
+  const ann = s.person("ann");
+  ann.says("wait for it");
+  await s.pass(2_000);
+  await s.kill();
+  await s.pass(1_000);
+  await s.start();
+  await ann.gets(/I tried/);
+  await quiet();
+  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("resumed"));
+});
+
+test("one that is shown while it grows and takes too long, and one after it", async () => {
+  s = await stage({
+    config: { agents: { defaults: { timeoutSeconds: 20 } } },
+    telegram: { streaming: "edit" },
+  });
+  s.model.answers(() => ({ says: ["It begins", " and goes on", " and on"], pauseMs: 15_000 }));
+  const ann = s.person("ann");
+  ann.says("tell me a story");
+  await s.pass(30_000);
+  await quiet();
+  s.model.answers(() => ({ says: ["Shorter:", " the end."], pauseMs: 2_500 }));
+  ann.says("a shorter one");
+  await s.pass(10_000);
+  await quiet();
+  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("late"));
+});
+
+test("one that its person stopped while it grew, and one of a person whose day is used up, told once", async () => {
+  s = await stage({
+    config: { limits: { person: { turnsPerDay: 1 } }, messages: { queue: { mode: "followup" } } },
+    telegram: { streaming: "edit" },
+  });
+  s.model.answers(() => ({ says: ["It begins", " and goes on"], pauseMs: 15_000 }));
+  const ann = s.person("ann");
+  ann.says("tell me a story");
+  await s.pass(5_000);
+  for (const text of ["/stop", "go on", "please", "do"]) {
+    ann.says(text);
+    await s.pass(5_000);
+  }
+  await quiet();
+  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("stopped"));
+});
