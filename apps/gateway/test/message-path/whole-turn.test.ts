@@ -30,7 +30,10 @@ async function left(session: string, chat: string): Promise<string> {
   const cells = (await s.store().cells.list("", 100)).filter(({ key }) => !key.startsWith("prompt:text:"));
   const groups: { readonly [title: string]: readonly unknown[] } = {
     asked,
-    rows: (await s.rows()).map(({ payload, ...row }) => ({ ...row, ...(JSON.parse(payload || "{}") as object) })),
+    rows: (await s.rows()).map(({ payload, ...row }) => ({
+      ...row,
+      ...(JSON.parse(payload || "{}") as object),
+    })),
     transcript: await s.transcript(session),
     deliveries: await s.deliveries(),
     session: [{ epoch, lastSeq }, ...Object.entries(fields)],
@@ -71,7 +74,9 @@ test("one of an owner, in private, that calls two tools and is joined by a messa
   olga.says("and be quick");
   await olga.gets(/^Done/);
   await quiet();
-  await expect(await left("agent:main:telegram:default:dm:olga", "olga")).toMatchFileSnapshot(table("joined"));
+  await expect(await left("agent:main:telegram:default:dm:olga", "olga")).toMatchFileSnapshot(
+    table("joined"),
+  );
 });
 
 test("one in a thread of a group, of a member, after talk that was not for the agent; it fails for good", async () => {
