@@ -12,7 +12,10 @@ import { fakeDebugger } from "./fake-debugger.ts";
 type Route = (route: object) => unknown;
 
 /** `scripts`: what each comes to in the page. */
-function stage(scripts: { readonly [script: string]: unknown } = {}, onLoad: (page: EventEmitter) => void = () => {}) {
+function stage(
+  scripts: { readonly [script: string]: unknown } = {},
+  onLoad: (page: EventEmitter) => void = () => {},
+) {
   const asked: string[] = [];
   const note = (name: string, ...words: readonly unknown[]): void =>
     void asked.push(`${name} ${JSON.stringify(words)}`);
@@ -156,7 +159,8 @@ test("a look that fails or is stopped says so, and leaves no browser behind", as
       signal,
     ).then(
       () => "drawn",
-      (error: unknown) => (isFault(error) ? `${error.code}: ${error.message}` : `not a fault: ${String(error)}`),
+      (error: unknown) =>
+        isFault(error) ? `${error.code}: ${error.message}` : `not a fault: ${String(error)}`,
     );
   const { signal } = new AbortController();
   far.refusal = "no page\nand its log";

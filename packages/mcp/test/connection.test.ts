@@ -134,7 +134,9 @@ test("an answer begins within the time of a call; what is sent ends five seconds
     await ends({ method: "POST" }, { streams: false }),
   ]).toEqual([25_000, 600_000, 700_000, 20_000, 20_000]);
   const stop = new AbortController();
-  const stopped = guarded(url).fetch(url, { signal: stop.signal }).then((response) => response.text());
+  const stopped = guarded(url)
+    .fetch(url, { signal: stop.signal })
+    .then((response) => response.text());
   stop.abort();
   await expect(stopped).rejects.toThrow();
 });

@@ -83,7 +83,8 @@ test("an address of this very login counts once, or the code in it; every other 
   expect([closed(), clock.armed()]).toEqual([15, 0]);
   // What cannot be the person's answer leaves the login open; whatever was tried with the server ends it.
   const back = new URL(await site.consent(await start()));
-  for (const wrong of ["two words", "?code=x&state=other", `http://a.test/?state=${state(back)}`]) await finish(wrong);
+  for (const wrong of ["two words", "?code=x&state=other", `http://a.test/?state=${state(back)}`])
+    await finish(wrong);
   expect([closed(), clock.armed(), await finish(back.href), closed(), clock.armed()]).toEqual([
     15,
     1,
