@@ -1,6 +1,8 @@
 // What approvers are shown, word for word, and where; who may wait with how many requests; and what the
 // store keeps of each, for how long and in which order.
 import {
+  formatRowPayload,
+  noUsage,
   parseContent,
   parseRowPayload,
   type Address,
@@ -8,7 +10,7 @@ import {
   type SessionKey,
 } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
-import { virtualClock } from "@parley/testkit";
+import { directMessage, virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { isApproved } from "../src/approvals/approval-gate.ts";
 import { cardDeliveries, settledCard, toldElsewhere } from "../src/approvals/approval-card.ts";
@@ -18,7 +20,7 @@ import { approvalSurfaces } from "../src/approvals/approval-surfaces.ts";
 import { approvalId, parseApproval, type Approval } from "../src/approvals/approval.ts";
 import { askedByLines } from "../src/approvals/asked-by.ts";
 import { tooManyOpen } from "../src/approvals/open-limits.ts";
-import { storedIn } from "../src/approvals/stored-calls.ts";
+import { storedIn, withStoredCalls } from "../src/approvals/stored-calls.ts";
 import { memoryStore } from "./store.ts";
 
 const minuteMs = 60_000;
@@ -548,5 +550,81 @@ describe("the store of approvals", () => {
     );
     expect(await book.grants("old")).toMatchObject([{ files: [], outside: [] }]);
     await close();
+  });
+});
+
+describe("the stored call of an approval that came after its turn", () => {
+  const row = (id: string, internal?: object) => ({
+    id,
+    payload: formatRowPayload({
+      v: 1,
+      inbound: directMessage(),
+      owner: true,
+      ...(internal === undefined ? {} : { internal }),
+    } as never),
+  });
+  const decision = (id: string, turn = "t#1") => row(id, { kind: "approval", id, turn });
+  const kept: { readonly [id: string]: Approval } = {
+    first: approvalOf({ id: "first", state: "once", tool: "exec", args: { command: "ls" } }),
+    second: approvalOf({ id: "second", state: "always", tool: "pay", args: { sum: 5 } }),
+    denied: approvalOf({ id: "denied", state: "denied" }),
+    used: approvalOf({ id: "used", state: "used" }),
+  };
+  const stage = (rows: readonly object[]) => {
+    const asked: unknown[] = [];
+    const model = {
+      id: "a/b",
+      vision: true,
+      async *stream(request: object, signal: unknown) {
+        asked.push([request, signal]);
+        yield { type: "end", stop: "stop" };
+      },
+    };
+    const book = {
+      get: async (id: string) => (kept[id] === undefined ? null : { approval: kept[id], version: 1 }),
+    };
+    const wrapped = withStoredCalls(model as never, "t#2", () => rows as never, book as never);
+    const signal = new AbortController().signal;
+    const of = async (messages: readonly object[] = [], more: object = {}) => {
+      const events: unknown[] = [];
+      for await (const event of wrapped.stream({ messages, ...more } as never, signal)) events.push(event);
+      return events;
+    };
+    return { of, asked, wrapped, signal };
+  };
+  const calls = (id: string, name: string, args: object) => {
+    const call = { type: "toolCall", id: `approved_${id}`, name, args };
+    return [call, { type: "end", stop: "toolUse", usage: noUsage, content: [call] }];
+  };
+  const model = [{ type: "end", stop: "stop" }];
+  const made = (...ids: readonly string[]) => ({
+    role: "assistant",
+    content: [{ type: "text", text: "x" }, ...ids.map((id) => ({ type: "toolCall", id: `approved_${id}` }))],
+  });
+
+  test("is made in place of the model's first words, one after the other, and then the model goes on", async () => {
+    const { of, asked, wrapped, signal } = stage([row("m"), decision("first"), decision("second")]);
+    expect(wrapped).toMatchObject({ id: "a/b", vision: true });
+    expect([
+      await of([{ role: "user", content: [] }]),
+      await of([made("first")]),
+      await of([made("first"), made("second")]),
+    ]).toEqual([calls("first", "exec", { command: "ls" }), calls("second", "pay", { sum: 5 }), model]);
+    expect(asked).toEqual([[{ messages: [made("first"), made("second")] }, signal]]);
+  });
+
+  test("is not made where no tool may be called, in the turn that asked, and for what was not given or is used", async () => {
+    const { of } = stage([decision("first")]);
+    expect(await of([], { toolChoice: "none" })).toEqual(model);
+    expect(await of([], { toolChoice: "auto" })).toHaveLength(2);
+    for (const rows of [
+      [],
+      [row("m")],
+      [decision("first", "t#2")],
+      [decision("denied"), decision("used"), decision("gone")],
+      [row("q", { kind: "question", id: "first", turn: "t#1" })],
+    ])
+      expect(await stage(rows).of()).toEqual(model);
+    expect(await stage([decision("denied"), decision("second")]).of()).toEqual(calls("second", "pay", { sum: 5 }));
   });
 });
