@@ -625,6 +625,8 @@ describe("the stored call of an approval that came after its turn", () => {
       [row("q", { kind: "question", id: "first", turn: "t#1" })],
     ])
       expect(await stage(rows).of()).toEqual(model);
-    expect(await stage([decision("denied"), decision("second")]).of()).toEqual(calls("second", "pay", { sum: 5 }));
+    expect(await stage([decision("denied"), decision("second")]).of()).toEqual(
+      calls("second", "pay", { sum: 5 }),
+    );
   });
 });

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { changedLines } from "../src/memory/note-history.ts";
 import { lineMark, provenanceOf, stampLines, stampOf } from "../src/memory/provenance.ts";
 import {
+  agentMemory,
   lastForgotten,
   memoryTarget,
   scopesOf,
@@ -457,6 +458,182 @@ describe("what was said, as the index is told it", () => {
     expect([at.taken.map(({ session }) => session), at.clock.armed()]).toEqual([
       [dm.session, dm.session, "agent:main:main"],
       0,
+    ]);
+  });
+});
+
+describe("an agent's memory, as a turn asks it", () => {
+  const hit = (path: string, more: object = {}) => ({
+    path,
+    startLine: 1,
+    endLine: 2,
+    heading: "",
+    score: 0.5,
+    source: "memory",
+    scope: "daily",
+    snippet: "- the ferry",
+    ...more,
+  });
+  async function stage({
+    sources = ["memory", "sessions"],
+    citations = "auto",
+    left = 0,
+    limits = {} as object,
+  } = {}) {
+    const clock = virtualClock({ startMs: 5_000 });
+    const { cells } = (store = await memoryStore(clock));
+    const tainted = { agent: "main", workspace: "/ws/main", untrusted: "a.example" };
+    await markLines(cells, tainted, "memory/a.md", ["- the ferry"], ["- the ferry"]);
+    const asked: unknown[] = [];
+    const agent = (id: string) => ({
+      id,
+      workspace: `/ws/${id}`,
+      memorySearch: {
+        chunking: { tokens: 1 },
+        embedder: null,
+        sources,
+        query: { maxResults: 6, minScore: 0.35, hybrid: { on: id } },
+        sync: { onSearch: id === "main" },
+        ...limits,
+      },
+    });
+    const sessions = [
+      "agent:main:telegram:dm:7",
+      "agent:main:telegram:work:dm:7",
+      "agent:main:telegram:dm:8",
+    ];
+    const memory = agentMemory({
+      memory: {
+        engine: {
+          search: async (target: object, request: object) => {
+            asked.push(["search", target, request]);
+            return {
+              hits: [hit("memory/a.md"), hit("memory/b.md"), hit("memory/a.md", { source: "sessions" })],
+              mode: "keyword",
+              notes: ["one file is left out"],
+            };
+          },
+          get: async (target: object, request: { path: string }) => {
+            asked.push(["get", target, request]);
+            return { path: request.path, text: "- the ferry", from: 3, lines: 1 };
+          },
+          talks: async (_target: object, keys: readonly string[]) => {
+            asked.push(["talks", keys]);
+            if (left > 0) await new Promise(() => {});
+            return [{ since: "[0,null,null]", throughSeq: 9 }];
+          },
+        },
+        personFolder: (person: string) => person.replace(":", "-"),
+      },
+      home: "/state",
+      config: {
+        agents: { list: [agent("main"), agent("two")] },
+        memory: { citations },
+        session: { identityLinks: {} },
+        tools: { sessions: { visibility: "agent" } },
+      },
+      owners: async () => ["telegram:1"],
+      cells,
+      sessions: {
+        list: async () => sessions.map((key) => ({ key, epoch: 1, lastSeq: 9, createdAtMs: 0, fields: {} })),
+      },
+      redaction: noRedaction,
+      clock,
+    } as never);
+    const ask = (request: object = {}, where: object = {}) =>
+      memory.search(
+        { agent: "main", ...dm, by: { owner: false, senders: ["telegram:7"] }, ...where } as never,
+        { query: "ferry", maxResults: undefined, minScore: undefined, ...request } as never,
+      );
+    return { memory, ask, asked, cells, clock };
+  }
+  const target = {
+    workspace: "/ws/main",
+    indexPath: "/state/memory/main.sqlite",
+    chunking: { tokens: 1 },
+    embedder: null,
+    talk: true,
+  };
+  const scopes = ["shared", `session:${markOf(dm.session)}`, "person:telegram-7", "curated"];
+
+  test("is searched with the scopes and the talk of the conversation, the config's limits or the question's, and what strangers wrote is marked", async () => {
+    const { ask, asked, cells } = await stage();
+    expect(await ask()).toEqual({
+      hits: [
+        hit("memory/a.md", { untrusted: "a.example" }),
+        hit("memory/b.md"),
+        hit("memory/a.md", { source: "sessions" }),
+      ],
+      mode: "keyword",
+      notes: ["one file is left out"],
+      citations: true,
+    });
+    const request = {
+      query: "ferry",
+      maxResults: 6,
+      minScore: 0.35,
+      hybrid: { on: "main" },
+      sync: true,
+      scopes,
+      sessions: ["agent:main:telegram:dm:7", "agent:main:telegram:work:dm:7"],
+      nowMs: 5_000,
+    };
+    expect(asked.splice(0)).toEqual([
+      ["talks", ["agent:main:telegram:dm:7"]],
+      ["talks", ["agent:main:telegram:work:dm:7"]],
+      ["search", target, request],
+    ]);
+    await tellForgotten(cells, "main", 4_000);
+    await ask({ maxResults: 2, minScore: 0 });
+    expect(asked.at(-1)).toEqual([
+      "search",
+      target,
+      { ...request, maxResults: 2, minScore: 0, forgottenMs: 4_000 },
+    ]);
+  });
+
+  test("says what of the talk is not searched whole yet, reads no talk where the config has none, and is the asking agent's", async () => {
+    const slow = await stage({ left: 1 });
+    const asking = slow.ask();
+    await slow.clock.advance(1_500);
+    expect((await asking).notes).toEqual([
+      "one file is left out",
+      "2 conversations are not searched whole yet",
+    ]);
+    const quiet = await stage({ sources: ["memory"] });
+    await quiet.ask({}, { agent: "two" });
+    expect(quiet.asked).toMatchObject([
+      [
+        "search",
+        { workspace: "/ws/two", indexPath: "/state/memory/two.sqlite", talk: false },
+        { sessions: [], sync: false, hybrid: { on: "two" } },
+      ],
+    ]);
+  });
+
+  test.each([
+    ["on", dm, true],
+    ["on", group, true],
+    ["auto", dm, true],
+    ["auto", group, false],
+    ["off", dm, false],
+  ])("names its places with citations %s in %j: %s", async (citations, where, cites) => {
+    const { ask } = await stage({ citations });
+    expect((await ask({}, where)).citations).toBe(cites);
+  });
+
+  test("is read by lines, within the same scopes, and marked too", async () => {
+    const { memory, asked } = await stage();
+    const scope = { agent: "main", ...dm, by: { owner: true, senders: ["telegram:7"] } } as never;
+    const read = (path: string) => memory.get(scope, { path, from: 3, lines: 40 });
+    expect([await read("memory/a.md"), await read("memory/b.md")]).toEqual([
+      { path: "memory/a.md", text: "- the ferry", from: 3, lines: 1, untrusted: "a.example" },
+      { path: "memory/b.md", text: "- the ferry", from: 3, lines: 1 },
+    ]);
+    expect(asked[0]).toEqual([
+      "get",
+      target,
+      { path: "memory/a.md", from: 3, lines: 40, maxChars: 12_000, scopes: [...scopes, "daily"] },
     ]);
   });
 });

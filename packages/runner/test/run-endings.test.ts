@@ -14,7 +14,7 @@ import { laterAnswerTable, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { runLog } from "../src/schedules/run-log.ts";
 import { scheduledStore } from "../src/schedules/scheduled-turns.ts";
-import { slotRow } from "../src/schedules/slot-row.ts";
+import { scheduleRow, slotRow } from "../src/schedules/slot-row.ts";
 import { jobOf, olga } from "./scheduled-runs.ts";
 import { memoryStore } from "./store.ts";
 
@@ -195,4 +195,70 @@ test("a job that was written meanwhile is read again, until it is clear that it 
   // A job that is gone is written by nobody: the lease was lost.
   const gone = await ending(ended("answered"), { meddled: 3, job: null });
   expect([gone.commits.length, gone.done]).toEqual([1, expect.stringContaining("written meanwhile")]);
+});
+
+test("a heartbeat that fails is no news for a person; beside somebody's words, or well, it ends as any turn", async () => {
+  const clock = virtualClock({ startMs: dueMs });
+  const { cells, close } = await memoryStore(clock);
+  const row = (id: string, kind: "heartbeat" | "hook" | null) => {
+    const made = scheduleRow({
+      id,
+      lane: "agent:main:main" as SessionKey,
+      place: null,
+      job: "heartbeat",
+      sender: "web:operator",
+      authority: "owner",
+      owner: true,
+      text: "beat",
+      turn: "",
+      nowMs: 0,
+      kind: kind ?? "hook",
+      pool: "heartbeat",
+    });
+    return kind === null ? { ...made, payload: made.payload.replace(/,"internal":.*\}$/, "}") } : made;
+  };
+  const commitOf = async (
+    taken: readonly object[],
+    known: readonly object[],
+    what: ReturnType<typeof ended>,
+    lease: object = { rows: taken },
+  ) => {
+    const commits: Commit[] = [];
+    const { turns } = scheduledStore(
+      {
+        cells,
+        inbox: { find: async () => known },
+        turns: {
+          commit: async (_lease: unknown, _id: string, commit: Commit) => (commits.push(commit), { seq: 1 }),
+        },
+      } as unknown as Store,
+      { log: runLog(cells, { retentionMs: 1, keepLines: 1 }), ownersAt: async () => owners, clock },
+    );
+    const deliveries = [said("It broke.", turnId), said("Beside it.", "another cause", "b")];
+    await turns.commit(lease as Turn, turnId, { entries: [], deliveries, ...what } as unknown as Commit);
+    const [commit] = commits;
+    return [commit?.outcome, commit?.reason, commit?.deliveries?.map(({ id }) => id), commit?.cells];
+  };
+  const beat = row("beat", "heartbeat");
+  const both = [`${turnId}/a`, "b"];
+  expect([
+    await commitOf([beat], [beat], ended("dead", "no key")),
+    await commitOf([beat], [beat], ended("refused", "no money")),
+    await commitOf([beat], [beat], ended("answered")),
+    await commitOf([beat], [beat], ended("stopped", "/stop")),
+    await commitOf([beat], [beat, row("m1", null)], ended("dead", "no key")),
+    await commitOf([beat], [beat, row("h1", "hook")], ended("dead", "no key")),
+    await commitOf([row("h1", "hook")], [], ended("dead", "no key")),
+    await commitOf([], [], ended("dead", "no key"), { lane: "x" }),
+  ]).toEqual([
+    ["refused", "no key", ["b"], undefined],
+    ["refused", "no money", ["b"], undefined],
+    ["answered", undefined, both, undefined],
+    ["stopped", "/stop", both, undefined],
+    ["dead", "no key", both, undefined],
+    ["dead", "no key", both, undefined],
+    ["dead", "no key", both, undefined],
+    ["dead", "no key", both, undefined],
+  ]);
+  await close();
 });

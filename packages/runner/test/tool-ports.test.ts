@@ -284,6 +284,256 @@ describe("the agent's schedules", () => {
   });
 });
 
+describe("the schedules, as operators and people ask them", () => {
+  const place = { channel: "telegram", account: "default", kind: "dm", peer: "1" } as const;
+  async function desk(keeps = true) {
+    const clock = virtualClock({ startMs: madeAtMs });
+    const { cells, inbox } = (store = await memoryStore(clock));
+    const schedules = createSchedules({
+      cells,
+      inbox,
+      agents: ["main"],
+      zone: "Europe/Berlin",
+      runs: { retentionMs: 1e9, keepLines: 10 },
+      owners: async () => ["telegram:7"],
+      reach: async () => null,
+      modelNamed: async (_agent, word) => word,
+      filesOf: async () => "cannot be watched",
+      unknownTools: () => [],
+      homeOf: async (agent) => ({ session: `agent:${agent}:main` as SessionKey, place }),
+      keeping: (row, agent) => (keeps ? { key: `kept:${agent}:${row.id}`, value: row.id } : null),
+      clock,
+      ids: seededIds(1),
+    });
+    const rows = async (lane: string) =>
+      (await inbox.find({ lane: lane as SessionKey, limit: 9 })).map((row) => [
+        row.id,
+        row.conversation,
+        row.authority,
+      ]);
+    return { schedules, jobs: jobStore(cells), cells, inbox, rows, clock };
+  }
+  const operator = {
+    ...olga,
+    kind: "operator",
+    sender: null,
+    conversation: null,
+    session: null,
+    turn: null,
+  } as const;
+  const guest = { ...olga, isOwner: false, sender: "telegram:8", authority: "member" };
+  const refused = (work: Promise<unknown>) =>
+    work.then(
+      () => "done",
+      ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+    );
+
+  test("a job is added under a new id, edited over the version that was seen, and removed with its history", async () => {
+    const { schedules, jobs, clock } = await desk();
+    const asked = {
+      name: "Brief",
+      schedule: { kind: "cron", expression: "0 9 * * *" },
+      payload: { kind: "agentTurn", message: "Look." },
+    };
+    const first = await schedules.add(asked, olga);
+    const second = await schedules.add({ ...asked, name: "Other" }, olga);
+    expect([first.id.length, first.id === second.id, first.version]).toEqual([8, false, 1]);
+    await clock.advance(1_000);
+    expect((await schedules.edit(first.id, { name: "Digest" }, olga)).version).toBe(2);
+    expect((await schedules.edit(first.id, { name: "News" }, olga, 2)).name).toBe("News");
+    expect([
+      await refused(schedules.edit(first.id, { name: "Late" }, olga, 2)),
+      await refused(schedules.edit(first.id, { name: "Mine" }, guest)),
+      await refused(schedules.edit("none", { name: "x" }, olga)),
+      await refused(schedules.removable(first.id, guest)),
+      await refused(schedules.remove(first.id, guest)),
+      await refused(schedules.run(first.id, guest, "k")),
+    ]).toEqual([
+      expect.stringMatching(/^conflict: /),
+      `denied: only an owner may change the job ${first.id}: it works with the rights of another`,
+      expect.stringMatching(/^missing: there is no job "none" here/),
+      `denied: only an owner may change the job ${first.id}: it works with the rights of another`,
+      `denied: only an owner may change the job ${first.id}: it works with the rights of another`,
+      `denied: only an owner may change the job ${first.id}: it works with the rights of another`,
+    ]);
+    const run = {
+      v: 1,
+      job: first.id,
+      turn: null,
+      session: null,
+      count: 1,
+      startedAtMs: null,
+      endedAtMs: 0,
+      tokens: 0,
+      said: "",
+      slot: "a",
+      instantMs: madeAtMs,
+      outcome: "ok",
+      reason: null,
+    } as const;
+    await schedules.log.note([run, { ...run, job: second.id }]);
+    expect((await schedules.remove("news", olga)).id).toBe(first.id);
+    expect([
+      (await jobs.list()).jobs.map(({ job }) => job.name),
+      (await schedules.runs(first.id, 9)).ended,
+      (await schedules.runs(second.id, 9)).ended.length,
+    ]).toEqual([["Other"], [], 1]);
+    expect((await schedules.list(operator)).map(({ name }) => name)).toEqual(["Other"]);
+  });
+
+  test("a run that is asked for is one row for each key, with the rights of now, and is told as under way", async () => {
+    const { schedules, jobs, rows, inbox } = await desk();
+    await jobs.add(jobOf());
+    await jobs.add({ ...jobOf({}, { ...olga, sender: "telegram:9" }), id: "theirs" });
+    for (const key of ["k1", "k1", "k2"]) await schedules.run("brief", olga, key);
+    await schedules.run("theirs", olga, "k1");
+    expect([await rows("agent:main:cron:brief"), await rows("agent:main:cron:theirs")]).toEqual([
+      ["k2", "k1"].map((key) => [`cron:brief:run:${key}`, "telegram:default:dm:7", "owner"]),
+      [["cron:theirs:run:k1", "telegram:default:dm:7", "member"]],
+    ]);
+    await inbox.accept([{ ...wakeRow("agent:main:cron:brief"), id: "other" }]);
+    const turn = await (store as SqliteStore).turns.take({
+      pool: "cron",
+      holder: "boot",
+      leaseMs: 1_000,
+      maxRows: 1,
+    });
+    expect((await schedules.runs("brief", 9)).now).toEqual([
+      {
+        slot: "cron:brief:run:k1",
+        instantMs: madeAtMs,
+        state: "running",
+        turn: "id" in turn ? turn.id : "",
+        session: "agent:main:cron:brief",
+      },
+      {
+        slot: "cron:brief:run:k2",
+        instantMs: madeAtMs,
+        state: "waiting",
+        turn: null,
+        session: "agent:main:cron:brief",
+      },
+    ]);
+    expect(await schedules.runs("gone", 9)).toEqual({ now: [], ended: [] });
+  });
+
+  const wakeRow = (lane: string) => ({
+    id: "w",
+    pool: "cron",
+    lane: lane as SessionKey,
+    conversation: "telegram:default:dm:7" as never,
+    authority: "owner",
+    as: { kind: "work" as const },
+    payload: formatRowPayload({ v: 1, inbound: directMessage(), owner: true } as never),
+  });
+
+  test("an event goes to the session of whoever wakes, to its agent's home, or for owners to any other", async () => {
+    const { schedules } = await desk();
+    const wake = async (by: typeof olga, session?: string, more: object = {}) => {
+      const row = await schedules.wake(
+        { text: "news", mode: "now", session },
+        { ...by, ...more } as never,
+        "k",
+      );
+      const { inbound, internal, owner } = parseRowPayload(row.payload);
+      return [
+        row.id,
+        row.lane,
+        row.conversation,
+        row.authority,
+        inbound.channel,
+        inbound.sender.id,
+        owner,
+        internal,
+      ];
+    };
+    const event = { kind: "schedule", id: "wake" };
+    const mine = { ...event, turn: `${session}#1` };
+    const base = ["owner", "telegram", "7", true];
+    expect([
+      await wake(olga),
+      await wake(olga, session),
+      await wake(olga, "agent:main:main"),
+      await wake(operator as never),
+      await wake(olga, undefined, { untrusted: "a.example" }),
+    ]).toEqual([
+      ["wake:k", session, "telegram:default:dm:7", ...base, mine],
+      ["wake:k", session, "telegram:default:dm:7", ...base, mine],
+      ["wake:k", "agent:main:main", "telegram:default:dm:1", ...base, mine],
+      [
+        "wake:k",
+        "agent:main:main",
+        "telegram:default:dm:1",
+        "owner",
+        "web",
+        "operator",
+        true,
+        { ...event, turn: "" },
+      ],
+      ["wake:k", session, "telegram:default:dm:7", ...base, { ...mine, untrusted: "a.example" }],
+    ]);
+    const group = "agent:main:telegram:group:-5";
+    const row = await schedules.wake({ text: "news", mode: "now", session: group }, olga, "k");
+    expect([row.lane, row.conversation, parseRowPayload(row.payload).internal?.unseen, row.as]).toEqual([
+      group,
+      "hook:default:dm:main%2Fcron-wake",
+      true,
+      { kind: "work", ticket: "wake:k" },
+    ]);
+    expect([
+      await refused(schedules.wake({ text: "x", mode: "now", session: group }, guest, "k")),
+      await refused(schedules.wake({ text: "x", mode: "now", session }, guest, "k")),
+      await refused(schedules.wake({ text: "x", mode: "now", session: "no key" }, olga, "k")),
+    ]).toEqual([
+      "denied: only an owner may wake another session",
+      "done",
+      expect.stringMatching(/^invalid: /),
+    ]);
+  });
+
+  test("an event is accepted now, or kept for the agent's next heartbeat where one comes", async () => {
+    const { schedules, rows, cells } = await desk();
+    const row = await schedules.wake({ text: "news", mode: "now" }, olga, "k1");
+    const later = await schedules.wake({ text: "news", mode: "next-heartbeat" }, olga, "k2");
+    await schedules.tell(row, "main", "now");
+    await schedules.tell(later, "main", "next-heartbeat");
+    const ids = async () => (await rows(session)).map(([id]) => id);
+    expect([await ids(), (await cells.list("kept:", 9)).map(({ key, value }) => [key, value])]).toEqual([
+      ["wake:k1"],
+      [["kept:main:wake:k2", "wake:k2"]],
+    ]);
+    await store?.close();
+    const without = await desk(false);
+    await without.schedules.tell(later, "main", "next-heartbeat");
+    expect((await without.rows(session)).map(([id]) => id)).toEqual(["wake:k2"]);
+  });
+
+  test("jobs that waited for something to come from a chat go on with what comes from any thread of it", async () => {
+    const { schedules, jobs, clock } = await desk();
+    const until = {
+      channel: "telegram",
+      account: "default",
+      kind: "group",
+      peer: "-5",
+      thread: "3",
+    } as const;
+    const paused = { reason: "the chat is closed", atMs: 0 };
+    await jobs.add({ ...jobOf({ state: { paused: { ...paused, until } } }), id: "here" });
+    await jobs.add({
+      ...jobOf({ state: { paused: { ...paused, until: { ...until, peer: "-6" } } } }),
+      id: "there",
+    });
+    await jobs.add({ ...jobOf({ state: { paused } }), id: "byhand" });
+    await clock.advance(5_000);
+    await schedules.reopened([{ ...until, thread: "9" }]);
+    const left = async () =>
+      (await jobs.list()).jobs.filter(({ job }) => job.state.paused !== null).map(({ job }) => job.id);
+    expect((await left()).toSorted()).toEqual(["byhand", "there"]);
+    await schedules.reopened([{ ...until, account: "work", peer: "-6" }]);
+    expect(await left()).toHaveLength(2);
+  });
+});
+
 describe("the agent's settings", () => {
   async function settings({
     file = { gateway: { port: 1, token: "${TOKEN}" } } as Json,
