@@ -118,3 +118,23 @@ test("of more streams than are remembered the one that was told longest ago is n
   expect(followed).toEqual(["s0", "s2", "s9999", "one more"]);
   worker.close();
 });
+
+test("who followed elsewhere is believed for a minute after the last word of it, and a node says so every twenty seconds", async () => {
+  const clock = virtualClock();
+  const [bus, other] = buses(2);
+  if (bus === undefined || other === undefined) throw new Error("two buses were asked for");
+  const worker = hubOfNodes(eventHub(), bus, clock);
+  other.tell("followed", "s");
+  for (let n = 0; n < 60; n += 1) await clock.advance(1_000);
+  expect(worker.isFollowed("s")).toBe(true);
+  await clock.advance(1);
+  expect(worker.isFollowed("s")).toBe(false);
+  const heard: string[] = [];
+  other.hear("followed", (stream) => void heard.push(`${clock.mono() - 60_001} ${stream}`));
+  other.hear("appended", (stream) => void heard.push(`grew ${stream}`));
+  worker.follow("t", { wake: () => {}, show: () => {} });
+  worker.appended("t");
+  for (let n = 0; n < 41; n += 1) await clock.advance(1_000);
+  expect(heard).toEqual(["0 t", "grew t", "19999 t", "39999 t"]);
+  worker.close();
+});

@@ -28,13 +28,19 @@ async function fixtureOf(
     },
   });
   const told: string[] = [];
+  const logged: unknown[] = [];
+  /** How long an old connection takes to stop. */
+  let stopping: Promise<void> = Promise.resolve();
   const channel = (key: string): Channel =>
     ({
       name: key.split(":")[0],
       account: key.split(":")[1],
       capabilities: {},
       start: async () => {},
-      stop: async () => void told.push(`stop ${key}`),
+      stop: async () => {
+        told.push(`stop ${key}`);
+        await stopping;
+      },
       health: () => health(key),
     }) as unknown as Channel;
   let health = (_account: string): ChannelHealth => ({ state: "ok" });
@@ -62,7 +68,11 @@ async function fixtureOf(
       },
     },
     clock,
-    log: silentLog,
+    log: {
+      ...silentLog,
+      info: (...line: unknown[]) => void logged.push(line),
+      warn: (...line: unknown[]) => void logged.push(line),
+    },
   });
   onTestFinished(async () => {
     await node.handOver();
@@ -108,6 +118,9 @@ async function fixtureOf(
     received,
     sick: (of: typeof health) => void (health = of),
     meet: (isThere: boolean) => void (others = isThere),
+    /** What was said since the last look, but for who leads. */
+    lines: () => logged.splice(0).filter((line) => !JSON.stringify(line).includes("leads the account")),
+    stops: (how: Promise<void>) => void (stopping = how),
   };
 }
 
@@ -253,4 +266,45 @@ test("a stand-by hears what every node is called for, and no more; an account th
     "stop telegram:one",
   ]);
   expect(node.leads().toSorted()).toEqual(["telegram:called", "telegram:one"]);
+});
+
+test("a connection that does not stop is waited for ten seconds, then made anew all the same; each change is told", async () => {
+  const { node, accounts, open, pass, since, lines, stops } = await fixture(
+    "telegram:one",
+    "telegram:called",
+  );
+  await open();
+  since();
+  lines();
+  stops(new Promise(() => {}));
+  let isOver = false;
+  const changing = node.change("telegram:called", {} as never).then(() => (isOver = true));
+  await pass(9_500);
+  expect([isOver, since().filter((each) => !each.startsWith("un"))]).toEqual([
+    false,
+    ["stop telegram:called"],
+  ]);
+  await pass(500);
+  await changing;
+  expect(since()).toContain("renew telegram:called");
+  accounts.delete("telegram:one");
+  stops(Promise.resolve());
+  await node.change("telegram:one", {} as never);
+  const said = "the account's connection changed with the config";
+  expect(lines()).toEqual([
+    [{ account: "telegram:called", gone: false }, said],
+    [{ account: "telegram:one", gone: true }, said],
+  ]);
+});
+
+test("who leaves an account because nothing is heard says why", async () => {
+  const { open, pass, sick, meet, lines } = await fixture("telegram:one");
+  await open();
+  lines();
+  meet(true);
+  sick(() => ({ state: "down", reason: "no network" }));
+  await pass(24_000);
+  expect(lines()).toEqual([
+    [{ account: "telegram:one", reason: "no network" }, "nothing is heard here: another node may try"],
+  ]);
 });

@@ -1,5 +1,5 @@
 // Where a process stands: one to a place, by number or by name, and what the next one in its place learns of it.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
@@ -64,4 +64,24 @@ test.each(["all", "edge", "worker"] as const)("the role %s is one", (role) => {
 test("another role is refused with those that there are; none means all", () => {
   expect(roleOf(undefined)).toBe("all");
   expect(() => roleOf("boss")).toThrow('--role "boss": write all, edge, worker');
+});
+
+test("a boot of another host, or without one, is not proven dead; the note of who stands there is the owner's alone", () => {
+  const file = join(home, "daemon.boot");
+  for (const [before, dead] of [
+    [{ boot: "boot-1", host: hostname() }, "boot-1"],
+    [{ boot: "boot-1", host: `${hostname()}-elsewhere` }, null],
+    [{ boot: "boot-1" }, null],
+    [{ boot: 1, host: hostname() }, null],
+  ] as const) {
+    writeFileSync(file, JSON.stringify(before));
+    const taken = place();
+    expect(taken.deadBoot).toBe(dead);
+    taken.release();
+  }
+  rmSync(file);
+  const taken = place();
+  taken.settle("boot-2");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(() => place("a".repeat(63))).not.toThrow();
 });

@@ -228,3 +228,98 @@ test("where this node leads, the channel itself types, acts and answers; where i
   await channel.typing?.(to("a"));
   expect(did).toEqual([]);
 });
+
+test("what a channel can do is done by the one that there is now; what it cannot is not offered", async () => {
+  const [bus] = buses(1);
+  if (bus === undefined) throw new Error("a bus was asked for");
+  const did: unknown[] = [];
+  const made = (name: string, more: object = {}): Channel =>
+    ({
+      name: "telegram",
+      account: name,
+      capabilities: { textChars: name.length },
+      actions: ["edit"],
+      start: async (receive: unknown) => void did.push([name, "start", receive]),
+      stop: async () => void did.push([name, "stop"]),
+      send: async (...args: unknown[]) => (did.push([name, "send", ...args]), { messageId: name }),
+      act: async (...args: unknown[]) => (did.push([name, "act", ...args]), { messageId: `${name} acted` }),
+      suggestsWith: (...args: unknown[]) => void did.push([name, "suggests", ...args]),
+      download: async (...args: unknown[]) => (did.push([name, "download", ...args]), `${name}'s file`),
+      ...more,
+    }) as unknown as Channel;
+  let now = made("first");
+  const channel = remoteChannel({ bus, channel: () => now, leads: () => false });
+  expect([channel.name, channel.account, channel.capabilities, channel.actions]).toEqual([
+    "telegram",
+    "first",
+    { textChars: 5 },
+    ["edit"],
+  ]);
+  now = made("second");
+  const pin = { kind: "pin", messageId: "1", pinned: true } as const;
+  expect([
+    await channel.send("to" as never, "part" as never, "how" as never),
+    await channel.act?.("to" as never, pin, "how" as never),
+    await channel.download?.("attachment" as never, "signal" as never),
+    await channel.start("receive" as never),
+    await channel.stop(),
+    channel.suggestsWith?.("suggest" as never),
+  ]).toEqual([
+    { messageId: "second" },
+    { messageId: "second acted" },
+    "second's file",
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(did).toEqual([
+    ["second", "send", "to", "part", "how"],
+    ["second", "act", "to", pin, "how"],
+    ["second", "download", "attachment", "signal"],
+    ["second", "start", "receive"],
+    ["second", "stop"],
+    ["second", "suggests", "suggest"],
+  ]);
+  now = made("third", { download: undefined });
+  expect(() => channel.download?.("attachment" as never, "signal" as never)).toThrow(
+    "a channel of the same account downloads, too",
+  );
+  const bare = made("bare", { act: undefined, actions: undefined, download: undefined });
+  const poor = remoteChannel({ bus, channel: () => bare, leads: () => true });
+  expect(Object.keys(poor).toSorted()).toEqual([
+    "account",
+    "capabilities",
+    "health",
+    "name",
+    "send",
+    "start",
+    "stop",
+    "suggestsWith",
+  ]);
+});
+
+test("typing that fails on the leader is nobody's trouble, and what was told in vain is told to the log", async () => {
+  const clock = virtualClock();
+  const [worker, leader] = buses(2);
+  if (worker === undefined || leader === undefined) throw new Error("two buses were asked for");
+  const fails = { typing: () => Promise.reject(new Error("away")) } as unknown as Channel;
+  const stop = hearTyping(leader, () => fails);
+  worker.tell("typing", JSON.stringify(to("a")));
+  stop();
+  const logged: unknown[] = [];
+  const error = new Fault("denied", "no");
+  const channel = { act: () => Promise.reject(error) } as unknown as Channel;
+  const edits = leaderEdits({
+    bus: leader,
+    leads: () => channel,
+    clock,
+    log: { ...silentLog, debug: (...line: unknown[]) => void logged.push(line) },
+  });
+  tellEdit(worker, to("a"), edit("m", "one"));
+  await clock.advance(1);
+  expect(logged).toEqual([
+    [{ error, messageId: "m" }, "preview edit failed; the final answer will be written all the same"],
+  ]);
+  edits.close();
+  expect(clock.armed()).toBe(0);
+});

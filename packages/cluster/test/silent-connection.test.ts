@@ -44,3 +44,41 @@ test.each<readonly [string, boolean, (ms: number) => ChannelHealth]>([
 ])("a connection that %s: %s", async (_what, ails, health) => {
   expect((await told(health)) > 0).toBe(ails);
 });
+
+test("it is told twenty seconds after the first look that heard nothing, then at each look, one at a time", async () => {
+  const clock = virtualClock();
+  const times: number[] = [];
+  let done = (): void => {};
+  let health: ChannelHealth | undefined = { state: "degraded" };
+  const stop = whenSilent({
+    health: () => health,
+    clock,
+    onSilent: () => {
+      times.push(clock.mono());
+      return new Promise((resolve) => (done = resolve));
+    },
+  });
+  const pass = async (ms: number): Promise<void> => {
+    for (let at = 0; at < ms; at += 500) await clock.advance(500);
+  };
+  await pass(21_500);
+  expect(times).toEqual([]);
+  await pass(5_000);
+  expect(times).toEqual([22_000]);
+  // The next look waits until the first word was heard out.
+  done();
+  await pass(2_500);
+  expect(times).toEqual([22_000, 28_500]);
+  done();
+  health = undefined;
+  await pass(4_000);
+  health = { state: "down", reason: "x" };
+  await pass(20_000);
+  expect(times).toHaveLength(2);
+  await pass(4_000);
+  expect(times).toHaveLength(3);
+  done();
+  stop();
+  await pass(4_000);
+  expect([times.length, clock.armed()]).toEqual([3, 0]);
+});
