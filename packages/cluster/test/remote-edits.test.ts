@@ -260,7 +260,7 @@ test("what a channel can do is done by the one that there is now; what it cannot
   expect([
     await channel.send("to" as never, "part" as never, "how" as never),
     await channel.act?.("to" as never, pin, "how" as never),
-    await channel.download?.("attachment" as never, "signal" as never),
+    await channel.download?.("attachment" as never, 7, "signal" as never),
     await channel.start("receive" as never),
     await channel.stop(),
     channel.suggestsWith?.("suggest" as never),
@@ -275,13 +275,13 @@ test("what a channel can do is done by the one that there is now; what it cannot
   expect(did).toEqual([
     ["second", "send", "to", "part", "how"],
     ["second", "act", "to", pin, "how"],
-    ["second", "download", "attachment", "signal"],
+    ["second", "download", "attachment", 7, "signal"],
     ["second", "start", "receive"],
     ["second", "stop"],
     ["second", "suggests", "suggest"],
   ]);
   now = made("third", { download: undefined });
-  expect(() => channel.download?.("attachment" as never, "signal" as never)).toThrow(
+  expect(() => channel.download?.("attachment" as never, 7, "signal" as never)).toThrow(
     "a channel of the same account downloads, too",
   );
   const bare = made("bare", { act: undefined, actions: undefined, download: undefined });
