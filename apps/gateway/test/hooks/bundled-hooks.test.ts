@@ -149,6 +149,15 @@ test("a compaction is told in its conversation, and where nobody waits to nobody
     "notice:compact:before:turn:0:12 telegram:default:dm:42",
     "notice:compact:after:turn:0:12 telegram:default:dm:42",
   ]);
+  expect(posted.map(({ parts, cause }) => [cause, ...parts.map(({ content }) => content)])).toEqual([
+    [
+      "turn:0:12",
+      expect.stringContaining(
+        "🧹 I am summarising the beginning of our conversation, so this takes a little longer.",
+      ),
+    ],
+    ["turn:0:12", expect.stringContaining("🧹 Summarised: 12 entries became a summary.")],
+  ]);
 });
 
 const started = { type: "gateway", action: "startup", sessionKey: "", context: { first: true } } as const;

@@ -1,9 +1,10 @@
 // Small groups of the operator's methods, whole: the backups there are, a restart and a reload, the newest lines of the
 // log, updates, lanes, and places that agents know.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { unreachableChats } from "@parley/delivery";
+import { loadConfig } from "@parley/config";
+import { textDelivery, unreachableChats } from "@parley/delivery";
 import { conversationKey, type Address, type SessionKey } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { absolute, ownFile, runningDatabase } from "../../src/operator/backup.ts";
@@ -12,6 +13,9 @@ import { channelMethods } from "../../src/operator/channels.ts";
 import { lifecycleMethods } from "../../src/operator/lifecycle.ts";
 import { logMethods } from "../../src/operator/logs.ts";
 import { operateMethods } from "../../src/operator/operate.ts";
+import { retentionMethods } from "../../src/operator/retention.ts";
+import { chatMethods } from "../../src/operator/sessions/chat.ts";
+import { threadMethods } from "../../src/operator/sessions/threads.ts";
 import { updateMethods } from "../../src/operator/updates.ts";
 import { operateFixture } from "./operate-fixture.ts";
 
@@ -242,4 +246,57 @@ test("places of all agents are listed once each with the newest first, without p
     text: "my words",
     cause: "test:k",
   });
+});
+
+test("where no number is asked for, a hundred deliveries and messages are told, the newest; five hundred conversations", async () => {
+  const at = await operateFixture();
+  const to: Address = { channel: "telegram", account: "default", kind: "dm", peer: "7" };
+  await at.store.outbox.post(Array.from({ length: 101 }, (_, n) => textDelivery(`d${n}`, to, "x", "c")));
+  expect((await at.methods["outbox.list"]({})).deliveries).toHaveLength(100);
+  const web = { channel: "web", account: "default", kind: "dm", peer: "web-1" } as const;
+  for (let n = 0; n < 101; n += 1)
+    await at.store.events.append(conversationKey(web), `e${n}`, JSON.stringify({ text: `${n}`, atMs: n }));
+  for (let n = 0; n < 501; n += 1)
+    await at.store.cells.put(`web-thread:default:web-1:t${n}`, JSON.stringify({ usedAtMs: n }), {});
+  const ports = {
+    wired: { web: { account: "default" } },
+    route: () => ({ agent: "main", session: "agent:main:main" }),
+    store: at.store,
+    clock: at.clock,
+  } as never;
+  const caller = { peer: "web-1", scopes: ["read"] } as never;
+  const { messages, hasEarlier } = await chatMethods(ports)["chat.history"]({}, caller);
+  expect([messages.length, messages[0]?.atMs, hasEarlier]).toEqual([100, 1, true]);
+  const { threads, left } = await threadMethods(ports)["chat.threads"]({}, caller);
+  expect([threads.length, threads[0]?.thread, threads[1]?.thread, threads.at(-1)?.thread, left]).toEqual([
+    500,
+    null,
+    "t500",
+    "t2",
+    2,
+  ]);
+});
+
+test("what age takes is shown unless it is confirmed", async () => {
+  const at = await operateFixture();
+  const { config } = await loadConfig({
+    env: {},
+    home,
+    readFile: async () => JSON.stringify({ retention: { logs: { days: 1 } } }),
+  });
+  mkdirSync(join(home, "logs"));
+  const old = join(home, "logs/parley.1.log");
+  writeFileSync(old, "x");
+  utimesSync(old, 1, 1);
+  const { "retention.run": run } = retentionMethods({
+    config,
+    store: { ...at.store, sweep: async () => false },
+    home,
+    clock: at.clock,
+  } as never);
+  const shown = await run({});
+  expect([shown.done, existsSync(old)]).toEqual([false, true]);
+  expect(shown.rules.find(({ count }) => count === 1)).toMatchObject({ name: "logs" });
+  expect(await run({ confirm: true })).toEqual({ ...shown, done: true });
+  expect(existsSync(old)).toBe(false);
 });

@@ -214,6 +214,7 @@ test("the calls of tools in a conversation: ended turns from the transcript, the
   const said = (turn: string, ...entries: readonly object[]): readonly object[] =>
     entries.map((entry) => ({ turn, body: JSON.stringify(entry) }));
   const logged = (kind: string, entry: object): object => ({ kind, body: JSON.stringify({ kind, entry }) });
+  let many: readonly object[] = [];
   const ports = (state: string): never =>
     ({
       wired: { web: { account: "default" } },
@@ -232,6 +233,7 @@ test("the calls of tools in a conversation: ended turns from the transcript, the
         },
         sessions: {
           transcript: async () => [
+            ...many,
             ...said("t0", asks(1, call("a", { path: "x" })), gives("a", 2, "done")),
             ...said("t1", asks(3, call("b"), call("c")), gives("c", 4, "broke", true)),
             ...said("t1", { type: "user", content: [], rows: [], atMs: 3 }),
@@ -270,6 +272,9 @@ test("the calls of tools in a conversation: ended turns from the transcript, the
   expect(long?.args).toHaveLength(8_000);
   expect((await steps("done")).calls.map(({ turn }) => turn)).toEqual(["t0", "t1", "t1"]);
   expect((await steps("running", 2)).calls.map(({ id }) => id)).toEqual(["a", "d"]);
+  many = Array.from({ length: 98 }, (_, n) => said(`m${n}`, asks(0, call(`m${n}`)))).flat();
+  const hundred = (await steps("running")).calls.map(({ id }) => id);
+  expect([hundred.length, hundred[0], hundred.at(-1)]).toEqual([100, "m3", "d"]);
   const one = await threadMethods(ports("running"))["chat.steps"](
     { call: "d", chars: 9 } as never,
     { peer: "p", scopes: [] } as never,

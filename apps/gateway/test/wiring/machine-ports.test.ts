@@ -1,0 +1,115 @@
+// What tools get of this machine: by which name this process knows its own, what ends with it, and that looking without a
+// daemon starts nothing.
+import { mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "@parley/config";
+import { silentLog } from "@parley/protocol";
+import { directMessage, seededIds, virtualClock } from "@parley/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { idleMachinePorts, wireMachinePorts } from "../../src/wiring/machine-ports.ts";
+import { memoryStore } from "../receive/store.ts";
+
+async function world(file: object = {}, env: { readonly [name: string]: string | undefined } = { PATH: "/bin" }) {
+  const home = mkdtempSync(join(tmpdir(), "parley-ports-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const clock = virtualClock();
+  const store = await memoryStore(clock);
+  onTestFinished(store.close);
+  const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(file) });
+  const did: unknown[] = [];
+  const heard = new Map<string, (body: string) => void>();
+  const wiring = {
+    config,
+    configNow: () => config,
+    sounds: () => ({ folder: home, transcribe: undefined }),
+    metrics: { egressRefused: (reason: string) => void did.push(reason) },
+    home,
+    place: { name: "n1" },
+    placeOf: () => null,
+    bus: {
+      shared: false,
+      tell: (...what: readonly unknown[]) => void did.push(["tell", ...what]),
+      hear: (topic: string, listen: (body: string) => void) => (heard.set(topic, listen), () => {}),
+      close: async () => {},
+    },
+    hub: { isFollowed: () => false },
+    mediaPath: join(home, "media"),
+    env,
+    clock,
+    ids: seededIds(1),
+    log: silentLog,
+    editor: {},
+    restartNeeded: () => [],
+    restarting: { trouble: async () => null, begin: () => void did.push("restart") },
+    memory: { close: () => void did.push("memory closed") },
+  } as never;
+  return { home, clock, store, did, heard, wiring };
+}
+
+test("a database file has one process, whatever its machine is called; among nodes of one store each has its name and home", async () => {
+  const redis = { store: { driver: "redis", redis: { url: "redis://127.0.0.1:1" } } };
+  for (const [file, nodeOf] of [
+    [{}, () => "local"],
+    [redis, (home: string) => `n1:${home}`],
+  ] as const) {
+    const { home, store, clock, did, wiring } = await world(file);
+    const ports = await wireMachinePorts(wiring, store);
+    await ports.chatRestart.ask(directMessage({ id: "u1" }));
+    const [asked] = await store.cells.list("chat-restart:", 9);
+    expect(asked?.key).toBe(`chat-restart:${nodeOf(home)}:u1`);
+    await clock.advance(200);
+    expect(did).toEqual(["restart"]);
+    await ports.end();
+    expect(did).toEqual(["restart", "memory closed"]);
+  }
+});
+
+test("a command has the gateway's variables that are set, and a path anyway; a pairing here is told to the other nodes", async () => {
+  const { home, store, did, heard, wiring } = await world({}, { HOME: "/h", NONE: undefined });
+  const ports = await wireMachinePorts(wiring, store);
+  expect(ports).toMatchObject({
+    home,
+    userHome: homedir(),
+    exec: { host: { PATH: "/usr/bin:/bin", HOME: "/h" } },
+  });
+  expect(ports.exec.host).not.toHaveProperty("NONE");
+  expect([...heard.keys()]).toEqual(["devices"]);
+  ports.deviceCalls.pairing();
+  expect(did).toEqual([["tell", "devices", ""]]);
+  expect(ports.devices?.some()).toBe(true);
+  await ports.end();
+  const other = await world({}, { PATH: "/own" });
+  const named = await wireMachinePorts(other.wiring, other.store);
+  expect(named.exec.host).toEqual({ PATH: "/own" });
+  expect(named.devices?.some()).toBe(false);
+  // One that was paired at another node is seen here, too.
+  other.heard.get("devices")?.("");
+  expect(named.devices?.some()).toBe(true);
+  await named.end();
+});
+
+test("without a daemon nothing is started, written or pushed", async () => {
+  const { store, wiring } = await world();
+  const ports = idleMachinePorts(wiring, store);
+  const words = "commands run and the config is changed in the daemon only";
+  const commands = ports.exec?.commands;
+  const refused = [
+    commands?.start,
+    commands?.forget,
+    ports.pictures?.keep,
+    ...Object.values(ports.settings ?? {}),
+    ports.devices?.list,
+    ports.devices?.invoke,
+  ] as readonly (() => Promise<unknown>)[];
+  expect(refused).toHaveLength(11);
+  for (const each of refused) await expect(each()).rejects.toThrow(words);
+  expect([
+    await commands?.list({} as never),
+    await commands?.get("x" as never, {} as never),
+    commands?.boundTo("x" as never),
+    ports.devices?.some(),
+    await ports.wayOut?.(),
+  ]).toEqual([[], null, null, false, { socket: "/dev/null", node: process.execPath }]);
+  expect(await store.cells.list("", 9)).toEqual([]);
+});
