@@ -10,7 +10,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { idleMachinePorts, wireMachinePorts } from "../../src/wiring/machine-ports.ts";
 import { memoryStore } from "../receive/store.ts";
 
-async function world(file: object = {}, env: { readonly [name: string]: string | undefined } = { PATH: "/bin" }) {
+async function world(
+  file: object = {},
+  env: { readonly [name: string]: string | undefined } = { PATH: "/bin" },
+) {
   const home = mkdtempSync(join(tmpdir(), "parley-ports-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const clock = virtualClock();
