@@ -120,6 +120,8 @@ function tagOf(
 const opening = /^< {0,8}\\?\/? {0,8}/u;
 const prefix = /^(?:[A-Za-z][\w.-]{0,30}:|\|[A-Za-z]{1,12}\| {0,2})/u;
 const nameThere = /^[A-Za-z][\w-]{0,40}(?: [A-Za-z]+(?=>))?/u;
+/** Of `<inner monologue>`, whose first word alone is no name. */
+const twoWordsBegun = /^[A-Za-z][\w-]{0,40} [A-Za-z]*$/u;
 const attribute = /^ {1,8}[\w:-]{1,40} ?= ?(?:"[^"<>]{0,200}"|'[^'<>]{0,200}'|[^\s"'<>/]{1,100})/u;
 const attributeBegun =
   /^ {1,8}(?:[\w:-]{1,40} ?(?:= ?(?:"[^"<>]{0,200}|'[^'<>]{0,200}|[^\s"'<>/]{0,100})?)?)?$/u;
@@ -137,13 +139,17 @@ function angle(plain: Plain): Tag | TagBeginning | null {
   const name = nameThere.exec(rest)?.[0] ?? "";
   if (/^function=[\w.-]{0,64}$/u.test(rest)) return { torn: true };
   const meaning = meaningOfTag(name) ?? called(rest, head.includes("/"));
-  if (meaning === null) return null;
+  if (meaning === null)
+    return twoWordsBegun.test(rest) && beginsName(rest) ? { torn: isTornName(rest) } : null;
   let from = name.length + (/^=[\w.-]{1,64}/u.exec(rest.slice(name.length))?.[0].length ?? 0);
   for (let found = attribute.exec(rest.slice(from)); found !== null; found = attribute.exec(rest.slice(from)))
     from += found[0].length;
   const tail = rest.slice(from);
   const end = shut.exec(tail)?.[0];
-  if (end === undefined) return shutBegun.test(tail) || attributeBegun.test(tail) ? { torn: true } : null;
+  if (end === undefined) {
+    const begun = tail === "=" || shutBegun.test(tail) || attributeBegun.test(tail);
+    return begun ? { torn: true } : null;
+  }
   const chars = head.length + before.length + from + end.length;
   return tagOf(plain, chars, name, {
     ...meaning,

@@ -29,7 +29,7 @@ const heads = [privateChannel, finalChannel, ownRole, otherRole].map(
 export function readHeader(cursor: Cursor, header: TemplateHeader): HeaderRead {
   const rest = cursor.rest.slice(cursor.at);
   const end = /[<＜\n]/u.exec(rest)?.index ?? rest.length;
-  if (end === rest.length && !cursor.ended && end < longestChars) return "hold";
+  if (end === rest.length && !cursor.ended && end <= longestChars) return "hold";
   const words = rest.slice(0, Math.min(end, longestChars));
   const read = readTag(cursor.rest, cursor.at + words.length);
   if (read !== null && !isTag(read) && !cursor.ended) return "hold";

@@ -35,6 +35,10 @@ const pieces = [
   "\n",
   "\n```\n",
   "> ",
+  "<inner monologue>",
+  "</inner monologue>",
+  "<invoke=x>",
+  "</invoke>",
 ];
 const codeless = pieces.filter((piece) => !/[`~]/u.test(piece));
 const textOf = (from: readonly string[]): fc.Arbitrary<string> =>
