@@ -75,11 +75,14 @@ const lineEndBegun = /(?:\r|\\{1,4}r?\\{0,4})$/y;
 
 /** The word, with at most one line end between two of its characters. */
 function wrapped(word: string): Pattern {
-  /** Where it ends; "begun" when the text ends first, null when it is another text. */
+  /**
+   * Where it ends; "begun" when the text ends first, null when it is another text. Its first character stands
+   * at `at`: words are looked for by it.
+   */
   function walk(text: string, at: number): number | "begun" | null {
-    let here = at;
-    for (let index = 0; index < word.length; index += 1) {
-      if (index > 0 && text.charAt(here) !== word.charAt(index)) {
+    let here = at + 1;
+    for (let index = 1; index < word.length; index += 1) {
+      if (text.charAt(here) !== word.charAt(index)) {
         lineEnd.lastIndex = here;
         here += lineEnd.exec(text)?.[0].length ?? 0;
       }
@@ -87,7 +90,7 @@ function wrapped(word: string): Pattern {
       if (text.charAt(here) === word.charAt(index)) here += 1;
       else {
         lineEndBegun.lastIndex = here;
-        return index > 0 && lineEndBegun.test(text) ? "begun" : null;
+        return lineEndBegun.test(text) ? "begun" : null;
       }
     }
     return here;

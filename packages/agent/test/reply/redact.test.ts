@@ -1,7 +1,7 @@
 // I8: a secret is hidden however it is spelled. What is expected is computed from the whole text's own encoding, not from the spellings.
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { hideSecrets } from "../../src/index.ts";
+import { hideSecrets, sanitizeOutbound } from "../../src/index.ts";
 import { redactStage, noRedaction } from "../../src/reply/redact.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -166,4 +166,62 @@ describe("a path of the state directory", () => {
     const stage = redactStage(redaction);
     expect(Array.from(text, (char) => stage.push(char)).join("") + stage.end()).toBe(told ?? text);
   });
+
+  test("ends at what ends a path in a text, and after 4,096 characters", () => {
+    for (const end of " \t\n\"'`<>()[]{}|*,;")
+      expect([end, shown(`/srv/state/a.b:c${end}d`)]).toEqual([end, `[path]${end}d`]);
+    for (const within of "!#$%&+./:=?@\\^_~-é")
+      expect([within, shown(`/srv/state/a${within}b`)]).toEqual([within, "[path]"]);
+    expect(shown(`/srv/state/${"x".repeat(4_096)} y`)).toBe("[path] y");
+    expect(shown(`/srv/state/${"x".repeat(4_097)} y`)).toBe("[path]x y");
+  });
+});
+
+test("what is held back where text turns into code is still text, and what was code is still code", () => {
+  const redaction = { ...noRedaction, secrets: ["NO_REPLY-and-more", "`NO_REPLY-and-more"] };
+  expect(sanitizeOutbound("a NO_REPLY`b`", redaction)).toBe("a `b`");
+  expect(sanitizeOutbound("a `NO_REPLY` b", redaction)).toBe("a `NO_REPLY` b");
+  expect(sanitizeOutbound("```\nNO_REPLY", redaction)).toBe("```\nNO_REPLY");
+  expect(sanitizeOutbound("```\nNO_REPLY\n```\nNO_REPLY", redaction)).toBe("```\nNO_REPLY\n```\n");
+});
+
+test("a secret that is learnt later is hidden from then on, by the same way out", () => {
+  const redaction = { ...noRedaction, secrets: ["first-secret"] };
+  const told = (): string => sanitizeOutbound("first-secret second-secret", redaction);
+  expect(told()).toBe("[secret] second-secret");
+  redaction.secrets = ["first-secret", "second-secret"];
+  expect(told()).toBe("[secret] [secret]");
+  redaction.secrets = ["second-secret"];
+  expect(told()).toBe("first-secret [secret]");
+});
+
+test("a line may end within base64 as quotes within quotes write it, four deep, once between two characters", () => {
+  const secret = "sk-canary-1234";
+  const [head, tail] = [
+    Buffer.from(secret).toString("base64").slice(0, 9),
+    Buffer.from(secret).toString("base64").slice(9),
+  ];
+  const isHidden = (end: string): boolean => {
+    const text = `x ${head}${end}${tail} y`;
+    const stage = redactStage({ ...noRedaction, secrets: [secret] });
+    const whole = hideSecrets(text, [secret]);
+    expect(Array.from(text, (char) => stage.push(char)).join("") + stage.end()).toBe(whole);
+    expect([end, "x [secret] y", text]).toContain(whole);
+    return whole === "x [secret] y";
+  };
+  const slashes = (many: number): string => "\\".repeat(many);
+  for (const many of [1, 2, 3, 4])
+    for (const end of [`${slashes(many)}n`, `${slashes(many)}r${slashes(many)}n`])
+      expect([end, isHidden(end)]).toEqual([end, true]);
+  for (const end of [
+    `${slashes(5)}n`,
+    `${slashes(5)}r${slashes(5)}n`,
+    "\r",
+    "\n\n",
+    "\n\r",
+    `${slashes(1)}r`,
+    "n",
+    " ",
+  ])
+    expect([end, isHidden(end)]).toEqual([end, false]);
 });
