@@ -97,3 +97,96 @@ test("what was sent can be changed, reacted to, pinned and taken back, each alon
   await long(16_384);
   await expect(long(16_385)).rejects.toThrow("16385 units of text are over 16384");
 });
+
+test("what people say comes in whole and in order, is offered again until it is accepted, and by default in private", async () => {
+  const clock = virtualClock({ startMs: 1_000 });
+  const channel = loopback({ account: "work", clock, name: "echo" });
+  expect([channel.name, channel.account, channel.health()]).toEqual(["echo", "work", { state: "starting" }]);
+  const first = channel.says("hi");
+  await clock.advance(5);
+  const second = channel.says("all", {
+    from: "ann",
+    address: { kind: "group", peer: "room", thread: "t" },
+    fields: { title: "Room" },
+  });
+  const usual = { channel: "echo", account: "work", kind: "message", attachments: [], mentions: [] };
+  expect([
+    first,
+    second,
+    channel.says("you", { from: "ann", address: { kind: "group", peer: "room" }, addressed: true }),
+  ]).toEqual([
+    {
+      ...usual,
+      id: "echo:work:e1",
+      address: { channel: "echo", account: "work", kind: "dm", peer: "person" },
+      sender: { id: "person", name: "person", isBot: false },
+      messageId: "said-1",
+      text: "hi",
+      addressed: true,
+      atMs: 1_000,
+    },
+    {
+      ...usual,
+      id: "echo:work:e2",
+      address: { channel: "echo", account: "work", kind: "group", peer: "room", thread: "t" },
+      sender: { id: "ann", name: "ann", isBot: false },
+      messageId: "said-2",
+      text: "all",
+      addressed: false,
+      title: "Room",
+      atMs: 1_005,
+    },
+    expect.objectContaining({ id: "echo:work:e3", addressed: true }),
+  ]);
+  const batches: string[][] = [];
+  let refuses = true;
+  await channel.start(async (events) => {
+    batches.push(events.map(({ id }) => id));
+    if (refuses) throw new Error("the disk is full");
+  });
+  await clock.advance(999);
+  expect(channel.health()).toEqual({ state: "degraded", reason: "the disk is full" });
+  expect([batches.length, channel.accepted()]).toEqual([1, []]);
+  refuses = false;
+  channel.says("late");
+  await clock.advance(1);
+  expect(batches).toEqual([
+    ["echo:work:e1", "echo:work:e2", "echo:work:e3"],
+    ["echo:work:e1", "echo:work:e2", "echo:work:e3", "echo:work:e4"],
+  ]);
+  expect(channel.accepted().map(({ text: said }) => said)).toEqual(["hi", "all", "you", "late"]);
+  expect(channel.health()).toEqual({ state: "ok", lastInboundAtMs: 2_005 });
+  await expect(channel.start(async () => {})).rejects.toThrow(
+    "the loopback was started before: make a new one",
+  );
+  await channel.stop();
+  channel.says("too late");
+  await clock.advance(10_000);
+  expect([batches.length, channel.health(), clock.armed()]).toEqual([2, { state: "stopped" }, 0]);
+});
+
+test("a file is read up to its limit, typing is noted, and a send fails as it is told to, once", async () => {
+  const channel = loopback({ account: "default", clock: virtualClock() });
+  const to = { channel: "loopback", account: "default", kind: "dm", peer: "ann" } as const;
+  const attachment = channel.attaches(new Uint8Array(4), { kind: "file", name: "a" });
+  expect(attachment).toEqual({ kind: "file", name: "a", ref: "file-1", bytes: 4 });
+  const read = (ref: string, limit: number) => channel.download?.(ref, limit, new AbortController().signal);
+  expect((await read("file-1", 4))?.bytes).toHaveLength(4);
+  await expect(read("file-1", 3)).rejects.toThrow("the file has 4 bytes, over the limit of 3");
+  await expect(read("file-2", 9)).rejects.toThrow('there is no file "file-2" on the loopback');
+  await channel.typing?.(to);
+  await channel.typing?.({ ...to, peer: "bo" });
+  expect(channel.typed()).toEqual(["ann", "bo"]);
+  const how = { idempotencyKey: "1", signal: new AbortController().signal };
+  channel.failsNext(new Fault("ambiguous", "one"));
+  channel.failsNext(new Fault("denied", "two"));
+  await expect(channel.send(to, text("a"), { ...how, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: "aborted",
+  });
+  await expect(channel.send(to, text("a"), how)).rejects.toThrow("one");
+  await expect(channel.send(to, text("a"), how)).rejects.toThrow("two");
+  expect(channel.sent()).toEqual([]);
+  expect(await channel.send(to, text("a"), how)).toEqual({ messageId: "sent-2" });
+  expect(channel.sent("ann")).toHaveLength(1);
+  expect(channel.sent("bo")).toEqual([]);
+});

@@ -1,5 +1,5 @@
 // The web keeps the channel contract over an event log, and shows a repeated send once.
-import { conversationKey, type Address, type ConversationKey } from "@parley/protocol";
+import { conversationKey, wordsOf, type Address, type ConversationKey } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { webChannel, type WebMessage } from "@parley/channels";
@@ -211,6 +211,30 @@ test("what is said is heard whole, its files are kept before, and every page of 
   did.length = 0;
   await channel.submit({ ...words, id: "k3", guest: true });
   expect(did[0]).toMatchObject(["hears", [{ sender: { roles: ["guest"] } }]]);
+  did.length = 0;
+  // What is shared is nobody's own words, and shown beside them.
+  const enclosed = [{ kind: "forward", from: "Bo", words: ["news"] }] as const;
+  await channel.submit({
+    ...words,
+    id: "k4",
+    enclosed: enclosed.map((each) => ({ ...each, words: [...each.words] })),
+  });
+  expect(did).toEqual([
+    ["hears", [{ ...inbound, id: "web:home:k4", messageId: "k4", sender, attachments: [], enclosed }]],
+    [
+      "shows",
+      conversationKey(at),
+      "web:home:k4",
+      {
+        id: "web:home:k4",
+        role: "user",
+        text: wordsOf({ text: "hi", enclosed: [...enclosed] as never }),
+        html: "",
+        atMs: 1_005,
+      },
+    ],
+  ]);
+  expect(wordsOf({ text: "hi", enclosed: [...enclosed] as never })).toContain("news");
 });
 
 test("a message that could not be stored is said for a minute, or until the next one is; a stop waits for what is on its way", async () => {

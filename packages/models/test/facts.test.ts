@@ -12,6 +12,7 @@ test("every family has its sizes, its senses, its levels of thinking and its pri
     "claude-opus-4-1 claude-opus-4-5 claude-sonnet-4 claude-haiku-4-5 claude-3-haiku claude-opus-4-7 claude-opus-4-8 claude-sonnet-5 " +
     "claude-opus-5 claude-x gpt-5 gpt-5-mini gpt-5-nano gpt-5-codex gpt-5-pro gpt-5.9 gpt-5.1-codex gpt-5.1-codex-max gpt-5.2-codex " +
     "gpt-5.3-codex gpt-5.2 gpt-5.3 gpt-5.4 gpt-5.5 gpt-5.6 gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini gpt-oss o1 o3 o4-mini " +
+    "gpt-image-1 gpt-image-1-mini gpt-image-1.5 gemini-2.5-flash-image " +
     "gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-3 deepseek deepseek-v4 glm-5 kimi-k2 nobody";
   const line = (id: string): string => {
     const { contextWindow, maxTokens, input, reasoning, thinking, cost } = knownModel(id);
@@ -55,6 +56,10 @@ test("every family has its sizes, its senses, its levels of thinking and its pri
     o1 200000/100000 text+image low,medium,high
     o3 200000/100000 text+image low,medium,high
     o4-mini 200000/100000 text+image low,medium,high
+    gpt-image-1 32000/8192 text+image - $5/40/1.25/5
+    gpt-image-1-mini 32000/8192 text+image - $2/8/0.2/2
+    gpt-image-1.5 32000/8192 text+image - $5/32/1.25/5
+    gemini-2.5-flash-image 32768/32768 text+image - $0.3/30/0.075/0.3
     gemini-2.5-pro 1048576/65536 text+image thinks $1.25/10/0.31/1.25
     gemini-2.5-flash 1048576/65536 text+image thinks $0.3/2.5/0.075/0.3
     gemini-2.5-flash-lite 1048576/65536 text+image thinks $0.1/0.4/0.025/0.1

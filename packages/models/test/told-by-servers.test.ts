@@ -15,6 +15,8 @@ test.each<readonly [string, { readonly [name: string]: string }, string, number 
   ["parts of a second", { "retry-after": "1.0001" }, "", 1_001],
   ["a date to come", { "retry-after": "Thu, 01 Jan 2026 12:00:05 GMT" }, "", 5_000],
   ["a date that is over", { "retry-after": "Thu, 01 Jan 2026 11:59:00 GMT" }, "", 0],
+  ["a blank", { "retry-after": " " }, '{"retryDelay":"2s"}', 2_000],
+  ["a blank and nothing else", { "retry-after-ms": "", "retry-after": "" }, "", undefined],
   ["words", { "retry-after": "soon" }, '{"retryDelay": "1.5s"}', 1_500],
   ["a week", { "retry-after": "604800" }, "", weekMs],
   ["more than a week", { "retry-after": "604801" }, "", weekMs],

@@ -1,6 +1,6 @@
 // A Telegram account from its start to its end, as Telegram's servers and the log see it: what it asks for, what
 // it shows of a refused token, and how long it waits for each kind of call.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Address, Fault, type Log, type RenderedPart, silentLog } from "@parley/protocol";
@@ -264,6 +264,94 @@ test("a token, a secret and an address that cannot work are refused before anyth
     'invalid: webhook.url "tea.test/x" is not an address: write https://<host>/<path>',
   ]);
   expect(server.asked).toEqual([]);
+});
+
+test("ids that are none are refused before anything is asked, whatever they name", async () => {
+  const channel = await opened();
+  const sent = (more: object): Promise<string> => faultWords(channel.send({ ...dm, ...more }, hi, how()));
+  const none = (id: string, what: string): string =>
+    `invalid: "${id}" is not a Telegram ${what} id: it must be a whole number`;
+  const edit = {
+    kind: "edit",
+    messageId: "callback-1",
+    text: { text: "x", entities: [], plain: "x" },
+  } as const;
+  expect([
+    await sent({ peer: "9007199254740991" }),
+    await sent({ peer: "-9007199254740991" }),
+    await sent({ peer: "9007199254740992" }),
+    await sent({ peer: "" }),
+    await sent({ peer: "+42" }),
+    await sent({ peer: " 42" }),
+    await sent({ peer: "4.2" }),
+    await sent({ thread: "t" }),
+    await faultWords(channel.act?.(dm, edit, how()) ?? Promise.resolve()),
+    await faultWords(channel.typing?.({ ...dm, thread: "t" }) ?? Promise.resolve()),
+    await faultWords(
+      channel.act?.({ ...dm, peer: "p" }, { kind: "remove", messageId: "1" }, how()) ?? Promise.resolve(),
+    ),
+  ]).toEqual([
+    "it succeeded",
+    "it succeeded",
+    none("9007199254740992", "chat"),
+    none("", "chat"),
+    none("+42", "chat"),
+    none(" 42", "chat"),
+    none("4.2", "chat"),
+    none("t", "thread"),
+    none("callback-1", "message"),
+    none("t", "thread"),
+    none("p", "chat"),
+  ]);
+  expect(server.asked).toHaveLength(2);
+});
+
+test("what is over a limit of Telegram's is refused before anything is asked, what is at it is sent", async () => {
+  const channel = await opened();
+  await writeFile(join(folder, "a.png"), "x");
+  const sent = (part: object): Promise<string> => faultWords(channel.send(dm, part as RenderedPart, how()));
+  const said = (chars: number) => ({ text: "x".repeat(chars), entities: [], plain: "x" });
+  const file = { path: "a.png", mediaType: "image/png", bytes: 1, name: "My a.png" };
+  const media = (count: number, more: object = {}) => ({
+    kind: "media",
+    media: "image",
+    files: Array.from({ length: count }, () => file),
+    ...more,
+  });
+  const pressed = (value: string) => ({ ...hi, buttons: [[{ label: "Yes", value }]] });
+  usual["sendMediaGroup"] = { ok: true, result: [{ message_id: 1 }] };
+  expect([
+    await sent({ kind: "text", ...said(4_096) }),
+    await sent({ kind: "text", ...said(4_097) }),
+    await sent(media(1, { caption: said(1_024) })),
+    await sent(media(1, { caption: said(1_025) })),
+    await sent(media(10)),
+    await sent(media(11)),
+    await sent(media(0)),
+    await sent(pressed("v".repeat(64))),
+    await sent(pressed("v".repeat(65))),
+    await sent(pressed("ü".repeat(33))),
+    await sent(pressed("")),
+    await sent({ ...media(1), files: [{ ...file, path: "gone.png" }] }),
+  ]).toEqual([
+    "it succeeded",
+    "invalid: 4097 UTF-16 units of text are over Telegram's 4096",
+    "it succeeded",
+    "invalid: 1025 UTF-16 units of text are over Telegram's 1024",
+    "it succeeded",
+    "invalid: an album on Telegram has 1 to 10 files, not 11",
+    "invalid: an album on Telegram has 1 to 10 files, not 0",
+    "it succeeded",
+    'invalid: the value of button "Yes" has 65 bytes; Telegram takes 1 to 64',
+    'invalid: the value of button "Yes" has 66 bytes; Telegram takes 1 to 64',
+    'invalid: the value of button "Yes" has 0 bytes; Telegram takes 1 to 64',
+    'missing: the file "My a.png" (media/gone.png) cannot be read',
+  ]);
+  expect(server.asked).toHaveLength(4);
+  await truncate(join(folder, "a.png"), 50_000_001);
+  expect(await sent(media(1))).toBe(
+    'invalid: "My a.png" has 50000001 bytes; Telegram takes at most 50000000 from bots',
+  );
 });
 
 test("an answer that is none is judged by what it can be: a write may have been done, a read is asked again", async () => {

@@ -134,6 +134,14 @@ describe("splitting", () => {
     expect(messages.join("").replace("here", "here ")).toBe(`here (${url})`);
   });
 
+  it("formats what is as deep and as long as may be, and nothing deeper or longer", () => {
+    const levels = (mark: string, deep: number): number =>
+      renderHtml(`${mark.repeat(deep)}x`).match(/<(?:blockquote|ul)>/g)?.length ?? 0;
+    expect([levels("> ", 38), levels("> ", 39), levels("- ", 19), levels("- ", 20)]).toEqual([38, 0, 19, 0]);
+    const long = (chars: number): string => renderHtml("*a* ".padEnd(chars, "x")).slice(0, 12);
+    expect([long(200_000), long(200_001)]).toEqual(["<p><em>a</em", "<p>*a* xxxxx"]);
+  });
+
   it("sends what is too long or too deep to format as plain text, whole", () => {
     const long = "**word** ".repeat(longestMarkdownChars / 8);
     expect(texts(long, "telegram", 4096).join(" ")).toBe(long.trim());
