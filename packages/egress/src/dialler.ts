@@ -132,18 +132,26 @@ export function dialler(options: DiallerOptions): Dialler {
     const timer = clock.after(headersMs, () =>
       stop.abort(new Fault("unavailable", `${hop.url.hostname} did not answer within ${headersMs / 1000} s`)),
     );
+    const stopped = Promise.withResolvers<never>();
+    stopped.promise.catch(() => {});
+    const abort = (): void => stopped.reject(stop.signal.reason);
+    stop.signal.addEventListener("abort", abort, { once: true });
+    if (stop.signal.aborted) abort();
     try {
-      return await request(hop.url, {
+      const answer = request(hop.url, {
         dispatcher,
         method: hop.method as Dispatcher.HttpMethod,
         headers: { ...hop.headers },
         body: hop.body ?? null,
         signal: stop.signal,
       });
+      // undici looks at its signal once it has a socket: until then the resolver would keep the caller.
+      return await Promise.race([answer, stopped.promise]);
     } catch (error) {
       throw dialFault(error, hop, stop.signal);
     } finally {
       timer.cancel();
+      stop.signal.removeEventListener("abort", abort);
     }
   };
 

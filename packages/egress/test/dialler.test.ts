@@ -1,4 +1,5 @@
 // The dialler against servers that redirect, rebind, flood, stall and lie.
+import { getEventListeners } from "node:events";
 import { createServer } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { isFault, type FaultCode } from "@parley/protocol";
@@ -393,6 +394,97 @@ describe("answers", () => {
     const reading = faultOf(answer.bytes());
     later.abort();
     expect(await reading).toEqual(["aborted", "the call to open.test was stopped"]);
+  });
+
+  it("let go of the caller's signal however they end, and of every timer", async () => {
+    const clock = virtualClock();
+    const server = await site((request, response) => {
+      if (request.url === "/broken") return void request.socket.destroy();
+      response.end("words");
+    });
+    const dialler = testDialler([`open.test:${server.port}`], { clock });
+    const { signal } = new AbortController();
+    const held = (): unknown => [getEventListeners(signal, "abort").length, clock.armed()];
+    const at = (path: string) => dialler.dial({ url: server.at("open.test") + path }, signal);
+    const whole = await at("/");
+    expect(held()).toEqual([1, 1]);
+    await whole.bytes();
+    expect(held()).toEqual([0, 0]);
+    (await at("/")).discard();
+    expect(held()).toEqual([0, 0]);
+    for await (const chunk of (await at("/")).body) if (chunk.length > 0) break;
+    expect(held()).toEqual([0, 0]);
+    expect((await faultOf(at("/broken")))[0]).toBe("unavailable");
+    expect(held()).toEqual([0, 0]);
+  });
+
+  it("have every header in lower case and all values of a repeated one, and go by the caller's limits", async () => {
+    const server = await site((request, response) => {
+      response.setHeader("X-Many", ["a", "b"]);
+      response.setHeader("Content-Type", "text/plain");
+      if (request.url === "/to") response.writeHead(302, { location: "/" });
+      response.end(`${request.method} ${request.headers.accept} ${request.headers["accept-encoding"]}`);
+    });
+    const dialler = testDialler([`open.test:${server.port}`], { limits: { bodyBytes: 9, redirects: 0 } });
+    const url = server.at("open.test");
+    const answer = await dialler.dial({ url, method: "get", headers: { ACCEPT: "text/x" }, limits: { bodyBytes: 99 } }, never);
+    expect(answer).toMatchObject({
+      url: `${url}/`,
+      status: 200,
+      redirects: 0,
+      headers: { "x-many": "a, b", "content-type": "text/plain" },
+    });
+    expect(words((await answer.bytes()).bytes)).toBe("GET text/x gzip, br");
+    expect(await faultOf(read(dialler, { url }))).toEqual([
+      "unsupported",
+      "open.test answers with more than 0.000009 MB",
+    ]);
+    expect((await faultOf(dialler.dial({ url: `${url}/to` }, never)))[1]).toBe("open.test redirects more than 0 times");
+    const more = await dialler.dial({ url, limits: { bodyBytes: 99 } }, never);
+    expect(await faultOf(more.bytes({ maxBytes: 5 }))).toEqual([
+      "unsupported",
+      "open.test answers with more than 0.000005 MB",
+    ]);
+    const few = await dialler.dial({ url, limits: { bodyBytes: 3 } }, never);
+    expect(await few.bytes({ cut: true, maxBytes: 50 })).toMatchObject({ bytes: { length: 3 }, cut: true });
+  });
+
+  it("whose host is not even found in time end in time, and with the caller's signal", async () => {
+    const clock = virtualClock();
+    const dialler = testDialler([], { clock, resolve: () => new Promise(() => {}) });
+    const url = "http://open.test/";
+    const armed = async (): Promise<void> => {
+      while (clock.armed() < 2) await new Promise((next) => setImmediate(next));
+    };
+    const late = faultOf(dialler.dial({ url }, never));
+    await armed();
+    await clock.advance(15_000);
+    expect(await late).toEqual(["unavailable", "open.test did not answer within 15 s"]);
+    const later = faultOf(dialler.dial({ url, limits: { headersMs: 99_000, totalMs: 1_500 } }, never));
+    await armed();
+    await clock.advance(1_500);
+    expect(await later).toEqual(["unavailable", "open.test took longer than 1.5 s"]);
+    const stop = new AbortController();
+    const stopped = faultOf(dialler.dial({ url }, stop.signal));
+    await armed();
+    stop.abort();
+    expect(await stopped).toEqual(["aborted", "the call to open.test was stopped"]);
+    expect(clock.armed()).toBe(0);
+  });
+
+  it("that are refused are told once each, with the host as long as DNS allows and the reason", async () => {
+    const dialler = testDialler([]);
+    const long = `${"a".repeat(63)}.`.repeat(4);
+    expect(await faultOf(dialler.dial({ url: `http://${long}test:22/` }, never))).toEqual([
+      "denied",
+      `${`${long}test`.slice(0, 253)}… may not be dialled at port 22`,
+    ]);
+    await faultOf(dialler.dial({ url: "ftp://a.test/" }, never));
+    expect(dialler.refusals).toEqual([
+      { host: `${long}test`, reason: "port" },
+      { host: "a.test", reason: "scheme" },
+    ]);
+    await dialler.close();
   });
 
   it("leave nothing behind that a later request carries", async () => {
