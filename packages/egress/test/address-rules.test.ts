@@ -257,6 +257,84 @@ describe("the rules of addresses", () => {
     expect(decision.allowed && decision.url.href).toBe("https://example.org/a");
   });
 
+  it("say of each network what kind it is, because only what is private can be opened", () => {
+    const kinds = (addresses: string): readonly string[] => addresses.split(" ").map((address) => judge(address));
+    const all = (reason: string, count: number): readonly string[] => Array.from({ length: count }, () => reason);
+    expect(
+      kinds("10.0.0.1 100.64.0.1 127.0.0.1 172.31.0.1 192.168.0.1 ::1 fc00::1 fdff::1 fec0::1 feff::1"),
+    ).toEqual(all("private", 10));
+    expect(
+      kinds(
+        "169.254.1.1 168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 febf::1 fd00:ec2::1 fd00:ec2:ffff::1 fd20:ce::254",
+      ),
+    ).toEqual(all("link-local", 9));
+    expect(
+      kinds(
+        "0.0.0.0 192.0.0.1 192.0.0.191 192.0.2.1 192.31.196.0 192.31.196.255 192.52.193.0 192.52.193.255 192.88.99.1 " +
+          "192.175.48.0 192.175.48.255 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 255.255.255.255 " +
+          "2001:1ff::1 2001:db8::1 2002::1 2620:4f:8000::1 3fff::1 :: ::ffff:8.8.8.8 64:ff9b::1 ff02::1",
+      ),
+    ).toEqual(all("reserved", 25));
+    expect(
+      kinds(
+        "192.31.195.255 192.31.197.0 192.52.192.255 192.52.194.0 192.175.47.255 192.175.49.0 " +
+          "2620:4f:7fff::1 2620:4f:8001::1 3fff:1000::1",
+      ),
+    ).toEqual(all("allowed", 9));
+    // Neighbours of single addresses are what their network is.
+    expect(kinds("100.100.100.199 100.100.100.201 fd20:ce::253 fd20:ce::255 fd00:ec1::1 fd00:ec3::1")).toEqual(
+      all("private", 6),
+    );
+  });
+
+  it("refuse in whole words, with the host and nothing more", () => {
+    const rules = addressGuard({
+      allowedHosts: ["10.0.0.7:8080"],
+      deniedHosts: ["*.closed.example", "closed.example:8080"],
+      deniedNetworks: ["8.8.4.0/24"],
+    });
+    const told = (url: string): string => {
+      const decision = rules.judgeUrl(url);
+      return decision.allowed ? decision.url.href : `${decision.reason}: ${decision.host} ${decision.says}`;
+    };
+    const longest = `http://a.test/${"x".repeat(8_192 - "http://a.test/".length)}`;
+    expect(
+      [
+        longest,
+        `${longest}x`,
+        "no address",
+        "mailto:a@b.test",
+        "ftp://Files.test/secret",
+        "http://:word@a.test/",
+        "http://a.test:8080/secret",
+        "https://a.test:80/",
+        "http://a.CLOSED.example./",
+        "https://closed.example/",
+        "http://8.8.4.9/",
+        "http://10.0.0.7:8080/x?y#z",
+        "http://10.0.0.7/",
+        "http://[FE80::1]/",
+        "http://0/",
+      ].map(told),
+    ).toEqual([
+      longest,
+      "url: this text is no address that can be opened",
+      "url: this text is no address that can be opened",
+      "scheme: mailto: is opened by http or https alone",
+      "scheme: files.test is opened by http or https alone",
+      "credentials: a.test is opened without a name and a password in the address",
+      "port: a.test may not be dialled at port 8080",
+      "https://a.test:80/",
+      "host: a.closed.example is closed by the config",
+      "host: closed.example is closed by the config",
+      "host: 8.8.4.9 is closed by the config",
+      "http://10.0.0.7:8080/x?y#z",
+      "private: 10.0.0.7 lies in a private network",
+      "link-local: [fe80::1] has a link-local address, where machines keep their credentials",
+      "reserved: 0.0.0.0 has an address that is not of the public internet",
+    ]);
+  });
+
   it("refuse without words of the address beyond its host", () => {
     const decision = guard.judgeUrl("http://10.0.0.1/secret?key=word");
     expect(decision).toEqual({
@@ -372,6 +450,17 @@ describe("what operators open and close", () => {
     expect(() => addressGuard({ allowedHosts: ["http://wiki/"] })).toThrow('"http://wiki/" is no host');
     expect(() => addressGuard({ allowedHosts: ["wiki/path"] })).toThrow('"wiki/path" is no host');
     expect(() => addressGuard({ allowedNetworks: ["10.0.0.0"] })).toThrow('"10.0.0.0" is no network');
-    expect(() => addressGuard({ allowedNetworks: ["10.0.0.0/33"] })).toThrow('"10.0.0.0/33" is no network');
+    for (const entry of ["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8x", "fd00::/129", "fd00::/-1", "wiki/8"])
+      for (const name of ["allowedNetworks", "deniedNetworks"])
+        expect(() => addressGuard({ [name]: [entry] })).toThrow(
+          `"${entry}" is no network: write it like 10.1.0.0/16 or fd00:12::/48`,
+        );
+    for (const entry of ["", "a b", "me@wiki", "wiki?x", "wiki#x", "wiki:99999"])
+      for (const name of ["allowedHosts", "deniedHosts"])
+        expect(() => addressGuard({ [name]: [entry] })).toThrow(
+          `"${entry}" is no host: write it like wiki.example.org or 10.0.0.7:8080`,
+        );
+    // What stands at the very end of a family is one.
+    addressGuard({ allowedNetworks: ["10.0.0.7/32", "fd00::7/128"], deniedNetworks: ["0.0.0.0/0"] });
   });
 });

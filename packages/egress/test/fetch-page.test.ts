@@ -73,16 +73,21 @@ async function faultOf(promise: Promise<unknown>): Promise<[code: FaultCode | "n
   }
 }
 
-/** A PDF of one page with these words, as small as the format allows. */
-function pdf(words: string): Buffer {
-  const stream = `BT /F1 12 Tf 72 720 Td (${words}) Tj ET`;
+/** A PDF with a page for each of these words, as small as the format allows. */
+function pdf(...words: readonly string[]): Buffer {
+  const pages = words.flatMap((each, n) => {
+    const stream = `BT /F1 12 Tf 72 720 Td (${each}) Tj ET`;
+    return [
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${6 + 2 * n} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+      `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+    ];
+  });
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
-    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-    `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+    `<< /Type /Pages /Kids [${words.map((_, n) => `${5 + 2 * n} 0 R`).join(" ")}] /Count ${words.length} >>`,
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     "<< /Title (A report) /Author (Ada Example) >>",
+    ...pages,
   ];
   let file = "%PDF-1.4\n";
   const places = objects.map((object, at) => {
@@ -94,7 +99,7 @@ function pdf(words: string): Buffer {
   file += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`;
   for (const place of places) file += `${String(place).padStart(10, "0")} 00000 n \n`;
   return Buffer.from(
-    `${file}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R /Info 6 0 R >>\nstartxref\n${table}\n%%EOF\n`,
+    `${file}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R /Info 4 0 R >>\nstartxref\n${table}\n%%EOF\n`,
   );
 }
 
@@ -111,6 +116,11 @@ describe("a fetched page", () => {
       "/lines": { body: '{"a":1}\n{"a":2}', type: "application/json" },
       "/feed": { body: "<rss><title>x</title></rss>", type: "application/rss+xml" },
       "/pdf": { body: pdf("Hello from a PDF"), type: "application/pdf" },
+      "/pages": { body: pdf("one", "", "two", "three"), type: "application/x-pdf" },
+      "/untitled": {
+        body: Buffer.from(pdf("words").toString().replace("(A report)", "(  )      ").replace("/Author", "/Writer")),
+        type: "application/pdf",
+      },
     });
     expect(await fetch("/html")).toEqual({
       url: `${server.at("open.test")}/html`,
@@ -137,7 +147,13 @@ describe("a fetched page", () => {
       title: "A report",
       byline: "Ada Example",
       text: "Hello from a PDF",
+      truncated: false,
     });
+    expect(await fetch("/pages")).toMatchObject({ text: "one\n\ntwo\n\nthree", truncated: false });
+    // Pages behind the limit are not read.
+    expect(await fetch("/pages", { textChars: 4 })).toMatchObject({ text: "one\n", truncated: true });
+    expect(await fetch("/pages", { textChars: 2 })).toMatchObject({ text: "on", truncated: true });
+    expect(await fetch("/untitled")).toMatchObject({ title: null, byline: null, text: "words" });
     // All of them by one process.
     expect(processes()).toBe(1);
   });
@@ -202,6 +218,74 @@ describe("a fetched page", () => {
     ];
     for (const [path, ...fault] of expected) expect(await faultOf(fetch(path)), path).toEqual(fault);
     await expect(fetch("/429")).rejects.toMatchObject({ retryAfterMs: 7_000 });
+  });
+
+  it("is of the kind that its type says, asked for as what a reader can use, and read no further than that is worth", async () => {
+    const long = "words ".repeat(50_000);
+    const types: readonly (readonly [string, string])[] = [
+      ["application/xhtml+xml", "html"],
+      ["TEXT/HTML; charset=utf-8", "html"],
+      ["", "html"],
+      ["text/json", "json"],
+      ["application/activity+json", "json"],
+      ["application/xml", "text"],
+      ["application/atom+xml", "text"],
+      ["application/yaml", "text"],
+      ["application/x-yaml", "text"],
+      ["application/toml", "text"],
+      ["application/javascript", "text"],
+      ["application/x-ndjson", "text"],
+      ["text/x-anything", "text"],
+      ["application/octet-stream", "open.test answers with application/octet-stream, which is no text to read"],
+      ["application/jsonp", "open.test answers with application/jsonp, which is no text to read"],
+      ["image/svg+xml", "open.test answers with image/svg+xml, which is no text to read"],
+      ["video/mp4;codecs=x", "open.test answers with video/mp4, which is no text to read"],
+    ];
+    const { fetch, server } = await stage({
+      ...Object.fromEntries(
+        types.map(([type], n) => [`/${n}`, { body: "1", type, headers: { "content-type": type } }]),
+      ),
+      "/refusal": { body: long, type: "text/plain", status: 500 },
+      "/most": { body: "x".repeat(1_000_001), type: "text/plain" },
+      "/busy": { body: " \n", type: "text/plain", status: 429, headers: { "retry-after": "7200" } },
+      "/soon": { body: "", status: 429, headers: { "retry-after": "soon" } },
+      "/410": { body: "", status: 410 },
+      "/407": { body: "", status: 407 },
+      "/404.png": { body: "x", type: "image/png", status: 404 },
+      "/500.pdf": { body: "x", type: "application/pdf", status: 500 },
+    });
+    const found: unknown[] = [];
+    for (const [n, [type]] of types.entries())
+      found.push([
+        type,
+        await fetch(`/${n}`).then(
+          ({ kind }) => kind,
+          ({ message }: Error) => message,
+        ),
+      ]);
+    expect(found).toEqual(types);
+    server.seen.length = 0;
+    const refusal = await fetch("/refusal", { textChars: 1_000_000 });
+    expect([refusal.status, refusal.bytes, refusal.truncated]).toEqual([500, 200_000, true]);
+    expect(server.seen[0]?.headers.accept).toBe(
+      "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.8,application/json;q=0.8,application/pdf;q=0.7,*/*;q=0.1",
+    );
+    const most = await fetch("/most", { textChars: 9_000_000 });
+    expect([most.text.length, most.truncated]).toEqual([1_000_000, true]);
+    const plain = await fetch("/most");
+    expect([plain.text.length, plain.truncated, plain.cached]).toEqual([200_000, true, false]);
+    // Other limits may bring another page.
+    expect((await fetch("/most", { limits: { bodyBytes: 9 } })).text).toBe("x".repeat(9));
+    expect((await fetch("/most", { limits: { bodyBytes: 9 } })).cached).toBe(true);
+    await expect(fetch("/busy")).rejects.toMatchObject({ code: "rate_limited", retryAfterMs: 3_600_000 });
+    await expect(fetch("/soon")).rejects.toMatchObject({ code: "rate_limited", retryAfterMs: undefined });
+    const codes = ["/410", "/407", "/404.png", "/500.pdf"].map(async (path) => faultOf(fetch(path)));
+    expect(await Promise.all(codes)).toEqual([
+      ["missing", "open.test answered 410"],
+      ["invalid", "open.test answered 407"],
+      ["missing", "open.test answered 404"],
+      ["unavailable", "open.test answered 500"],
+    ]);
   });
 
   it("that is not there is what the server says to it, with its status, and is asked for again", async () => {
@@ -307,6 +391,27 @@ describe("the process that reads", () => {
     while (processes() > 0) await new Promise((next) => setImmediate(next));
     expect(clock.armed()).toBe(0);
     expect((await fetch("/quick", { fresh: true })).text).toBe("quick words");
+  });
+
+  it("has one page before it and so many behind that; more than those are told to come later", async () => {
+    const reader = pageReader({ clock: systemClock() });
+    afterTest(() => reader.close());
+    const stop = new AbortController();
+    stop.abort();
+    const task: PageTask = {
+      kind: "text",
+      bytes: new TextEncoder().encode("words"),
+      contentType: "text/plain",
+      url: "https://open.test/",
+      textChars: 1_000,
+    };
+    const asked = Array.from({ length: 33 }, () => faultOf(reader.read(task, stop.signal)));
+    const told = await Promise.all(asked);
+    expect(told.slice(0, 32)).toEqual(Array.from({ length: 32 }, () => ["aborted", "reading the page was stopped"]));
+    expect(told[32]).toEqual(["rate_limited", "too many pages wait to be read"]);
+    // Nobody waits any more, and no process was started for those who had gone.
+    expect(reader.processes()).toBe(0);
+    expect((await reader.read(task, never)).text).toBe("words");
   });
 
   it("leaves no timer when it is closed", async () => {

@@ -1,8 +1,12 @@
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock, systemIds } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
 import type { AddressRules } from "../src/address-rules.ts";
 import type { Refusal } from "../src/dialler.ts";
 import { forwardProxy, type ForwardProxy } from "../src/forward-proxy.ts";
@@ -51,6 +55,15 @@ async function tunnel(by: ForwardProxy, authority: string, say = "", password = 
   });
   await once(socket, "close");
   return say === "" ? (heard.split("\r\n")[0] ?? "") : heard;
+}
+
+/** All that a tunnel that is refused says, until it is closed. */
+async function said(by: ForwardProxy, authority: string, password = basic(by)): Promise<string> {
+  const socket = connect(Number(new URL(by.url).port), "127.0.0.1");
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\nproxy-authorization: ${password}\r\n\r\n`);
+  let heard = "";
+  for await (const chunk of socket) heard += String(chunk);
+  return heard;
 }
 
 describe("the forward proxy", () => {
@@ -136,5 +149,165 @@ describe("the forward proxy", () => {
       body: "Parley: open.test refuses connections.\n",
     });
     expect(await tunnel(by, "open.test:1")).toBe("HTTP/1.1 502 Bad Gateway");
+  });
+
+  it("hands a request and its answer on whole, without what belongs to either connection", async () => {
+    const bodies: string[] = [];
+    const server = await site((asked, response) => {
+      asked.on("data", (chunk: Buffer) => bodies.push(chunk.toString()));
+      asked.on("end", () => {
+        response.writeHead(418, {
+          "x-own": "kept",
+          "set-cookie": ["a=1", "b=2"],
+          "keep-alive": "timeout=9",
+          "proxy-authorization": "Basic x",
+          te: "trailers",
+          trailer: "x-late",
+          location: "http://127.0.0.1/",
+        });
+        response.end("short and stout");
+      });
+    });
+    const by = await proxy({ allowedHosts: [`open.test:${server.port}`] });
+    const asked = request(by.url, {
+      method: "PUT",
+      path: `${server.at("open.test")}/a%20b?c=d`,
+      headers: {
+        "proxy-authorization": basic(by),
+        "proxy-connection": "keep-alive",
+        connection: "keep-alive",
+        "keep-alive": "timeout=5",
+        te: "trailers",
+        host: "another.test",
+        authorization: "Bearer its-own",
+        "content-type": "text/plain",
+        "x-mine": "1",
+      },
+    });
+    asked.end("the body");
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    let said = "";
+    for await (const chunk of answer) said += String(chunk);
+    const [seen] = server.seen;
+    expect([seen?.method, seen?.url, seen?.headers, bodies.join("")]).toEqual([
+      "PUT",
+      "/a%20b?c=d",
+      {
+        authorization: "Bearer its-own",
+        "content-type": "text/plain",
+        "x-mine": "1",
+        host: `open.test:${server.port}`,
+        "content-length": "8",
+        connection: "close",
+      },
+      "the body",
+    ]);
+    // What is said of keeping the connection is the proxy's own word.
+    const { date: _date, "transfer-encoding": _how, connection: _own, ...headers } = answer.headers;
+    expect([answer.statusCode, headers, said]).toEqual([
+      418,
+      {
+        "x-own": "kept",
+        "set-cookie": ["a=1", "b=2"],
+        location: "http://127.0.0.1/",
+        "keep-alive": "timeout=5",
+      },
+      "short and stout",
+    ]);
+  });
+
+  it("says why in its own words, and asks for its password in the way of a proxy", async () => {
+    const by = await proxy({ deniedHosts: ["bad.test"] });
+    expect(await get(by, "http://bad.test/secret?key=word")).toEqual({
+      status: 403,
+      body: "Parley: bad.test is closed by the config.\n",
+    });
+    expect(await get(by, "http://inside.test/")).toEqual({
+      status: 403,
+      body: "Parley: inside.test lies in a private network.\n",
+    });
+    expect(await said(by, "bad.test:443")).toBe(
+      "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n\r\nParley: bad.test is closed by the config.\n",
+    );
+    // A tunnel to port 80 is one of a web socket without TLS; any other port has to be opened.
+    expect(await said(by, "bad.test:80")).toContain("bad.test is closed by the config");
+    expect(await said(by, "open.test:22")).toContain("open.test may not be dialled at port 22");
+    expect(by.refusals).toEqual([
+      { host: "bad.test", reason: "host" },
+      { host: "inside.test", reason: "private" },
+      { host: "bad.test", reason: "host" },
+      { host: "bad.test", reason: "host" },
+      { host: "open.test", reason: "port" },
+    ]);
+    for (const wrong of ["", "Basic ", `${basic(by)}x`, basic(by).toLowerCase(), "Bearer word"]) {
+      const told = await said(by, "bad.test:443", wrong);
+      expect(told).toBe(
+        'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="parley"\r\nconnection: close\r\n\r\n',
+      );
+      expect((await get(by, "http://bad.test/", { "proxy-authorization": wrong })).status).toBe(407);
+    }
+  });
+
+  it("goes by the rules of the moment, and by a new password each time it is made", async () => {
+    const server = await site((_asked, response) => response.end("x"));
+    let rules: AddressRules = {};
+    const ids = systemIds();
+    const make = () =>
+      forwardProxy({ clock: systemClock(), ids, rules: () => rules, resolve: async () => ["127.0.0.1"] });
+    const [by, other] = [await make(), await make()];
+    afterTest(async () => void (await Promise.all([by.close(), other.close()])));
+    expect([by.username, by.password === other.password, by.password.length]).toEqual(["parley", false, 36]);
+    expect((await get(by, server.at("open.test"))).status).toBe(403);
+    rules = { allowedHosts: [`open.test:${server.port}`] };
+    expect((await get(by, server.at("open.test"))).status).toBe(200);
+    rules = { ...rules, deniedHosts: ["open.test"] };
+    expect((await get(by, server.at("open.test"))).status).toBe(403);
+  });
+
+  it("waits so long for a connection and no longer, and leaves no timer once there is one", async () => {
+    const clock = virtualClock();
+    const server = await site((_asked, response) => response.end("x"));
+    const by = await forwardProxy({
+      clock,
+      ids: systemIds(),
+      rules: () => ({ allowedHosts: [`open.test:${server.port}`] }),
+      resolve: async () => ["127.0.0.1"],
+      limits: { connections: 9, idleMs: 60_000, connectMs: 2_000 },
+    });
+    afterTest(by.close);
+    expect((await get(by, server.at("open.test"))).status).toBe(200);
+    expect(await tunnel(by, `open.test:${server.port}`)).toBe("HTTP/1.1 200 Connection Established");
+    expect(clock.armed()).toBe(0);
+    expect((await get(by, "http://open.test:1/")).status).toBe(403);
+    expect(clock.armed()).toBe(0);
+  });
+
+  it("on a socket of the file system serves who is let to it, without a password, until it is closed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "parley-proxy-"));
+    afterTest(async () => rmSync(folder, { recursive: true }));
+    const socketPath = join(folder, "egress.sock");
+    const server = await site((_asked, response) => response.end("hello"));
+    const by = await forwardProxy({
+      clock: systemClock(),
+      ids: systemIds(),
+      rules: () => ({ allowedHosts: [`open.test:${server.port}`] }),
+      resolve: async () => ["127.0.0.1"],
+      socketPath,
+    });
+    const asked = request({ socketPath, path: server.at("open.test") });
+    asked.end();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    expect([answer.statusCode, by.url]).toEqual([200, "http://127.0.0.1:0"]);
+    answer.resume();
+    // A tunnel that is open ends with it.
+    const open = connect(socketPath).on("error", () => {});
+    open.write(`CONNECT open.test:${server.port} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await once(open, "data");
+    const ended = once(open, "close");
+    await by.close();
+    await ended;
+    const late = connect(socketPath);
+    const [error] = (await once(late, "error")) as [NodeJS.ErrnoException];
+    expect(["ENOENT", "ECONNREFUSED"]).toContain(error.code);
   });
 });

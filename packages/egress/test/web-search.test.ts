@@ -280,3 +280,102 @@ it.each([
     expect(await askedOf()).toEqual(["brave", "searxng"]);
   },
 );
+
+const found = { results: [{ url: one.url, title: "A", content: "words" }] };
+
+it("says of all that failed why, in the order in which they were asked, with the last one's reason", async () => {
+  const { searching, asked } = await vendors({
+    brave: { status: 503, body: "" },
+    tavily: { status: 400, body: "" },
+    exa: { status: 429, body: "" },
+  });
+  const searcher = searching(["brave", "tavily", "exa"]);
+  const search = () => searcher.search(query, signal);
+  const told = "The search failed: Brave Search answers 503; Tavily answers 400; Exa answers 429: too many searches.";
+  await expect(search()).rejects.toMatchObject({ code: "rate_limited", message: told });
+  expect(asked.map(({ path }) => path.split("/")[1])).toEqual(["brave", "tavily", "exa"]);
+  // What one question was wrong for says nothing of the next; who is down or limits us is not asked again yet.
+  asked.length = 0;
+  await expect(search()).rejects.toMatchObject({ code: "rate_limited", message: told });
+  expect(asked.map(({ path }) => path.split("/")[1])).toEqual(["tavily"]);
+});
+
+it("asks those that are down once more when all of them rest, and none that asked for time", async () => {
+  let isUp = false;
+  const { searching, asked, clock } = await vendors({
+    brave: { status: 429, headers: { "retry-after": "600" }, body: "" },
+    tavily: () => (isUp ? { body: found } : { status: 500, body: "" }),
+  });
+  const searcher = searching(["brave", "tavily"], { cacheMs: 0 });
+  const paths = (): readonly string[] => asked.splice(0).map(({ path }) => path.split("/")[1] ?? "");
+  await expect(searcher.search(query, signal)).rejects.toMatchObject({ code: "unavailable" });
+  expect(paths()).toEqual(["brave", "tavily"]);
+  isUp = true;
+  expect(await searcher.search(query, signal)).toEqual({
+    results: [one],
+    provider: "Tavily",
+    failed: [{ provider: "Brave Search", reason: "answers 429: too many searches" }],
+    cached: false,
+  });
+  expect(paths()).toEqual(["tavily"]);
+  // One that answered rests no more, and goes on standing in.
+  isUp = false;
+  await expect(searcher.search(query, signal)).rejects.toMatchObject({ code: "unavailable" });
+  expect(paths()).toEqual(["tavily"]);
+  await clock.advance(600_000);
+  isUp = true;
+  await searcher.search(query, signal);
+  expect(paths()).toEqual(["brave", "tavily"]);
+});
+
+it("waits so long for each and no longer, stops for its caller, and leaves no timer", async () => {
+  const server = await site(() => {});
+  const clock = virtualClock();
+  const of = (name: NamedProvider["name"]): NamedProvider => ({ name, apiKey: "k", baseUrl: server.at("127.0.0.1") });
+  const searcher = webSearch({ providers: [of("brave"), of("exa")], timeoutMs: 2_500, cacheMs: 0, clock });
+  const seen = async (count: number): Promise<void> => {
+    while (server.seen.length < count) await new Promise((next) => setImmediate(next));
+  };
+  const late = searcher.search(query, signal).catch(({ code, message }: { code: string; message: string }) => [
+    code,
+    message,
+  ]);
+  for (const count of [1, 2]) {
+    await seen(count);
+    await clock.advance(2_500);
+  }
+  expect(await late).toEqual([
+    "unavailable",
+    "The search failed: Brave Search did not answer in 2.5 s; Exa did not answer in 2.5 s.",
+  ]);
+  expect(clock.armed()).toBe(0);
+  const stop = new AbortController();
+  const stopped = searcher.search(query, stop.signal).catch(({ code, message }: { code: string; message: string }) => [
+    code,
+    message,
+  ]);
+  await seen(3);
+  stop.abort();
+  expect(await stopped).toEqual(["aborted", "the search was stopped"]);
+  expect([clock.armed(), server.seen.length]).toEqual([0, 3]);
+});
+
+it("asks an operator's own address as it stands, with its name, and says when nobody is there", async () => {
+  const { asked, searching } = await vendors({ tavily: { body: { results: [] } } });
+  const searcher = searching(["tavily"]);
+  expect(await searcher.search(query, signal)).toEqual({ results: [], provider: "Tavily", failed: [], cached: false });
+  // Slashes at the end of an address are not doubled.
+  expect([asked[0]?.path, asked[0]?.headers["user-agent"]]).toEqual(["/tavily/search", "Parley"]);
+  expect(await searcher.search({ ...query, count: 6 }, signal)).toMatchObject({ cached: false });
+  expect(await searcher.search({ ...query }, signal)).toMatchObject({ cached: true });
+  const nowhere = webSearch({
+    providers: [{ name: "searxng", baseUrl: "http://127.0.0.1:1" }],
+    timeoutMs: 1_000,
+    cacheMs: 0,
+    clock: virtualClock(),
+  });
+  await expect(nowhere.search(query, signal)).rejects.toMatchObject({
+    code: "unavailable",
+    message: "The search failed: SearXNG cannot be reached.",
+  });
+});

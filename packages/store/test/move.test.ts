@@ -134,6 +134,7 @@ async function fillMore(store: Store): Promise<void> {
   for (const n of many) await store.cells.put(`many-${n}`, `${n}`, n % 2 === 0 ? {} : { ttlMs: 3_600_000 });
   for (const n of many) await store.events.append(n % 3 === 0 ? "x" : "y", `many-${n}`, `${n}`);
   await store.cells.put("over", "x", { ttlMs: 0 });
+  for (const key of ["auth:device:1", "nodes", "menus:x", "leaders"]) await store.cells.put(key, "x", {});
   for (const key of ["leader:telegram:default", "node:a", "auth:code:1", "menu:x"])
     await store.cells.put(key, "x", {});
 }
@@ -151,7 +152,7 @@ async function whole(store: Store): Promise<unknown> {
     ...(await store.turns.list(undefined, 5_000)),
     ...(await store.outbox.list(undefined, 5_000)),
   ];
-  const passing = /^(?:leader|auth|menu|node|move):|^over$/;
+  const passing = /^(?:leader|auth:code|menu|node|move):|^over$/;
   return {
     rows,
     undismissed: (await store.inbox.find({ outcome: "dead", limit: 9 })).map(({ id }) => id),
@@ -280,7 +281,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       entries: 407,
       deliveries: 207,
       events: 205,
-      cells: 205,
+      cells: 209,
     });
     expect(told.filter((each) => each.startsWith("rows"))).toEqual(["rows 200", "rows 216"]);
     expect(there.identity).toBe(fresh);
@@ -290,7 +291,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     for (const store of [shared, back]) {
       expect(await whole(store)).toEqual(expected);
       // What processes leave behind, what is over and the copy's own note stay where they were.
-      for (const prefix of ["leader:", "node:", "auth:", "menu:", "move:", "over"])
+      for (const prefix of ["leader:", "node:", "auth:code:", "menu:", "move:", "over"])
         expect(await store.cells.list(prefix, 9)).toEqual([]);
       // Numbers go on, so that nothing is taken for what was before.
       expect((await store.cells.put("later", "x", { expect: 0 }))?.version).toBeGreaterThan(counted);

@@ -403,7 +403,9 @@ export const inboxCases: readonly StoreCase[] = [
       expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: startMs + 5_000 });
       clock.advance(5_000);
       const turn = await takeTurn(store);
-      await store.inbox.accept([late("2", 800), row("3")]);
+      // The longest counts, wherever it stands among them.
+      const hasty = Array.from({ length: 18 }, (_, n) => row(`3-${n}`));
+      await store.inbox.accept([late("2", 300), ...hasty, late("3", 800)]);
       await store.turns.commit(turn, turn.id, answered);
       expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: startMs + 5_800 });
       clock.advance(800);

@@ -44,6 +44,11 @@ export const limitCases: readonly StoreCase[] = [
           many.slice(from, from + 100).map((id) => ({ delivery: id, part: 0, to: "failed", reason: "x" })),
         );
       expect(await store.troubled()).toEqual({ rows: 0, deliveries: 1_000 });
+      // A search goes through more than one slice of them, and no further than it has to.
+      for (const limit of [600, 1_000, 2_000])
+        expect(ids(await store.outbox.find({ state: "failed", limit }))).toEqual(
+          many.toReversed().slice(0, limit),
+        );
       expect(await store.outbox.drop(["0", "7"], "seen")).toBe(2);
       expect(await store.troubled()).toEqual({ rows: 0, deliveries: 999 });
     },
