@@ -258,8 +258,10 @@ describe("the rules of addresses", () => {
   });
 
   it("say of each network what kind it is, because only what is private can be opened", () => {
-    const kinds = (addresses: string): readonly string[] => addresses.split(" ").map((address) => judge(address));
-    const all = (reason: string, count: number): readonly string[] => Array.from({ length: count }, () => reason);
+    const kinds = (addresses: string): readonly string[] =>
+      addresses.split(" ").map((address) => judge(address));
+    const all = (reason: string, count: number): readonly string[] =>
+      Array.from({ length: count }, () => reason);
     expect(
       kinds("10.0.0.1 100.64.0.1 127.0.0.1 172.31.0.1 192.168.0.1 ::1 fc00::1 fdff::1 fec0::1 feff::1"),
     ).toEqual(all("private", 10));
@@ -282,9 +284,9 @@ describe("the rules of addresses", () => {
       ),
     ).toEqual(all("allowed", 9));
     // Neighbours of single addresses are what their network is.
-    expect(kinds("100.100.100.199 100.100.100.201 fd20:ce::253 fd20:ce::255 fd00:ec1::1 fd00:ec3::1")).toEqual(
-      all("private", 6),
-    );
+    expect(
+      kinds("100.100.100.199 100.100.100.201 fd20:ce::253 fd20:ce::255 fd00:ec1::1 fd00:ec3::1"),
+    ).toEqual(all("private", 6));
   });
 
   it("refuse in whole words, with the host and nothing more", () => {

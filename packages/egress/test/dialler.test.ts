@@ -427,7 +427,10 @@ describe("answers", () => {
     });
     const dialler = testDialler([`open.test:${server.port}`], { limits: { bodyBytes: 9, redirects: 0 } });
     const url = server.at("open.test");
-    const answer = await dialler.dial({ url, method: "get", headers: { ACCEPT: "text/x" }, limits: { bodyBytes: 99 } }, never);
+    const answer = await dialler.dial(
+      { url, method: "get", headers: { ACCEPT: "text/x" }, limits: { bodyBytes: 99 } },
+      never,
+    );
     expect(answer).toMatchObject({
       url: `${url}/`,
       status: 200,
@@ -439,7 +442,9 @@ describe("answers", () => {
       "unsupported",
       "open.test answers with more than 0.000009 MB",
     ]);
-    expect((await faultOf(dialler.dial({ url: `${url}/to` }, never)))[1]).toBe("open.test redirects more than 0 times");
+    expect((await faultOf(dialler.dial({ url: `${url}/to` }, never)))[1]).toBe(
+      "open.test redirects more than 0 times",
+    );
     const more = await dialler.dial({ url, limits: { bodyBytes: 99 } }, never);
     expect(await faultOf(more.bytes({ maxBytes: 5 }))).toEqual([
       "unsupported",

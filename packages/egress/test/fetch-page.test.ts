@@ -118,7 +118,9 @@ describe("a fetched page", () => {
       "/pdf": { body: pdf("Hello from a PDF"), type: "application/pdf" },
       "/pages": { body: pdf("one", "", "two", "three"), type: "application/x-pdf" },
       "/untitled": {
-        body: Buffer.from(pdf("words").toString().replace("(A report)", "(  )      ").replace("/Author", "/Writer")),
+        body: Buffer.from(
+          pdf("words").toString().replace("(A report)", "(  )      ").replace("/Author", "/Writer"),
+        ),
         type: "application/pdf",
       },
     });
@@ -236,7 +238,10 @@ describe("a fetched page", () => {
       ["application/javascript", "text"],
       ["application/x-ndjson", "text"],
       ["text/x-anything", "text"],
-      ["application/octet-stream", "open.test answers with application/octet-stream, which is no text to read"],
+      [
+        "application/octet-stream",
+        "open.test answers with application/octet-stream, which is no text to read",
+      ],
       ["application/jsonp", "open.test answers with application/jsonp, which is no text to read"],
       ["image/svg+xml", "open.test answers with image/svg+xml, which is no text to read"],
       ["video/mp4;codecs=x", "open.test answers with video/mp4, which is no text to read"],
@@ -407,7 +412,9 @@ describe("the process that reads", () => {
     };
     const asked = Array.from({ length: 33 }, () => faultOf(reader.read(task, stop.signal)));
     const told = await Promise.all(asked);
-    expect(told.slice(0, 32)).toEqual(Array.from({ length: 32 }, () => ["aborted", "reading the page was stopped"]));
+    expect(told.slice(0, 32)).toEqual(
+      Array.from({ length: 32 }, () => ["aborted", "reading the page was stopped"]),
+    );
     expect(told[32]).toEqual(["rate_limited", "too many pages wait to be read"]);
     // Nobody waits any more, and no process was started for those who had gone.
     expect(reader.processes()).toBe(0);

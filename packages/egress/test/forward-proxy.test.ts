@@ -60,7 +60,9 @@ async function tunnel(by: ForwardProxy, authority: string, say = "", password = 
 /** All that a tunnel that is refused says, until it is closed. */
 async function said(by: ForwardProxy, authority: string, password = basic(by)): Promise<string> {
   const socket = connect(Number(new URL(by.url).port), "127.0.0.1");
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\nproxy-authorization: ${password}\r\n\r\n`);
+  socket.write(
+    `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\nproxy-authorization: ${password}\r\n\r\n`,
+  );
   let heard = "";
   for await (const chunk of socket) heard += String(chunk);
   return heard;

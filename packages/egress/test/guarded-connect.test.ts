@@ -29,7 +29,10 @@ function connecting(remoteAddress: string | undefined, error: Error | null = nul
     guard: addressGuard({ allowedHosts: ["wiki.test:8080"] }),
     resolve: async (host) => (host === "none.test" ? [] : ["93.184.215.14", "2606:2800:21f:cb07::1"]),
     connectMs: 1_234,
-    refuse: (host, { reason, says }) => (refused.push(`${host} ${reason}`), new Fault("denied", `${host} ${says}`)),
+    refuse: (host, { reason, says }) => (
+      refused.push(`${host} ${reason}`),
+      new Fault("denied", `${host} ${says}`)
+    ),
     build,
   });
   const to = (hostname: string, port = "", protocol = "https:"): Promise<string> =>
@@ -78,7 +81,9 @@ test("all addresses of a host are judged before any is dialled, at the port", as
   const guard = addressGuard({ allowedHosts: ["wiki.test:80"] });
   const refuse = (host: string, { reason }: { reason: string }) => new Fault("denied", `${host} ${reason}`);
   const of = (host: string, port: number, addresses: readonly string[]) =>
-    vetted({ guard, refuse, resolve: async () => addresses }, host, port).catch(({ message }: Error) => message);
+    vetted({ guard, refuse, resolve: async () => addresses }, host, port).catch(
+      ({ message }: Error) => message,
+    );
   expect(await of("a.test", 80, ["8.8.8.8", "8.8.4.4"])).toEqual(["8.8.8.8", "8.8.4.4"]);
   expect(await of("a.test", 80, ["8.8.8.8", "169.254.169.254"])).toBe("a.test link-local");
   expect(await of("wiki.test", 80, ["10.0.0.1"])).toEqual(["10.0.0.1"]);

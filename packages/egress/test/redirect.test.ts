@@ -52,7 +52,16 @@ describe("the request after a redirect", () => {
         ["/there", "https://b.test/there"].map((location) => ({ status, method, location })),
       ),
     );
-    const places = ["", "?b", "#c", "//b.test/x", "mailto:a@b.test", "http://a.test/", "https://A.test:443/x", "https://["];
+    const places = [
+      "",
+      "?b",
+      "#c",
+      "//b.test/x",
+      "mailto:a@b.test",
+      "http://a.test/",
+      "https://A.test:443/x",
+      "https://[",
+    ];
     const table = answerTable(rows, ({ status, method, location }) => {
       const body = method === "GET" ? undefined : "said";
       const next = nextHop({ ...hop, method, headers, body }, { status, location }, false);

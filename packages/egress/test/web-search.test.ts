@@ -291,7 +291,8 @@ it("says of all that failed why, in the order in which they were asked, with the
   });
   const searcher = searching(["brave", "tavily", "exa"]);
   const search = () => searcher.search(query, signal);
-  const told = "The search failed: Brave Search answers 503; Tavily answers 400; Exa answers 429: too many searches.";
+  const told =
+    "The search failed: Brave Search answers 503; Tavily answers 400; Exa answers 429: too many searches.";
   await expect(search()).rejects.toMatchObject({ code: "rate_limited", message: told });
   expect(asked.map(({ path }) => path.split("/")[1])).toEqual(["brave", "tavily", "exa"]);
   // What one question was wrong for says nothing of the next; who is down or limits us is not asked again yet.
@@ -331,15 +332,18 @@ it("asks those that are down once more when all of them rest, and none that aske
 it("waits so long for each and no longer, stops for its caller, and leaves no timer", async () => {
   const server = await site(() => {});
   const clock = virtualClock();
-  const of = (name: NamedProvider["name"]): NamedProvider => ({ name, apiKey: "k", baseUrl: server.at("127.0.0.1") });
+  const of = (name: NamedProvider["name"]): NamedProvider => ({
+    name,
+    apiKey: "k",
+    baseUrl: server.at("127.0.0.1"),
+  });
   const searcher = webSearch({ providers: [of("brave"), of("exa")], timeoutMs: 2_500, cacheMs: 0, clock });
   const seen = async (count: number): Promise<void> => {
     while (server.seen.length < count) await new Promise((next) => setImmediate(next));
   };
-  const late = searcher.search(query, signal).catch(({ code, message }: { code: string; message: string }) => [
-    code,
-    message,
-  ]);
+  const late = searcher
+    .search(query, signal)
+    .catch(({ code, message }: { code: string; message: string }) => [code, message]);
   for (const count of [1, 2]) {
     await seen(count);
     await clock.advance(2_500);
@@ -350,10 +354,9 @@ it("waits so long for each and no longer, stops for its caller, and leaves no ti
   ]);
   expect(clock.armed()).toBe(0);
   const stop = new AbortController();
-  const stopped = searcher.search(query, stop.signal).catch(({ code, message }: { code: string; message: string }) => [
-    code,
-    message,
-  ]);
+  const stopped = searcher
+    .search(query, stop.signal)
+    .catch(({ code, message }: { code: string; message: string }) => [code, message]);
   await seen(3);
   stop.abort();
   expect(await stopped).toEqual(["aborted", "the search was stopped"]);
@@ -363,7 +366,12 @@ it("waits so long for each and no longer, stops for its caller, and leaves no ti
 it("asks an operator's own address as it stands, with its name, and says when nobody is there", async () => {
   const { asked, searching } = await vendors({ tavily: { body: { results: [] } } });
   const searcher = searching(["tavily"]);
-  expect(await searcher.search(query, signal)).toEqual({ results: [], provider: "Tavily", failed: [], cached: false });
+  expect(await searcher.search(query, signal)).toEqual({
+    results: [],
+    provider: "Tavily",
+    failed: [],
+    cached: false,
+  });
   // Slashes at the end of an address are not doubled.
   expect([asked[0]?.path, asked[0]?.headers["user-agent"]]).toEqual(["/tavily/search", "Parley"]);
   expect(await searcher.search({ ...query, count: 6 }, signal)).toMatchObject({ cached: false });
