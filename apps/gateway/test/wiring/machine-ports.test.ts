@@ -110,7 +110,7 @@ test("without a daemon nothing is started, written or pushed", async () => {
   expect([
     await commands?.list({} as never),
     await commands?.get("x" as never, {} as never),
-    commands?.boundTo("x" as never),
+    commands?.boundTo("x", "y"),
     ports.devices?.some(),
     await ports.wayOut?.(),
   ]).toEqual([[], null, null, false, { socket: "/dev/null", node: process.execPath }]);
