@@ -278,3 +278,64 @@ test("of two gateways that make keys at once both use those of the first", async
   const first = await push.key();
   expect([await second.key(), await push.key()]).toEqual([first, first]);
 });
+
+test("a store that is away, and a failure that is nobody's decision, are logged and break nothing", async () => {
+  const logged: unknown[] = [];
+  const note = (fields: object, words: string): void => {
+    const { error, ...rest } = fields as { readonly error?: unknown };
+    logged.push([words, rest, error instanceof Error ? error.message : undefined]);
+  };
+  let isAway = true;
+  const away = new Fault("unavailable", "the store is away");
+  const get = async (key: string) => (isAway ? Promise.reject(away) : store.cells.get(key));
+  const list = async () => Promise.reject(away);
+  const own = pushCalls({
+    cells: { ...store.cells, get, list },
+    calls: { open: async () => ({ request: { command: "notify", text: "tea" }, forMs: 9_000 }) },
+    send: async () => Promise.reject(new TypeError("ours")),
+    isConnected: () => false,
+    contact: () => undefined,
+    clock,
+    ids: systemIds(),
+    log: { ...silentLog, warn: note } as typeof silentLog,
+  });
+  own.begin();
+  own.made("phone", "c1");
+  await clock.advance(10);
+  isAway = false;
+  own.made("phone", "c1");
+  await clock.advance(10);
+  expect(logged.toSorted()).toEqual([
+    ["a device could not be woken", { device: "phone" }, "the store is away"],
+    ["a push was not sent", { host: "push.example" }, "ours"],
+    ["waiting calls of devices could not be read", {}, "the store is away"],
+  ]);
+  expect(Object.fromEntries(own.counts)).toEqual({ refused: 1 });
+  const nothing = { ...store.cells, get: async () => null };
+  const keyless = pushCalls({
+    cells: nothing,
+    calls: { open: async () => null },
+    send: async () => ({ status: 201 }),
+    isConnected: () => false,
+    contact: () => undefined,
+    clock,
+    ids: systemIds(),
+    log: silentLog,
+  });
+  await expect(keyless.key()).rejects.toMatchObject({
+    code: "unavailable",
+    message: "the keys for pushes could not be stored; try again",
+  });
+});
+
+test("calls that wait at the start are told to their own devices, also where an id of one has colons in it", async () => {
+  await push.subscribe("a:b", { ...subscription, endpoint: "https://push.example/send/other" });
+  await store.cells.put("device-open:a:b:c7", "c7", {});
+  await store.cells.put("device-open:phone:c8", "c8", {});
+  push.begin();
+  await clock.advance(10);
+  expect(sent.map(({ url, headers }) => [url.slice(-6), headers["topic"]]).toSorted()).toEqual([
+    ["/other", "c7"],
+    ["nd/abc", "c8"],
+  ]);
+});

@@ -167,6 +167,54 @@ describe("a picture that is shown", () => {
   });
 });
 
+test("each kind becomes what keeps it sharp or small: drawings a PNG, photos a JPEG, what is bare stays as it is", async () => {
+  const made = async (format: "png" | "jpeg" | "webp" | "gif" | "avif" | "tiff", side: number, channels: 3 | 4) => {
+    const background = channels === 4 ? "#a040f080" : "#a040f0";
+    const sent = await sharp({ create: { width: side, height: 10, channels, background } })
+      .toFormat(format)
+      .toBuffer();
+    const { mediaType, extension, width, height, bytes } = await fit(sent);
+    return [mediaType, extension, width, height, Buffer.from(bytes).equals(sent)];
+  };
+  const [png, jpg, webp] = [
+    ["image/png", "png"],
+    ["image/jpeg", "jpg"],
+    ["image/webp", "webp"],
+  ] as const;
+  expect({
+    png: await made("png", 30, 3),
+    "large png": await made("png", 2_010, 3),
+    jpeg: await made("jpeg", 30, 3),
+    "large jpeg": await made("jpeg", 2_010, 3),
+    webp: await made("webp", 30, 3),
+    "large webp": await made("webp", 2_010, 3),
+    "large webp with alpha": await made("webp", 2_010, 4),
+    gif: await made("gif", 30, 3),
+    avif: await made("avif", 30, 3),
+    "avif with alpha": await made("avif", 30, 4),
+    tiff: await made("tiff", 30, 3),
+  }).toEqual({
+    png: [...png, 30, 10, true],
+    "large png": [...png, 2_000, 10, false],
+    jpeg: [...jpg, 30, 10, true],
+    "large jpeg": [...jpg, 2_000, 10, false],
+    webp: [...webp, 30, 10, true],
+    "large webp": [...jpg, 2_000, 10, false],
+    "large webp with alpha": [...png, 2_000, 10, false],
+    gif: [...png, 30, 10, false],
+    avif: [...jpg, 30, 10, false],
+    "avif with alpha": [...png, 30, 10, false],
+    tiff: [...jpg, 30, 10, false],
+  });
+});
+
+test("pixels are counted by what the head says: 64 million are read, and not one row more", async () => {
+  expect([await reader.fit(bomb(8_000), signal), await reader.fit(bomb(8_001), signal)]).toEqual([
+    { refused: "it is broken: its bytes cannot be decoded" },
+    { refused: "it has 8001 x 8001 pixels, and at most 64 million are read" },
+  ]);
+});
+
 describe("bombs and lies are told in words", () => {
   test.each([
     ["nothing at all", Buffer.alloc(0), "it is empty"],

@@ -116,14 +116,28 @@ describe.skipIf(lacks(program("prlimit")))("bubblewrap", () => {
       guarded: nothingGuarded,
     });
     const line = argv.join(" ");
-    expect(line).toMatch(/ --ro-bind \/opt\/node \S+ --ro-bind \/run\/proxy.sock \S+ /);
+    expect(line).toContain(
+      " --ro-bind /opt/node /run/parley/node --ro-bind /run/proxy.sock /run/parley/egress.sock ",
+    );
     expect(line).not.toContain("--share-net");
     expect(argv.slice(argv.indexOf("--") + 1, argv.indexOf("--") + 3)).toEqual(["/bin/sh", "-c"]);
     expect(argv).toContain("--nproc=80");
-    expect(env).toMatchObject({
-      HTTP_PROXY: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
-      no_proxy: "",
+    const proxy = "http://127.0.0.1:3128";
+    const both = (name: string, value: string) => ({ [name]: value, [name.toLowerCase()]: value });
+    expect(env).toEqual({
+      ...both("HTTP_PROXY", proxy),
+      ...both("HTTPS_PROXY", proxy),
+      ...both("ALL_PROXY", proxy),
+      ...both("NO_PROXY", ""),
+      NODE_USE_ENV_PROXY: "1",
+      PATH: "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+      HOME: "/tmp",
+      TMPDIR: "/tmp",
     });
+    // The relay stands before the command and ends in it, with its bounds.
+    const inside = argv.slice(argv.indexOf("--") + 1);
+    expect([inside[2]?.includes("/run/parley/node"), inside[3]?.includes("3128")]).toEqual([true, true]);
+    expect(inside.slice(5)).toEqual(["--data=3145728", "--nproc=80", "--cpu=20", "--core=0", "--", "ls"]);
     // Whether it starts is tried first, once for each program.
     const broken = await mkdtemp(join(folder, "broken-"));
     const script = '#!/bin/sh\ncase "$*" in *-e*) exit 1;; *) echo 0.8;; esac\n';

@@ -20,6 +20,7 @@ import {
 } from "../src/index.ts";
 import { deviceAction } from "../src/exec/exec-action.ts";
 import { programName } from "../src/exec/program-name.ts";
+import { markedPids } from "../src/process-group.ts";
 import { hostPath } from "./stage.ts";
 
 const mine = "agent:main:main" as SessionKey;
@@ -257,6 +258,84 @@ describe("a command", () => {
       "invalid: /none/at-all cannot be started: ENOENT",
     );
     expect([kept, await readdir(join(root, ".parley/exec")), clock.armed()]).toEqual([[], [], 0]);
+  });
+
+  test("is waited for until it says more than was told, ends, or the time or the call is over", async () => {
+    const commands = await open();
+    const command = await commands.start(request("read a; echo $a; read b; exit 0", { timeoutMs: 600_000 }));
+    let waits = 0;
+    const waiting = (wait: Promise<void>): Promise<void> => {
+      waits += 1;
+      return wait.then(() => void (waits -= 1));
+    };
+    const stop = new AbortController();
+    const [more, end, timed, stopped] = [
+      waiting(command.spoke(100_000)),
+      waiting(command.ended(100_000)),
+      waiting(command.spoke(50)),
+      waiting(command.ended(100_000, stop.signal)),
+    ];
+    await clock.advance(49);
+    expect([waits, clock.armed()]).toEqual([4, 5]);
+    await clock.advance(1);
+    await timed;
+    stop.abort();
+    await stopped;
+    // Only the two that still wait have a time, beside the command's own.
+    expect([waits, clock.armed()]).toEqual([2, 3]);
+    await command.spoke(100_000, stop.signal);
+    command.write("out\n");
+    await more;
+    expect([waits, clock.armed()]).toEqual([1, 2]);
+    await command.spoke(100_000);
+    command.told = 4;
+    const again = waiting(command.spoke(100_000));
+    expect(waits).toBe(2);
+    command.write("b\n");
+    await Promise.all([again, end]);
+    expect(waits).toBe(0);
+    await Promise.all([command.spoke(100_000), command.ended(100_000)]);
+    await clock.advance(500);
+    expect(clock.armed()).toBe(0);
+  });
+
+  test("that has more processes than it may is ended, and says how many there were; as many as it may are let be", async () => {
+    const commands = await open();
+    const script = "sleep 60 & sleep 60 & wait";
+    const [many, few] = await Promise.all([
+      commands.start(request(script, { mostProcesses: 2, timeoutMs: 600_000 })),
+      commands.start(request(script, { mostProcesses: 3, timeoutMs: 600_000 })),
+    ]);
+    for (const { record } of [many, few])
+      await expect.poll(async () => (await markedPids(record.id)).length).toBe(3);
+    await clock.advance(499);
+    expect([many.record.state, clock.armed()]).toEqual(["running", 4]);
+    await clock.advance(1);
+    await many.ended(60_000);
+    expect([many.record.state, few.record.state]).toEqual(["killed", "running"]);
+    expect(await readFile(join(root, many.record.log), "utf8")).toBe(
+      "\n[3 processes; ended, because more than 2 may not run]\n",
+    );
+    await few.kill();
+    expect(few.record.state).toBe("killed");
+    await clock.advance(1_000);
+    expect(clock.armed()).toBe(0);
+  });
+
+  test("in one session is one of sixteen at most; another session has its own", async () => {
+    const commands = await open();
+    const many = (session: SessionKey) => commands.start(request("exec sleep 60", { session }));
+    const all = await Promise.all(Array.from({ length: 15 }, () => many(mine)));
+    await many(theirs);
+    all.push(await many(mine));
+    expect(await many(mine).catch(refusal)).toBe(
+      "rate_limited: 16 commands run already; end one with process first",
+    );
+    await many(theirs);
+    await all[3]?.kill();
+    await many(mine);
+    expect(await many(mine).catch(refusal)).toMatch(/^rate_limited: 16 /);
+    await commands.end();
   });
 
   test("without input says so to whoever writes", async () => {

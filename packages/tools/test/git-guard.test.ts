@@ -132,6 +132,28 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
       command: words as string[],
     });
 
+  test("is not run with more settings than can be overridden, nor where it cannot tell them", async () => {
+    const folder = join(it.outside, "settings");
+    await mkdir(folder);
+    const file = join(it.outside, "many");
+    const env = { PATH: hostPath, HOME: it.outside, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: file };
+    const status = (): Promise<unknown> =>
+      guardGit([programPath(git), "status"], folder, env).then(
+        ({ env: own }) => own["GIT_CONFIG_COUNT"] ?? "none",
+        ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+      );
+    const aliases = (count: number): string =>
+      `[alias]\n${Array.from({ length: count }, (_, nth) => `a${nth} = x`).join("\n")}\n`;
+    await writeFile(file, aliases(1_000));
+    expect(await status()).toBe("1000");
+    await writeFile(file, aliases(1_001));
+    expect(await status()).toBe(
+      "invalid: git's configuration here has 1001 settings that may name programs; it is not run",
+    );
+    await writeFile(file, "[alias\n");
+    expect(await status()).toMatch(/^unavailable: git cannot tell its settings here, so it is not run: \S[^\n]*$/);
+  });
+
   test("is hostile: without the guard its status and its diffs run what it names", async () => {
     plain("status");
     expect(await readdir(canary)).not.toEqual([]);

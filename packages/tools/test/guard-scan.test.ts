@@ -111,3 +111,24 @@ test("what is guarded is known by its file, so that one made anew under the same
     ["SOUL.md", `link ${await identity("SOUL.md")}`],
   ]);
 });
+
+test("of a workspace that is a repository without a folder of its own, each part of that is read-only; one below is whole", async () => {
+  const parts = "HEAD config config.worktree hooks/x info/y objects/z refs/r packed-refs modules/m worktrees/w";
+  await put(...parts.split(" "), "free", "hooksx", "below/HEAD", "below/objects/x", "below/refs/x");
+  await put("half/HEAD", "half/objects/x", "linked/HEAD", "linked/commondir");
+  const { readOnly, guarded } = await scan();
+  expect(readOnly).toEqual(
+    "HEAD below config config.worktree hooks info linked modules objects packed-refs refs worktrees".split(" "),
+  );
+  expect([...guarded.keys()].toSorted()).toEqual([...readOnly]);
+});
+
+test("a folder of more names than are read at once is looked through to its last one", async () => {
+  await put(...Array.from({ length: 1_025 }, (_, n) => `many/f${n}`), "many/z/.env");
+  await symlink("many", join(root, "alias"));
+  expect((await scan()).readOnly).toEqual(["many/z/.env"]);
+  // Below a path of more than a thousand characters nothing is looked at any more: the folder itself is guarded.
+  const long = Array.from({ length: 5 }, () => "n".repeat(204)).join("/");
+  await put(`${long}/.env`, `${long}/x/.env`);
+  expect((await scan()).readOnly).toEqual(["many/z/.env", `${long}/.env`, `${long}/x`]);
+});
