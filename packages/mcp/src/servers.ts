@@ -202,7 +202,10 @@ export function mcpServers(options: McpServersOptions): McpServers {
     },
     async forget(name) {
       const wasLoggedIn = await access.logout(name);
-      return (await pins.forget(name)) || wasLoggedIn;
+      const wasKnown = await pins.forget(name);
+      // One that runs was let in by what is gone, and would not be listed again.
+      await running.end((each) => each.name !== name);
+      return wasKnown || wasLoggedIn;
     },
     async login(name, redirectUrl) {
       const target = targetOf(name);
