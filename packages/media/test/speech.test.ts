@@ -57,8 +57,16 @@ describe("a service", () => {
       body: JSON.stringify({ model: "tts-1", voice: "alloy", input: "Hello.", response_format: "opus" }),
     });
     expect(recording?.mediaType).toBe("audio/ogg");
-    // Half a second in packets of 20 ms, and the encoder's delay.
-    expect(opusPacketsIn(recording?.bytes ?? new Uint8Array())).toHaveLength(26);
+    // Half a second in packets of 20 ms, and the encoder's delay, which the head and the last page name.
+    const made = Buffer.from(recording?.bytes ?? []);
+    expect(opusPacketsIn(made)).toHaveLength(26);
+    const delay = made.readUInt16LE(made.indexOf("OpusHead") + 10);
+    expect([delay > 0, made.readBigUInt64LE(made.lastIndexOf("OggS") + 6)]).toEqual([
+      true,
+      BigInt(24_000 + delay),
+    ]);
+    // 24 kbit a second, more or less.
+    expect(Math.abs(made.length - 1_500)).toBeLessThan(700);
   });
 
   test("ElevenLabs is asked with its own key, and its Opus is taken as it is", async () => {

@@ -224,10 +224,11 @@ test("pictures to change go along: as files of a form to OpenAI's edits, beside 
   await new Promise((resolve) => server.once("listening", resolve));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const picture = { bytes: Buffer.from("one picture"), mediaType: "image/png" };
+  const second = { bytes: Buffer.from("another"), mediaType: "image/webp" };
   const asked = (kind: "openai" | "google", count: number) =>
     draw(
       { kind, baseUrl, headers: {}, model: "gpt-image-1" },
-      { prompt: "without the hat", count: 1, images: Array.from({ length: count }, () => picture) },
+      { prompt: "without the hat", count: 1, images: [picture, second].slice(0, count) },
       virtualClock(),
       new AbortController().signal,
     );
@@ -244,12 +245,16 @@ test("pictures to change go along: as files of a form to OpenAI's edits, beside 
     "1",
   ]);
   expect(await (form.get("image") as File).text()).toBe("one picture");
-  expect((await formIn(several)).getAll("image[]")).toHaveLength(2);
+  const files = (await formIn(several)).getAll("image[]") as File[];
+  expect(await Promise.all(files.map(async (file) => [file.name, file.type, await file.text()]))).toEqual([
+    ["image-1.png", "image/png", "one picture"],
+    ["image-2.webp", "image/webp", "another"],
+  ]);
   const { contents } = JSON.parse(String(google?.body)) as { contents: { parts: object[] }[] };
   const data = Buffer.from("one picture").toString("base64");
   expect(contents[0]?.parts).toEqual([
     { inlineData: { mimeType: "image/png", data } },
-    { inlineData: { mimeType: "image/png", data } },
+    { inlineData: { mimeType: "image/webp", data: Buffer.from("another").toString("base64") } },
     { text: "without the hat" },
   ]);
 });

@@ -7,6 +7,7 @@ import { isFault, silentLog, systemIds, type Log, type SessionKey } from "@parle
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aftermath } from "../src/exec/aftermath.ts";
+import { processBegan } from "../src/exec/child.ts";
 import { excerpt, openOutputFile, pruneLogs, since } from "../src/exec/output-file.ts";
 import {
   actionHash,
@@ -126,6 +127,8 @@ describe("a command", () => {
       `.parley/exec/${clock.now().toString(36)}-${id}.log`,
       expect.stringMatching(/^\d+$/),
     ]);
+    // The number and the birth are those of the process itself.
+    expect([pid === process.pid, await processBegan(pid)]).toEqual([false, began]);
     expect(await commands.list(mine)).toEqual([]);
     expect([await commands.get(mine, id), await commands.get(theirs, id)]).toEqual([command, null]);
     command.closeInput();
@@ -200,6 +203,36 @@ describe("a command", () => {
     expect(logged).toEqual([
       `warn|looked through what a command left behind|${JSON.stringify({ command: command.record.id, said: "two files" })}`,
     ]);
+  });
+
+  test("that leaves others behind with its output is waited for half a second, and then they end", async () => {
+    const commands = await open();
+    const left = await commands.start(request("sleep 60 & echo $!; exit 2", { timeoutMs: 600_000 }));
+    await left.spoke(1_000);
+    const child = Number((await readFile(join(root, left.record.log), "utf8")).trim());
+    await expect.poll(() => clock.armed()).toBe(2);
+    await clock.advance(499);
+    expect([left.record.state, process.kill(child, 0)]).toEqual(["running", true]);
+    await clock.advance(1);
+    await left.ended(60_000);
+    expect([left.record.state, left.record.code]).toEqual(["exited", 2]);
+    await expect.poll(() => readdir("/proc")).not.toContain(String(child));
+    await clock.advance(500);
+    expect(clock.armed()).toBe(0);
+  });
+
+  test("that does not hear when it is asked to end is ended half a second later", async () => {
+    const commands = await open();
+    const script = "trap '' TERM; echo ready; while :; do read x || sleep 0.01; done";
+    const deaf = await commands.start(request(script, { timeoutMs: 600_000 }));
+    await deaf.spoke(1_000);
+    const killed = deaf.kill();
+    await clock.advance(499);
+    expect(deaf.record.state).toBe("running");
+    await clock.advance(1);
+    await killed;
+    await clock.advance(500);
+    expect([deaf.record.state, deaf.record.code, clock.armed()]).toEqual(["killed", null, 0]);
   });
 
   test("that somebody ends while its end is written down ended as it had", async () => {

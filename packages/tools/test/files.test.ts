@@ -492,6 +492,29 @@ describe("told whole", () => {
     ]);
   });
 
+  test("lines and letters that lie over the end of a piece that is read at once, and the last of many", async () => {
+    const piece = 256 * 1_024;
+    const line = "é".repeat(49);
+    const many = `${"x".repeat(piece - 1)}é\n${"y".repeat(piece - 3)}\r\n${`${line}\n`.repeat(6_000)}end`;
+    await writeFile(at("many.txt"), many);
+    await writeFile(at("long.txt"), `${"z".repeat(piece)}${"z".repeat(piece)}tail\nnext`);
+    const own = read(it.context);
+    expect([
+      await said(own, { path: "many.txt", offset: 1, limit: 3 }),
+      await said(own, { path: "many.txt", offset: 6_001 }),
+      await said(own, { path: "long.txt", offset: 2 }),
+    ]).toEqual([
+      [
+        `1\t${"x".repeat(2_000)} [... a line of ${piece} characters]`,
+        `2\t${"y".repeat(2_000)} [... a line of ${piece - 3} characters]`,
+        `3\t${line}`,
+        "[lines 1-3 of 6003; go on with offset=4]",
+      ].join("\n"),
+      `6001\t${line}\n6002\t${line}\n6003\tend\n[end of file, 6003 lines]`,
+      "2\tnext\n[end of file, 2 lines]",
+    ]);
+  });
+
   test("what is no text, at both sides of what is shown of a picture", async () => {
     const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(20)]);
     await writeFile(at("a.png"), png);

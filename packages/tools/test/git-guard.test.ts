@@ -154,6 +154,66 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
     expect(await status()).toMatch(/^unavailable: git cannot tell its settings here, so it is not run: \S[^\n]*$/);
   });
 
+  test("keeps each setting that is known to name no program, and makes every other one empty", async () => {
+    const folder = join(it.outside, "known");
+    await mkdir(folder);
+    const file = join(it.outside, "known-settings");
+    const kept =
+      "advice.x author.x branch.a.merge color.x column.x committer.x feature.x index.x pack.x pull.x push.x rerere.x safe.x tag.x url.a.insteadof user.x " +
+      "extensions.x gc.auto gc.autodetach gc.autopacklimit gc.bigpackthreshold gc.packrefs gc.pruneexpire gc.worktreepruneexpire gc.writecommitgraph " +
+      "gc.aggressivedepth gc.aggressivewindow lfs.repositoryformatversion lfs.a.access lfs.a.locksverify maintenance.auto maintenance.autodetach " +
+      "maintenance.strategy remote.a.url remote.a.pushurl remote.a.fetch remote.a.push remote.a.prune remote.a.prunetags remote.a.tagopt " +
+      "remote.a.mirror remote.a.skipdefaultupdate remote.a.skipfetchall remote.a.gh-resolved submodule.a.url submodule.a.path submodule.a.active " +
+      "submodule.a.branch submodule.a.ignore submodule.a.shallow core.abbrev core.autocrlf core.bare core.bigfilethreshold core.checkstat core.commentchar " +
+      "core.compression core.deltabasecachelimit core.eol core.filemode core.filesreflocktimeout core.ignorecase core.ignorestat " +
+      "core.logallrefupdates core.loosecompression core.multipackindex core.packedgitlimit core.packedgitwindowsize core.precomposeunicode " +
+      "core.preloadindex core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf core.sparsecheckout " +
+      "core.sparsecheckoutcone core.splitindex core.symlinks core.trustctime core.untrackedcache core.warnambiguousrefs core.whitespace " +
+      "core.commitgraph core.longpaths core.fscache core.worktree init.defaultbranch commit.gpgsign commit.verbose commit.status fetch.prune " +
+      "fetch.prunetags fetch.parallel http.postbuffer http.sslverify blame.date diff.algorithm diff.colormoved diff.context diff.mnemonicprefix " +
+      "diff.noprefix diff.renames diff.renamelimit diff.interhunkcontext diff.indentheuristic grep.linenumber log.date log.decorate " +
+      "log.abbrevcommit log.follow merge.ff merge.conflictstyle merge.renames merge.stat merge.log merge.autostash rebase.autosquash " +
+      "rebase.autostash rebase.stat status.short status.branch status.showuntrackedfiles status.relativepaths status.showstash stash.showpatch";
+    const emptied =
+      "alias.x core.editor core.pager core.hookspath core.sshcommand core.fsmonitor core.attributesfile core.gitproxy core.askpass core.abbrevs " +
+      "gc.autox gc.reflogexpire lfs.url lfs.x.y maintenance.autox remote.a.uploadpack remote.a.receivepack remote.a.vcs remote.a.proxy remote.pushdefault " +
+      "submodule.a.update submodule.recurse init.templatedir commit.template fetch.recursesubmodules http.proxy http.a.sslverify blame.ignorerevsfile " +
+      "diff.external diff.a.command diff.a.textconv diff.contextx grep.fallbacktonoindex log.showsignature log.diffmerges merge.a.driver merge.tool " +
+      "mergetool.a.cmd rebase.instructionformat sequence.editor status.submodulesummary stash.showstat pager.log filter.a.clean filter.a.smudge " +
+      "credential.helper gpg.program protocol.ext.allow uploadpack.packobjectshook web.browser browser.a.cmd difftool.a.cmd interactive.difffilter includex.path";
+    const names = [...kept.split(" "), ...emptied.split(" ")];
+    await writeFile(
+      file,
+      names
+        .map((name) => {
+          const [section = "", ...rest] = name.split(".");
+          const key = rest.pop() ?? "";
+          return `[${section}${rest.length === 0 ? "" : ` "${rest.join(".")}"`}]\n${key} = 1\n`;
+        })
+        .join(""),
+    );
+    const env = { PATH: hostPath, HOME: it.outside, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: file };
+    const { env: own, argv } = await guardGit([programPath(git), "status"], folder, env);
+    const values = Object.keys(own)
+      .filter((name) => name.startsWith("GIT_CONFIG_KEY_"))
+      .map((name) => [own[name], own[name.replace("KEY", "VALUE")]] as const);
+    expect(Object.fromEntries(values)).toEqual({
+      ...Object.fromEntries(emptied.split(" ").map((name) => [name, ""])),
+      "log.diffmerges": "separate",
+      "core.sshcommand": "ssh",
+    });
+    expect(own).toMatchObject({
+      GIT_OPTIONAL_LOCKS: "0",
+      GIT_NO_LAZY_FETCH: "1",
+      GIT_ALLOW_PROTOCOL: "none",
+      GIT_TERMINAL_PROMPT: "0",
+    });
+    expect(argv[1]).toBe("status");
+    // What was approved keeps the settings of the machine and its user, and none of those runs of its own.
+    const approved = await guardGit([programPath(git), "push"], folder, env);
+    expect(approved).toEqual({ argv: [programPath(git), "push"], env: { ...env, GIT_CONFIG_COUNT: "0" } });
+  });
+
   test("is hostile: without the guard its status and its diffs run what it names", async () => {
     plain("status");
     expect(await readdir(canary)).not.toEqual([]);
