@@ -2,8 +2,7 @@
 // which calls are refused by what was approved and configured since, and what people see and change.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { JsonObject } from "@parley/protocol";
-import { isFault } from "@parley/protocol";
+import { isFault, type JsonObject } from "@parley/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import type { McpSettings, ServerSettings } from "../src/index.ts";
 import { onHost, plain, stage, textOf, type Stage } from "./stage.ts";
@@ -37,7 +36,7 @@ async function site(tools: { readonly [name: string]: string }) {
           inputSchema: { type: "object" },
         })),
       },
-      "tools/call": { content: [{ type: "text", text: `did ${String(params?.["name"])}` }] },
+      "tools/call": { content: [{ type: "text", text: `did ${params?.["name"] as string}` }] },
     }[method];
     const answer = result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result };
     response
