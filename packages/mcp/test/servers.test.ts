@@ -14,7 +14,8 @@ async function site(tools: { readonly [name: string]: string }) {
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += String(chunk);
-    if (request.method !== "POST" || state.isDown) return void response.writeHead(state.isDown ? 500 : 405).end();
+    if (request.method !== "POST" || state.isDown)
+      return void response.writeHead(state.isDown ? 500 : 405).end();
     const { id, method, params } = JSON.parse(body) as {
       readonly id?: number;
       readonly method: string;
@@ -38,7 +39,8 @@ async function site(tools: { readonly [name: string]: string }) {
       },
       "tools/call": { content: [{ type: "text", text: `did ${params?.["name"] as string}` }] },
     }[method];
-    const answer = result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result };
+    const answer =
+      result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result };
     response
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
@@ -76,7 +78,10 @@ function world(): World {
     },
     async at(settings) {
       const { tools, unavailable } = await s.servers.at(settings, onHost);
-      return [...tools.map(({ name }) => name), ...unavailable.map(({ tool, reason }) => `${tool}: ${reason}`)];
+      return [
+        ...tools.map(({ name }) => name),
+        ...unavailable.map(({ tool, reason }) => `${tool}: ${reason}`),
+      ];
     },
     call: async (settings, tool) => {
       const result = await s.call(settings, tool, { x: 1 });
@@ -140,9 +145,12 @@ test("a tool that is new or says something else waits for its code, and no call 
     `own__a: it says something else than before: ${approve}`,
     `own__c: it is new: ${approve}`,
   ]);
-  expect(await at({ ...settings, servers: { own: { ...plain, url, transport: "http", tools: { allow: ["c"] } } } })).toEqual(
-    [`own__c: it is new: ${approve}`],
-  );
+  expect(
+    await at({
+      ...settings,
+      servers: { own: { ...plain, url, transport: "http", tools: { allow: ["c"] } } },
+    }),
+  ).toEqual([`own__c: it is new: ${approve}`]);
   const late = async (name: string): Promise<string> => {
     const tool = turn.find((each) => each.name === name) ?? expect.unreachable(`there is ${name}`);
     return textOf(await tool.run({}, { signal: new AbortController().signal } as never));
@@ -167,7 +175,12 @@ test("a tool that is new or says something else waits for its code, and no call 
     await after({ enabled: false }),
     await after({ tools: { deny: ["c"] } }),
     await after(null),
-  ]).toEqual(["did c", gone, gone, 'MCP server own: there is no MCP server "own" in the config (mcp.servers)']);
+  ]).toEqual([
+    "did c",
+    gone,
+    gone,
+    'MCP server own: there is no MCP server "own" in the config (mcp.servers)',
+  ]);
 });
 
 test("where the config wants it the first tools wait as well; forgotten, the next listing is the first one again", async () => {
@@ -198,7 +211,9 @@ test("people see each server by its name, and what is wrong with what they ask",
     keyed: { url, headers: { AUTHORIZATION: "x" } },
   });
   await at({ ...settings, servers: { own: settings.servers["own"] ?? plain } });
-  expect((await s.servers.list()).map(({ name, state: is, enabled, tools }) => [name, is, enabled, tools.length])).toEqual([
+  expect(
+    (await s.servers.list()).map(({ name, state: is, enabled, tools }) => [name, is, enabled, tools.length]),
+  ).toEqual([
     ["keyed", "stopped", true, 0],
     ["off", "stopped", false, 0],
     ["own", "running", true, 1],

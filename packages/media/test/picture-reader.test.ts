@@ -168,7 +168,11 @@ describe("a picture that is shown", () => {
 });
 
 test("each kind becomes what keeps it sharp or small: drawings a PNG, photos a JPEG, what is bare stays as it is", async () => {
-  const made = async (format: "png" | "jpeg" | "webp" | "gif" | "avif" | "tiff", side: number, channels: 3 | 4) => {
+  const made = async (
+    format: "png" | "jpeg" | "webp" | "gif" | "avif" | "tiff",
+    side: number,
+    channels: 3 | 4,
+  ) => {
     const background = channels === 4 ? "#a040f080" : "#a040f0";
     const sent = await sharp({ create: { width: side, height: 10, channels, background } })
       .toFormat(format)

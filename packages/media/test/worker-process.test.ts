@@ -43,7 +43,10 @@ test("a process has half a minute to start, and from then on its time for the ta
   expect([over, worker.processes()]).toEqual([[], 1]);
   await clock.advance(1);
   await late;
-  expect([over.splice(0), worker.processes()]).toEqual([["unavailable: the reader of riddles did not start"], 0]);
+  expect([over.splice(0), worker.processes()]).toEqual([
+    ["unavailable: the reader of riddles did not start"],
+    0,
+  ]);
   const slow = run("waits").then((said) => void over.push(said));
   await expect.poll(() => waits).toEqual([30_000, 30_000, 5_000]);
   await clock.advance(4_999);

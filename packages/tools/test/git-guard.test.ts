@@ -151,7 +151,9 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
       "invalid: git's configuration here has 1001 settings that may name programs; it is not run",
     );
     await writeFile(file, "[alias\n");
-    expect(await status()).toMatch(/^unavailable: git cannot tell its settings here, so it is not run: \S[^\n]*$/);
+    expect(await status()).toMatch(
+      /^unavailable: git cannot tell its settings here, so it is not run: \S[^\n]*$/,
+    );
   });
 
   test("keeps each setting that is known to name no program, and makes every other one empty", async () => {

@@ -113,12 +113,15 @@ test("what is guarded is known by its file, so that one made anew under the same
 });
 
 test("of a workspace that is a repository without a folder of its own, each part of that is read-only; one below is whole", async () => {
-  const parts = "HEAD config config.worktree hooks/x info/y objects/z refs/r packed-refs modules/m worktrees/w";
+  const parts =
+    "HEAD config config.worktree hooks/x info/y objects/z refs/r packed-refs modules/m worktrees/w";
   await put(...parts.split(" "), "free", "hooksx", "below/HEAD", "below/objects/x", "below/refs/x");
   await put("half/HEAD", "half/objects/x", "linked/HEAD", "linked/commondir");
   const { readOnly, guarded } = await scan();
   expect(readOnly).toEqual(
-    "HEAD below config config.worktree hooks info linked modules objects packed-refs refs worktrees".split(" "),
+    "HEAD below config config.worktree hooks info linked modules objects packed-refs refs worktrees".split(
+      " ",
+    ),
   );
   expect([...guarded.keys()].toSorted()).toEqual([...readOnly]);
 });
