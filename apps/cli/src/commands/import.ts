@@ -4,28 +4,12 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { document, line, styled, type Console } from "../console.ts";
+import { document, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { gatewayProgram } from "../gateway-program.ts";
+import { tellImport, type Imported } from "./import-words.ts";
 
-interface Met {
-  readonly what: string;
-  readonly name: string;
-  readonly fate: "carried" | "changed" | "there" | "refused" | "unknown";
-  readonly to?: string;
-  readonly why?: string;
-}
-
-type Answer =
-  | { readonly error: { readonly code: string; readonly message: string } }
-  | {
-      readonly from: string;
-      readonly home: string;
-      readonly applied: boolean;
-      readonly changes: boolean;
-      readonly met: readonly Met[];
-      readonly todo: readonly string[];
-    };
+type Answer = { readonly error: { readonly code: string; readonly message: string } } | Imported;
 
 export interface ImportFlags {
   readonly apply?: boolean;
@@ -43,7 +27,7 @@ export async function importOpenclaw(
   const answer = await answerOf(terminal, words);
   if ("error" in answer) throw new CommandFailure(answer.error.code, answer.error.message);
   if (terminal.json) document(terminal.out, answer);
-  else show(terminal, answer, all);
+  else tellImport(terminal, answer, all);
   return exitCodes.ok;
 }
 
@@ -70,41 +54,4 @@ async function answerOf(terminal: Console, words: readonly string[]): Promise<An
   if (out.trim() === "")
     throw new CommandFailure("internal", told.trim() || "The import ended without an answer.");
   return JSON.parse(out) as Answer;
-}
-
-const kinds: { readonly [what: string]: string } = {
-  key: "Config",
-  variable: "Variables",
-  file: "Files",
-  owner: "Owners",
-  person: "People",
-  job: "Schedules",
-  session: "Conversations",
-  other: "Not looked into",
-};
-
-function show(terminal: Console, answer: Exclude<Answer, { readonly error: unknown }>, all: boolean): void {
-  const { out, env } = terminal;
-  const { applied, changes, met, todo } = answer;
-  for (const [what, title] of Object.entries(kinds)) {
-    const found = met.filter((each) => each.what === what);
-    if (found.length === 0) continue;
-    const plain = found.filter(({ fate }) => fate === "carried" || fate === "there");
-    line(out, styled(out, env, "bold", title));
-    // Hundreds of files that are as they were would hide what a person must look at.
-    const isShort = !all && (what === "file" || what === "key");
-    for (const each of isShort ? found.filter((one) => !plain.includes(one)) : found) line(out, lineOf(each));
-    if (isShort && plain.length > 0) line(out, `  ${plain.length} as they are (--all shows them)`);
-  }
-  const left = met.filter(({ fate }) => fate === "refused" || fate === "unknown").length;
-  if (left > 0) line(out, `${left} things are not carried; each has its reason above.`);
-  for (const each of todo) line(out, `To do: ${each}`);
-  if (!changes) line(out, "Nothing is left to carry: everything is there already.");
-  else if (applied) line(out, `Carried into ${answer.home}. Start it: parley start`);
-  else line(out, "This was a dry run: nothing was written. Stop both gateways and add --apply to do it.");
-}
-
-function lineOf({ name, fate, to, why }: Met): string {
-  const where = to === undefined || to === name ? "" : ` -> ${to}`;
-  return `  ${fate.padEnd(8)} ${name}${where}${why === undefined ? "" : `: ${why}`}`;
 }
