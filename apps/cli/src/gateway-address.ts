@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import {
   ConfigFault,
   describeProblem,
-  isLoopbackBind,
+  listenAddress,
   loadBlocks,
   loadConfig,
   placesIn,
@@ -92,7 +92,8 @@ async function sinceConfig({ portPath, configPath }: Places): Promise<GatewayAdd
 }
 
 function urlOf(bind: string, port: number): string {
-  const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
+  const address = listenAddress(bind);
+  const host = address === "0.0.0.0" ? "127.0.0.1" : address;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { sleep, systemClock } from "@parley/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { gatewayAddress } from "../src/gateway-address.ts";
 import manifest from "../package.json" with { type: "json" };
 import {
   type Answer,
@@ -478,4 +479,37 @@ describe("a gateway that runs is found", () => {
     expect((await parley(gateway.home, ["status"])).exitCode).toBe(0);
     expect(gateway.requests[0]?.params).toMatchObject({ auth: { token } });
   });
+});
+
+test.each([
+  ["gateway-port", "The file PATH cannot be read: EISDIR: illegal operation on a directory, read."],
+  [
+    "gateway-token",
+    "The token file PATH cannot be read: EISDIR: illegal operation on a directory, read.\nRun this as the user of the daemon.",
+  ],
+])("a %s that cannot be read is told, and nothing is guessed", async (name, words) => {
+  const gateway = await fakeGateway(() => status);
+  rmSync(join(gateway.home, name), { force: true });
+  mkdirSync(join(gateway.home, name));
+  const { exitCode, out, err } = await parley(gateway.home, ["status"]);
+  expect([exitCode, out, err]).toEqual([1, "", `${words.replace("PATH", join(gateway.home, name))}\n`]);
+  expect(gateway.requests).toEqual([]);
+});
+
+test.each([
+  ["4321 GONE lan x", "http://127.0.0.1:1", "the config, where its process is gone"],
+  ["0 PID lan x", "http://127.0.0.1:1", "the config, where it names no port"],
+  ["4321 PID loopback", "http://127.0.0.1:4321", "this machine"],
+  ["4321 PID lan x", "http://127.0.0.1:4321", "every interface"],
+  ["4321 PID 0.0.0.0 x", "http://127.0.0.1:4321", "every address"],
+  ["4321 PID 127.0.0.9 x", "http://127.0.0.9:4321", "another address of this machine alone"],
+  ["4321 PID ::1 x", "http://[::1]:4321", "this machine by its other address"],
+  ["4321 PID 192.0.2.7 x", "http://192.0.2.7:4321", "one address"],
+  ["4321 PID 2001:db8::7 x", "http://[2001:db8::7]:4321", "an address in brackets"],
+])("what a gateway left, %s, leads to %s: %s", async (written, url) => {
+  const home = stateFolder("{ gateway: { port: 1 } }");
+  const gone = spawnSync(process.execPath, ["-e", ""]).pid;
+  const text = written.replace("PID", String(process.pid)).replace("GONE", String(gone));
+  writeFileSync(join(home, "gateway-port"), `${text}\n`);
+  expect((await gatewayAddress({ PARLEY_HOME: home })).url).toBe(url);
 });
