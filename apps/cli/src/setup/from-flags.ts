@@ -46,15 +46,15 @@ export function answersFromFlags(flags: SetupFlags, env: Env, current: Known): F
 function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: string[]): ModelAnswer | null {
   const before = missing.length;
   const [named, id] = splitModel(flags.model, flags.provider);
-  const name =
-    flags.provider ?? named ?? (flags.apiKey === undefined && flags.baseUrl === undefined ? null : "");
+  const says = flags.model ?? flags.apiKey ?? flags.baseUrl;
+  const name = flags.provider ?? named ?? (says === undefined ? null : "");
   if (name === null) {
     if (current === null)
       missing.push("a model: --provider with --api-key, or --provider rehearsal to try Parley without one");
     return null;
   }
   if (name === "") {
-    missing.push("--provider: whose key or address this is");
+    missing.push("--provider: whose model, key or address this is");
     return null;
   }
   const known = knownProviders.find((each) => each.name === name);
