@@ -54,7 +54,7 @@ function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: s
     return null;
   }
   if (name === "") {
-    missing.push("--provider: whose model, key or address this is");
+    missing.push("--provider: whose key, address or model this is");
     return null;
   }
   const known = knownProviders.find((each) => each.name === name);
