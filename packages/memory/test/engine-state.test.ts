@@ -1,6 +1,8 @@
 // What an engine keeps and lets go between questions: an index that breaks, passages that move, what was said, and
 // what it tells of files and questions that are no use.
+import { createHash } from "node:crypto";
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fstatSync,
@@ -8,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   symlinkSync,
   writeSync,
 } from "node:fs";
@@ -125,4 +128,123 @@ test("what was said in one session leaves no byte when it goes, and the other's 
   expect(await n.engine.talks(n.target, ["one", "two"])).toEqual([
     { session: "two", since: "1", throughSeq: 2 },
   ]);
+});
+
+test("what is found in notes and in talk is told whole: where it stands, whose it is, and what was read before it was said", async () => {
+  n = notes({
+    "MEMORY.md": "# Spices\n- Ann cooks with saffron.\n",
+    "memory/2026-09-24.md": "saffron\n",
+    "memory/people/telegram-7/a.md": "saffron of another\n",
+  });
+  Object.assign(n.target, { talk: true });
+  const said = (session: string, ...turns: readonly object[]) =>
+    n.engine.takeTalk(n.target, { session, since: "1", afterSeq: 0, throughSeq: 9, turns } as never);
+  const turn = (seq: number, day: string, untrusted: string | null, ...texts: readonly string[]) => ({
+    turn: `t${seq}`,
+    heading: `${day} 10:00 Ann`,
+    untrusted,
+    lines: texts.map((text, at) => ({ seq: seq + at, text })),
+  });
+  const key = "agent:main:web:dm:a#b";
+  await said(key, turn(3, "2026-11-23", null, "we cook", "saffron rice"), turn(8, "2026-09-24", "a.test", "saffron"));
+  await said("agent:main:web:dm:other", turn(1, "2026-11-23", null, "saffron elsewhere"));
+  const scopes = ["curated", "daily"];
+  const hits = (await search("saffron", { scopes, sessions: [key], maxResults: 9 })).hits;
+  const talk = { source: "sessions", scope: expect.stringMatching(/^talk:[0-9a-f]{32}$/) as string };
+  // Sixty days are two half-lives, for a note by its name and for talk by when it was said.
+  expect(hits.map(({ score: _score, ...each }) => each)).toEqual([
+    {
+      path: "MEMORY.md",
+      startLine: 1,
+      endLine: 2,
+      heading: "Spices",
+      source: "memory",
+      scope: "curated",
+      snippet: "# Spices\n- Ann cooks with saffron.",
+    },
+    {
+      ...talk,
+      path: key,
+      startLine: 3,
+      endLine: 4,
+      heading: "2026-11-23 10:00 Ann",
+      snippet: "we cook\nsaffron rice",
+      turn: "t3",
+    },
+    {
+      path: "memory/2026-09-24.md",
+      startLine: 1,
+      endLine: 1,
+      heading: "",
+      source: "memory",
+      scope: "daily",
+      snippet: "saffron",
+    },
+    {
+      ...talk,
+      path: key,
+      startLine: 8,
+      endLine: 8,
+      heading: "2026-09-24 10:00 Ann",
+      snippet: "saffron",
+      turn: "t8",
+      untrusted: "a.test",
+    },
+  ]);
+  const of = async (more: object) => (await search("saffron", { maxResults: 9, ...more })).hits.map(({ path }) => path);
+  expect(await of({ scopes: [], sessions: [key] })).toEqual([key, key]);
+  expect(await of({ scopes: ["daily"], sessions: [] })).toEqual(["memory/2026-09-24.md"]);
+  expect((await of({ scopes: "all" })).toSorted()).toEqual([
+    "MEMORY.md",
+    key,
+    key,
+    "agent:main:web:dm:other",
+    "memory/2026-09-24.md",
+    "memory/people/telegram-7/a.md",
+  ].toSorted());
+  // No fewer than one is told, however few were asked for.
+  expect([await of({ scopes, maxResults: 0 }), await of({ scopes, maxResults: -3 })]).toEqual([
+    ["MEMORY.md"],
+    ["MEMORY.md"],
+  ]);
+  const { bytes, files, chunks } = await n.engine.status(n.target);
+  const sizes = [n.target.indexPath, `${n.target.indexPath}-wal`].map((path) => statSync(path).size);
+  expect([bytes, files, chunks]).toEqual([sizes.reduce((sum, size) => sum + size), 6, 6]);
+  expect(statSync(dirname(n.target.indexPath)).mode & 0o777).toBe(0o700);
+});
+
+test("of many passages no more than fifty are told, as many as were asked for up to that", async () => {
+  n = notes(Object.fromEntries(Array.from({ length: 55 }, (_, at) => [`memory/n${at}.md`, `saffron ${at}`])));
+  const count = async (maxResults: number) => (await search("saffron", { maxResults })).hits.length;
+  expect([await count(49), await count(50), await count(51), await count(999)]).toEqual([49, 50, 50, 50]);
+});
+
+test("without being looked at anew, an index answers with what it has, unless it has nothing", async () => {
+  n = notes({ "MEMORY.md": "- tea\n" });
+  expect(places(await search("tea", { sync: false }))).toEqual(["MEMORY.md#1-1"]);
+  n.write("USER.md", "- tea\n");
+  expect(places(await search("tea", { sync: false }))).toEqual(["MEMORY.md#1-1"]);
+  expect(places(await search("tea")).length).toBe(2);
+  expect(await n.engine.isBusy()).toBe(false);
+});
+
+test("a note is written anew only from what it was to what it is to be, and never where it is no note", async () => {
+  n = notes({ "MEMORY.md": "one\n", "SOUL.md": "one\n" });
+  n.write("memory/old.md", Buffer.from("e4f6", "hex"));
+  const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
+  const rewrite = (path: string, before: string, after: string, text: string | null = after) =>
+    n.engine.rewrite(n.target, { path, before: hash(before), after: hash(after), text });
+  const said = (path = "MEMORY.md"): string => readFileSync(join(n.target.workspace, path), "utf8");
+  chmodSync(join(n.target.workspace, "MEMORY.md"), 0o640);
+  expect([await rewrite("MEMORY.md", "other\n", "two\n"), said()]).toEqual(["changed", "one\n"]);
+  // Only its hash is known any more, or the text is not what was agreed to.
+  expect([await rewrite("MEMORY.md", "one\n", "two\n", null), said()]).toEqual(["changed", "one\n"]);
+  expect([await rewrite("MEMORY.md", "one\n", "two\n", "three\n"), said()]).toEqual(["changed", "one\n"]);
+  expect([await rewrite("MEMORY.md", "one\n", "two\n"), said()]).toEqual(["written", "two\n"]);
+  expect([await rewrite("MEMORY.md", "one\n", "two\n", null), said()]).toEqual(["there", "two\n"]);
+  expect(statSync(join(n.target.workspace, "MEMORY.md")).mode & 0o777).toBe(0o640);
+  expect([await rewrite("SOUL.md", "one\n", "two\n"), said("SOUL.md")]).toEqual(["changed", "one\n"]);
+  expect(await rewrite("memory/old.md", "äö", "two\n")).toBe("changed");
+  expect(await rewrite("memory/none.md", "", "two\n")).toBe("changed");
+  expect(readdirSync(n.target.workspace).toSorted()).toEqual(["MEMORY.md", "SOUL.md", "memory"]);
 });

@@ -1,8 +1,9 @@
 // Which lines are forgotten, and what of a stored document is touched.
-import { lstatSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { forgetting } from "../src/changes/forgetting.ts";
+import { holdsPersonName, isIdentifier, isOneToken } from "../src/changes/stored-words.ts";
 import { notes, plainSearch, type Notes } from "./notes.ts";
 
 describe("forgetting", () => {
@@ -82,6 +83,78 @@ test("a word without blanks goes where words of another script stand in an unkno
   expect(forgetting("北京")?.json('{"told":"他住在北京市"}')).toBe('{"told":"[forgotten]"}');
 });
 
+test("of what is stored of a message, a turn and an answer the words of people go, and nothing that holds it together", () => {
+  const what = forgetting("otto");
+  const stored = {
+    id: "otto",
+    channel: "otto",
+    account: "otto",
+    conversation: "otto",
+    peer: { kind: "dm", id: "otto" },
+    sender: { id: "otto", role: "otto", source: "otto" },
+    agent: "otto",
+    model: "otto",
+    stop: "otto",
+    outcome: "otto",
+    cause: "otto",
+    url: "https://otto.test/otto",
+    sha256: "otto",
+    path: "otto/otto.md",
+    mediaType: "otto",
+    name: "otto",
+    // Words of somebody, a single one too.
+    caption: "otto",
+    title: "otto",
+    question: "otto",
+    options: ["tea", "otto"],
+    answer: "otto",
+    thinking: "of otto",
+    command: "otto",
+    output: "tea\notto\nmilk",
+    args: { id: "otto", path: "otto", deep: [{ kind: "otto" }, 7, null, true] },
+    // A field that nobody knows: a name of a thing as long as it is one word.
+    other: "otto",
+    others: ["otto", "old otto"],
+    inner: '[{"text":"otto","id":"otto"}]',
+    broken: "{otto",
+    count: 7,
+  };
+  const gone = "[forgotten]";
+  expect(JSON.parse(what?.json(JSON.stringify(stored)) ?? "null")).toEqual({
+    ...stored,
+    caption: gone,
+    title: gone,
+    question: gone,
+    options: ["tea", gone],
+    answer: gone,
+    thinking: gone,
+    command: gone,
+    output: `tea\n${gone}\nmilk`,
+    args: { id: gone, path: gone, deep: [{ kind: gone }, 7, null, true] },
+    others: ["otto", gone],
+    inner: `[{"text":"${gone}","id":"otto"}]`,
+  });
+  expect([what?.json("otto"), what?.json("7"), what?.json("old otto\ntea"), what?.json('"old otto"')]).toEqual([
+    null,
+    null,
+    `${gone}\ntea`,
+    gone,
+  ]);
+});
+
+test("names of people are told from identifiers, which people are seldom called", () => {
+  expect(["name", "senderName", "displayName", "id", "text"].map(holdsPersonName)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+  const words = ["otto", "otto.x-1", "Otto", "a:b", "7/8", "#7", "4711", "old otto", "Ötto", ""];
+  expect(words.filter(isIdentifier)).toEqual(["otto", "otto.x-1", "a:b", "7/8", "#7"]);
+  expect(words.filter(isOneToken)).toEqual(["otto", "otto.x-1", "Otto", "a:b", "7/8", "#7", "4711", ""]);
+});
+
 describe("in notes", () => {
   let n: Notes;
   afterEach(() => n.close());
@@ -142,5 +215,39 @@ describe("in notes", () => {
     expect([await found(far, 7), await found(other, 7)]).toEqual([0, 0]);
     expect(bytes(dirname(far.indexPath))).toBe(false);
     expect(await n.find("car blue", { forgottenMs: 7 })).toEqual(["MEMORY.md#1"]);
+  });
+
+  test("what cannot be looked through is told, drafts go only with what is written, and files stay who they were", async () => {
+    n = notes({ "MEMORY.md": "- zanzibar\n\n- tea\n- of Zanzibar", "memory/null.md": "zanzibar\u0000" });
+    const { workspace } = n.target;
+    chmodSync(join(workspace, "MEMORY.md"), 0o640);
+    const drafts = ["x.md.parley-draft", "memory/y.md.parley-draft", ".parley/results/deep/w.txt.parley-draft"];
+    for (const path of drafts) n.write(path, "- zanzibar\n");
+    n.write(".parley/results/deep/z.txt", "zanzibar");
+    const forget = (write: boolean) => n.engine.forget(n.target, { query: "zanzibar", write, nowMs: 1 });
+    const found = {
+      lines: [
+        { path: "MEMORY.md", line: 1, text: "- zanzibar" },
+        { path: "MEMORY.md", line: 4, text: "- of Zanzibar" },
+        { path: ".parley/results/deep/z.txt", line: 1, text: "zanzibar" },
+        { path: ".parley/results/deep/w.txt.parley-draft", line: 1, text: "- zanzibar" },
+      ],
+      problems: [{ path: "memory/null.md", reason: "it is not text" }],
+    };
+    const inOrder = (told: Awaited<ReturnType<typeof forget>>) => ({
+      ...told,
+      lines: told.lines.toSorted((a, b) => (a.path < b.path ? 1 : a.path > b.path ? -1 : a.line - b.line)),
+    });
+    expect(inOrder(await forget(false))).toEqual(inOrder(found));
+    expect(drafts.filter((path) => existsSync(join(workspace, path)))).toEqual(drafts);
+    expect(inOrder(await forget(true))).toEqual(inOrder(found));
+    expect(drafts.filter((path) => existsSync(join(workspace, path)))).toEqual([]);
+    expect(readFileSync(join(workspace, "MEMORY.md"), "utf8")).toBe("\n- tea");
+    expect(statSync(join(workspace, "MEMORY.md")).mode & 0o777).toBe(0o640);
+    expect((await forget(true)).lines).toEqual([]);
+    await expect(n.engine.forget(n.target, { query: "a", write: true, nowMs: 2 })).rejects.toMatchObject({
+      code: "invalid",
+      message: "say more of what is looked for: words, a name, a number of three signs",
+    });
   });
 });

@@ -111,6 +111,28 @@ describe("the passages of a file", () => {
     ]);
   });
 
+  test("that cannot be written leave their slice as it was, and the next one may be", () => {
+    it.put("memory/a.md", "daily", ["tea", "milk"]);
+    const failing: PassageWatch = {
+      added: () => {
+        throw new Error("no room");
+      },
+      dropped: () => {},
+    };
+    const steps = putFile(it.db, failing, row("memory/a.md", { stamp: "s2" }), [chunk(1, "rum")], 0);
+    expect(() => [...steps]).toThrow("no room");
+    expect([chunks(), it.db.isTransaction, found("rum"), found("tea")]).toEqual([
+      ["1|daily|1-1||tea", "2|daily|2-2||milk"],
+      false,
+      0,
+      1,
+    ]);
+    // Without its stamp it is looked at again.
+    expect(all("SELECT stamp FROM files")).toEqual([{ stamp: "" }]);
+    lefts(putFile(it.db, null, row("memory/a.md", { stamp: "s2" }), [chunk(1, "rum")], 0));
+    expect([chunks(), rangeOf(it.db, "daily")?.passages]).toEqual([["1|daily|1-1||rum"], 1]);
+  });
+
   test("are written a hundred at a time, and the file has its stamp when all of them are there", () => {
     const many = (count: number): readonly Chunk[] =>
       Array.from({ length: count }, (_, n) => chunk(n + 1, `text ${n}`));

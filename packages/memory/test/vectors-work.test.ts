@@ -378,3 +378,33 @@ test("vectors of another length than the question's are not compared", async () 
   const rows = index.db.prepare("SELECT id FROM chunks").all() as { id: number }[];
   expect(rows.map(({ id }) => found?.scoreOf(id) ?? null)).toEqual([null, null, expect.closeTo(1)]);
 });
+
+test("a passage that goes while others are embedded is not sent, and the ones behind it are", async () => {
+  index.put("one", "daily", ["a", "b"]);
+  index.put("two", "daily", ["c", "d"]);
+  index.put("three", "daily", ["ab", "cd"]);
+  const service = fake("m");
+  let come: () => void = () => {};
+  service.answer = async (texts) => {
+    service.answer = null;
+    await new Promise<void>((resolve) => (come = resolve));
+    return texts.map(() => Float32Array.of(1, 0, 0, 0));
+  };
+  open(service);
+  const filled = held.filled();
+  const [first] = service.asked;
+  const batches = [["a", "b"], ["c", "d"], ["ab", "cd"]];
+  const paths = ["one", "two", "three"];
+  // They go in the order of their hashes; what matters is that a whole request of gone ones is none.
+  const left = paths.filter((_, at) => !batches[at]?.some((text) => first?.texts.includes(text)));
+  const [gone = ""] = left;
+  index.remove(gone);
+  come();
+  await filled;
+  const sent = service.asked.flatMap(({ texts }) => texts);
+  const goneTexts = batches[paths.indexOf(gone)] ?? [];
+  expect(sent.filter((text) => goneTexts.includes(text))).toEqual([]);
+  expect([held.pending(), service.asked.every(({ texts }) => texts.length > 0)]).toEqual([0, true]);
+  const rows = index.db.prepare("SELECT count(*) AS n FROM vectors").get() as { n: number };
+  expect(rows.n).toBe(4);
+});
