@@ -146,7 +146,11 @@ test("what is found in notes and in talk is told whole: where it stands, whose i
     lines: texts.map((text, at) => ({ seq: seq + at, text })),
   });
   const key = "agent:main:web:dm:a#b";
-  await said(key, turn(3, "2026-11-23", null, "we cook", "saffron rice"), turn(8, "2026-09-24", "a.test", "saffron"));
+  await said(
+    key,
+    turn(3, "2026-11-23", null, "we cook", "saffron rice"),
+    turn(8, "2026-09-24", "a.test", "saffron"),
+  );
   await said("agent:main:web:dm:other", turn(1, "2026-11-23", null, "saffron elsewhere"));
   const scopes = ["curated", "daily"];
   const hits = (await search("saffron", { scopes, sessions: [key], maxResults: 9 })).hits;
@@ -191,17 +195,20 @@ test("what is found in notes and in talk is told whole: where it stands, whose i
       untrusted: "a.test",
     },
   ]);
-  const of = async (more: object) => (await search("saffron", { maxResults: 9, ...more })).hits.map(({ path }) => path);
+  const of = async (more: object) =>
+    (await search("saffron", { maxResults: 9, ...more })).hits.map(({ path }) => path);
   expect(await of({ scopes: [], sessions: [key] })).toEqual([key, key]);
   expect(await of({ scopes: ["daily"], sessions: [] })).toEqual(["memory/2026-09-24.md"]);
-  expect((await of({ scopes: "all" })).toSorted()).toEqual([
-    "MEMORY.md",
-    key,
-    key,
-    "agent:main:web:dm:other",
-    "memory/2026-09-24.md",
-    "memory/people/telegram-7/a.md",
-  ].toSorted());
+  expect((await of({ scopes: "all" })).toSorted()).toEqual(
+    [
+      "MEMORY.md",
+      key,
+      key,
+      "agent:main:web:dm:other",
+      "memory/2026-09-24.md",
+      "memory/people/telegram-7/a.md",
+    ].toSorted(),
+  );
   // No fewer than one is told, however few were asked for.
   expect([await of({ scopes, maxResults: 0 }), await of({ scopes, maxResults: -3 })]).toEqual([
     ["MEMORY.md"],

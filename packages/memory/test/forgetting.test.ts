@@ -134,12 +134,12 @@ test("of what is stored of a message, a turn and an answer the words of people g
     others: ["otto", gone],
     inner: `[{"text":"${gone}","id":"otto"}]`,
   });
-  expect([what?.json("otto"), what?.json("7"), what?.json("old otto\ntea"), what?.json('"old otto"')]).toEqual([
-    null,
-    null,
-    `${gone}\ntea`,
-    gone,
-  ]);
+  expect([
+    what?.json("otto"),
+    what?.json("7"),
+    what?.json("old otto\ntea"),
+    what?.json('"old otto"'),
+  ]).toEqual([null, null, `${gone}\ntea`, gone]);
 });
 
 test("names of people are told from identifiers, which people are seldom called", () => {
@@ -221,7 +221,11 @@ describe("in notes", () => {
     n = notes({ "MEMORY.md": "- zanzibar\n\n- tea\n- of Zanzibar", "memory/null.md": "zanzibar\u0000" });
     const { workspace } = n.target;
     chmodSync(join(workspace, "MEMORY.md"), 0o640);
-    const drafts = ["x.md.parley-draft", "memory/y.md.parley-draft", ".parley/results/deep/w.txt.parley-draft"];
+    const drafts = [
+      "x.md.parley-draft",
+      "memory/y.md.parley-draft",
+      ".parley/results/deep/w.txt.parley-draft",
+    ];
     for (const path of drafts) n.write(path, "- zanzibar\n");
     n.write(".parley/results/deep/z.txt", "zanzibar");
     const forget = (write: boolean) => n.engine.forget(n.target, { query: "zanzibar", write, nowMs: 1 });

@@ -393,7 +393,11 @@ test("a passage that goes while others are embedded is not sent, and the ones be
   open(service);
   const filled = held.filled();
   const [first] = service.asked;
-  const batches = [["a", "b"], ["c", "d"], ["ab", "cd"]];
+  const batches = [
+    ["a", "b"],
+    ["c", "d"],
+    ["ab", "cd"],
+  ];
   const paths = ["one", "two", "three"];
   // They go in the order of their hashes; what matters is that a whole request of gone ones is none.
   const left = paths.filter((_, at) => !batches[at]?.some((text) => first?.texts.includes(text)));

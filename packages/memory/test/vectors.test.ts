@@ -219,10 +219,16 @@ test("of a question that is a document the beginning is embedded, and each passa
 
 test("by meaning, too, all scopes are searched where all are asked for", async () => {
   const told = await service();
-  n = notes({ ...files, "memory/shared/d.md": "A ship for all.", "memory/people/telegram-7/e.md": "Their ship." });
+  n = notes({
+    ...files,
+    "memory/shared/d.md": "A ship for all.",
+    "memory/people/telegram-7/e.md": "Their ship.",
+  });
   await ready(told.settings("openai"));
   const found = async (scopes: "all" | readonly ["daily"]) =>
-    (await n.engine.search(n.target, { ...plainSearch, hybrid, scopes, query: "my boat", maxResults: 9 })).hits
+    (
+      await n.engine.search(n.target, { ...plainSearch, hybrid, scopes, query: "my boat", maxResults: 9 })
+    ).hits
       .map(({ path, scope }) => `${path} ${scope}`)
       .toSorted();
   expect(await found("all")).toEqual([
