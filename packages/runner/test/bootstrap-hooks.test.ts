@@ -6,7 +6,7 @@ import type { BootstrapHook, HookFile } from "@parley/agent";
 import { loadConfig } from "@parley/config";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { bootstrapHooks } from "../src/prompt/bootstrap-hooks.ts";
+import { bootstrapHooks, heardBootstrap } from "../src/prompt/bootstrap-hooks.ts";
 
 let dir = "";
 beforeEach(async () => {
@@ -130,4 +130,73 @@ test("a module that was edited counts from the next turn on, and one for another
   await utimes(join(dir, "hook.ts"), 1_700_000_000, 1_700_000_000.002);
   expect((await hook(files, request))[0]?.text).toBe("third");
   await expect(hookOf(says("x"), { event: "message:received" })).rejects.toThrow("no hook");
+});
+
+test("hooks that run elsewhere are asked the same, and what they leave is checked as a module's is", async () => {
+  const asked: unknown[] = [];
+  const heard = (context: object | null): BootstrapHook =>
+    heardBootstrap({
+      ask: async (event: unknown) => (asked.push(event), context === null ? null : { context, messages: [] }),
+    } as never);
+  const warm = { name: "SOUL.md", path: "/x/SOUL.md", content: "Warm." };
+  const left = { ...request, session: "agent:b:main", agent: "b" } as never;
+  expect(await heard(null)(files, left)).toBe(files);
+  expect(asked).toEqual([
+    {
+      type: "agent",
+      action: "bootstrap",
+      sessionKey: "agent:b:main",
+      context: {
+        workspaceDir: "/w",
+        bootstrapFiles: [
+          { name: "SOUL.md", path: "/w/SOUL.md", missing: false, content: "Dry." },
+          { name: "USER.md", path: "/w/USER.md", missing: true },
+        ],
+        sessionKey: "agent:b:main",
+        sessionId: "agent:b:main",
+        agentId: "b",
+      },
+    },
+  ]);
+  const wanted = [{ name: "SOUL.md", path: "/x/SOUL.md", text: "Warm." }];
+  expect(await heard({ bootstrapFiles: [warm, { name: "other.md", content: "x" }] })(files, left)).toEqual(wanted);
+  // What a hook returned counts, before what it left in the event.
+  expect(await heard({ returned: [warm], bootstrapFiles: [] })(files, left)).toEqual(wanted);
+  expect(await heard({ returned: "nonsense", bootstrapFiles: [warm] })(files, left)).toEqual(wanted);
+  for (const context of [{}, { bootstrapFiles: "SOUL.md" }])
+    await expect(heard(context)(files, left)).rejects.toMatchObject({
+      code: "invalid",
+      message: "an agent:bootstrap hook left no list of files",
+    });
+  // Without a path it stays where it was; what was refused before stays refused, unless it was written.
+  const before = [{ name: "SOUL.md", path: "/w/SOUL.md", text: null, refused: "a link" }] as never;
+  expect([
+    await heard({ bootstrapFiles: [{ name: "SOUL.md", missing: true }, { name: "USER.md" }] })(before, left),
+    await heard({ bootstrapFiles: [{ name: "SOUL.md", content: "New." }] })(before, left),
+    await heard({ bootstrapFiles: [{ name: "SOUL.md", content: "x", missing: true }] })(before, left),
+  ]).toEqual([
+    [
+      { name: "SOUL.md", path: "/w/SOUL.md", text: null, refused: "a link" },
+      { name: "USER.md", path: "USER.md", text: null },
+    ],
+    [{ name: "SOUL.md", path: "/w/SOUL.md", text: "New." }],
+    [{ name: "SOUL.md", path: "/w/SOUL.md", text: null, refused: "a link" }],
+  ]);
+});
+
+test("hooks that are switched off are none, and several of them run in the config's order", async () => {
+  const off = { hooks: { internal: { enabled: false, handlers: [{ event: "agent:bootstrap", module: "a.ts" }] } } };
+  const configOf = async (file: object) =>
+    (await loadConfig({ env: {}, home: dir, readFile: async () => JSON.stringify(file) })).config;
+  expect(bootstrapHooks(await configOf(off), join(dir, "parley.json5"), clock)).toEqual([]);
+  for (const name of ["one", "two"])
+    await writeFile(
+      join(dir, `${name}.ts`),
+      `export default ({ context }) => { context.bootstrapFiles[0].content += " ${name}"; };`,
+    );
+  const handlers = ["one", "two"].map((name) => ({ event: "agent:bootstrap", module: `${name}.ts` }));
+  const hooks = bootstrapHooks(await configOf({ hooks: { internal: { handlers } } }), join(dir, "parley.json5"), clock);
+  let now: readonly HookFile[] = files;
+  for (const hook of hooks) now = await hook(now, request as never);
+  expect([hooks.length, now[0]?.text]).toEqual([2, "Dry. one two"]);
 });

@@ -1,6 +1,7 @@
 // What becomes of each kind of attachment, and what the model is told of it: a channel as a test says, a
 // real store and folder.
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Fault, formatRowPayload, silentLog, type Attachment } from "@parley/protocol";
@@ -8,7 +9,7 @@ import { directMessage, virtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { looksLikePicture, pictureKind } from "../src/media/media-type.ts";
 import { turnMedia } from "../src/media/attachments.ts";
-import { mediaFolder } from "../src/media/media-store.ts";
+import { extensionOf, mediaFolder } from "../src/media/media-store.ts";
 import { knownReading, mediaReader } from "../src/media/read-attachment.ts";
 import { memoryStore } from "./store.ts";
 
@@ -388,5 +389,61 @@ test("a picture is known by its first bytes: four kinds that models take, and th
     "no tiff: none, false",
     "tiff later: none, false",
     "text: none, false",
+  ]);
+});
+
+test("a file is kept once by its content, for its owner alone, by an extension that no name can bend", async () => {
+  expect(
+    ["a.PDF", "b.tar.gz", "c.", "d", undefined, "e.123456789", "f.12345678", "g.a/b", "h.p df", ".md", "i.ä"].map(
+      extensionOf,
+    ),
+  ).toEqual(["pdf", "gz", "bin", "bin", "bin", "bin", "12345678", "bin", "bin", "md", "bin"]);
+  const folder = join(home, "new", "media");
+  const files = mediaFolder(folder);
+  const hash = createHash("sha256").update("words").digest("hex");
+  const kept = await Promise.all([files.keep(bytesOf("words"), "txt"), files.keep(bytesOf("words"), "txt")]);
+  expect(kept).toEqual([`${hash}.txt`, `${hash}.txt`]);
+  expect([await readdir(folder), await readFile(join(folder, `${hash}.txt`), "utf8")]).toEqual([
+    [`${hash}.txt`],
+    "words",
+  ]);
+  const mode = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+  expect([await mode(folder), await mode(join(folder, `${hash}.txt`))]).toEqual([0o700, 0o600]);
+  // Each arrival makes it new, or the sweep of old files would take what somebody just sent.
+  await utimes(join(folder, `${hash}.txt`), 1, 1);
+  await files.keep(bytesOf("words"), "txt");
+  expect((await stat(join(folder, `${hash}.txt`))).mtimeMs).toBeGreaterThan(1_000_000);
+  await expect(mediaFolder(join(folder, `${hash}.txt`)).keep(bytesOf("x"), "txt")).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/^a file cannot be kept in .*\.txt: .*EEXIST|ENOTDIR/) as string,
+  });
+});
+
+test("the log says what a file was and why it was not fetched or shown", async () => {
+  const lines: unknown[] = [];
+  const { store, clock } = await setUp();
+  const reader = mediaReader(
+    {
+      folder: mediaFolder(home),
+      pictures: { keep: async () => ({ refused: "too many pixels" }) } as never,
+      transcribe: async () => Promise.reject(new Fault("rate_limited", "slow down")),
+    },
+    store.cells,
+    clock,
+    { ...silentLog, warn: (fields: unknown, words: string) => void lines.push([words, fields]) },
+  );
+  const channel = {
+    name: "telegram",
+    capabilities: { downloadBytes: 9 },
+    download: async (ref: string) =>
+      ref === "gone" ? Promise.reject(new Fault("missing", "no such file")) : { bytes: png },
+  } as never;
+  const { signal } = new AbortController();
+  for (const each of [file("gone"), { kind: "image", ref: "p" }, { kind: "voice", ref: "v" }] as const)
+    await reader("telegram:default", channel, each, signal, signal);
+  expect(lines).toEqual([
+    ["a file could not be fetched", { kind: "file", code: "missing", reason: "no such file" }],
+    ["a picture is not shown", { kind: "image", reason: "too many pixels" }],
+    ["a voice message could not be transcribed", { code: "rate_limited", reason: "slow down" }],
   ]);
 });

@@ -9,7 +9,6 @@ import type { Channel } from "@parley/channels";
 import { loadConfig, type Config } from "@parley/config";
 import {
   parseSessionKey,
-  silentLog,
   sleep,
   type Clock,
   type Entry,
@@ -478,9 +477,9 @@ function keptLog(lines: LogLine[], more: LogFields = {}): Log {
   };
 }
 
-function consoleLog(clock: VirtualClock): typeof silentLog {
+function consoleLog(clock: VirtualClock): Log {
   const line = (fields: object, message: string): void =>
     console.log(clock.mono(), message, JSON.stringify(fields));
-  const log: typeof silentLog = { debug() {}, info: line, warn: line, error: line, child: () => log };
+  const log: Log = { debug() {}, info: line, warn: line, error: line, child: () => log };
   return log;
 }
