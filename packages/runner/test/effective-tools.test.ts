@@ -181,6 +181,33 @@ describe("a private chat", () => {
   });
 });
 
+test("rules of the config, of the agent and of its model each take tools away, and the step is named", async () => {
+  const { at } = await stage({
+    tools: { deny: ["exec"], byProvider: { "a/b": { deny: ["read"] }, other: { deny: ["message"] } } },
+    agents: {
+      list: [
+        { id: "main", tools: { deny: ["write"], byProvider: { "q/r": { deny: ["canvas"] } } } },
+        { id: "second", tools: { deny: ["edit"] } },
+      ],
+    },
+  } as never);
+  const removed = async (model: string) => toldOf(await at({ model: { id: model, vision: false, contextWindow: 9e5 } })).removed;
+  expect([await removed("a/b"), await removed("other/x"), await removed("q/r")]).toMatchInlineSnapshot(`
+    [
+      "exec (global) read (global provider) write (agent)",
+      "exec (global) message (global provider) write (agent)",
+      "exec (global) write (agent) canvas (agent provider)",
+    ]
+  `);
+});
+
+test("files are those of the workspace, one view for all turns, as changes to a folder are queued in it", async () => {
+  const { at, agent } = await stage();
+  const one = await at();
+  expect((await at({ by: guest, session: "agent:main:telegram:dm:9" })).files).toBe(one.files);
+  expect(one.files.own.root).toBe(agent.workspace);
+});
+
 describe("a shared place", () => {
   const group = { session: "agent:main:telegram:group:-5" };
 

@@ -323,6 +323,71 @@ describe("the emoji of a message that is worked on", () => {
     expect(await show({ message: directMessage({ kind: "callback" }) })).toBe(false);
   });
 
+  test("is set only where the platform reacts, on the newest opening message that is one, once this process holds the turn", async () => {
+    const row = (id: string, more: object = {}, internal?: object) => ({
+      id,
+      payload: formatRowPayload({
+        v: 1,
+        inbound: directMessage({ messageId: id, ...more }),
+        owner: true,
+        ...(internal === undefined ? {} : { internal }),
+      } as never),
+    });
+    const did: unknown[] = [];
+    const lines: unknown[] = [];
+    const clock = virtualClock();
+    let holds: (() => void) | null = null;
+    const begin = (actions: readonly string[] | undefined) =>
+      ackReaction(
+        {
+          config: {
+            channels: { telegram: { work: { ackReaction: "👀", ackReactionScope: "all" } } },
+            messages: { removeAckAfterReply: true },
+          },
+          channel: (account: string) => ({
+            capabilities: { reactions: true },
+            ...(actions === undefined ? {} : { actions }),
+            act: async (to: { peer: string }, action: object, { signal }: { signal: AbortSignal }) => {
+              did.push([account, to.peer, action, signal.aborted]);
+              await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+            },
+          }),
+          clock,
+          log: { ...silentLog, info: (fields: unknown, words: string) => void lines.push([words, fields]) },
+        } as never,
+        {
+          id: "t#1",
+          lane: "agent:main:telegram:dm:7",
+          conversation: "telegram:work:dm:7",
+          rows: [row("old"), row("asked"), row("press", { kind: "callback" }), row("task", {}, { kind: "task", id: "x", turn: "" }), row("joined")],
+          log: [{ kind: "absorbed", body: '["joined"]' }],
+        } as never,
+        { cover: async (ms: number) => (did.push(["cover", ms]), new Promise<void>((go) => (holds = go))) } as never,
+      );
+    for (const actions of [undefined, [], ["edit"]]) begin(actions).show();
+    await clock.advance(0);
+    expect(did).toEqual([]);
+    const ack = begin(["edit", "react"]);
+    ack.show();
+    await clock.advance(0);
+    expect(did.splice(0)).toEqual([["cover", 10_000]]);
+    (holds as (() => void) | null)?.();
+    await clock.advance(5_000);
+    ack.remove();
+    await clock.advance(4_999);
+    expect(did.splice(0)).toEqual([
+      ["telegram:work", "7", { kind: "react", messageId: "asked", emoji: "👀" }, false],
+    ]);
+    // One that is never answered is given up, and the removal comes after it.
+    await clock.advance(1);
+    expect(did.splice(0)).toEqual([
+      ["telegram:work", "7", { kind: "react", messageId: "asked", emoji: null }, false],
+    ]);
+    expect(lines).toMatchObject([["the reaction was not set", { turn: "t#1", emoji: "👀" }]]);
+    await clock.advance(10_000);
+    expect([lines.length, clock.armed()]).toEqual([2, 0]);
+  });
+
   test("is taken away after it was set, where the config wants that, also when setting it failed", async () => {
     for (const fails of [false, true]) {
       const { ack, did, clock } = acks({ message: directMessage({ messageId: "m9" }), fails });

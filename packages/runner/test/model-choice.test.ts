@@ -3,7 +3,7 @@
 import type { Skill, SkillCommand } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Model, ModelEvent, ModelMessage } from "@parley/models";
-import { Fault, type SkillCall } from "@parley/protocol";
+import { Fault, noUsage, type SkillCall } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { describe, expect, test } from "vitest";
@@ -11,9 +11,11 @@ import { isClearing } from "../src/models/directives.ts";
 import { modelCatalog, modelNamed } from "../src/models/model-catalog.ts";
 import { modelFailureText, modelTrouble } from "../src/models/model-failure.ts";
 import {
+  asWanted,
   ownReasoning,
   ownThinking,
   reasoningOf,
+  saysInstead,
   thinkingOf,
   thinkingWords,
   unsupportedThinking,
@@ -85,6 +87,47 @@ describe("how much a model thinks", () => {
     expect(thinkingWords(few, "off")).toBe(
       "Thinking: off. `a/b` cannot stop thinking: it thinks as little as it can (low).",
     );
+  });
+
+  test("holds for each call as it is by then, and what a model cannot do is said in its place, for free", async () => {
+    const asked: unknown[] = [];
+    const usual = {
+      id: "a/b",
+      contextWindow: 9,
+      maxTokens: 8,
+      vision: true,
+      reasoning: true,
+      async *stream(request: unknown): AsyncGenerator<ModelEvent> {
+        asked.push(request);
+        yield { type: "text", delta: "usual" };
+      },
+    } as Model;
+    const all = async (of: Model, request: object): Promise<ModelEvent[]> => {
+      const events: ModelEvent[] = [];
+      for await (const event of of.stream(request as never, new AbortController().signal)) events.push(event);
+      return events;
+    };
+    const levels = [
+      { thinking: "low", showThoughts: true },
+      { thinking: "off", showThoughts: false },
+    ] as const;
+    let at = 0;
+    const wanting = asWanted(usual, () => levels[at++] ?? levels[0]);
+    expect({ ...wanting, stream: usual.stream }).toEqual(usual);
+    for (const thinking of ["high", "medium"]) await all(wanting, { thinking, cacheKey: thinking });
+    expect(asked).toEqual([
+      { cacheKey: "high", thinking: "low", showThoughts: true },
+      { cacheKey: "medium", thinking: "off", showThoughts: false },
+    ]);
+    const instead = saysInstead(usual, "I cannot.");
+    expect({ ...instead, stream: usual.stream }).toEqual(usual);
+    expect([await all(instead, {}), asked.length]).toEqual([
+      [
+        { type: "text", delta: "I cannot." },
+        { type: "end", stop: "stop", usage: noUsage, content: [{ type: "text", text: "I cannot." }] },
+      ],
+      2,
+    ]);
   });
 
   test("goes back to the config's value by five words", () => {

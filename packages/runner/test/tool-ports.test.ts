@@ -1,7 +1,9 @@
 // What tools of the session and the daemon answer, word for word, and what they leave in the store: jobs,
 // settings and restarts, background commands, the status, tools that were looked up, and the list of all
 // tools.
+import { estimateTokens } from "@parley/agent";
 import {
+  Fault,
   formatRowPayload,
   parseRowPayload,
   silentLog,
@@ -23,6 +25,7 @@ import { isSearched, loadedNow, loadedTools } from "../src/tools/loaded-tools.ts
 import { allCommandRecords, commandRecords } from "../src/tools/process-store.ts";
 import { plansPort, statusPort } from "../src/tools/session-tools.ts";
 import { listedTools } from "../src/tools/tool-listing.ts";
+import { toolPorts } from "../src/tools/tool-ports.ts";
 import { jobOf, madeAtMs, olga } from "./scheduled-runs.ts";
 import { memoryStore } from "./store.ts";
 
@@ -548,7 +551,11 @@ describe("the agent's settings", () => {
     const { cells } = (store ??= await memoryStore(clock));
     const inbox = inboxWith(rows);
     const lines: string[] = [];
-    const note = (_fields: LogFields, words: string) => void lines.push(words);
+    const facts: LogFields[] = [];
+    const note = (fields: LogFields, words: string) => {
+      facts.push(fields);
+      lines.push(words);
+    };
     const did: unknown[] = [];
     const port = agentSettings({
       editor: {
@@ -568,7 +575,7 @@ describe("the agent's settings", () => {
       log: { ...silentLog, info: note, warn: note, error: note },
     } as never);
     const scope = { turn: "t#1", callId: "c" } as never;
-    return { port, scope, did, lines, inbox, cells, clock };
+    return { port, scope, did, lines, facts, inbox, cells, clock };
   }
 
   test("are written whole; only the operator brings in variables of the environment, wherever they stand", async () => {
@@ -604,8 +611,12 @@ describe("the agent's settings", () => {
   });
 
   test("restart a moment after the call, once a turn's word, and tell the session when it is over", async () => {
-    const { port, scope, did, cells, clock, inbox, lines } = await settings();
+    const { port, scope, did, cells, clock, inbox, lines, facts } = await settings();
     await port.restart(scope, 'new "port"');
+    expect([lines, facts]).toEqual([
+      ["an agent asked for a restart"],
+      [{ turn: "t#1", reason: 'new "port"' }],
+    ]);
     await clock.advance(199);
     expect(did).toEqual([]);
     await clock.advance(1);
@@ -630,7 +641,27 @@ describe("the agent's settings", () => {
     expect(lines.at(-1)).toBe(
       "the gateway was restarted for a session, and nobody is known any more to be told",
     );
+    expect(facts.at(-1)).toEqual({ turn: "gone" });
     expect((await cells.list("restart:", 10)).map(({ key }) => key)).toEqual(["restart:n2:t#1:d"]);
+  });
+
+  test("tell each session of the restart, also after one that could not be told; a flaw of ours is none of that", async () => {
+    const { port, cells, inbox, lines, facts } = await settings();
+    for (const call of ["a", "b"])
+      await cells.put(`restart:n1:t#1:${call}`, JSON.stringify({ turn: "t#1", reason: call }), {});
+    const { accept } = inbox;
+    inbox.accept = async (rows) => {
+      if (rows[0]?.id === "restart:t#1:a") throw new Fault("unavailable", "no store");
+      await accept(rows);
+    };
+    await port.restarted();
+    expect([inbox.accepted.map(([id]) => id), await cells.list("restart:", 9)]).toEqual([["restart:t#1:b"], []]);
+    expect([lines, facts]).toEqual([
+      ["a session could not be told of the restart that it asked for"],
+      [{ key: "restart:n1:t#1:a", error: new Fault("unavailable", "no store") }],
+    ]);
+    await cells.put("restart:n1:t#1:c", "{", {});
+    await expect(port.restarted()).rejects.toBeInstanceOf(SyntaxError);
   });
 
   test("do not restart what would not come up, what just did, or what can only be stopped", async () => {
@@ -654,8 +685,9 @@ describe("the agent's settings", () => {
 
   test("update, and tell the session how that ended, where it goes on now", async () => {
     const place: Address = { channel: "discord", account: "default", kind: "dm", peer: "9" };
-    const { port, scope, did, inbox } = await settings({ place });
+    const { port, scope, did, inbox, lines, facts } = await settings({ place });
     await port.update(scope, "2.0.0");
+    expect([lines, facts]).toEqual([["an agent asked for an update"], [{ turn: "t#1", to: "2.0.0" }]]);
     expect(did).toEqual([['turn:["t#1","c"]', "2.0.0"]]);
     const ended = { askedBy: 'turn:["t#1","c"]', from: "1.0.0", to: "2.0.0", reason: "it died" };
     for (const state of ["done", "went-back", "failed"])
@@ -758,6 +790,19 @@ describe("background commands", () => {
     );
   });
 
+  test("are kept where their session cannot be told, which the log says; a flaw of ours is none of that", async () => {
+    const { of, cells, inbox, lines } = await records();
+    inbox.accept = async () => Promise.reject(new Fault("unavailable", "no store"));
+    await of("n1").save(record() as never);
+    expect([lines, (await cells.list("command:", 9)).length]).toEqual([
+      ["a session could not be told that its command ended"],
+      1,
+    ]);
+    inbox.accept = async () => Promise.reject(new TypeError("flaw"));
+    await expect(of("n1").save(record({ id: "c2" }) as never)).rejects.toThrow("flaw");
+    expect(await cells.list("command:", 9)).toHaveLength(1);
+  });
+
   test("are kept by their node, listed of all, and kept also where nobody can be told", async () => {
     const { of, cells, lines } = await records({ rows: [] });
     await of("n1").save(record() as never);
@@ -804,6 +849,19 @@ describe("tools that were looked up", () => {
     await load(...Array.from({ length: 62 }, (_, nth) => `t${nth}`));
     const all = await loadedNow({ sessions }, session);
     expect([all.length, all[0], all[1], all.at(-1)]).toEqual([64, "c", "a", "t61"]);
+    // One that could not be written is told to its caller, and the next one goes on.
+    const torn = {
+      open: (key: SessionKey) => sessions.open(key),
+      patch: async (...asked: Parameters<typeof sessions.patch>) =>
+        JSON.stringify(asked).includes("bad")
+          ? Promise.reject(new Error("no store"))
+          : sessions.patch(...asked),
+    };
+    const shaky = loadedTools({ sessions: torn } as never);
+    const [bad, good] = ["bad", "good"].map((name) => shaky.load({ session } as never, [name]));
+    await expect(bad).rejects.toThrow("no store");
+    await good;
+    expect((await loadedNow({ sessions }, session)).slice(-2)).toEqual(["t61", "good"]);
     const { epoch } = await sessions.open(session);
     await sessions.patch(session, { loadedTools: { epoch: epoch + 1, names: ["x"] } });
     expect(await loadedNow({ sessions }, session)).toEqual([]);
@@ -813,6 +871,8 @@ describe("tools that were looked up", () => {
     const remote = [{ name: "a", description: "x".repeat(400), parameters: {} }] as never;
     const of = (mode: "on" | "off" | "auto", maxPromptTokens: number, tools = remote) =>
       isSearched({ mode, maxPromptTokens } as never, tools);
+    const tokens = estimateTokens(JSON.stringify(remote));
+    expect([of("auto", tokens - 1), of("auto", tokens)]).toEqual([true, false]);
     expect([of("on", 1e9), of("off", 0), of("auto", 0), of("auto", 1e9), of("on", 0, [] as never)]).toEqual([
       true,
       false,
@@ -821,6 +881,65 @@ describe("tools that were looked up", () => {
       false,
     ]);
   });
+});
+
+test("the tools' ports are those of the session, and what a tool uses beside its turn is paid by the turn's payers", async () => {
+  const { cells } = (store = await memoryStore(virtualClock()));
+  const noted: unknown[] = [];
+  const questions = {};
+  const services = {
+    config: { agents: { list: [], defaults: { models: {} } }, models: { providers: {} }, canvas: { enabled: false } },
+    models: { list: () => [] },
+    questions,
+    cells,
+    inbox: { find: async () => [began()] },
+    ledger: {
+      forTurn: (turn: { readonly id: string }, how: unknown) => ({
+        mayCall: async () => ({ ok: true }),
+        sideModel: (model: unknown) => model,
+        note: async (end: { readonly usage: unknown }, model: unknown) => {
+          noted.push([turn.id, how, end.usage, model]);
+          return [];
+        },
+        committed: () => void noted.push("committed"),
+        close: () => void noted.push("closed"),
+      }),
+    },
+  } as never;
+  const ports = toolPorts(services);
+  expect(Object.keys(ports).toSorted()).toEqual([
+    "canvases",
+    "children",
+    "loadedTools",
+    "messages",
+    "plans",
+    "questions",
+    "schedules",
+    "seenPictures",
+    "sessions",
+    "spending",
+    "status",
+  ]);
+  const upkeep = {};
+  const all = toolPorts({ ...(services as object), upkeep } as never);
+  expect([ports.questions === (questions as never), all.upkeep === (upkeep as never)]).toEqual([true, true]);
+  const usage = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 };
+  const scope = { turn: "t#1", callId: "c9", session, conversation: "telegram:default:dm:7" } as never;
+  const made = await ports.spending.around(scope, async (used) => {
+    await used(usage, "x/free");
+    await used({ ...usage, costUsd: 0 }, "x/priced");
+    return "made";
+  });
+  expect([made, noted]).toEqual([
+    "made",
+    [
+      ["t#1 c9", { beside: true }, usage, { id: "x/free", priced: false }],
+      "committed",
+      ["t#1 c9", { beside: true }, { ...usage, costUsd: 0 }, { id: "x/priced", priced: true }],
+      "committed",
+      "closed",
+    ],
+  ]);
 });
 
 test("the status of a session names its model, what it used and its plan", async () => {
