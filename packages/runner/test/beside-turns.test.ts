@@ -260,6 +260,47 @@ describe("the image tool", () => {
   });
 });
 
+test("a look at a picture ends with its call or after two minutes, and what it cost by then is no secret", async () => {
+  const signals: AbortSignal[] = [];
+  const slow = {
+    ...modelOf("slow", () => null),
+    async *stream(_request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+      signals.push(signal);
+      await new Promise<void>((go) => signal.addEventListener("abort", () => go()));
+      const error = { kind: "aborted", message: "told to stop" } as const;
+      yield { type: "end", stop: "aborted", usage: noUsage, content: [], error };
+    },
+  } as Model;
+  const pictures = seenPictures({
+    config: { agents: { defaults: { imageModel: { primary: "slow" } } } },
+    models: { get: async () => slow, list: () => [] },
+    cooldowns: cooldowns(clock),
+    ledger: ledgerOf(),
+    inbox: { find: async () => [] },
+    sessions: store.sessions,
+    cells: store.cells,
+    clock,
+    ids: seededIds(1),
+    log: silentLog,
+  } as never);
+  const stop = new AbortController();
+  const look = (signal: AbortSignal) => {
+    const looking = pictures.describe({ ...(scope as object), signal } as never, { prompt: "?", pictures: [] });
+    return expect(looking).rejects.toMatchObject({ code: "unavailable" });
+  };
+  const first = look(new AbortController().signal);
+  await clock.advance(119_999);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  await clock.advance(1);
+  await first;
+  const second = look(stop.signal);
+  await clock.advance(1_000);
+  expect(signals[1]?.aborted).toBe(false);
+  stop.abort();
+  await second;
+  expect([did.filter((line) => line === "closed").length, clock.armed()]).toEqual([2, 0]);
+});
+
 describe("a side question", () => {
   interface Odds {
     readonly end?: () => Promise<object | null>;

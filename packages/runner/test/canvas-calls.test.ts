@@ -42,7 +42,7 @@ function portOf({
   const port = canvasPort({
     config: { canvas: { enabled }, gateway: { publicUrl } },
     cells: store.cells,
-    inbox: { find: async () => rows },
+    inbox: { find: async (what: unknown) => (expect(what).toEqual({ turn: "t1", limit: 200 }), rows) },
     redaction: { secrets: ["hunter2-secret"], stateDirs: [], workspaces: [] },
     clock,
     ids,

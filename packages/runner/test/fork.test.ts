@@ -1,4 +1,5 @@
 // The copy of a transcript into a conversation that begins with it.
+import { longLog } from "@parley/agent";
 import type { Entry } from "@parley/protocol";
 import type { Session, StoredEntry } from "@parley/store";
 import { expect, test } from "vitest";
@@ -91,4 +92,26 @@ test("of several summaries the last one copied stands, also when a later one is 
     [105, 101, 105],
     [108, 101, 105, 108],
   ]);
+});
+
+test("of a long talk the newest is copied, to the bound that a turn has, and an entry that cannot be read is left out", async () => {
+  const count = longLog.entries * 2 + 700;
+  const long = copying(Array.from({ length: count }, (_, at) => [at + 1, user(`m${at + 1}`)] as const));
+  const { entries } = await run(long, count);
+  // Whole pages are read until there are enough.
+  expect([entries.length, entries.at(-1)]).toEqual([Math.ceil((longLog.entries * 2) / 250) * 250, user(`m${count}`)]);
+  const wide = longLog.bytes / 10;
+  const heavy = copying(Array.from({ length: 600 }, (_, at) => [at + 1, user("x".repeat(at < 350 ? 1 : wide))] as const));
+  expect((await run(heavy, 600)).entries).toHaveLength(250);
+  const damaged = copying([
+    [1, user("a")],
+    [2, { type: "from the future" } as never],
+    [3, { type: "summary", text: "s", throughSeq: 2, atMs: 0 }],
+  ]);
+  const { entries: read, patch } = await run(damaged, 3);
+  expect([read, patch?.[standsFromField]]).toEqual([
+    [user("a"), { type: "summary", text: "s", throughSeq: 1, atMs: 0 }],
+    1,
+  ]);
+  await expect(damaged.run({ key: "b", args: '{"from":"a"}' } as never)).rejects.toThrow("epoch");
 });

@@ -24,33 +24,51 @@ function previewing({
   earlier = null as string | null,
   opened = 0,
   parts = (): readonly object[] => [{ state: "sent", receipt }],
+  cover = async (): Promise<void> => {},
+  post = async (): Promise<void> => {},
 } = {}) {
   const clock = virtualClock();
   const posted: (readonly [mark: object, deliveries: readonly NewDelivery[]])[] = [];
   const edits: (readonly [atMs: number, text: string])[] = [];
-  let answers: (() => Promise<void>)[] = [];
+  let answers: ((signal: AbortSignal) => Promise<void>)[] = [];
   const over = new AbortController();
-  let covers = 0;
+  const covered: number[] = [];
+  const keys: string[] = [];
+  const lines: unknown[] = [];
+  const line = (fields: object, words: string) => void lines.push([words, fields]);
   const preview = editedPreview(
     { outbox: { find: async () => [{ parts: parts() }] }, clock } as never,
     {
       turn: { id: "t#1", conversation: "telegram:default:dm:7" as ConversationKey },
       address: { channel: "telegram", account: "default", kind, peer: "7" },
-      lease: { cover: async () => void (covers += 1) },
+      lease: {
+        cover: async (ms: number) => {
+          covered.push(ms);
+          await cover();
+        },
+      },
       signal: over.signal,
-      log: silentLog,
+      log: { ...silentLog, debug: line, info: line },
     } as never,
     {
       capabilities: { dialect: "plain", textChars: 100, captionChars: 100 },
-      act: async (_to: unknown, action: { messageId: string; text: { plain: string } }) => {
+      act: async (
+        _to: unknown,
+        action: { messageId: string; text: { plain: string } },
+        how: { idempotencyKey: string; signal: AbortSignal },
+      ) => {
         edits.push([clock.mono(), `${action.messageId}: ${action.text.plain}`]);
-        await answers.shift()?.();
+        keys.push(how.idempotencyKey);
+        await answers.shift()?.(how.signal);
       },
     } as never,
     {
       previews: earlier === null ? [] : [{ delivery: earlier }],
       opened,
-      post: async (mark: object, deliveries: readonly NewDelivery[]) => void posted.push([mark, deliveries]),
+      post: async (mark: object, deliveries: readonly NewDelivery[]) => {
+        await post();
+        posted.push([mark, deliveries]);
+      },
     } as never,
   );
   return {
@@ -59,8 +77,10 @@ function previewing({
     posted,
     edits,
     over,
-    covers: () => covers,
-    answer: (...more: (() => Promise<void>)[]) => void (answers = more),
+    covered,
+    keys,
+    lines,
+    answer: (...more: ((signal: AbortSignal) => Promise<void>)[]) => void (answers = more),
   };
 }
 
@@ -128,7 +148,7 @@ describe("a preview", () => {
         [everyMs, "m1: a b"],
         [everyMs * 3, "m1: a b c"],
       ]);
-      expect(at.covers()).toBe(3);
+      expect(at.covered).toEqual([15_000, 15_000, 15_000]);
       await at.preview.close();
       at.preview.show("more");
       await at.clock.advance(everyMs * 9);
@@ -179,6 +199,48 @@ describe("a preview", () => {
     expect(await times(fails("unavailable", "x"), fails("ambiguous", "x"))).toEqual([0, 2_000, 4_000]);
     for (const code of ["missing", "denied", "invalid"] as const)
       expect(await times(fails(code, "gone"))).toEqual([0]);
+  });
+
+  test("whose edit is not answered gives it up after fifteen seconds, and with its turn at once; each is covered by the lease", async () => {
+    const at = previewing();
+    const signals: AbortSignal[] = [];
+    const hangs = (signal: AbortSignal) =>
+      new Promise<void>((_go, reject) => {
+        signals.push(signal);
+        signal.addEventListener("abort", () => reject(new Fault("unavailable", "given up")));
+      });
+    at.answer(hangs, hangs);
+    at.preview.show("a");
+    await at.clock.advance(900 + 14_999);
+    expect([at.edits.length, signals.map(({ aborted }) => aborted), at.covered]).toEqual([1, [false], [15_000]]);
+    await at.clock.advance(1);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    await at.clock.advance(2_000);
+    expect([at.edits.length, at.keys]).toEqual([2, ["t#1/edit", "t#1/edit"]]);
+    at.over.abort();
+    await at.clock.advance(0);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    await at.preview.close();
+    await at.clock.advance(60_000);
+    expect([at.edits.length, at.clock.armed()]).toEqual([2, 0]);
+  });
+
+  test("that could not be opened or covered ends alone, and the log says so", async () => {
+    const lost = previewing({ cover: () => Promise.reject(new Fault("conflict", "another holds it")) });
+    lost.preview.show("a");
+    await lost.clock.advance(10_000);
+    expect([lost.edits, lost.lines, lost.clock.armed()]).toMatchObject([
+      [],
+      [["preview edit failed; the final answer will be written all the same", { turn: "t#1" }]],
+      0,
+    ]);
+    expect(await lost.preview.close()).toEqual({ open: "t#1/preview", said: "" });
+    const away = previewing({ post: () => Promise.reject(new Error("no store")) });
+    away.preview.show("a");
+    await away.clock.advance(10_000);
+    expect(away.lines).toEqual([["the preview ended early", { turn: "t#1", error: new Error("no store") }]]);
+    // It may have been written, so the end of the turn closes it all the same.
+    expect(await away.preview.close()).toEqual({ open: "t#1/preview", said: "" });
   });
 
   test("whose last edit may still arrive is closed two seconds after it, another at once", async () => {

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog, type Outcome } from "@parley/protocol";
+import { Fault, silentLog, type Outcome } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { longAnswerParts } from "./long-answer-parts.ts";
 import { withinLimit, type AnswerLimit } from "../src/streaming/long-answer.ts";
@@ -81,4 +81,68 @@ test("a page shows as much as is formatted at once", async () => {
   expect(
     longAnswerParts(await withinLimit(reply("x ".repeat(120_000)), options({ capabilities: page }))).head,
   ).toContain("cut here");
+});
+
+test("buttons stay below what is shown of it, and pictures behind the file; the log says why there is no file", async () => {
+  const text = (markdown: string, more: object = {}) => ({ kind: "text", markdown, ...more });
+  const picture = { kind: "media", media: "image", files: [{ path: "/p" }] };
+  const buttons = (label: string) => ({ buttons: [[{ label, value: label }]] });
+  const one = "1".repeat(1_500);
+  const two = "2".repeat(600);
+  const long = {
+    kind: "reply",
+    parts: [text(one, buttons("first")), picture, text(two, buttons("last"))],
+    replyTo: "7",
+  } as unknown as Outcome;
+  const whole = `${one}\n\n${two}`;
+  const path = expect.stringMatching(/^[0-9a-f]{64}\.md$/) as string;
+  const file = { path, mediaType: "text/markdown", bytes: 2_102, name: "answer.md" };
+  const size = "it has 2,102 characters, and messages take 2,000";
+  expect(await withinLimit(long, options())).toEqual({
+    kind: "reply",
+    parts: [
+      text(
+        `${"1".repeat(1_000)} …\n\n📄 My answer is too long for messages: ${size}. The whole of it is in the file.`,
+        buttons("last"),
+      ),
+      { kind: "media", media: "file", files: [file] },
+      picture,
+    ],
+    replyTo: "7",
+  });
+  const lines: unknown[] = [];
+  const fault = new Fault("unavailable", "the disk is full");
+  const full = options({
+    folder: { keep: () => Promise.reject(fault) },
+    log: { ...silentLog, warn: (fields, words) => void lines.push([words, fields]) },
+  });
+  const cut = `${whole.slice(0, 1_500)}\n\n✂️ My answer was cut here: ${size}. The whole of it stands in the session: \`parley sessions show agent:main:main\`.`;
+  expect([await withinLimit(long, full), lines]).toEqual([
+    { kind: "reply", parts: [text(cut, buttons("last")), picture], replyTo: "7" },
+    [["a long answer could not become a file", { error: fault }]],
+  ]);
+  const flaw = options({ folder: { keep: () => Promise.reject(new TypeError("flaw")) } });
+  await expect(withinLimit(long, flaw)).rejects.toThrow("flaw");
+  const fits = options({ capabilities: { media: true, uploadBytes: 2_102, textChars: 1_000 } });
+  expect(longAnswerParts(await withinLimit(long, fits)).file?.bytes).toBe(2_102);
+  const less = options({ capabilities: { media: true, uploadBytes: 2_101, textChars: 1_000 } });
+  expect(longAnswerParts(await withinLimit(long, less)).file).toEqual({ path: "/p" });
+  const silent: Outcome = { kind: "silent", reason: "asked" };
+  expect(await withinLimit(silent, options())).toBe(silent);
+});
+
+test("a cut comes after the last paragraph, line or word in its second half, else where there is no more room", async () => {
+  const head = async (text: string) => {
+    const shown = await withinLimit(reply(text + "z".repeat(2_000)), options({ capabilities: null }));
+    return longAnswerParts(shown).head.split("\n\n✂️")[0]?.length;
+  };
+  const at = (before: number, gap: string, more = "") => `${"a".repeat(before)}${gap}${"b".repeat(300)}${more}`;
+  expect([
+    await head(at(1_200, "\n\n", " c\nd")),
+    await head(at(1_200, "\n", " c")),
+    await head(at(1_200, " ")),
+    await head(at(1_001, "\n\n", " ")),
+    await head(at(1_000, " ")),
+    await head("a".repeat(500)),
+  ]).toEqual([1_200, 1_200, 1_200, 1_001, 2_000, 2_000]);
 });

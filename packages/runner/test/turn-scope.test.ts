@@ -3,6 +3,7 @@
 import {
   formatRowPayload,
   silentLog,
+  type ConversationKey,
   type Inbound,
   type Log,
   type LogFields,
@@ -35,7 +36,7 @@ function row(id: string, inbound: Partial<Inbound> = {}, payload: object = {}): 
     id,
     seq,
     acceptedAtMs: 10,
-    conversation: "telegram:work:group:-7",
+    conversation: "telegram:work:group:-7" as ConversationKey,
     authority: "owner",
     version: 0,
     payload: formatRowPayload({ v: 1, inbound: message, owner: true, ...payload } as never),

@@ -1,5 +1,5 @@
 // What a message path tells its hooks, event by event, and what comes of what they say. One hook hears everything; the store is real.
-import { conversationKey, formatContent, silentLog, type HookEvent, type SessionKey } from "@parley/protocol";
+import { conversationKey, Fault, formatContent, silentLog, type HookEvent, type SessionKey } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { hookMemory } from "../../src/hooks/hook-runner.ts";
@@ -8,7 +8,11 @@ import { memoryStore } from "../receive/store.ts";
 
 const key = "agent:tea:main" as SessionKey;
 
-async function stage(says: (event: HookEvent) => readonly string[] = () => [], hooked = true) {
+async function stage(
+  says: (event: HookEvent) => readonly string[] = () => [],
+  hooked = true,
+  route: () => object = () => ({ agent: "tea", session: key }),
+) {
   const clock = virtualClock({ startMs: 50_000 });
   const store = await memoryStore(clock);
   onTestFinished(() => store.close());
@@ -67,9 +71,7 @@ async function stage(says: (event: HookEvent) => readonly string[] = () => [], h
     } as never,
     {
       homeOf: async () => ({ place: null }),
-      route: () => {
-        return { agent: "tea", session: key } as never;
-      },
+      route: route as never,
     },
   );
   const told = async (): Promise<readonly HookEvent[]> => {
@@ -284,4 +286,36 @@ test("a process without hooks ends conversations all the same, and tells nobody"
   expect(await hooks.ended("new", key, inbound, begun)).toEqual([]);
   hooks.sent({ lane: "no key", parts: [] } as never, 0, { messageId: "m" });
   expect([await told(), hooks.bootstrap]).toEqual([[], []]);
+});
+
+test("what went to a place in which no agent answers is told without a session; another failure to route is no such place", async () => {
+  let why = new Fault("invalid", "no agent answers there");
+  const { hooks, told } = await stage(
+    () => [],
+    true,
+    () => {
+      throw why;
+    },
+  );
+  const content = formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: "hi" }] });
+  const delivery = { lane: "discord:work:channel:55:9", parts: [{ content }, { content }] } as never;
+  hooks.sent(delivery, 1, { messageId: "m7" } as never);
+  hooks.failed(delivery, "no right");
+  hooks.sent(delivery, 2, { messageId: "m8" } as never);
+  const context = {
+    to: "55",
+    channelId: "discord",
+    accountId: "work",
+    conversationId: "55",
+    threadId: "9",
+    isGroup: true,
+  };
+  const event = { type: "message", action: "sent", sessionKey: "" };
+  expect(await told()).toEqual([
+    { ...event, context: { ...context, content: "hi", success: true, messageId: "m7" } },
+    { ...event, context: { ...context, content: "hi\nhi", success: false, error: "no right" } },
+    { ...event, context: { ...context, content: "", success: true, messageId: "m8" } },
+  ]);
+  why = new Fault("unavailable", "no store");
+  expect(() => hooks.failed(delivery, "x")).toThrow("no store");
 });
