@@ -102,7 +102,11 @@ test("models whose price is not known are found where an agent's dollars are lim
     ],
   ]);
   const lines: unknown[] = [];
-  const wrong = { ...config, tools: { ...config.tools, deny: ["wrte"] }, skills: { ...config.skills, allowBundled: ["dayly"] } };
+  const wrong = {
+    ...config,
+    tools: { ...config.tools, deny: ["wrte"] },
+    skills: { ...config.skills, allowBundled: ["dayly"] },
+  };
   const skills = {
     survey: async () => ({
       shelf: {
@@ -114,9 +118,13 @@ test("models whose price is not known are found where an agent's dollars are lim
       },
     }),
   } as never;
-  await warnOfConfig(wrong as never, { models, skills, toolNames: ["echo"] }, {
-    warn: (fields, words) => void lines.push([words, fields]),
-  });
+  await warnOfConfig(
+    wrong as never,
+    { models, skills, toolNames: ["echo"] },
+    {
+      warn: (fields, words) => void lines.push([words, fields]),
+    },
+  );
   expect(lines).toEqual([
     ...found.map((each) => [
       `the spending limit in dollars of the agent "${each.agent}" does not hold ${each.model}: its price is not known. Set the model's cost under models.providers, or limit tokens (dayTokens, monthTokens)`,

@@ -99,15 +99,20 @@ test("a fallback with a smaller window gets what of the conversation fits beside
     model("talker", 4_000, 100_000),
   ];
   const logged: unknown[] = [];
-  const models = askedModels(primary, [...others, model("broken", 1, 1)], async (of) => {
-    if (of.id === "broken") throw new Error("no rules");
-    return own(of);
-  }, {
-    clock,
-    ids: seededIds(1),
-    log: { ...silentLog, error: (fields: unknown, words: string) => void logged.push([words, fields]) },
-    cooldowns: cooldowns(clock),
-  });
+  const models = askedModels(
+    primary,
+    [...others, model("broken", 1, 1)],
+    async (of) => {
+      if (of.id === "broken") throw new Error("no rules");
+      return own(of);
+    },
+    {
+      clock,
+      ids: seededIds(1),
+      log: { ...silentLog, error: (fields: unknown, words: string) => void logged.push([words, fields]) },
+      cooldowns: cooldowns(clock),
+    },
+  );
   const messages = Array.from({ length: 40 }, (_, nth) => ({
     role: nth % 2 === 0 ? ("user" as const) : ("assistant" as const),
     content: [{ type: "text" as const, text: `${nth} ${"word ".repeat(79)}` }],
@@ -132,10 +137,9 @@ test("a fallback with a smaller window gets what of the conversation fits beside
       "wordy": 26,
     }
   `);
-  expect(seen.map(([, { tools: given, maxTokens, cacheKey }]) => [given.length, maxTokens, cacheKey])).toEqual([
-    [2, 7, "k"],
-    ...others.map(() => [1, 7, "k"]),
-  ]);
+  expect(
+    seen.map(([, { tools: given, maxTokens, cacheKey }]) => [given.length, maxTokens, cacheKey]),
+  ).toEqual([[2, 7, "k"], ...others.map(() => [1, 7, "k"])]);
   expect(seen[0]?.[1]).toBe(request);
   expect(seen[1]?.[1].messages).toBe(messages);
   // The newest stay.

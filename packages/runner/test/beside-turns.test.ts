@@ -285,7 +285,10 @@ test("a look at a picture ends with its call or after two minutes, and what it c
   } as never);
   const stop = new AbortController();
   const look = (signal: AbortSignal) => {
-    const looking = pictures.describe({ ...(scope as object), signal } as never, { prompt: "?", pictures: [] });
+    const looking = pictures.describe({ ...(scope as object), signal } as never, {
+      prompt: "?",
+      pictures: [],
+    });
     return expect(looking).rejects.toMatchObject({ code: "unavailable" });
   };
   const first = look(new AbortController().signal);

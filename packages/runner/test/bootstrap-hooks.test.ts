@@ -159,7 +159,9 @@ test("hooks that run elsewhere are asked the same, and what they leave is checke
     },
   ]);
   const wanted = [{ name: "SOUL.md", path: "/x/SOUL.md", text: "Warm." }];
-  expect(await heard({ bootstrapFiles: [warm, { name: "other.md", content: "x" }] })(files, left)).toEqual(wanted);
+  expect(await heard({ bootstrapFiles: [warm, { name: "other.md", content: "x" }] })(files, left)).toEqual(
+    wanted,
+  );
   // What a hook returned counts, before what it left in the event.
   expect(await heard({ returned: [warm], bootstrapFiles: [] })(files, left)).toEqual(wanted);
   expect(await heard({ returned: "nonsense", bootstrapFiles: [warm] })(files, left)).toEqual(wanted);
@@ -185,7 +187,9 @@ test("hooks that run elsewhere are asked the same, and what they leave is checke
 });
 
 test("hooks that are switched off are none, and several of them run in the config's order", async () => {
-  const off = { hooks: { internal: { enabled: false, handlers: [{ event: "agent:bootstrap", module: "a.ts" }] } } };
+  const off = {
+    hooks: { internal: { enabled: false, handlers: [{ event: "agent:bootstrap", module: "a.ts" }] } },
+  };
   const configOf = async (file: object) =>
     (await loadConfig({ env: {}, home: dir, readFile: async () => JSON.stringify(file) })).config;
   expect(bootstrapHooks(await configOf(off), join(dir, "parley.json5"), clock)).toEqual([]);
@@ -195,7 +199,11 @@ test("hooks that are switched off are none, and several of them run in the confi
       `export default ({ context }) => { context.bootstrapFiles[0].content += " ${name}"; };`,
     );
   const handlers = ["one", "two"].map((name) => ({ event: "agent:bootstrap", module: `${name}.ts` }));
-  const hooks = bootstrapHooks(await configOf({ hooks: { internal: { handlers } } }), join(dir, "parley.json5"), clock);
+  const hooks = bootstrapHooks(
+    await configOf({ hooks: { internal: { handlers } } }),
+    join(dir, "parley.json5"),
+    clock,
+  );
   let now: readonly HookFile[] = files;
   for (const hook of hooks) now = await hook(now, request as never);
   expect([hooks.length, now[0]?.text]).toEqual([2, "Dry. one two"]);

@@ -191,7 +191,8 @@ test("rules of the config, of the agent and of its model each take tools away, a
       ],
     },
   } as never);
-  const removed = async (model: string) => toldOf(await at({ model: { id: model, vision: false, contextWindow: 9e5 } })).removed;
+  const removed = async (model: string) =>
+    toldOf(await at({ model: { id: model, vision: false, contextWindow: 9e5 } })).removed;
   expect([await removed("a/b"), await removed("other/x"), await removed("q/r")]).toMatchInlineSnapshot(`
     [
       "exec (global) read (global provider) write (agent)",

@@ -99,9 +99,14 @@ test("of a long talk the newest is copied, to the bound that a turn has, and an 
   const long = copying(Array.from({ length: count }, (_, at) => [at + 1, user(`m${at + 1}`)] as const));
   const { entries } = await run(long, count);
   // Whole pages are read until there are enough.
-  expect([entries.length, entries.at(-1)]).toEqual([Math.ceil((longLog.entries * 2) / 250) * 250, user(`m${count}`)]);
+  expect([entries.length, entries.at(-1)]).toEqual([
+    Math.ceil((longLog.entries * 2) / 250) * 250,
+    user(`m${count}`),
+  ]);
   const wide = longLog.bytes / 10;
-  const heavy = copying(Array.from({ length: 600 }, (_, at) => [at + 1, user("x".repeat(at < 350 ? 1 : wide))] as const));
+  const heavy = copying(
+    Array.from({ length: 600 }, (_, at) => [at + 1, user("x".repeat(at < 350 ? 1 : wide))] as const),
+  );
   expect((await run(heavy, 600)).entries).toHaveLength(250);
   const damaged = copying([
     [1, user("a")],

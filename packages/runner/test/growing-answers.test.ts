@@ -212,7 +212,11 @@ describe("a preview", () => {
     at.answer(hangs, hangs);
     at.preview.show("a");
     await at.clock.advance(900 + 14_999);
-    expect([at.edits.length, signals.map(({ aborted }) => aborted), at.covered]).toEqual([1, [false], [15_000]]);
+    expect([at.edits.length, signals.map(({ aborted }) => aborted), at.covered]).toEqual([
+      1,
+      [false],
+      [15_000],
+    ]);
     await at.clock.advance(1);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     await at.clock.advance(2_000);
@@ -411,7 +415,9 @@ describe("the emoji of a message that is worked on", () => {
             ...(actions === undefined ? {} : { actions }),
             act: async (to: { peer: string }, action: object, { signal }: { signal: AbortSignal }) => {
               did.push([account, to.peer, action, signal.aborted]);
-              await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+              await new Promise((_resolve, reject) =>
+                signal.addEventListener("abort", () => reject(signal.reason)),
+              );
             },
           }),
           clock,
@@ -421,10 +427,18 @@ describe("the emoji of a message that is worked on", () => {
           id: "t#1",
           lane: "agent:main:telegram:dm:7",
           conversation: "telegram:work:dm:7",
-          rows: [row("old"), row("asked"), row("press", { kind: "callback" }), row("task", {}, { kind: "task", id: "x", turn: "" }), row("joined")],
+          rows: [
+            row("old"),
+            row("asked"),
+            row("press", { kind: "callback" }),
+            row("task", {}, { kind: "task", id: "x", turn: "" }),
+            row("joined"),
+          ],
           log: [{ kind: "absorbed", body: '["joined"]' }],
         } as never,
-        { cover: async (ms: number) => (did.push(["cover", ms]), new Promise<void>((go) => (holds = go))) } as never,
+        {
+          cover: async (ms: number) => (did.push(["cover", ms]), new Promise<void>((go) => (holds = go))),
+        } as never,
       );
     for (const actions of [undefined, [], ["edit"]]) begin(actions).show();
     await clock.advance(0);

@@ -118,7 +118,9 @@ test("of an entry each part that it needs is looked at, and nothing more is aske
   expect(entries.map(reads)).toEqual([true, true, true, true, true]);
   for (const entry of entries)
     for (const field of Object.keys(entry)) {
-      expect(reads({ ...entry, [field]: undefined }), `${String(entry["type"])} without ${field}`).toBe(false);
+      expect(reads({ ...entry, [field]: undefined }), `${String(entry["type"])} without ${field}`).toBe(
+        false,
+      );
       expect(reads({ ...entry, [field]: null }), `${String(entry["type"])} with no ${field}`).toBe(false);
     }
   for (const part of [text, image, call])
@@ -136,10 +138,12 @@ test("a history that is too long is read to its bound from the newest on, in pag
   const sessions = {
     transcript: async (_key: SessionKey, { afterSeq = 0, limit }: Parameters<Sessions["transcript"]>[1]) => {
       asked.push([afterSeq, limit]);
-      return Array.from({ length: limit }, (_, at) => afterSeq + 1 + at)
-        // Nothing of this conversation is older.
-        .filter((seq) => seq > 100)
-        .map((seq) => ({ seq, epoch: 1, turn: "t", body: body(seq) }));
+      return (
+        Array.from({ length: limit }, (_, at) => afterSeq + 1 + at)
+          // Nothing of this conversation is older.
+          .filter((seq) => seq > 100)
+          .map((seq) => ({ seq, epoch: 1, turn: "t", body: body(seq) }))
+      );
     },
   } as unknown as Sessions;
   const at = (lastSeq: number, fields: Session["fields"] = {}): Session => ({

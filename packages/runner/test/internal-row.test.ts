@@ -89,7 +89,9 @@ test("what led to it goes along: how many messages between sessions, whether any
   ]);
   // What the row says of itself comes first, and one that asks has its own count.
   const own = { ...task, untrusted: "b.example", unseen: false };
-  expect(parseRowPayload(made(began({ ...task, untrusted: "a.example", unseen: true }), own).payload).internal).toEqual(own);
+  expect(
+    parseRowPayload(made(began({ ...task, untrusted: "a.example", unseen: true }), own).payload).internal,
+  ).toEqual(own);
   const asks = { ...message, asker: { ...asker, hops: 5 } };
   expect(parseRowPayload(made(began({ ...task, hops: 2 }), asks).payload).internal).toEqual(asks);
   // Words to a sub-agent that runs wake it like a person's; a question of another session is a ticket.

@@ -136,7 +136,8 @@ test("a cut comes after the last paragraph, line or word in its second half, els
     const shown = await withinLimit(reply(text + "z".repeat(2_000)), options({ capabilities: null }));
     return longAnswerParts(shown).head.split("\n\n✂️")[0]?.length;
   };
-  const at = (before: number, gap: string, more = "") => `${"a".repeat(before)}${gap}${"b".repeat(300)}${more}`;
+  const at = (before: number, gap: string, more = "") =>
+    `${"a".repeat(before)}${gap}${"b".repeat(300)}${more}`;
   expect([
     await head(at(1_200, "\n\n", " c\nd")),
     await head(at(1_200, "\n", " c")),

@@ -394,9 +394,19 @@ test("a picture is known by its first bytes: four kinds that models take, and th
 
 test("a file is kept once by its content, for its owner alone, by an extension that no name can bend", async () => {
   expect(
-    ["a.PDF", "b.tar.gz", "c.", "d", undefined, "e.123456789", "f.12345678", "g.a/b", "h.p df", ".md", "i.ä"].map(
-      extensionOf,
-    ),
+    [
+      "a.PDF",
+      "b.tar.gz",
+      "c.",
+      "d",
+      undefined,
+      "e.123456789",
+      "f.12345678",
+      "g.a/b",
+      "h.p df",
+      ".md",
+      "i.ä",
+    ].map(extensionOf),
   ).toEqual(["pdf", "gz", "bin", "bin", "bin", "bin", "12345678", "bin", "bin", "md", "bin"]);
   const folder = join(home, "new", "media");
   const files = mediaFolder(folder);

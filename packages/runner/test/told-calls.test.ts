@@ -90,7 +90,10 @@ test("each call is told under its own id with what the step records beside it, t
   const calls = (count: number): JournalStep => {
     const step = model({});
     if (step.kind !== "model") throw new Error("no step of a model");
-    return { ...step, entry: { ...step.entry, content: Array.from({ length: count }, (_, nth) => call(nth)) } };
+    return {
+      ...step,
+      entry: { ...step.entry, content: Array.from({ length: count }, (_, nth) => call(nth)) },
+    };
   };
   const own = { deliveries: [{ id: "own" }] } as never;
   await journal.checkpoint([calls(11), result("done")], { uses: [{ key: "u", value: "1" }], effects: [own] });
@@ -131,7 +134,9 @@ test("a call is cut at 200 characters, a result at 600, between characters; pict
     [`🛠️ **exec** \`a: ${"x".repeat(197)}\``],
     [`🛠️ **exec** \`a: ${"x".repeat(197)}…\``],
   ]);
-  expect((await told("full", result("y".repeat(600))))[0]).toBe(`↩️ **exec**\n\`\`\`\n${"y".repeat(600)}\n\`\`\``);
+  expect((await told("full", result("y".repeat(600))))[0]).toBe(
+    `↩️ **exec**\n\`\`\`\n${"y".repeat(600)}\n\`\`\``,
+  );
   expect((await told("full", result("y".repeat(601))))[0]).toContain(`${"y".repeat(600)}…\n`);
   expect((await told("full", result(`${"y".repeat(599)}😀 and more`)))[0]?.isWellFormed()).toBe(true);
   expect(await told("full", result("  \n"))).toEqual(["↩️ **exec**: no text"]);

@@ -655,7 +655,10 @@ describe("the agent's settings", () => {
       await accept(rows);
     };
     await port.restarted();
-    expect([inbox.accepted.map(([id]) => id), await cells.list("restart:", 9)]).toEqual([["restart:t#1:b"], []]);
+    expect([inbox.accepted.map(([id]) => id), await cells.list("restart:", 9)]).toEqual([
+      ["restart:t#1:b"],
+      [],
+    ]);
     expect([lines, facts]).toEqual([
       ["a session could not be told of the restart that it asked for"],
       [{ key: "restart:n1:t#1:a", error: new Fault("unavailable", "no store") }],
@@ -888,7 +891,11 @@ test("the tools' ports are those of the session, and what a tool uses beside its
   const noted: unknown[] = [];
   const questions = {};
   const services = {
-    config: { agents: { list: [], defaults: { models: {} } }, models: { providers: {} }, canvas: { enabled: false } },
+    config: {
+      agents: { list: [], defaults: { models: {} } },
+      models: { providers: {} },
+      canvas: { enabled: false },
+    },
     models: { list: () => [] },
     questions,
     cells,

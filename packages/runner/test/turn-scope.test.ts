@@ -116,7 +116,12 @@ test("the model and the thinking that a turn was asked for become its session's;
   const job = (more: object): Row => {
     const base = jobOf();
     const made = { ...base, payload: { ...base.payload, ...more } } as never;
-    const { id, payload } = slotRow(made, { id: "slot", instantMs: 5 }, { owner: true, authority: "owner" }, 5);
+    const { id, payload } = slotRow(
+      made,
+      { id: "slot", instantMs: 5 },
+      { owner: true, authority: "owner" },
+      5,
+    );
     return { ...row(id), payload };
   };
   const hook = (more: object): Row => {

@@ -1,5 +1,12 @@
 // What a message path tells its hooks, event by event, and what comes of what they say. One hook hears everything; the store is real.
-import { conversationKey, Fault, formatContent, silentLog, type HookEvent, type SessionKey } from "@parley/protocol";
+import {
+  conversationKey,
+  Fault,
+  formatContent,
+  silentLog,
+  type HookEvent,
+  type SessionKey,
+} from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { hookMemory } from "../../src/hooks/hook-runner.ts";

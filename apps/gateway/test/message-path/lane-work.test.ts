@@ -23,7 +23,11 @@ async function stage({ turns = true }: { readonly turns?: boolean } = {}) {
   onTestFinished(() => store.close());
   const did: string[] = [];
   const lines: unknown[] = [];
-  const log: Log = { ...silentLog, child: () => log, warn: (fields, words) => void lines.push([words, fields]) };
+  const log: Log = {
+    ...silentLog,
+    child: () => log,
+    warn: (fields, words) => void lines.push([words, fields]),
+  };
   const changes = jobChanges();
   const listening = { jobs: 0, calls: 0 };
   const counted = (what: "jobs" | "calls", stop: () => void) => {
@@ -97,9 +101,30 @@ async function stage({ turns = true }: { readonly turns?: boolean } = {}) {
       },
     ]);
   const post = (id: string) =>
-    store.outbox.post([{ id, pool: "telegram:default", lane: `${conversation}${id}` as ConversationKey, cause: id, parts: [{ content: "{}" }] }]);
+    store.outbox.post([
+      {
+        id,
+        pool: "telegram:default",
+        lane: `${conversation}${id}` as ConversationKey,
+        cause: id,
+        parts: [{ content: "{}" }],
+      },
+    ]);
   const fail = (error: Error | null) => void (fails = error);
-  return { clock, store, did, lines, listening, changes, pools, workOf, accept, post, fail, use: (next: LaneWork) => void (now = next) };
+  return {
+    clock,
+    store,
+    did,
+    lines,
+    listening,
+    changes,
+    pools,
+    workOf,
+    accept,
+    post,
+    fail,
+    use: (next: LaneWork) => void (now = next),
+  };
 }
 
 test("threads are left each minute, also after a look that failed, by the config in force, until the end", async () => {
@@ -131,7 +156,8 @@ test("threads are left each minute, also after a look that failed, by the config
 test("turns and deliveries are worked on by the config in force, and a deliverer is made anew only for another one", async () => {
   const { clock, did, pools, workOf, use, accept, post } = await stage();
   // Once for each account, and for what programs are answered by.
-  const made = (name: string) => did.filter((line) => line === `${name} delivers for telegram:default`).length;
+  const made = (name: string) =>
+    did.filter((line) => line === `${name} delivers for telegram:default`).length;
   expect(made("first")).toBe(1);
   await accept("m1");
   await post("d1");
