@@ -12,6 +12,7 @@ import { controlClient } from "../e2e/control-client.ts";
 import { eventually } from "../e2e/daemon.ts";
 
 const token = "a-token-of-this-test-0123456789abcdef";
+const hookToken = "a-token-of-the-webhooks-0123456789abcdef";
 let home: string;
 let folder: string;
 beforeEach(() => {
@@ -37,6 +38,9 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   const config = (more: object = {}): string =>
     JSON.stringify({
       gateway: { port: 0, auth: { token }, publicUrl: "https://gateway.test/parley", ...more },
+      hooks: { enabled: true, token: hookToken },
+      agents: { list: [{ id: "main" }, { id: "second" }] },
+      bindings: [{ agentId: "main", match: { channel: "web" } }],
     });
   writeFileSync(file, config());
   const env = {
@@ -126,6 +130,70 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   ])
     expect(metrics.split("\n")).toContain(line);
 
+  // Each series that there is once a message went through, a host was refused and a webhook was called.
+  const asks = (path: string, init: RequestInit = {}) =>
+    fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+  const called = await fetch(`${url}hooks/agent`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json" },
+    body: JSON.stringify({ message: "from outside", agentId: "second" }),
+  });
+  expect(called.status).toBe(202);
+  await eventually(() => log().filter(({ msg }) => msg === "sent").length === 2);
+  const series = async (): Promise<readonly string[]> =>
+    (await (await asks("metrics")).text())
+      .split("\n")
+      .filter((line) => !/^$|^#|_bucket\{|^(?:process|nodejs)_|_waiting|^parley_lanes/.test(line))
+      .map((line) => line.slice(0, line.lastIndexOf(" ")));
+  const ofModel = (name: string, more = "") => `parley_model_${name}{model="rehearsal/rehearsal"${more}}`;
+  const both = (name: string, labels: string) => [`${name}_sum${labels}`, `${name}_count${labels}`];
+  expect(await series()).toEqual([
+    'parley_events_received_total{verdict="queued"}',
+    ...["dead", "answered"].map((outcome) => `parley_turns_total{outcome="${outcome}"}`),
+    ...both("parley_turn_wait_seconds", '{pool="main"}'),
+    ...both("parley_turn_wait_seconds", '{pool="cron"}'),
+    ...both("parley_turn_duration_seconds", '{outcome="answered"}'),
+    ...["web", "hook"].map((name) => `parley_delivery_parts_total{account="${name}:default",state="sent"}`),
+    ofModel("calls_total", ',result="ok"'),
+    ...["call_duration_seconds", "first_token_seconds"].flatMap((name) => [
+      ofModel(`${name}_sum`),
+      ofModel(`${name}_count`),
+    ]),
+    ...["input", "output", "cache_read", "cache_write"].map((kind) =>
+      ofModel("tokens_total", `,kind="${kind}"`),
+    ),
+    ...["wrong_token", "wrong_code", "wrong_signature", "too_many_wrong", "host"].map(
+      (reason) => `parley_refusals_total{reason="${reason}"}`,
+    ),
+    'parley_webhook_calls_total{webhook="agent",result="taken"}',
+    ofModel("cost_dollars_total"),
+    `parley_build_info{version="${version}"}`,
+    "parley_ready",
+    ...["starting", "running", "draining", "safe-mode"].map((phase) => `parley_phase{phase="${phase}"}`),
+    "parley_store_up",
+    'parley_channel_up{account="web:default"}',
+    'parley_channel_last_inbound_timestamp_seconds{account="web:default"}',
+    "parley_turns_running",
+    ...["running", "waiting"].map((state) => `parley_subagents{state="${state}"}`),
+    "parley_deliveries_running",
+    "parley_dead_messages",
+    "parley_troubled_deliveries",
+    'parley_cron_slots_total{result="fired",reason=""}',
+    ...["overlap", "spend"].map((why) => `parley_cron_slots_total{result="skipped",reason="${why}"}`),
+    ...["window", "policy"].map((why) => `parley_cron_slots_total{result="missed",reason="${why}"}`),
+    "parley_cron_late_seconds_total",
+    "parley_cron_running",
+    "parley_backup_ok",
+    "parley_control_connections",
+    "parley_devices_connected",
+    ...["taken", "refused"].map((result) => `parley_config_reloads_total{result="${result}"}`),
+    "parley_config_ok",
+  ]);
+  expect((await fetch(`${url}metrics`)).status).toBe(401);
+  expect(await (await asks("v1/models")).json()).toMatchObject({ data: [{ id: "main" }, { id: "second" }] });
+  expect((await asks("docs/")).status).toBe(200);
+  expect((await fetch(`${url}readyz`)).status).toBe(200);
+
   // What only a restart takes up is told of the block that was changed, and of no other.
   const hash = async (): Promise<unknown> => ((await client.call("config.get")) as { hash: unknown }).hash;
   const set = async (path: readonly string[], value: unknown): Promise<unknown> =>
@@ -140,6 +208,22 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   });
   expect(await client.call("status")).toMatchObject({
     config: { problems: [], restartNeeded: ["gateway.allowedHosts"] },
+  });
+
+  // Programs reach the agents that there are now, and what an operator changed is written down with who it was.
+  expect(await set(["agents", "list"], [{ id: "main" }, { id: "third" }])).toMatchObject({ restartNeeded: [] });
+  expect(await (await asks("v1/models")).json()).toMatchObject({ data: [{ id: "main" }, { id: "third" }] });
+  expect(await client.call("agents.list")).toMatchObject({ agents: [{ id: "main" }, { id: "third" }] });
+  expect(await client.call("audit.list", { method: "config" })).toMatchObject({
+    records: [{ method: "config.set" }, { method: "config.set" }, { method: "config.set" }],
+    more: false,
+  });
+  expect(await client.call("resume")).toEqual({ resumed: false });
+  expect(await client.call("usage", { days: 1, by: "agent" })).toMatchObject({
+    rows: [
+      { name: "main", turns: 1 },
+      { name: "second", turns: 1 },
+    ],
   });
 
   // A restart is begun once it would come up again.
@@ -173,8 +257,13 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
     "30 turn begins",
     "30 turn committed",
     "30 sent",
+    "30 turn begins",
+    "30 turn committed",
+    "30 sent",
+    "40 refused",
     "30 the config was taken up",
     "40 these keys need a restart",
+    "30 the config was taken up",
     "30 the config was taken up",
     "50 the config was refused; the last good one stays in force",
     "30 the config is in order again; nothing changed",
