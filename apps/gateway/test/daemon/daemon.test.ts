@@ -211,7 +211,9 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   });
 
   // Programs reach the agents that there are now, and what an operator changed is written down with who it was.
-  expect(await set(["agents", "list"], [{ id: "main" }, { id: "third" }])).toMatchObject({ restartNeeded: [] });
+  expect(await set(["agents", "list"], [{ id: "main" }, { id: "third" }])).toMatchObject({
+    restartNeeded: [],
+  });
   expect(await (await asks("v1/models")).json()).toMatchObject({ data: [{ id: "main" }, { id: "third" }] });
   expect(await client.call("agents.list")).toMatchObject({ agents: [{ id: "main" }, { id: "third" }] });
   expect(await client.call("audit.list", { method: "config" })).toMatchObject({
