@@ -148,3 +148,53 @@ test("one that its person stopped while it grew, and one of a person whose day i
   await quiet();
   await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("stopped"));
 });
+
+test("one whose calls are told, and whose answer is sent in blocks", async () => {
+  s = await stage({
+    config: { tools: { exec: { mode: "full" } } },
+    telegram: { streaming: "block" },
+    tools: [textTool("look", () => "a cat; the key is hunter2-hunter2")],
+    secrets: ["hunter2-hunter2"],
+  });
+  const paragraph = (of: string) => `${`${of} `.repeat(60).trim()}\n\n`;
+  s.model.answers(({ nth }) =>
+    nth === 1
+      ? { calls: { name: "look", args: { at: "hunter2-hunter2" } } }
+      : { says: [paragraph("one"), paragraph("two"), "The end."], pauseMs: 1_000 },
+  );
+  const ann = s.person("ann");
+  await ann.says("/verbose full").gets(/./);
+  ann.says("look");
+  await s.pass(10_000);
+  await quiet();
+  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("told"));
+});
+
+test("one that a job began, in a session of its own, whose answer goes to the conversation in which it was made", async () => {
+  s = await stage({ config: { commands: { ownerAllowFrom: ["telegram:olga"] }, messages: { ackReaction: "👀" } } });
+  s.model.answers(({ text }) => ({ afterMs: 6_000, says: [`re: ${text.length}`] }));
+  const olga = s.person("olga");
+  await olga.says("hello").gets(/re:/);
+  await s.core().schedules.add(
+    {
+      name: "Brief",
+      schedule: { kind: "at", at: "2026-01-01T00:10:00Z" },
+      payload: { kind: "agentTurn", message: "Say what is on.", thinking: "off", timeoutSeconds: 60 },
+    },
+    {
+      agent: "main",
+      kind: "turn",
+      sender: "telegram:olga",
+      isOwner: true,
+      conversation: { channel: "telegram", account: "default", kind: "dm", peer: "olga" },
+      session: "agent:main:telegram:dm:olga",
+      turn: "t",
+      authority: "owner",
+      tools: null,
+    },
+  );
+  await s.pass(700_000);
+  await quiet();
+  const [run] = (await s.rows()).map(({ lane }) => lane);
+  await expect(await left(run ?? "", "olga")).toMatchFileSnapshot(table("job"));
+});
