@@ -38,7 +38,12 @@ async function parts(config: object = {}, accounts: readonly string[] = ["telegr
     kept: processMemory(clock),
   };
 }
-const dm = (channel: string, peer: string, account = "default"): Address => ({ channel, account, kind: "dm", peer });
+const dm = (channel: string, peer: string, account = "default"): Address => ({
+  channel,
+  account,
+  kind: "dm",
+  peer,
+});
 
 test("owners are in their private chats with the first account of their channel that this process has", async () => {
   const all = await parts({ commands: { ownerAllowFrom: ["telegram:5", "discord:8", "telegram:6"] } }, [
@@ -46,7 +51,10 @@ test("owners are in their private chats with the first account of their channel 
     "telegram:work",
     "telegram:default",
   ]);
-  expect(await pathAccess(all).ownersAt()).toEqual([dm("telegram", "5", "work"), dm("telegram", "6", "work")]);
+  expect(await pathAccess(all).ownersAt()).toEqual([
+    dm("telegram", "5", "work"),
+    dm("telegram", "6", "work"),
+  ]);
 });
 
 test("a private chat that a person handed over has that session while the two are one person; a thread has its sub-agent's", async () => {
@@ -60,7 +68,13 @@ test("a private chat that a person handed over has that session while the two ar
     const session = "agent:main:telegram:dm:5" as SessionKey;
     await handOvers.handOver(session, dm("telegram", "5"), dm("discord", "8"));
     const worker = "agent:main:subagent:0123456789abt-1" as SessionKey;
-    const thread: Address = { channel: "discord", account: "default", kind: "channel", peer: "55", thread: "9" };
+    const thread: Address = {
+      channel: "discord",
+      account: "default",
+      kind: "channel",
+      peer: "55",
+      thread: "9",
+    };
     await handOvers.bind(worker, thread);
     const { route, placeOf } = pathAccess(all);
     const own = route({ address: dm("discord", "9") }).session;
@@ -79,24 +93,26 @@ test("whether somebody may ask is found out as for a message, and leaves nothing
     commands: { ownerAllowFrom: ["telegram:5"] },
   });
   const { mayAsk, reach, pairingStore } = pathAccess(all);
-  const by = (id: string): Inbound => directMessage({ sender: { id, name: "A", isBot: false }, address: dm("telegram", id) });
+  const by = (id: string): Inbound =>
+    directMessage({ sender: { id, name: "A", isBot: false }, address: dm("telegram", id) });
   const before = (await all.store.cells.list("", 100)).length;
   await all.store.cells.put("paired:telegram:default:9", "{}", {});
   const verdicts: string[] = [];
   for (const id of ["5", "6", "6", "9"]) verdicts.push((await mayAsk(by(id))).kind);
   expect(verdicts).toEqual(["turn", "refused", "refused", "turn"]);
   expect((await all.store.cells.list("", 100)).length - before).toBe(1);
-  expect([await reach({ address: dm("telegram", "5") }), await reach({ address: dm("telegram", "6") })]).toEqual([
-    null,
-    "this person may not write to the agent",
-  ]);
+  expect([
+    await reach({ address: dm("telegram", "5") }),
+    await reach({ address: dm("telegram", "6") }),
+  ]).toEqual([null, "this person may not write to the agent"]);
   expect(await pairingStore.isPaired(by("6"))).toBe(false);
 });
 
 test("the agent may write where the config serves people, unless the platform closed the chat, also by its new address", async () => {
   const { store, moved } = await parts();
   const opened: unknown[] = [];
-  const current = (address: Address): Address => (address.peer === "-5" ? { ...address, peer: "-100" } : address);
+  const current = (address: Address): Address =>
+    address.peer === "-5" ? { ...address, peer: "-100" } : address;
   const { closed, reach, closedAt } = pathReach(
     store.cells,
     { ...moved, current },
@@ -136,11 +152,19 @@ test("schedules know each agent's home, its models, its files and the tools ther
       {
         ...all,
         ...more,
-        models: { list: () => [], get: async (id: string) => (id === "p/down" ? Promise.reject(new Fault("invalid", "x")) : {}) },
+        models: {
+          list: () => [],
+          get: async (id: string) => (id === "p/down" ? Promise.reject(new Fault("invalid", "x")) : {}),
+        },
         tools: [{ name: "echo" }],
       } as never,
       all.store,
-      { owners: async () => [], ownersAt: async () => owners, reach: async () => null, closedAt: async () => null },
+      {
+        owners: async () => [],
+        ownersAt: async () => owners,
+        reach: async () => null,
+        closedAt: async () => null,
+      },
     ).schedules;
   const schedules = of();
   expect(await schedules.homeOf("tea")).toEqual({ session: "agent:tea:main", place: null });
@@ -165,11 +189,19 @@ test("schedules know each agent's home, its models, its files and the tools ther
   const asked = (payload: object, more: object = {}) =>
     schedules
       .made(
-        { name: "n", schedule: { kind: "every", every: "1h" }, payload: { kind: "agentTurn", message: "x", ...payload }, ...more },
+        {
+          name: "n",
+          schedule: { kind: "every", every: "1h" },
+          payload: { kind: "agentTurn", message: "x", ...payload },
+          ...more,
+        },
         by,
         "id",
       )
-      .then(({ payload: made }) => made, (error: Error) => error.message.replace(/\(read, .*?\)/, "(...)"));
+      .then(
+        ({ payload: made }) => made,
+        (error: Error) => error.message.replace(/\(read, .*?\)/, "(...)"),
+      );
   expect([
     await asked({ model: "p/other" }),
     await asked({ model: "nonsense" }),
@@ -213,7 +245,10 @@ test("/stop ends the session's commands, sub-agents and questions, and says how 
   const session = "agent:main:main" as SessionKey;
   const answers = (async () => 3) as never;
   const commands = {
-    list: async (of: SessionKey) => (did.push(`lists ${of}`), [record("a", "running"), record("b", "exited"), record("c", "running")]),
+    list: async (of: SessionKey) => (
+      did.push(`lists ${of}`),
+      [record("a", "running"), record("b", "exited"), record("c", "running")]
+    ),
     end: async (of: SessionKey) => void did.push(`ends ${of}`),
   };
   const asks = async (of: SessionKey) => (did.push(`asks of ${of}`), 5);

@@ -171,7 +171,9 @@ test("one whose calls are told, and whose answer is sent in blocks", async () =>
 });
 
 test("one that a job began, in a session of its own, whose answer goes to the conversation in which it was made", async () => {
-  s = await stage({ config: { commands: { ownerAllowFrom: ["telegram:olga"] }, messages: { ackReaction: "👀" } } });
+  s = await stage({
+    config: { commands: { ownerAllowFrom: ["telegram:olga"] }, messages: { ackReaction: "👀" } },
+  });
   s.model.answers(({ text }) => ({ afterMs: 6_000, says: [`re: ${text.length}`] }));
   const olga = s.person("olga");
   await olga.says("hello").gets(/re:/);
