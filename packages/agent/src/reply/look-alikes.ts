@@ -97,7 +97,8 @@ function table(): ReadonlyMap<string, string> {
 
 const readsAs = table();
 const unseen = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Mn}\p{Me}\p{Cc}\u2800]$/u;
-const spaces = /^[\s\p{Zs}]$/u;
+/** The byte order mark is none, whatever JavaScript says: it is not seen. */
+const spaces = /^[\s--\uFEFF]$/v;
 
 /** How one code point reads: an ASCII character, a space, nothing at all, or itself. */
 export function readAs(char: string): string {
@@ -111,7 +112,7 @@ export function readAs(char: string): string {
 /** The whole text as it reads. */
 export function folded(text: string): string {
   let out = "";
-  for (const char of text) out += /^\s$/u.test(char) ? char : readAs(char);
+  for (const char of text) out += spaces.test(char) ? char : readAs(char);
   return out;
 }
 

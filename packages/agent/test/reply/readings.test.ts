@@ -64,6 +64,7 @@ const plain: readonly string[] = [
   "&#60;think&#x3E;a&#x3c;/think&#62;b &#6",
   "＜ｔｈｉｎｋ＞a＜／ｔｈｉｎｋ＞b",
   "<th\u200bink>a</th\u200bink>b",
+  "<th\ufeffink>a</th\ufeffink>b",
   "< / think >b",
   '<think mood="a > b" x=1>c</think>d',
   "<ns:think>a</ns:think>b",
