@@ -290,7 +290,8 @@ const stories: readonly (readonly [title: string, tell: () => Promise<readonly s
         one.fit(entries);
         lines.push(...one.lines);
       }
-      const next = opened({ history, windowTokens: 18_000, prunedThroughSeq: 3 });
+      // Only what the earlier turn saw pruned is pruned; what came later stays, though the whole would be cut more.
+      const next = opened({ history, windowTokens: 16_000, prunedThroughSeq: 9 });
       next.fit([...entriesOf(history), said("next")]);
       return [...lines, ...next.lines];
     },
@@ -608,6 +609,13 @@ test("the writer of a summary is asked like this", async () => {
   ).toMatchObject({
     text: `${words(3)}\n…\n\n## Identifiers, word for word\n- PAR-1\n- PAR-2\n- PAR-3`,
   });
+  // Twelve that were lost are added, the newest.
+  const many = Array.from({ length: 14 }, (_, n) => `PAR-${n + 10}`);
+  const long = await summarise(
+    { ...input, entries: [said(many.join(" "))], maxChars: 1_000 },
+    { ...ports, model: model(900, "Of PAR-23.") },
+  );
+  expect(long.ok && long.text.split("\n- ").slice(1)).toEqual(many.slice(2, 13));
   expect(await summarise(input, { ...ports, model: model(900, " \n") })).toEqual({
     ok: false,
     reason: "the model wrote no summary",

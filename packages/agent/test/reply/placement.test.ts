@@ -1,4 +1,5 @@
 // Where a tag stands decides whether it was used or only mentioned: every kind of tag at every kind of place, as people see it.
+import { answerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { replyParser } from "../../src/index.ts";
 
@@ -313,4 +314,49 @@ test("a tag right behind a comma or a hyphen is among words; behind any other ma
   expect(marks.map((mark) => [mark, fate("<think>", `so${mark}`, " xyz")])).toEqual(
     marks.map((mark) => [mark, mark === "," || mark === "-" ? "t" : "p"]),
   );
+});
+
+// By each mark: right before a tag, before it and a space, right behind it, and behind it before a space.
+test("each mark has its place before and behind a tag", async () => {
+  const marks = `.!?…:;,-–—'"\`()[]{}<>/\\|=+*_~#$%&@^“”‘’«»„¿¡。！？：；，、（）」』」€😀→·3é`;
+  const row = (mark: string): string =>
+    [
+      fate("<think>", `so${mark}`, " xyz"),
+      fate("<think>", `so${mark} `, " xyz"),
+      fate("<think>", `so${mark} `, "\nXyz"),
+      fate("<think>", "So. ", `${mark}xyz`),
+      fate("<think>", "So. ", `${mark} xyz`),
+      fate("<think>", "So. ", `${mark}"`),
+      fate("<think>", "So. ", `${mark}.`),
+      fate("<think>", "So. ", `${mark}< xyz`),
+    ].join(" ");
+  await expect(answerTable([...new Set(marks)], row)).toMatchFileSnapshot("../tables/places.txt");
+});
+
+test("a list's number, emphasis and what names a pair are told to the character", () => {
+  const of = (text: string): string => shown(text, false);
+  expect([
+    of("so ****<think>**** xyz"),
+    of("so **<think>*** xyz"),
+    of("so __<think>__ xyz"),
+    of("so *<think>_ xyz"),
+  ]).toEqual(["so ****", "so **", "so __<think>__ xyz", "so *"]);
+  for (const link of "and or to und oder et ou y o e и или & + / , – - → ->".split(" ")) {
+    expect([link, of(`<think> ${link} </think> are tags`)]).toEqual([
+      link,
+      `<think> ${link} </think> are tags`,
+    ]);
+    if (/\p{L}/u.test(link)) expect(of(`<think>${link}</think> are tags`)).toBe("are tags");
+  }
+  for (const [spaces, text] of [
+    [4, `<think>    and    </think> are tags`],
+    [5, "are tags"],
+  ] as const)
+    expect(of(`<think>${" ".repeat(spaces)}and${" ".repeat(spaces)}</think> are tags`)).toBe(text);
+  // Dots alone, and no more of them than twenty.
+  for (const [dots, text] of [
+    [20, `<think>${".".repeat(20)}</think> are tags`],
+    [21, "are tags"],
+  ] as const)
+    expect(of(`<think>${".".repeat(dots)}</think> are tags`)).toBe(text);
 });

@@ -217,6 +217,18 @@ describe("a skill", () => {
     }
   });
 
+  test.each([
+    ["Überprüfung 2.0", "u-berpru-fung-2-0"],
+    ["é".repeat(64), "e-".repeat(32)],
+    ["A_b.c", "a-b-c"],
+  ])("named %s lies in the folder %s", async (name, folder) => {
+    const { file, into } = await packed(
+      zip([{ name: "SKILL.md", data: text.replace("water-plants", name) }]),
+      "a.zip",
+    );
+    expect((await install(file, into)).folder).toBe(join(into, folder));
+  });
+
   test("with force takes a folder that is there for something else, whole", async () => {
     const { file, into } = await packed(zip([own]), "a.zip");
     await put(join(into, "water-plants", "notes.txt"), "mine");
