@@ -179,7 +179,7 @@ function plainData(data: unknown): Parsed {
       });
       return Object.fromEntries(entries);
     }
-    return typeof value === "bigint" ? String(value) : value;
+    return value;
   };
   return { ok: true, data: copy(data, 0) as { [key: string]: unknown } };
 }
