@@ -250,6 +250,37 @@ const stories: readonly (readonly [title: string, tell: () => Promise<readonly s
     },
   ],
   [
+    "what a provider counted is compared with what it was shown, pruned as it was then",
+    async () => {
+      const rounds = Array.from({ length: 5 }, (_, n) => [
+        answered("", [`c${n}`]),
+        result(`c${n}`, words(5_000)),
+      ]).flat();
+      const history = placed([said("go"), ...rounds]);
+      const one = opened({ history, windowTokens: 16_000, pruning: { mode: "always" } });
+      const first = [...entriesOf(history), said("next")];
+      await one.prepare(first);
+      one.fit(first);
+      const second = [...first, answered("well", ["d"], counted(9_000)), result("d", words(5_000))];
+      await one.prepare(second);
+      one.fit(second);
+      one.fit([...second, answered("and", [], counted(5_000, 4_000, 3_000)), said("more")]);
+      return one.lines;
+    },
+  ],
+  [
+    "what was counted before a summary says nothing of what stands after it, though some of it still stands",
+    async () => {
+      const summary: Entry = { type: "summary", text: "old words", throughSeq: 2, atMs: 1 };
+      const talked = [said("a"), answered("b", [], counted(900)), said("c"), answered("d", [], counted(900))];
+      const history = placed([...talked, summary, said("e")]);
+      const one = opened({ history });
+      one.fit([...entriesOf(history), said("now")]);
+      one.fit([...entriesOf(history), answered("f", [], counted(300)), said("now")]);
+      return one.lines;
+    },
+  ],
+  [
     "an answer gets what the window leaves, but never less than 256 tokens",
     async () => {
       const one = opened({ pruning: { mode: "off" } });

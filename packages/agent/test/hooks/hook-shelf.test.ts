@@ -41,10 +41,12 @@ test("of a name in several roots the first one counts, whatever its case, and th
   await hook("extra", "two", "TWO");
   await hook("workspace", "two");
   await hook("workspace", "alone");
+  await hook("extra", "zwei", "Two");
   expect(await shelf()).toMatchObject({
     hooks: ["alone workspace", "one managed", "TWO extra"],
     shadowed: [
       "one extra by managed",
+      "Two extra by extra",
       "one bundled by managed",
       "one workspace by managed",
       "two workspace by extra",

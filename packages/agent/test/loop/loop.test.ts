@@ -1,7 +1,7 @@
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, it } from "vitest";
 import type { Model } from "@parley/models";
-import { noUsage, type Entry } from "@parley/protocol";
+import { noUsage, silentLog, type Entry } from "@parley/protocol";
 import { mostCallsPerAnswer, viewOf, type JournalStep } from "../../src/index.ts";
 import type { CallEffects } from "@parley/tools";
 import {
@@ -133,6 +133,17 @@ describe("a turn", () => {
       "Not run: the arguments are not valid JSON.",
     ]);
     expect(end.finalText).toBe("done");
+  });
+
+  it("tells what a tool threw that is no error, in its own words", async () => {
+    const logged: unknown[] = [];
+    const log = { ...silentLog, error: (facts: object) => void logged.push(facts) };
+    const { end } = await run(scripted([{ calls: [{ name: "boom" }] }]), {
+      tools: [tool("boom", "reads", () => Promise.reject("words alone"))], // oxlint-disable-line prefer-promise-reject-errors -- that is what is tested
+      log,
+    });
+    expect(results(end.entries)).toEqual(["words alone"]);
+    expect(logged).toEqual([{ err: "words alone", tool: "boom", callId: "c0_0" }]);
   });
 
   it("lets new messages join before the next call, and leaves those after the last call alone", async () => {

@@ -1,5 +1,5 @@
-import { chmod } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir } from "node:fs/promises";
+import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { skillEnvironment } from "../../src/skills/environment.ts";
 import { hasSetting, isAllowed, judgeSkill, type SkillSurroundings } from "../../src/skills/eligibility.ts";
@@ -102,6 +102,62 @@ describe("a gate", () => {
     const entry = (key: string) =>
       key === "x" ? { enabled: false, env: new Set<string>(), hasApiKey: false } : null;
     expect(reasonOf("{skillKey: other}", { entry })).toBe("disabled: skills.entries.x.enabled is false");
+  });
+
+  test("a program is looked for in each folder of the path, by a name of at most 64 characters", async () => {
+    const path = await home();
+    const [longest, longer] = ["p".repeat(64), "p".repeat(65)];
+    for (const name of [longest, longer, "a.b+c-d_e"])
+      await chmod(await put(join(path, name), "#!/bin/sh\n"), 0o755);
+    await mkdir(join(path, "folder"));
+    const search = ["/nowhere", "", path].join(delimiter);
+    expect(reasonOf(`{bins: [${longest}, a.b+c-d_e]}`, { path: search })).toBe("ready");
+    expect(reasonOf(`{bins: [${longer}, folder, ""]}`, { path: search })).toBe(
+      `unmet: the program ${longer} is missing; the program folder is missing`,
+    );
+  });
+
+  test("what is said of its key holds beside what is said of its name", () => {
+    const of =
+      (said: { readonly [key: string]: { enabled?: boolean; env?: string[]; hasApiKey?: boolean } }) =>
+      (key: string) => {
+        const found = said[key];
+        return found === undefined ? null : { hasApiKey: false, ...found, env: new Set(found.env ?? []) };
+      };
+    const meta = "{skillKey: other, requires: {env: [A, B, KEY]}, primaryEnv: KEY}";
+    expect(reasonOf(meta, { entry: of({ x: { enabled: true }, other: { enabled: false } }) })).toBe(
+      "disabled: skills.entries.other.enabled is false",
+    );
+    expect(reasonOf(meta, { entry: of({ x: { env: ["A"] }, other: { env: ["B"], hasApiKey: true } }) })).toBe(
+      "ready",
+    );
+    expect(reasonOf(meta, { entry: of({ x: { hasApiKey: true }, other: { env: ["B"] } }) })).toBe(
+      "unmet: the variable A is not set",
+    );
+    expect(reasonOf("{os: [mac, windows]}", { entry: of({ x: { enabled: true } }) })).toBe(
+      "unmet: it is for darwin or win32",
+    );
+  });
+
+  test("a setting counts unless it is nothing: no zero, no null, no empty list", () => {
+    const config = {
+      one: 1,
+      zero: 0,
+      nil: null,
+      off: false,
+      on: true,
+      word: "w",
+      blank: "",
+      list: [0],
+      none: [],
+      "a.b": 1,
+    };
+    const isSet = (path: string): boolean => hasSetting(config, path);
+    expect(["one", "on", "word", "list", "list.0"].map(isSet)).toEqual([true, true, true, true, false]);
+    expect(["zero", "nil", "off", "blank", "none", "a.b", "nil.x", "word.length", ""].map(isSet)).toEqual(
+      Array(9).fill(false),
+    );
+    expect([hasSetting(null, "a"), hasSetting("a", "length")]).toEqual([false, false]);
   });
 
   test("tells everything that is missing at once", () => {

@@ -288,9 +288,16 @@ describe("the shelf", () => {
       },
     ]);
     expect([shadowed, rejected, cut]).toEqual([[], [], []]);
-    // Of one root that is named twice nothing is shadowed.
+    // Of two in one root the first counts too, and the other is shown.
+    await skill(at("extra"), "other", "name: ONE\ndescription: e");
+    const { skills: still, shadowed: hidden } = await load(all);
+    expect([still, hidden.map(({ skill: of, by }) => [of.folder, by.folder])]).toEqual([
+      skills,
+      [[join(at("extra"), "other"), join(at("extra"), "group", "one")]],
+    ]);
+    // Of one root that is named twice nothing else is shadowed.
     const twice = await load([...all, { source: "extra", path: at("extra") }]);
-    expect([names(twice), twice.shadowed]).toEqual([["one extra"], []]);
+    expect([names(twice), twice.shadowed.length]).toEqual([["one extra"], 2]);
   });
 
   test("a second name of a file is refused in a workspace alone, as it may lie outside", async () => {
