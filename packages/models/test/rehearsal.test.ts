@@ -1,6 +1,7 @@
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, it } from "vitest";
 import { type ModelMessage, rehearsal } from "../src/index.ts";
+import { parseScript } from "../src/rehearsal/script.ts";
 import { ask, asking, collect, weatherTool } from "./collect.ts";
 
 const play = (text: string, more: Parameters<typeof asking>[1] = {}) =>
@@ -65,6 +66,21 @@ describe("the rehearsal's script", () => {
     expect((await play("!silent")).text).toBe("NO_REPLY");
     expect((await play("!empty")).text).toBe("");
     expect((await play("!say cut\n!length")).end.stop).toBe("length");
+  });
+
+  it("makes a text as long as a million characters, and none that is longer; a long word costs no more than its length", () => {
+    const chars = (script: string): number =>
+      parseScript(script).reduce(
+        (sum, { ...read }) => sum + ("pieces" in read ? read.pieces.join("").length : 0),
+        0,
+      );
+    expect([
+      chars("!big 1000000"),
+      chars("!big 1000001") < 200,
+      chars(`!repeat 2 ${"x".repeat(500_000)}`),
+    ]).toEqual([1_000_000, true, 1_000_001]);
+    const [refused] = parseScript(`!repeat 2 ${"x".repeat(500_001)}`);
+    expect(JSON.stringify(refused).slice(0, 60)).toContain("(rehearsal) ");
   });
 
   it("streams in the given number of pieces with the given pauses", async () => {

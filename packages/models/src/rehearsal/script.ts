@@ -47,9 +47,12 @@ function say(text: string): RehearsalCommand {
   return { do: "text", pieces: inPieces(text), everyMs: 0 };
 }
 
-/** Pieces of about two whole words each, as a streaming model sends them. */
+/**
+ * Pieces of about two whole words each, as a streaming model sends them. A word can be read in one way only,
+ * so that a long one costs no more than its length.
+ */
 export function inPieces(text: string): readonly string[] {
-  return text.match(/(?:\s*\S+){1,2}\s*$|(?:\s*\S+){1,2}|\s+/g) ?? [];
+  return text.match(/\s*\S+(?:\s+\S+)?(?:\s+$)?|\s+/g) ?? [];
 }
 
 function evenly(text: string, count: number): readonly string[] {
