@@ -28,7 +28,7 @@ describe("a letter of chat completions", () => {
     const tool = { type: "function", name: "x", description: "X", inputSchema: { type: "object" } } as const;
     expect(
       letter({
-        tools: [tool, { ...tool, name: "y", description: undefined }],
+        tools: [tool, { type: "function", name: "y", inputSchema: tool.inputSchema }],
         toolChoice: { type: "none" },
         providerOptions: { mine: { max_tokens: 7, reasoningEffort: "low" }, other: { no: 1 } },
       }),
@@ -242,7 +242,9 @@ test("a whole answer has the parts of a streamed one, without what a provider ra
     { type: "finish", finishReason, usage, providerMetadata: signed },
   ];
   const written = { prompt: [] };
-  expect(await Array.fromAsync((await streamed(answers, written, watch)) as never)).toEqual(parts);
+  const read: unknown[] = [];
+  for await (const part of await streamed(answers, written, watch)) read.push(part);
+  expect(read).toEqual(parts);
   expect(await partsOfWhole(answers, written, watch, '{"n":1}')).toEqual(parts);
   expect(asked).toEqual([written, "{}", written, '{"n":1}']);
   const flaw = new TypeError("a flaw");
