@@ -142,9 +142,10 @@ export function noteUpkeep(options: UpkeepOptions): NoteUpkeep {
     const left = plan.refused.flatMap((reason, at) =>
       reason === null ? [] : [`change ${(chosen[at] ?? at) + 1}: ${reason}`],
     );
-    const ended = await end(planned, { state: "accepted", left: [...left, ...changed] });
+    const undone = [...left, ...changed];
+    const ended = await end(planned, { state: "accepted", left: undone });
     const { proposal } = ended ?? (await book.get(id)) ?? planned;
-    log.info({ proposal: id, agent: agent.id, by: by?.person, left: left.length }, "notes tidied");
+    log.info({ proposal: id, agent: agent.id, by: by?.person, left: undone.length }, "notes tidied");
     return proposal;
   }
 
