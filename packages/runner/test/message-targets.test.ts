@@ -9,7 +9,7 @@ import {
   type SessionKey,
 } from "@parley/protocol";
 import type { DeliveryView, NewRow, SqliteStore } from "@parley/store";
-import { virtualClock } from "@parley/testkit";
+import { laterAnswerTable, virtualClock, type VirtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { knownPlaces } from "../src/messages/known-places.ts";
 import { openedPlaces } from "../src/messages/opened-threads.ts";
@@ -57,7 +57,7 @@ const sessionOf = (address: Address, agent = "main"): SessionKey =>
 let store: SqliteStore;
 let rows = 0;
 
-async function writes(
+async function wrote(
   address: Address,
   name: string,
   more: Partial<NewRow> = {},
@@ -101,12 +101,12 @@ beforeEach(async () => {
   rows = 0;
   store = await memoryStore(virtualClock());
   for (const [place, address] of Object.entries(places))
-    await writes(address, names[place] ?? "", {}, "main", titles[place]);
+    await wrote(address, names[place] ?? "", {}, "main", titles[place]);
   // Refused, of another agent, and not written by a person: none of them is known.
-  await writes(telegram("dm", "66"), "Mallory", {
+  await wrote(telegram("dm", "66"), "Mallory", {
     as: { kind: "closed", outcome: "refused", reason: "not listed" },
   });
-  await writes(telegram("dm", "88"), "Otto", {}, "other");
+  await wrote(telegram("dm", "88"), "Otto", {}, "other");
 });
 afterEach(() => store.close());
 
@@ -210,10 +210,10 @@ describe("an owner's turn", () => {
   });
 
   test("reaches a place by its newest title, and another one by the old", async () => {
-    await writes(places.general, "Bert", {}, "main", "lounge");
+    await wrote(places.general, "Bert", {}, "main", "lounge");
     expect(await reach("#lounge", places.olga, true)).toBe(conversationKey(places.general));
     expect(await reach("#general", places.olga, true)).toMatch(/no place that this agent knows/);
-    await writes(places.group, "Bert", {}, "main", "Lounge");
+    await wrote(places.group, "Bert", {}, "main", "Lounge");
     expect(await reach("#lounge", places.olga, true)).toMatch(
       /(?=.*telegram:-100 \(#Lounge\))(?=.*discord:channel:500 \(#lounge\)).*: say which/,
     );
@@ -311,4 +311,157 @@ test("a thread that the agent opened is found by its id before anybody wrote in 
     { address: { ...places.general, thread: "777" }, parent: "500", guild: "9" },
   ]);
   expect(await opened("agent:other:discord:channel:5#1")).toEqual([]);
+});
+
+describe("with a second account, shared names and many places", () => {
+  let clock: VirtualClock;
+  /** A second account, people who changed their name, several of one title, and more places than are named. */
+  beforeEach(async () => {
+    await store.close();
+    clock = virtualClock();
+    store = await memoryStore(clock);
+    const writes = async (...what: Parameters<typeof wrote>) => {
+      await clock.advance(1_000);
+      await wrote(...what);
+    };
+    for (const [place, address] of Object.entries(places))
+      await writes(address, names[place] ?? "", {}, "main", titles[place]);
+    const at = (address: Address, account: string): Address => ({ ...address, account });
+    await writes(at(places.olga, "second"), "Olga the second");
+    await writes(at(places.group, "second"), "Bert", {}, "main", "Tea room");
+    for (const name of ["Stevie", "Steven", "Steve", "Stephen", "Steven"])
+      await writes(telegram("dm", "30"), name);
+    await writes(discord("channel", "600"), "Bert", {}, "main", "general");
+    await writes(discord("channel", "600", "601"), "Bert", {}, "main", "# sign");
+    await writes({ ...telegram("dm", "web-1"), channel: "web" }, "Ada");
+    for (let more = 0; more < 13; more += 1)
+      await writes(telegram("group", `-${200 + more}`), "Zoe", {}, "main", "Many");
+  });
+
+  const words = [
+    undefined,
+    "here",
+    " HERE ",
+    "",
+    "#",
+    "x".repeat(81),
+    ...[...spellings, ...named].map(([to]) => to),
+    "agent:main:telegram:second:dm:1",
+    "agent:other:telegram:dm:88",
+    "agent:main",
+    "telegram:second:dm:1",
+    "telegram:third:dm:1",
+    "telegram:second:group:-100",
+    "tg:-100:topic:7",
+    "TG:1",
+    "tg:default:dm:1",
+    "telegram:-100:topic:8",
+    "telegram:-100:topic:x",
+    "telegram:-100:thread:7",
+    "telegram:1:topic:7",
+    "telegram:30",
+    "telegram:-1",
+    "telegram:100",
+    "discord:channel:600",
+    "discord:channel:601",
+    "discord:thread:600",
+    "discord:user:500",
+    "discord:channel:11",
+    "discord:role:500",
+    "discord:channel:x",
+    "discord:500",
+    "discord:default:channel:600:601",
+    "web:default:dm:web-1",
+    "web:web-1",
+    "Steve",
+    "stevie",
+    "Stev",
+    "#general",
+    "# general",
+    "general",
+    "# sign",
+    "#sign",
+    "sign",
+    "many",
+    "Tea rooms",
+    "Olga the second",
+    "Zoe",
+  ] as const;
+
+  const reached = (from: Address, owner: boolean, crossContext: CrossContext) =>
+    laterAnswerTable(words, async (to) => {
+      const found = await targetOf(
+        to,
+        {
+          session: sessionOf(from),
+          agent: "main",
+          conversation: conversationKey(from),
+          by: { owner, senders: [] },
+        },
+        {
+          crossContext,
+          known: () => knownPlaces(store, "main"),
+          opened: async (id) =>
+            id === "501" || id === "8" ? [{ address: telegram("group", "-100", "8"), guild: "g" }] : [],
+          reach: async ({ address: asked, guild, parent }) =>
+            asked.account === "second" ? `not ${conversationKey(asked)} ${guild} ${parent}` : null,
+        },
+      ).catch((error: unknown) => {
+        // All that are known are told once, below.
+        const [said, known] = (error as Error).message.split("; known are ");
+        if (known === undefined) throw error;
+        return said + "; first of the known is " + known.split(", ")[0];
+      });
+      return typeof found === "string" ? found : [found.conversation, found.here, found.address];
+    });
+
+  test("what every spelling means from a private chat, from a topic, from a second account and from another channel", async () => {
+    const table = [
+      await reached(places.olga, true, "owner"),
+      await reached(places.topic, false, "all"),
+      await reached({ ...places.olga, account: "second" }, false, "all"),
+      await reached(places.thread, true, "all"),
+      await reached(places.group, false, "owner"),
+      await reached(places.thread, true, "off"),
+    ];
+    await expect(table.join("\n")).toMatchFileSnapshot("tables/message-targets.txt");
+  });
+
+  test("twelve of those that are known are told, the newest first, by three names at most or the title", async () => {
+    expect(await reach("n".repeat(81), places.olga, true)).toBe(
+      `refused: "${"n".repeat(80)}" is no place that this agent knows; known are ${Array.from(
+        { length: 12 },
+        (_, at) => `telegram:-${212 - at} (#Many)`,
+      ).join(", ")}`,
+    );
+  });
+
+  test("what two accounts share is asked for by spellings that each mean one", async () => {
+    const said = await reach("tea room", places.olga, true);
+    expect(said).toBe(
+      'refused: "tea room" may mean telegram:second:group:-100 (#Tea room) or telegram:default:group:-100 (#Tea room): say which',
+    );
+    for (const account of ["default", "second"])
+      expect(
+        await targetOf(
+          `telegram:${account}:group:-100`,
+          {
+            session: sessionOf(places.olga),
+            agent: "main",
+            conversation: conversationKey(places.olga),
+            by: { owner: true, senders: [] },
+          },
+          {
+            crossContext: "owner",
+            known: () => knownPlaces(store, "main"),
+            opened: async () => [],
+            reach: async () => null,
+          },
+        ),
+      ).toEqual({
+        address: { ...places.group, account },
+        conversation: `telegram:${account}:group:-100`,
+        here: false,
+      });
+  });
 });

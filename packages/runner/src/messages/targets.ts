@@ -206,19 +206,26 @@ function nearFirst(said: string, known: readonly KnownPlace[]): readonly KnownPl
 const mostNamed = 12;
 
 function unknown(said: string, known: readonly KnownPlace[]): never {
-  const some = nearFirst(said, known).slice(0, mostNamed).map(placeWords);
+  const some = nearFirst(said, known)
+    .slice(0, mostNamed)
+    .map((place) => placeWords(place));
   const those = some.length === 0 ? "nobody wrote yet" : `known are ${some.join(", ")}`;
   throw new Fault("missing", `${quoted(said)} is no place that this agent knows; ${those}`);
 }
 
 function ambiguous(said: string, places: readonly KnownPlace[]): Fault {
-  const some = places.slice(0, mostNamed).map(placeWords);
+  // The short spelling of a chat that two accounts are in would mean both again.
+  const chatOf = ({ address }: KnownPlace): string => conversationKey({ ...address, account: "default" });
+  const some = places.slice(0, mostNamed).map((place) => {
+    const isTwin = places.some((other) => other !== place && chatOf(other) === chatOf(place));
+    return isTwin ? placeWords(place, place.conversation) : placeWords(place);
+  });
   return new Fault("conflict", `${quoted(said)} may mean ${some.join(" or ")}: say which`);
 }
 
-function placeWords({ address, names, title }: KnownPlace): string {
+function placeWords({ address, names, title }: KnownPlace, spelling = spellingOf(address)): string {
   const who = address.kind !== "dm" && title !== null ? `#${title}` : names.slice(0, 3).join(", ");
-  return who === "" ? spellingOf(address) : `${spellingOf(address)} (${who})`;
+  return who === "" ? spelling : `${spelling} (${who})`;
 }
 
 function quoted(text: string): string {
