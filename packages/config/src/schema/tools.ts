@@ -264,7 +264,9 @@ const sandboxFields = {
 /** Where commands run and what they see there. */
 export const sandboxSchema = z.strictObject(sandboxFields);
 
-/** By itself: "a)|(b" would be one only inside the group that holds it to all arguments, and free it of that. */
+/**
+ * By itself: "a)|(b" would be one only inside the group that holds it to all arguments, and free it of that.
+ */
 function isPattern(text: string): boolean {
   try {
     new RegExp(text, "u");
