@@ -251,6 +251,30 @@ test("the tab that was used last is meant; one that a page opens itself becomes 
   expect(tabs.all().map(([name]) => name)).toEqual(["t1", "t2"]);
 });
 
+test("pages that are open before it is looked at are tabs as well, with what they say from then on", async () => {
+  const browser = fakeContext();
+  await browser.newPage("https://one.test/");
+  await browser.newPage("about:blank");
+  const tabs = tabsOf(browser.context);
+  const [one, two] = browser.pages as [FakePage, FakePage];
+  one.emit("console", { type: () => "log", text: () => "hello" });
+  expect(tabs.all().map(([name, page]) => [name, page.url()])).toEqual([
+    ["t1", "https://one.test/"],
+    ["t2", "about:blank"],
+  ]);
+  expect([tabs.find()?.url(), tabs.console(one as never), tabs.console(two as never)]).toEqual([
+    "about:blank",
+    ["log: hello"],
+    [],
+  ]);
+  // Another page of the same browser is found by its own name, and one that closed by none.
+  expect([tabs.find("t1")?.url(), tabs.find("t3"), tabs.nameOf(two as never)]).toEqual([
+    "https://one.test/",
+    null,
+    "t2",
+  ]);
+});
+
 test("a page may open no ninth tab, which is said once", async () => {
   const { run, newPage, pages } = stage();
   for (let at = 1; at <= mostTabs; at += 1) await newPage(`https://${at}.test/`);

@@ -91,6 +91,21 @@ test("a call waits for its device, is answered once, and its words are the devic
   expect(Object.fromEntries(calls.counts)).toEqual({ ok: 1 });
 });
 
+test("a device that asks for its calls was there, with what it says of itself", async () => {
+  const id = await pair("laptop", "notify");
+  const about = { host: "h", platform: "linux", commands: ["notify" as const] };
+  expect(await calls.lastSeenAtMs(id)).toBeNull();
+  await calls.waiting(id, about);
+  const there = { id, name: "laptop", grants: ["notify"], connected: false, about };
+  expect(await calls.list()).toEqual([{ ...there, lastSeenAtMs: clock.now() }]);
+  await clock.advance(5);
+  await calls.waiting(id, undefined);
+  expect([await calls.list(), await calls.connected()]).toEqual([
+    [{ ...there, lastSeenAtMs: clock.now() }],
+    0,
+  ]);
+});
+
 test("nobody else answers it, and an answer to no call counts nothing", async () => {
   const id = await pair("laptop", "notify");
   const other = await pair("phone", "notify");

@@ -1,5 +1,6 @@
 // Recordings of browsers: the Opus of a WebM becomes Ogg packet for packet, programs hear it, and what is torn
 // or made up is told.
+import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -143,6 +144,27 @@ describe("a program that listens", () => {
       `${44 + 10 * 0.06 * 32_000} webm`,
     );
     expect(await said.hear(wavOf(Buffer.alloc(2 * 22_050), 22_050), signal)).toBe(`${44 + 32_000} wav`);
+  });
+
+  test("is given files that it alone may read, and nothing of them is left afterwards", async () => {
+    const script = 'stat -c "%a %n" "$0" "$1"; stat -c %a "$(dirname "$0")"';
+    const words = await ear('printf %s "$0"', "a{{WavPath}}b{{WavPath}}c{{MediaPath}}").hear(
+      wavOf(Buffer.alloc(200), 48_000),
+      signal,
+    );
+    expect(words).toMatch(/^a(\S+\/heard\.wav)b\1c\S+\/voice\.wav$/);
+    const heard = await ear(script, "{{MediaPath}}", "{{WavPath}}").hear(wavOf(Buffer.alloc(200), 48_000), signal);
+    const [media = "", wav = "", parent] = heard.split("\n");
+    expect([media.replace(/ .*\//, " "), wav.replace(/ .*\//, " "), parent]).toEqual([
+      "600 voice.wav",
+      "600 heard.wav",
+      "700",
+    ]);
+    const folderOf = (line: string): string => line.slice(4, line.lastIndexOf("/"));
+    expect([folderOf(media) === folderOf(wav), existsSync(folderOf(media))]).toEqual([true, false]);
+    // Where no WAV is asked for none is made.
+    const plain = await ear('ls "$(dirname "$0")"', "{{MediaPath}}").hear(Buffer.from("words"), signal);
+    expect(plain).toBe("voice.ogg");
   });
 
   test("hears other kinds by ffmpeg where it is, and says so where it is not", async () => {

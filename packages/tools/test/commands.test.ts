@@ -221,6 +221,31 @@ describe("a command", () => {
     expect(clock.armed()).toBe(0);
   });
 
+  test("takes along what left its group: at once when it is ended, half a second later when it ended itself", async () => {
+    const commands = await open();
+    const away = "setsid sleep 60 >/dev/null 2>&1 & echo $!;";
+    const [killed, exited] = [
+      await commands.start(request(`${away} exec sleep 60`, { timeoutMs: 600_000 })),
+      await commands.start(request(`${away} read x`, { timeoutMs: 600_000 })),
+    ];
+    const child = async ({ record, ...command }: typeof killed): Promise<string> => {
+      await command.spoke(1_000);
+      return (await readFile(join(root, record.log), "utf8")).trim();
+    };
+    const [one, two] = [await child(killed), await child(exited)];
+    for (const pid of [one, two])
+      await expect.poll(() => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).toMatch(/^sleep/);
+    const isGone = async (pid: string): Promise<boolean> => !(await readdir("/proc")).includes(pid);
+    await killed.kill();
+    await expect.poll(() => isGone(one)).toBe(true);
+    exited.write("x\n");
+    await exited.ended(60_000);
+    await clock.advance(499);
+    expect([exited.record.state, await isGone(two)]).toEqual(["exited", false]);
+    await clock.advance(1);
+    await expect.poll(() => isGone(two)).toBe(true);
+  });
+
   test("that does not hear when it is asked to end is ended half a second later", async () => {
     const commands = await open();
     const script = "trap '' TERM; echo ready; while :; do read x || sleep 0.01; done";

@@ -58,6 +58,15 @@ test("nothing else is, whatever the path says", async () => {
     expect(["denied", "missing", "invalid"]).toContain(await read(path));
 });
 
+test("where the home is the root, or another one, no path under ~ is a skill's", async () => {
+  const state = join(home, ".parley");
+  for (const userHome of ["/", `${home}x`, join(home, ".par")]) {
+    const at = `~${join(state, "skills/one/SKILL.md").slice(userHome === "/" ? 0 : userHome.length)}`;
+    files = workspaceFiles({ root: join(state, "workspace"), readRoots: [join(state, "skills")], userHome });
+    expect([await read(at), await read(join(state, "skills/one/SKILL.md"))]).toEqual(["missing", "one"]);
+  }
+});
+
 test("a folder of the workspace that is named ~ is still the workspace's", async () => {
   expect(await read("~/x/note.md")).toBe("note");
 });
