@@ -153,7 +153,10 @@ describe("a program that listens", () => {
       signal,
     );
     expect(words).toMatch(/^a(\S+\/heard\.wav)b\1c\S+\/voice\.wav$/);
-    const heard = await ear(script, "{{MediaPath}}", "{{WavPath}}").hear(wavOf(Buffer.alloc(200), 48_000), signal);
+    const heard = await ear(script, "{{MediaPath}}", "{{WavPath}}").hear(
+      wavOf(Buffer.alloc(200), 48_000),
+      signal,
+    );
     const [media = "", wav = "", parent] = heard.split("\n");
     expect([media.replace(/ .*\//, " "), wav.replace(/ .*\//, " "), parent]).toEqual([
       "600 voice.wav",

@@ -88,13 +88,30 @@ test("the first lines, the words of the shell itself and the switches that start
     return (await scripts("./x.sh")) !== null;
   };
   const known = [
-    ...["/bin/sh", "/bin/bash", "/bin/dash", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/dash"].map((each) => `#!${each}`),
-    "#! \t/bin/sh \t", "#!/bin/sh -e", "#!/bin/bash -eux", "#!/usr/bin/env sh", "#!/usr/bin/env bash",
+    ...["/bin/sh", "/bin/bash", "/bin/dash", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/dash"].map(
+      (each) => `#!${each}`,
+    ),
+    "#! \t/bin/sh \t",
+    "#!/bin/sh -e",
+    "#!/bin/bash -eux",
+    "#!/usr/bin/env sh",
+    "#!/usr/bin/env bash",
     "#!/usr/bin/env dash",
   ];
   const unknown = [
-    "#!/bin/zsh", "#!/bin/ash", "#!/usr/local/bin/sh", "#!/bin/sh -c", "#!/bin/sh -e -u", "#!/bin/sh e", "#!sh",
-    "#!/usr/bin/env -S sh", "#!/usr/bin/env sh -e", "#!/usr/bin/env python3", "# !/bin/sh", " #!/bin/sh", "",
+    "#!/bin/zsh",
+    "#!/bin/ash",
+    "#!/usr/local/bin/sh",
+    "#!/bin/sh -c",
+    "#!/bin/sh -e -u",
+    "#!/bin/sh e",
+    "#!sh",
+    "#!/usr/bin/env -S sh",
+    "#!/usr/bin/env sh -e",
+    "#!/usr/bin/env python3",
+    "# !/bin/sh",
+    " #!/bin/sh",
+    "",
   ];
   const found = [];
   for (const line of [...known, ...unknown]) if (await first(line)) found.push(line);
@@ -105,8 +122,26 @@ test("the first lines, the words of the shell itself and the switches that start
   };
   const own = ["echo a", "true", "false", "pwd", "exit 3", ":", ": a b", "set -e", "set -eux", "set -u"];
   const more = [
-    "set +e", "set -o", "set -f", "set -e -u", "set", "echo2", "cd x", "export A=1", "read x", "eval ls", "test a",
-    "[ a ]", "kill 1", "trap ls EXIT", "source y", "umask 0", "wait", "shift", "A=1 ls", "printf a",
+    "set +e",
+    "set -o",
+    "set -f",
+    "set -e -u",
+    "set",
+    "echo2",
+    "cd x",
+    "export A=1",
+    "read x",
+    "eval ls",
+    "test a",
+    "[ a ]",
+    "kill 1",
+    "trap ls EXIT",
+    "source y",
+    "umask 0",
+    "wait",
+    "shift",
+    "A=1 ls",
+    "printf a",
   ];
   const fine = [];
   for (const words of [...own, ...more]) if (await line(words)) fine.push(words);
