@@ -78,7 +78,10 @@ function chunkOf(lines: readonly Line[]): Chunk {
     startLine: first?.number ?? 1,
     endLine: last?.number ?? 1,
     heading: first?.heading ?? "",
-    text: within.map((line) => line.text).join("\n"),
+    // Pieces of one line are that line again, so that the text has as many lines as the range says.
+    text: within
+      .map(({ number, text }, at) => (at === 0 ? "" : within[at - 1]?.number === number ? "" : "\n") + text)
+      .join(""),
   };
 }
 

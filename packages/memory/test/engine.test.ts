@@ -31,6 +31,19 @@ describe("a search", () => {
     expect(lines).toContainEqual([2, 2]);
   });
 
+  test("of a long line that stands in a passage in several pieces names that line, and those behind it by their own", async () => {
+    const long = `${"green steep ".repeat(400)}leaves`;
+    n = notes({ "MEMORY.md": `# Tea\n${long}\n\nbehind it\n` });
+    const places = async (query: string) =>
+      (await search(query, { minScore: 0 })).hits.map(({ startLine, endLine, snippet }) => [
+        startLine,
+        endLine,
+        snippet.includes(query),
+      ]);
+    Object.assign(n.target, { chunking: { tokens: 3_000, overlap: 0 } });
+    expect([await places("leaves"), await places("behind")]).toEqual([[[2, 2, true]], [[3, 4, true]]]);
+  });
+
   test("finds words in any form, ranks the better passage first, and names file, lines and heading", async () => {
     n = notes({
       "MEMORY.md": "# People\n- Ann's birthday is on 3 May; she drinks green tea.\n",

@@ -64,7 +64,7 @@ export async function search(index: OpenIndex, request: SearchRequest): Promise<
     const { path, heading, source, scope, first, last, turn, untrusted } = candidate;
     const where =
       source === "memory"
-        ? { path, startLine, endLine: Math.min(endLine, last) }
+        ? { path, startLine, endLine }
         : { path: path.slice(0, path.lastIndexOf("#")), startLine: first, endLine: last };
     return {
       ...where,

@@ -16,7 +16,6 @@ export function snippetOf(
   maxChars = snippetChars,
 ): Snippet {
   const lines = chunk.text.split("\n");
-  // A cut line stands in several pieces of one number, so a chunk of one piece is shown as it is.
   if (chunk.text.length <= maxChars)
     return { startLine: chunk.first, endLine: chunk.first + lines.length - 1, text: chunk.text };
   const scores = lines.map((line) => coverage(words, line));
