@@ -254,6 +254,19 @@ describe("redirects", () => {
     ]);
   });
 
+  it("without an address are answers like any other, and so is an address without a redirect", async () => {
+    const server = await site((request, response) => {
+      const [, status = ""] = (request.url ?? "").split("/");
+      response.writeHead(Number(status), status === "302" ? {} : { location: "/302" }).end(`said ${status}`);
+    });
+    const dialler = testDialler([`open.test:${server.port}`]);
+    for (const status of [302, 300, 304, 201, 404]) {
+      const answer = await dialler.dial({ url: `${server.at("open.test")}/${status}` }, never);
+      expect([answer.status, answer.redirects]).toEqual([status, 0]);
+      expect(words((await answer.bytes()).bytes)).toBe(status === 304 ? "" : `said ${status}`);
+    }
+  });
+
   it("do not wait for the body of a redirect", async () => {
     const server = await site((request, response) => {
       if (request.url === "/") response.writeHead(302, { location: "/end" }).write("endless");

@@ -396,6 +396,12 @@ describe("the process that reads", () => {
     while (processes() > 0) await new Promise((next) => setImmediate(next));
     expect(clock.armed()).toBe(0);
     expect((await fetch("/quick", { fresh: true })).text).toBe("quick words");
+    // Each page begins the time anew.
+    for (let page = 0; page < 3; page += 1) {
+      await clock.advance(29_999);
+      await fetch("/quick", { fresh: true });
+      expect([processes(), clock.armed()]).toEqual([1, 1]);
+    }
   });
 
   it("has one page before it and so many behind that; more than those are told to come later", async () => {

@@ -22,6 +22,21 @@ describe("the Markdown of a page", () => {
     expect(found.text).not.toContain("Home");
   });
 
+  it("has the title of its article or of its page, in one line of at most 300 signs, or none", async () => {
+    const of = async (source: string) => {
+      const { title, byline } = await readHtml(source, "https://docs.test/");
+      return [title, byline];
+    };
+    expect(await of("<title> One\n  two\u200b </title>words")).toEqual(["One two", null]);
+    expect(await of("words")).toEqual([null, null]);
+    expect(await of("<title> </title>words")).toEqual([null, null]);
+    const long = "t".repeat(299);
+    expect(await of(`<title>${long}</title>words`)).toEqual([long, null]);
+    expect(await of(`<title>${long}tail</title>words`)).toEqual([`${long}t`, null]);
+    const author = `<meta name="author" content="Ada\n Example ${"x".repeat(300)}">`;
+    expect((await of(page("", author)))[1]).toBe(`Ada Example ${"x".repeat(288)}`);
+  });
+
   it("keeps tables", async () => {
     const text = await read(
       '<table><thead><tr><th>Class</th><th>After</th></tr></thead><tbody><tr><td>person</td><td>14 <b>ms</b></td></tr><tr><td>a | b</td><td>line<br>two</td></tr><tr><td colspan="2">both</td></tr></tbody></table>',

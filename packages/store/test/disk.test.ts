@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { systemClock, type SessionKey } from "@parley/protocol";
+import { silentLog, systemClock, type SessionKey } from "@parley/protocol";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { sqliteStore } from "../src/index.ts";
 import { transactions } from "../src/sqlite/transaction.ts";
@@ -109,7 +109,11 @@ test("an I/O error on commit rejects every call of the group, is told once, and 
   expect(await Promise.all(joined)).toMatchObject([
     [{ status: "rejected", reason: { code: "ambiguous", cause: eio } }],
   ]);
-  await expect(add(3)).rejects.toMatchObject({ code: "unavailable" });
+  await expect(add(3)).rejects.toMatchObject({
+    code: "unavailable",
+    message: "the store stopped after a disk error: restart Parley",
+    cause: eio,
+  });
   expect(told).toHaveLength(1);
 });
 
@@ -124,6 +128,39 @@ test("an I/O error inside a call is as fatal as one on commit", async () => {
   await expect(broken).rejects.toMatchObject({ code: "ambiguous" });
   await expect(neighbour).rejects.toMatchObject({ code: "ambiguous" });
   expect(told).toHaveLength(1);
+});
+
+test("what fails under a transaction is logged with the file, then told to whoever ends the process", async () => {
+  const told: unknown[] = [];
+  const lines: unknown[] = [];
+  const log = { ...silentLog, error: (fields: object, words: string) => void lines.push([fields, words]) };
+  const { prototype } = DatabaseSync;
+  const { prepare } = prototype;
+  const eio = sqliteError(10, "disk I/O error");
+  let isBroken = false;
+  prototype.prepare = function (this: DatabaseSync, sql: string) {
+    const statement = prepare.call(this, sql);
+    const run = statement.run.bind(statement);
+    statement.run = (...values) => {
+      if (isBroken && sql.startsWith("insert or replace into cells")) throw eio;
+      return run(...(values as []));
+    };
+    return statement;
+  };
+  const store = await sqliteStore(options(":memory:", { log, onFatal: (error) => told.push(error) }));
+  prototype.prepare = prepare;
+  await store.cells.put("a", "1", {});
+  isBroken = true;
+  await expect(store.cells.put("b", "2", {})).rejects.toMatchObject({ code: "ambiguous", cause: eio });
+  expect([lines, told]).toEqual([
+    [[{ path: ":memory:", error: eio }, "the database failed under a transaction"]],
+    [eio],
+  ]);
+  expect(await store.check()).toEqual({
+    ok: false,
+    reason: "the store stopped after a disk error: restart Parley",
+  });
+  await store.close();
 });
 
 test("a commit that fails for an unknown reason is fatal too", async () => {
