@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemIds, type Log } from "@parley/protocol";
+import { systemClock, systemIds, type Log } from "@parley/protocol";
 import type { Sandbox } from "@parley/tools";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
@@ -121,6 +121,21 @@ test("a program that there is not is told with its server's name", async () => {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+});
+
+test("of what a program says before it ends the last four thousand signs are told, of its last start alone", async () => {
+  const { servers, lines } = world({ folder: tmpdir(), clock: systemClock() });
+  const args = ["-c", `printf '%04990dlast words' 0 >&2; exit 3`];
+  const own = servers.at("a", settings({ command: "/bin/sh", args, cwd: tmpdir() }), place("none"));
+  const why = "its program ended with exit code 3";
+  for (const _ of [1, 2]) {
+    await expect(own.ready()).rejects.toMatchObject({ code: "unavailable", message: why });
+    own.forgive();
+  }
+  const stderr = `${"0".repeat(3_990)}last words`;
+  expect(lines.filter((line) => JSON.stringify(line).includes("come up"))).toEqual(
+    [1, 2].map(() => ["an MCP server did not come up", { part: "mcp", server: "a", stderr }]),
+  );
 });
 
 test("only the header of a key, in any case, leaves no login to make", () => {

@@ -310,6 +310,23 @@ describe("a command", () => {
     ]);
   });
 
+  test("makes room for its log before it starts: two hundred of others stay, the newest", async () => {
+    const folder = join(root, ".parley/exec");
+    await mkdir(folder, { recursive: true });
+    for (let n = 0; n < 202; n += 1) await writeFile(join(folder, `k${String(n).padStart(3, "0")}.log`), "");
+    const commands = await open();
+    const command = await commands.start(request("exit 0"));
+    const left = (await readdir(folder)).toSorted();
+    const own = command.record.log.slice(".parley/exec/".length);
+    expect([left.length, left.includes(own), left.includes("k001.log"), left.includes("k002.log")]).toEqual([
+      201,
+      true,
+      false,
+      true,
+    ]);
+    await command.ended(60_000);
+  });
+
   test("that cannot be started leaves no record, no log and no timer", async () => {
     const commands = await open();
     expect(await commands.start(request("x", { argv: ["/none/at-all"] })).catch(refusal)).toBe(

@@ -129,6 +129,19 @@ test("on the host a command is started in the folder that was opened, with its w
   ]);
 });
 
+test("what a dead process had begun to change is finished before a command looks at it, where it may be", async () => {
+  const { it, started, run } = await played();
+  const steps = [{ path: "made.txt", draft: ".parley-draft-1-1", expects: null }];
+  await mkdir(join(it.workspace, ".parley/changes"), { recursive: true });
+  await writeFile(join(it.workspace, ".parley-draft-1-1"), "whole");
+  await writeFile(join(it.workspace, ".parley/changes/1-1.commit"), JSON.stringify({ steps }));
+  const names = async (): Promise<readonly string[]> => (await readdir(it.workspace)).toSorted();
+  await run({ command: ["/bin/ls"] }, { files: { ...it.context.files, readOnly: true } });
+  expect([started.length, await names()]).toEqual([1, [".parley", ".parley-draft-1-1"]]);
+  await run({ command: ["/bin/ls"] });
+  expect([started.length, await names()]).toEqual([2, [".parley", "made.txt"]]);
+});
+
 test("a sandbox gets the command as it was asked, and what it makes of it is started, with its end and its bound", async () => {
   const { it, started, run } = await played();
   const wrapped: unknown[] = [];

@@ -188,3 +188,36 @@ test("what is bought, kept and sent, where it goes, and what an owner is asked f
   });
   expect(asked).toHaveLength(4);
 });
+
+test("what was paid for is sent although it cannot be kept; a failure that is nobody's decision is told as it is", async () => {
+  const acts: unknown[] = [];
+  let fails: Error | null = null;
+  const base = await context({
+    messages: {
+      keep: async (bytes: Uint8Array, name: string) => ({ path: name, bytes: bytes.length, name }),
+      act: async (_scope: unknown, { files }: { readonly files: readonly { readonly name: string }[] }) => {
+        if (fails !== null) throw fails;
+        acts.push(files.map(({ name }) => name));
+        return { text: "sent" };
+      },
+    } as unknown as ToolContext["messages"],
+  });
+  // Where pictures go there is a file already.
+  await writeFile(join(own.workspace, "images"), "");
+  const { content, isError, effects } = await call(imageGenerate(base), { prompt: "a cat" });
+  expect([content, isError, effects, acts.splice(0)]).toEqual([
+    [
+      {
+        type: "text",
+        text: "Made by brush/1.\nc1-1.png was not kept: images/c1-1.png: images is not a folder.\nsent",
+      },
+    ],
+    undefined,
+    undefined,
+    [[], ["c1-1.png"]],
+  ]);
+  drawn.length = 0;
+  fails = new TypeError("ours");
+  await expect(call(imageGenerate(base), { prompt: "a cat" })).rejects.toBe(fails);
+  expect([drawn, acts]).toEqual([[], []]);
+});
