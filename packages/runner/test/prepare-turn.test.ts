@@ -127,6 +127,8 @@ async function stage(file: { readonly agents?: object } = {}) {
     location: () => "",
     body: async ({ manifest }: { manifest: { name: string } }) => `How to ${manifest.name}.`,
   };
+  /** Files by hash whose author is no owner. */
+  const foreign = new Map<string, object>();
   const stableMoves = new Map<string, number>();
   const prompts = promptHistory(store.cells, clock);
   const preparer = turnPreparer({
@@ -139,6 +141,10 @@ async function stage(file: { readonly agents?: object } = {}) {
       { tools: [{ deny: ["exec"] }], skills: ["brew"], systemPrompt: "Only roses." }
     ),
     hooks: [],
+    origins: {
+      of: async (root: string) => (path: string) =>
+        root === workspace ? (foreign.get(path.slice(root.length + 1)) ?? null) : null,
+    },
     installation: {},
     skills: {
       at: async (of: { id: string }, narrowed: unknown) => (asked.skills.push([of.id, narrowed]), skills),
@@ -188,6 +194,7 @@ async function stage(file: { readonly agents?: object } = {}) {
     config,
     asked,
     lines,
+    foreign,
     log,
     down,
     here,
@@ -549,4 +556,20 @@ test("an operator's look asks who writes at the place, and without a place nobod
   asked.channels.length = 0;
   const { system } = await prepare({ unseen: true });
   expect([asked.channels, system.volatile.includes("channel=")]).toEqual([[], false]);
+});
+
+test("a file whose author is no owner is left out of the prompt or marked in it, also after one that is plain", async () => {
+  const { prepare, workspace, foreign } = await stage();
+  for (const name of ["SOUL.md", "AGENTS.md", "TOOLS.md"]) await writeFile(join(workspace, name), `words of ${name}`);
+  foreign.set("SOUL.md", { use: "leave out", reason: "written for somebody", who: "by telegram:9" });
+  foreign.set("TOOLS.md", { use: "mark", reason: "Written in a sandbox.", who: "by telegram:9" });
+  const { stable } = (await prepare()).system;
+  expect(["SOUL.md", "AGENTS.md", "TOOLS.md"].map((name) => stable.includes(`words of ${name}`))).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  expect(stable).toContain("Written in a sandbox.");
+  foreign.clear();
+  expect((await prepare()).system.stable).toContain("words of SOUL.md");
 });

@@ -1,6 +1,7 @@
 // What the end of a turn writes, whole: how its rows ended and why, what is sent in place of what, the
 // entries, the session's fields and the cells; and how a stopped turn is closed.
 import { Fault, formatRowPayload, noUsage, silentLog, type Inbound, type SessionKey } from "@parley/protocol";
+import { withShortValues } from "@parley/delivery";
 import type { Commit, NewDelivery, Row, SqliteStore } from "@parley/store";
 import { directMessage, virtualClock, type VirtualClock } from "@parley/testkit";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -61,6 +62,8 @@ interface Situation {
   /** Rows that joined the turn. */
   readonly joined?: readonly Row[];
   readonly unheard?: readonly object[];
+  /** What the turn's calls sent here already. */
+  readonly saidHere?: readonly string[];
   readonly previewed?: { readonly open: string | null; readonly said: string };
   readonly turn?: object;
   readonly scope?: object;
@@ -140,7 +143,7 @@ async function ended(what: Situation = {}) {
       },
       journal: {
         rows: () => [...rows, ...joined],
-        saidHere: () => [],
+        saidHere: () => what.saidHere ?? [],
         unheard: () => what.unheard ?? [],
       },
       previewed,
@@ -237,6 +240,64 @@ describe("the commit of a turn", () => {
       await of({ rows: [row("m1", { addressed: false })], settles: true }),
       await of({ rows: [command], settles: true, previewed: { open: null, said: "Hello." } }),
     ]).toEqual([1, 1, 0, 0, 0]);
+  });
+
+  test("gives each button of an answer a short name, whose meaning is written with it, and shows all else as it is", async () => {
+    const button = { label: "Yes, please", value: "x".repeat(200), allowed: ["telegram:5"] };
+    const said = {
+      kind: "reply",
+      parts: [text("A?"), { ...text("B?"), buttons: [[button, { label: "No" }, { label: "Open", url: "https://x" }]] }],
+      replyTo: "m1",
+    };
+    const { commit } = await ended({ said });
+    const [buttons] = (sent(commit) as { parts: [{ parts: { buttons?: { value?: string }[][] }[] }][] }[]).map(
+      ({ parts }) => parts[0]?.[0].parts[1]?.buttons?.[0] ?? [],
+    );
+    const names = (buttons ?? []).flatMap(({ value }) => value ?? []);
+    expect([names.length, names.every((name) => /^~[\w-]{22}$/.test(name)), buttons?.[2]]).toEqual([
+      2,
+      true,
+      { label: "Open", url: "https://x" },
+    ]);
+    // The names are those of this very delivery's place and turn, whoever presses.
+    const pressed = withShortValues(said.parts as never, { id, to: address });
+    expect([sent(commit), commit.cells]).toEqual([
+      [{ id: `${id}/0`, ...at, parts: [[{ v: 1, ...said, parts: pressed.parts }, undefined]] }],
+      [...pressed.cells, { key: "prompt-cell", value: "p" }, { key: "spent a/b", value: "s" }],
+    ]);
+  });
+
+  test("sends no answer that a call sent already, and owes none then; to programs an answer is never cut", async () => {
+    const of = async (what: Situation) => {
+      const { outcome, reason, deliveries = [] } = (await ended(what)).commit;
+      return [outcome, reason, deliveries.length];
+    };
+    const empty = { said: { kind: "silent", reason: "empty" } };
+    const asked = { said: { kind: "silent", reason: "asked" } };
+    expect([
+      await of(empty),
+      await of({ ...empty, saidHere: ["It is done."] }),
+      await of(asked),
+      await of({ ...asked, saidHere: ["It is done."] }),
+      await of({ said: reply(text("It is done.")), saidHere: ["*It* is done."] }),
+      await of({ said: reply(text("It is late.")), saidHere: ["It is done."] }),
+    ]).toEqual([
+      ["dead", "the model gave no answer", 1],
+      ["silent", "empty", 0],
+      ["dead", "the model gave no answer", 1],
+      ["silent", "asked", 0],
+      ["silent", "it was said with the message tool", 0],
+      ["answered", "done", 1],
+    ]);
+    const long = reply(text("x".repeat(1_001)));
+    const chars = async (what: Situation) => {
+      const [delivery] = (await ended({ said: long, ...what })).commit.deliveries ?? [];
+      return delivery?.parts[0]?.content.includes("was cut here");
+    };
+    const program = { channel: "api", account: "default", kind: "dm", peer: "u" };
+    expect([await chars({}), await chars({ scope: { address: program } })]).toEqual([true, false]);
+    expect(await of({ said: long, previewed: { open: null, said: "x".repeat(500) } })).toEqual(["answered", "done", 1]);
+    expect(await chars({ previewed: { open: null, said: "x".repeat(500) } })).toBe(false);
   });
 
   test("says how the rows ended and why: answered, silent, stopped at a limit, or dead", async () => {
