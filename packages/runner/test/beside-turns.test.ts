@@ -306,7 +306,7 @@ test("a look at a picture ends with its call or after two minutes, and what it c
 
 describe("a side question", () => {
   interface Odds {
-    readonly end?: () => Promise<object | null>;
+    readonly end?: (signal: AbortSignal) => Promise<object | null>;
     readonly refuses?: string;
     readonly post?: () => void;
   }
@@ -315,9 +315,9 @@ describe("a side question", () => {
     const prepared: object[] = [];
     const model = {
       ...modelOf("a/b", () => null),
-      async *stream(request: ModelRequest): AsyncGenerator<ModelEvent> {
+      async *stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
         requests.push(request);
-        const made = await end();
+        const made = await end(signal);
         if (made !== null)
           yield { type: "end", stop: "stop", usage: noUsage, content: [], ...made } as ModelEvent;
       },
@@ -447,6 +447,20 @@ describe("a side question", () => {
     await quiet();
     expect(told().map((line) => line[4])).toEqual([words]);
     expect([await left(), did.at(-1)]).toEqual([[], "closed"]);
+  });
+
+  test("that takes longer than three minutes is given up, and nothing of it goes on", async () => {
+    const { questions, told } = questionsOf({
+      end: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(null))),
+    });
+    await questions.ask(ask(1));
+    await quiet();
+    await clock.advance(179_999);
+    await quiet();
+    expect(told()).toEqual([]);
+    await clock.advance(1);
+    await quiet();
+    expect([told().map((line) => line[4]), clock.armed()]).toEqual([["💭 ⚠️ The model gave no answer."], 0]);
   });
 
   test("that the store would not take stays for the next start, twice in all; then its person is told", async () => {

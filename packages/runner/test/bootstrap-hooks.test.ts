@@ -207,4 +207,6 @@ test("hooks that are switched off are none, and several of them run in the confi
   let now: readonly HookFile[] = files;
   for (const hook of hooks) now = await hook(now, request as never);
   expect([hooks.length, now[0]?.text]).toEqual([2, "Dry. one two"]);
+  // Nothing waits any more for a hook that has ended.
+  expect(clock.armed()).toBe(0);
 });

@@ -10,7 +10,7 @@ import type { Tool } from "@parley/tools";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { upkeepSession } from "../src/memory/upkeep-job.ts";
 import { effectiveTools, type MachinePorts } from "../src/tools/effective-tools.ts";
-import { needsSandbox } from "../src/tools/turn-sandbox.ts";
+import { factsOf, needsSandbox } from "../src/tools/turn-sandbox.ts";
 import { promptPathsIn, skillFolders } from "../src/tools/workspace-view.ts";
 
 let home = "";
@@ -393,5 +393,21 @@ test("the folders of skills and of other agents' prompts that lie in a workspace
     ".agents/skills",
     "more",
     "a/b",
+  ]);
+});
+
+test("the prompt is told of a sandbox what the agent's config says of it, and of none where the tools work on the host", () => {
+  const agent = (network: boolean | "egress", workspaceAccess: string) =>
+    ({ sandbox: { network, workspaceAccess } }) as never;
+  const box = { kind: "docker", inside: "/workspace" } as never;
+  const told = { kind: "docker", containerWorkspace: "/workspace", elevated: false };
+  expect([
+    factsOf({ kind: "none", inside: "/w" } as never, agent(false, "rw")),
+    factsOf(box, agent(false, "ro")),
+    factsOf(box, agent("egress", "none")),
+  ]).toEqual([
+    undefined,
+    { ...told, access: "ro", network: "off" },
+    { ...told, access: "none", network: "egress" },
   ]);
 });

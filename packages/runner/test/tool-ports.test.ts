@@ -157,6 +157,33 @@ describe("the agent's schedules", () => {
     );
   });
 
+  test("have the maker's rights and no more tools, speak where it was made, and carry what strangers told it", async () => {
+    const { act } = await port();
+    const ownerOf = async (more: object) => {
+      const { effects } = await act({ action: "add", job: daily }, more);
+      const made = JSON.parse(effects?.cells?.[0]?.value ?? "{}") as { readonly owner: object; readonly agent: string };
+      return { agent: made.agent, ...made.owner };
+    };
+    const usual = {
+      agent: "main",
+      kind: "turn",
+      sender: "telegram:7",
+      isOwner: true,
+      conversation: { channel: "telegram", account: "default", kind: "dm", peer: "7" },
+      session,
+      turn: "agent:main:telegram:dm:7#1",
+      authority: "owner",
+      tools: null,
+    };
+    expect(await ownerOf({})).toEqual(usual);
+    expect(await ownerOf({ tools: ["read", "cron"] })).toEqual({ ...usual, tools: ["read", "cron"] });
+    expect(await ownerOf({ untrusted: "a.example" })).toEqual({ ...usual, untrusted: "a.example" });
+    expect(
+      await ownerOf({ by: { owner: false, senders: ["telegram:8", "telegram:9"] }, authority: "member:x" }),
+    ).toEqual({ ...usual, sender: "telegram:8", isOwner: false, authority: "member:x" });
+    expect(await ownerOf({ conversation: "api:default:dm:u" })).toMatchObject({ conversation: null });
+  });
+
   test("are changed, run and removed as data too, by name or id; an action without what it needs says what", async () => {
     const { act, jobs, clock } = await port();
     await jobs.add(jobOf());
