@@ -1,11 +1,11 @@
 // Which skills an agent may use at a place, what their processes are given and what their words say: real
 // folders, and a config with what this is about.
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { secret } from "@parley/config";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { canRead, skillRegistry } from "../src/skills/skill-registry.ts";
+import { canRead, noSkills, skillRegistry } from "../src/skills/skill-registry.ts";
 
 let home: string;
 beforeEach(async () => void (home = await mkdtemp(join(tmpdir(), "parley-skills-"))));
@@ -33,6 +33,7 @@ interface With {
   readonly userHome?: string;
   readonly stateFolder?: string;
   readonly platform?: string;
+  readonly origins?: object;
 }
 const registry = ({
   skills = {},
@@ -41,6 +42,7 @@ const registry = ({
   userHome = "/nowhere",
   stateFolder = "state",
   platform = "linux",
+  origins,
 }: With = {}) =>
   skillRegistry({
     config: {
@@ -53,6 +55,7 @@ const registry = ({
     userHome,
     platform,
     reservedCommands: ["stop"],
+    origins: origins as never,
   });
 const agent = (more: object = {}) => ({ id: "main", workspace: join(home, "work"), ...more }) as never;
 
@@ -237,4 +240,53 @@ test("a list of skills is of use where there is a read tool alone", () => {
   expect([canRead([]), canRead([{ name: "reader" }]), canRead([{ name: "exec" }, { name: "read" }])]).toEqual(
     [false, false, true],
   );
+});
+
+test("a skill that somebody else wrote is left out, or marked where the model reads it; a second name of its file makes it none", async () => {
+  for (const name of ["mine", "boxed", "strange"]) await skill("work/skills", name);
+  await skill("bundled", "brought");
+  const asked: string[] = [];
+  const origins = {
+    of: async (root: string) => {
+      asked.push(root.slice(home.length + 1));
+      return (path: string) =>
+        path.includes("boxed")
+          ? { use: "mark", reason: "Written in a sandbox.", who: "by telegram:9" }
+          : path.includes("strange")
+            ? { use: "leave out", reason: "it is a stranger's", who: "by telegram:9" }
+            : null;
+    },
+  };
+  const here = await registry({ origins }).at(agent());
+  const bodies = await Promise.all(here.commands.map(({ skill: each }) => here.body(each)));
+  expect([asked, here.commands.map(({ command }) => command)]).toEqual([["work"], ["boxed", "brought", "mine"]]);
+  expect(bodies.map((body) => body?.startsWith("[Written in a sandbox.]\n\n---\nname: boxed"))).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  // It may have been made to read a file from outside.
+  for (const folder of ["work/skills/mine", "bundled/brought"])
+    await link(join(home, folder, "SKILL.md"), join(home, folder, "other.md"));
+  const later = await Promise.all(here.commands.map(({ skill: each }) => here.body(each)));
+  expect(later.map((body) => body !== null)).toEqual([true, true, false]);
+});
+
+test("a process without skills has none, anywhere", async () => {
+  const { at, survey, limits: none, readRoots, managed, reads } = noSkills;
+  const { body, location, ...here } = await at(agent());
+  expect([await survey(agent()), here.listing, here.commands, here.env(["a"]), await body({} as never)]).toEqual([
+    { roots: [], shelf: { skills: [], shadowed: [], rejected: [], cut: [] }, skills: [] },
+    { facts: [] },
+    [],
+    {},
+    null,
+  ]);
+  expect([location({ file: "/x" } as never), readRoots(), managed, reads(), Object.values(none)]).toEqual([
+    "/x",
+    [],
+    "",
+    0,
+    [0, 0, 0, 0, 0],
+  ]);
 });

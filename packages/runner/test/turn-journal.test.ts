@@ -1,10 +1,10 @@
 // What a turn's journal writes, over a real store: what the next holder of the turn finds in it.
-import { conversationKey, formatRowPayload, type SessionKey } from "@parley/protocol";
+import { conversationKey, Fault, formatRowPayload, type SessionKey } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import type { Turn } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
 import { sentId } from "../src/sessions/asked-rows.ts";
-import { turnJournal } from "../src/turn-journal.ts";
+import { openPreview, turnJournal } from "../src/turn-journal.ts";
 import { memoryStore } from "./store.ts";
 
 const inbound = directMessage();
@@ -191,4 +191,128 @@ test("an answer that comes after the call gave up is a message like any other", 
   const again = await resumed(next);
   expect(shown(again.journal.steps)).toEqual(["model", "intent", "result", 1]);
   expect(again.journal.unheard()).toEqual([]);
+});
+
+/** A journal over a store that only notes what it is asked; `fails`: of the next writes. */
+function noting({ fails = [] as (Error | null)[], log = [] as object[], attempt = 1, more = {} } = {}) {
+  const asked: unknown[] = [];
+  const prepared: (readonly string[])[] = [];
+  let waiting = 25;
+  const turn = { id: "t#1", rows: [{ id: "row-1", payload }], log, attempt } as unknown as Turn;
+  const journal = turnJournal(
+    {
+      checkpoint: async (of: Turn, at: number, what: { steps: readonly object[] }) => {
+        asked.push(["write", of.id, at, what]);
+        const failure = fails.shift();
+        if (failure !== undefined && failure !== null) throw failure;
+        return at + what.steps.length;
+      },
+      absorb: async (of: Turn, at: number, most: number, how: object) => {
+        asked.push(["absorb", of.id, at, most, how]);
+        const rows = Array.from({ length: Math.min(most, waiting) }, (_, nth) => ({ id: `j${waiting - nth}`, payload }));
+        waiting -= rows.length;
+        return rows;
+      },
+    } as never,
+    turn,
+    {
+      steer: true,
+      entryOf: (row) => ({ type: "user", content: [], rows: [row.id], atMs: 0 }),
+      prepare: async (rows) => void prepared.push(rows.map(({ id }) => id)),
+      ...more,
+    },
+  );
+  return { journal, asked: () => asked.splice(0), prepared };
+}
+
+test("twenty messages join at once, behind what the log has, once their files are there; where none may, those that were told to", async () => {
+  const one = noting({ log: [{ kind: "model", body: JSON.stringify(step("first")) }] });
+  const { journal } = one;
+  expect([(await journal.absorb()).length, (await journal.absorb()).length, await journal.absorb()]).toEqual([20, 5, []]);
+  const joining = { evenAlone: false };
+  // What was claimed is a step of its own, and nothing is none.
+  expect(one.asked()).toEqual([
+    ["absorb", "t#1", 1, 20, joining],
+    ["absorb", "t#1", 2, 20, joining],
+    ["absorb", "t#1", 3, 20, joining],
+  ]);
+  expect([journal.rows().length, one.prepared.map((ids) => ids.length)]).toEqual([26, [20, 5, 0]]);
+  await journal.checkpoint([step("second")]);
+  expect(one.asked()).toMatchObject([["write", "t#1", 3, {}]]);
+  const of = async (pushed: number | undefined, attempt: number) => {
+    const more = { steer: false, ...(pushed === undefined ? {} : { pushed: async () => pushed }) };
+    const each = noting({ more, attempt });
+    return [(await each.journal.absorb()).length, each.asked()];
+  };
+  expect([await of(undefined, 1), await of(0, 1), await of(3, 1), await of(30, 2)]).toEqual([
+    [0, []],
+    [0, []],
+    [3, [["absorb", "t#1", 0, 3, { evenAlone: true }]]],
+    [20, [["absorb", "t#1", 0, 20, { evenAlone: false }]]],
+  ]);
+});
+
+test("what is written together is one write, in the order in which it was asked; after a write that may have failed there is none", async () => {
+  const one = noting({ fails: [null, new Fault("unavailable", "away"), new Fault("ambiguous", "lost")] });
+  const { journal } = one;
+  const effects = [
+    { deliveries: [{ id: "d1" }], cells: [{ key: "c1" }], rows: [{ id: "r1" }] },
+    {},
+    { deliveries: [{ id: "d2" }], cells: [{ key: "c2" }], rows: [{ id: "r2" }] },
+  ] as never;
+  const uses = [{ key: "used" }] as never;
+  const writes = [
+    journal.checkpoint([step("a"), step("b")], { uses, effects, closes: "p0" }),
+    journal.post({ delivery: "p1" }, [{ id: "p1" }] as never),
+  ];
+  await writes[0];
+  await expect(writes[1]).rejects.toThrow("away");
+  const body = (of: unknown) => JSON.stringify(of);
+  expect(one.asked()).toEqual([
+    [
+      "write",
+      "t#1",
+      0,
+      {
+        steps: [
+          { kind: "model", body: body(step("a")) },
+          { kind: "model", body: body(step("b")) },
+          { kind: "preview", body: body({ delivery: "p0", closed: true }) },
+        ],
+        deliveries: [{ id: "d1" }, { id: "d2" }],
+        rows: [{ id: "r1" }, { id: "r2" }],
+        cells: [{ key: "used" }, { key: "c1" }, { key: "c2" }],
+      },
+    ],
+    ["write", "t#1", 3, { steps: [{ kind: "preview", body: body({ delivery: "p1" }) }], deliveries: [{ id: "p1" }] }],
+  ]);
+  // What was not written stands in no list.
+  expect([journal.previews, journal.opened, journal.blocks]).toEqual([[], 0, []]);
+  await expect(journal.checkpoint([step("c")])).rejects.toThrow("lost");
+  for (const again of [journal.checkpoint([step("d")]), journal.absorb(), journal.post({ delivery: "p" }, [])])
+    await expect(again).rejects.toThrow("lost");
+  expect(one.asked()).toHaveLength(1);
+});
+
+test("previews are those that stand, each opened under a number of its own; pieces are what went out for good", async () => {
+  const { journal } = noting();
+  await journal.post({ delivery: "p1" }, []);
+  await journal.post({ delivery: "b0", said: "so" }, []);
+  await journal.checkpoint([step("x")], { closes: "p1" });
+  await journal.post({ delivery: "p2" }, []);
+  expect([journal.previews, journal.opened, journal.blocks]).toEqual([
+    [{ delivery: "p2" }],
+    2,
+    [{ delivery: "b0", said: "so" }],
+  ]);
+  const log = [{ delivery: "p1" }, { delivery: "p1", closed: true }, { delivery: "b0", said: "so" }].map((mark) => ({
+    kind: "preview",
+    body: JSON.stringify(mark),
+  }));
+  expect([openPreview(log as never), openPreview([...log, { kind: "preview", body: '{"delivery":"p2"}' }] as never)]).toEqual([
+    null,
+    "p2",
+  ]);
+  const { journal: next } = noting({ log });
+  expect([next.previews, next.opened, next.steps]).toEqual([[], 1, []]);
 });

@@ -61,7 +61,8 @@ test("every member of the path that was given out once is that of the path in fo
     ["second reach", "a"],
   ]);
   // Without handlers of its own, what was begun by one path goes on with those of the next.
-  const [name, work, share] = all["start"]?.(undefined, "share") as readonly [string, () => unknown, string];
+  const begun = all["start"]?.(undefined, "share");
+  const [name, work, share] = begun as readonly [string, () => unknown, string];
   now = configured("third");
   expect([name, is(work()), share]).toEqual(["second start", "third work", "share"]);
   const own = (): string => "own";
