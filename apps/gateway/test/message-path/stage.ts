@@ -114,6 +114,8 @@ export interface Stage {
   terminate(turnsMs?: number): Promise<void>;
   /** What the log says, but for debugging: its level, words and fields. */
   readonly logged: readonly LogLine[];
+  /** What subscribers of a conversation are shown of its turns, before their commits. */
+  readonly progress: readonly (readonly unknown[])[];
   /** What admission refused, each with its reason. */
   readonly refused: readonly LogFields[];
   /** What the status says of turns. */
@@ -144,6 +146,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const telegram = platform("telegram", clock);
   const loopback = platform(options.second ?? "loopback", clock);
   const logged: LogLine[] = [];
+  const progress: (readonly unknown[])[] = [];
   const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : keptLog(logged);
 
   function running(): NonNullable<typeof now> {
@@ -216,6 +219,13 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         : {}),
       ...(options.mediaFolder === undefined ? {} : { mediaFolder: options.mediaFolder }),
       daemon: options.daemon ?? noDaemon,
+      showProgress: (conversation) => {
+        const tell =
+          (what: string) =>
+          (...told: readonly unknown[]): void =>
+            void progress.push([conversation, what, ...told]);
+        return { begin: tell("begin"), text: tell("text"), tool: tell("tool"), end: tell("end") };
+      },
       skills: options.skills?.(config) ?? noSkills,
       ...(options.secrets === undefined ? {} : { redaction: { ...noRedaction, secrets: options.secrets } }),
       refusals: { note: (reason, source, fields) => void refused.push({ reason, source, ...fields }) },
@@ -359,6 +369,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       await stop();
     },
     logged,
+    progress,
     refused,
     async spoil(row) {
       const db = new DatabaseSync(join(home, "state.db"));

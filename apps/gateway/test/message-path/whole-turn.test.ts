@@ -39,6 +39,7 @@ async function left(session: string, chat: string): Promise<string> {
     session: [{ epoch, lastSeq }, ...Object.entries(fields)],
     cells: cells.map(({ key, value, expiresAtMs }) => [key, value, expiresAtMs]),
     shown: [s.telegram.typed(), ...s.telegram.sent(chat)],
+    progress: s.progress,
     logged: s.logged,
   };
   return Object.entries(groups)
@@ -199,4 +200,21 @@ test("one that a job began, in a session of its own, whose answer goes to the co
   await quiet();
   const [run] = (await s.rows()).map(({ lane }) => lane);
   await expect(await left(run ?? "", "olga")).toMatchFileSnapshot(table("job"));
+});
+
+test("what cannot be looked through at a start is told in the log, and keeps nobody from being answered", async () => {
+  s = await stage({
+    store: (real) => ({
+      ...real,
+      cells: {
+        ...real.cells,
+        list: async (prefix, limit) =>
+          prefix === "btw:" ? Promise.reject(new Error("no store")) : real.cells.list(prefix, limit),
+      },
+    }),
+  });
+  await s.person("ann").says("hello").gets("re: hello");
+  expect(s.logged.filter(([level]) => level !== "info")).toEqual([
+    ["warn", "what waited before the start could not be looked through", { error: new Error("no store") }],
+  ]);
 });
