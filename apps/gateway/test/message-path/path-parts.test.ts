@@ -98,7 +98,8 @@ test("whether somebody may ask is found out as for a message, and leaves nothing
   const before = (await all.store.cells.list("", 100)).length;
   await all.store.cells.put("paired:telegram:default:9", "{}", {});
   const verdicts: string[] = [];
-  for (const id of ["5", "6", "6", "9"]) verdicts.push((await mayAsk(by(id))).kind);
+  const call = { isSlashCommand: false, activation: async () => null };
+  for (const id of ["5", "6", "6", "9"]) verdicts.push((await mayAsk(by(id), call)).kind);
   expect(verdicts).toEqual(["turn", "refused", "refused", "turn"]);
   expect((await all.store.cells.list("", 100)).length - before).toBe(1);
   expect([
