@@ -560,7 +560,8 @@ test("an operator's look asks who writes at the place, and without a place nobod
 
 test("a file whose author is no owner is left out of the prompt or marked in it, also after one that is plain", async () => {
   const { prepare, workspace, foreign } = await stage();
-  for (const name of ["SOUL.md", "AGENTS.md", "TOOLS.md"]) await writeFile(join(workspace, name), `words of ${name}`);
+  for (const name of ["SOUL.md", "AGENTS.md", "TOOLS.md"])
+    await writeFile(join(workspace, name), `words of ${name}`);
   foreign.set("SOUL.md", { use: "leave out", reason: "written for somebody", who: "by telegram:9" });
   foreign.set("TOOLS.md", { use: "mark", reason: "Written in a sandbox.", who: "by telegram:9" });
   const { stable } = (await prepare()).system;

@@ -259,7 +259,10 @@ test("a skill that somebody else wrote is left out, or marked where the model re
   };
   const here = await registry({ origins }).at(agent());
   const bodies = await Promise.all(here.commands.map(({ skill: each }) => here.body(each)));
-  expect([asked, here.commands.map(({ command }) => command)]).toEqual([["work"], ["boxed", "brought", "mine"]]);
+  expect([asked, here.commands.map(({ command }) => command)]).toEqual([
+    ["work"],
+    ["boxed", "brought", "mine"],
+  ]);
   expect(bodies.map((body) => body?.startsWith("[Written in a sandbox.]\n\n---\nname: boxed"))).toEqual([
     true,
     false,
@@ -275,7 +278,13 @@ test("a skill that somebody else wrote is left out, or marked where the model re
 test("a process without skills has none, anywhere", async () => {
   const { at, survey, limits: none, readRoots, managed, reads } = noSkills;
   const { body, location, ...here } = await at(agent());
-  expect([await survey(agent()), here.listing, here.commands, here.env(["a"]), await body({} as never)]).toEqual([
+  expect([
+    await survey(agent()),
+    here.listing,
+    here.commands,
+    here.env(["a"]),
+    await body({} as never),
+  ]).toEqual([
     { roots: [], shelf: { skills: [], shadowed: [], rejected: [], cut: [] }, skills: [] },
     { facts: [] },
     [],

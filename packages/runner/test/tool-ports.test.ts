@@ -161,7 +161,10 @@ describe("the agent's schedules", () => {
     const { act } = await port();
     const ownerOf = async (more: object) => {
       const { effects } = await act({ action: "add", job: daily }, more);
-      const made = JSON.parse(effects?.cells?.[0]?.value ?? "{}") as { readonly owner: object; readonly agent: string };
+      const made = JSON.parse(effects?.cells?.[0]?.value ?? "{}") as {
+        readonly owner: object;
+        readonly agent: string;
+      };
       return { agent: made.agent, ...made.owner };
     };
     const usual = {

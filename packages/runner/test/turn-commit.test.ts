@@ -246,13 +246,16 @@ describe("the commit of a turn", () => {
     const button = { label: "Yes, please", value: "x".repeat(200), allowed: ["telegram:5"] };
     const said = {
       kind: "reply",
-      parts: [text("A?"), { ...text("B?"), buttons: [[button, { label: "No" }, { label: "Open", url: "https://x" }]] }],
+      parts: [
+        text("A?"),
+        { ...text("B?"), buttons: [[button, { label: "No" }, { label: "Open", url: "https://x" }]] },
+      ],
       replyTo: "m1",
     };
     const { commit } = await ended({ said });
-    const [buttons] = (sent(commit) as { parts: [{ parts: { buttons?: { value?: string }[][] }[] }][] }[]).map(
-      ({ parts }) => parts[0]?.[0].parts[1]?.buttons?.[0] ?? [],
-    );
+    const [buttons] = (
+      sent(commit) as { parts: [{ parts: { buttons?: { value?: string }[][] }[] }][] }[]
+    ).map(({ parts }) => parts[0]?.[0].parts[1]?.buttons?.[0] ?? []);
     const names = (buttons ?? []).flatMap(({ value }) => value ?? []);
     expect([names.length, names.every((name) => /^~[\w-]{22}$/.test(name)), buttons?.[2]]).toEqual([
       2,
@@ -296,7 +299,11 @@ describe("the commit of a turn", () => {
     };
     const program = { channel: "api", account: "default", kind: "dm", peer: "u" };
     expect([await chars({}), await chars({ scope: { address: program } })]).toEqual([true, false]);
-    expect(await of({ said: long, previewed: { open: null, said: "x".repeat(500) } })).toEqual(["answered", "done", 1]);
+    expect(await of({ said: long, previewed: { open: null, said: "x".repeat(500) } })).toEqual([
+      "answered",
+      "done",
+      1,
+    ]);
     expect(await chars({ previewed: { open: null, said: "x".repeat(500) } })).toBe(false);
   });
 

@@ -209,7 +209,10 @@ function noting({ fails = [] as (Error | null)[], log = [] as object[], attempt 
       },
       absorb: async (of: Turn, at: number, most: number, how: object) => {
         asked.push(["absorb", of.id, at, most, how]);
-        const rows = Array.from({ length: Math.min(most, waiting) }, (_, nth) => ({ id: `j${waiting - nth}`, payload }));
+        const rows = Array.from({ length: Math.min(most, waiting) }, (_, nth) => ({
+          id: `j${waiting - nth}`,
+          payload,
+        }));
         waiting -= rows.length;
         return rows;
       },
@@ -228,7 +231,11 @@ function noting({ fails = [] as (Error | null)[], log = [] as object[], attempt 
 test("twenty messages join at once, behind what the log has, once their files are there; where none may, those that were told to", async () => {
   const one = noting({ log: [{ kind: "model", body: JSON.stringify(step("first")) }] });
   const { journal } = one;
-  expect([(await journal.absorb()).length, (await journal.absorb()).length, await journal.absorb()]).toEqual([20, 5, []]);
+  expect([(await journal.absorb()).length, (await journal.absorb()).length, await journal.absorb()]).toEqual([
+    20,
+    5,
+    [],
+  ]);
   const joining = { evenAlone: false };
   // What was claimed is a step of its own, and nothing is none.
   expect(one.asked()).toEqual([
@@ -284,12 +291,21 @@ test("what is written together is one write, in the order in which it was asked;
         cells: [{ key: "used" }, { key: "c1" }, { key: "c2" }],
       },
     ],
-    ["write", "t#1", 3, { steps: [{ kind: "preview", body: body({ delivery: "p1" }) }], deliveries: [{ id: "p1" }] }],
+    [
+      "write",
+      "t#1",
+      3,
+      { steps: [{ kind: "preview", body: body({ delivery: "p1" }) }], deliveries: [{ id: "p1" }] },
+    ],
   ]);
   // What was not written stands in no list.
   expect([journal.previews, journal.opened, journal.blocks]).toEqual([[], 0, []]);
   await expect(journal.checkpoint([step("c")])).rejects.toThrow("lost");
-  for (const again of [journal.checkpoint([step("d")]), journal.absorb(), journal.post({ delivery: "p" }, [])])
+  for (const again of [
+    journal.checkpoint([step("d")]),
+    journal.absorb(),
+    journal.post({ delivery: "p" }, []),
+  ])
     await expect(again).rejects.toThrow("lost");
   expect(one.asked()).toHaveLength(1);
 });
@@ -305,14 +321,16 @@ test("previews are those that stand, each opened under a number of its own; piec
     2,
     [{ delivery: "b0", said: "so" }],
   ]);
-  const log = [{ delivery: "p1" }, { delivery: "p1", closed: true }, { delivery: "b0", said: "so" }].map((mark) => ({
-    kind: "preview",
-    body: JSON.stringify(mark),
-  }));
-  expect([openPreview(log as never), openPreview([...log, { kind: "preview", body: '{"delivery":"p2"}' }] as never)]).toEqual([
-    null,
-    "p2",
-  ]);
+  const log = [{ delivery: "p1" }, { delivery: "p1", closed: true }, { delivery: "b0", said: "so" }].map(
+    (mark) => ({
+      kind: "preview",
+      body: JSON.stringify(mark),
+    }),
+  );
+  expect([
+    openPreview(log as never),
+    openPreview([...log, { kind: "preview", body: '{"delivery":"p2"}' }] as never),
+  ]).toEqual([null, "p2"]);
   const { journal: next } = noting({ log });
   expect([next.previews, next.opened, next.steps]).toEqual([[], 1, []]);
 });

@@ -53,7 +53,9 @@ test("every member of the path that was given out once is that of the path in fo
     "second hooks",
   ]);
   const all = path as unknown as { readonly [call: string]: (...given: readonly unknown[]) => unknown };
-  expect(["receive", "route", "keepOwnJobs", "dropDeliveries", "reach"].map((call) => all[call]?.("a", "b"))).toEqual([
+  expect(
+    ["receive", "route", "keepOwnJobs", "dropDeliveries", "reach"].map((call) => all[call]?.("a", "b")),
+  ).toEqual([
     ["second receive", "a"],
     ["second route", "a"],
     ["second keepOwnJobs"],
