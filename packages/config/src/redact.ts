@@ -37,7 +37,7 @@ function isMasked(path: ConfigPath): boolean {
     const at = path.slice(0, depth + 1);
     return (
       isSecretPath(at) ||
-      /(?:token|secret|password|passwd|api_?key)$/i.test(String(step)) ||
+      /(?:token|secret|password|passwd|passphrase|api_?key)$/i.test(String(step)) ||
       ((path[0] === "skills" || path[0] === "hooks") && at.at(-2) === "env")
     );
   });

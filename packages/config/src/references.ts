@@ -22,14 +22,17 @@ const secretKeys: ReadonlySet<string | number> = new Set([
   "webhookSecret",
   "ownerDisplaySecret",
   "secret",
+  "clientSecret",
+  "passphrase",
 ]);
 
-/** `url` is a secret where it may hold a password; a header may be one. */
+/** `url` and `proxy` are secrets where they may hold a password; a header may be one. */
 export function isSecretPath(path: ConfigPath): boolean {
   return (
     secretKeys.has(path.at(-1) ?? "") ||
     path.join(".") === "store.redis.url" ||
-    (path[0] === "models" && path.at(-2) === "headers") ||
+    (path[0] === "channels" && path.at(-1) === "proxy") ||
+    ((path[0] === "models" || path[0] === "telemetry") && path.at(-2) === "headers") ||
     (path[0] === "mcp" && path.length === 5 && ["env", "headers"].includes(String(path.at(-2))))
   );
 }

@@ -1,6 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { redact, secret, secretValues } from "../src/index.ts";
+import { configJsonSchema, redact, secret, secretValues } from "../src/index.ts";
+import { redactFile } from "../src/redact.ts";
+import { isSecretPath } from "../src/references.ts";
 import { home, loadText, problemsOf } from "./load-text.ts";
 
 test("a secret shows itself to nobody who does not ask for it", () => {
@@ -92,4 +94,53 @@ test("a key from the environment is not sent to an address from the file", async
     },
   );
   expect(config.models.providers["openai"]?.apiKey).toBeUndefined();
+});
+
+interface Schema {
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: { readonly [key: string]: Schema };
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+}
+
+/** The places that the schema takes a secret at: the text itself, or where it is. */
+function secretPlaces(schema: Schema, path: readonly string[] = []): readonly (readonly string[])[] {
+  const { anyOf = [], properties = {}, additionalProperties: more, items } = schema;
+  return [
+    ...(anyOf.some((form) => "file" in (form.properties ?? {})) ? [path] : []),
+    ...anyOf.flatMap((form) => secretPlaces(form, path)),
+    ...Object.entries(properties).flatMap(([key, each]) => secretPlaces(each, [...path, key])),
+    ...(typeof more === "object" ? secretPlaces(more, [...path, "NAME"]) : []),
+    ...(items === undefined ? [] : secretPlaces(items, [...path, "0"])),
+  ];
+}
+
+test("whatever the schema calls a secret may come from elsewhere, and is masked in what the file says", () => {
+  const places = secretPlaces(configJsonSchema());
+  expect(places.length).toBeGreaterThan(30);
+  for (const place of places) {
+    expect([place.join("."), isSecretPath(place)]).toEqual([place.join("."), true]);
+    const file = place.reduceRight<object | string>((below, key) => ({ [key]: below }), "hunter2");
+    expect(JSON.stringify(redactFile(file as never)), place.join(".")).not.toContain("hunter2");
+  }
+});
+
+test("a passphrase, a proxy and a header of traces may stand in the environment, and no problem repeats them", async () => {
+  const { config } = await loadText(
+    `{ backup: { passphrase: { env: "A" } }, channels: { telegram: { botToken: "1:t", proxy: { env: "B" } } },
+       telemetry: { traces: { endpoint: "http://c.example", headers: { Key: { file: "f" } } } } }`,
+    { A: "words", B: "http://n:pw@p:1" },
+    { [`${home}/f`]: "of-file" },
+  );
+  const { backup, channels, telemetry } = config;
+  expect([
+    backup.passphrase?.reveal(),
+    channels.telegram["default"]?.proxy?.reveal(),
+    telemetry.traces?.headers["Key"]?.reveal(),
+  ]).toEqual(["words", "http://n:pw@p:1", "of-file"]);
+  const problems = await problemsOf(
+    String.raw`{ backup: { passphrase: 987654321 }, mcp: { servers: { x: { url: "https://a", oauth: { clientSecret: "987654321\n" } } } } }`,
+  );
+  expect(problems).toHaveLength(2);
+  expect(JSON.stringify(problems)).not.toContain("987654321");
 });

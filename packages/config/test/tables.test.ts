@@ -5,7 +5,14 @@ import { existsSync, readFileSync } from "node:fs";
 import type { JsonObject } from "@parley/protocol";
 import { answerTable, laterAnswerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { editConfig, isLoopbackBind, listenAddress, parseConfigPath } from "../src/index.ts";
+import {
+  configSchemaAt,
+  editConfig,
+  isLoopbackBind,
+  listenAddress,
+  parseConfigPath,
+  tokenWeakness,
+} from "../src/index.ts";
 import { changesTo } from "../src/file/merge.ts";
 import { formatPath } from "../src/problem.ts";
 import { redactFile } from "../src/redact.ts";
@@ -243,4 +250,121 @@ test("a key goes to the place that it is for: VOYAGE_API_KEY to Voyage alone, th
     expect(await of({ remote: { baseUrl, apiKey: "k-own" } })).toEqual([baseUrl, "k-own"]);
     expect(await of({ remote: { apiKey: "k-voyage" } }, { remote: { baseUrl } })).toEqual([baseUrl, null]);
   }
+});
+
+test("a change is written as its file is: in its indentation, with its quotes and line ends, where commas and comments stand", async () => {
+  const files = [
+    "",
+    "{}",
+    "{\na: 1,\nb: [1],\n}\n",
+    "{\n\ta: {\n\t\tx: 1\n\t}\n}",
+    '{\n    "a": {"x": 1, "y": 2},\n    "b": [\n        1 // one\n    ]\n}',
+    "{ a: { x: 1 }, b: [1, 2] }",
+    "{\r\n  a: {\r\n    x: 1,\r\n  },\r\n}\r\n",
+    "{\n  // nothing yet\n}\n",
+    "{\n  a: {\n    // nothing yet\n  }, /* b */\n  b: [] // empty\n}",
+  ];
+  const edits = [
+    [{ set: ["a", "z"], to: { k: [1, "two"], "not-plain": null } }],
+    [{ set: ["b", 1], to: { k: true } }],
+    [{ set: ["c"], to: [] }],
+    [
+      { set: ["true"], to: {} },
+      { set: ["$k_1"], to: 'q"' },
+    ],
+    [{ remove: ["a", "x"] }],
+    [{ remove: ["b", 0] }],
+    [{ remove: ["a"] }, { set: ["a"], to: 2 }],
+  ] as const;
+  const cases = files.flatMap((text) => edits.map((edit) => [text, edit] as const));
+  await expect(answerTable(cases, ([text, edit]) => editConfig(text, edit))).toMatchFileSnapshot(
+    "tables/edits.txt",
+  );
+});
+
+test("a list of plain values stays on its line up to a hundred characters, and a block never", () => {
+  const of = (chars: number) => editConfig("{\n}\n", [{ set: ["l"], to: ["x".repeat(chars - 4)] }]);
+  expect(of(100)).toBe(`{\n  l: ["${"x".repeat(96)}"],\n}\n`);
+  expect(of(101)).toBe(`{\n  l: [\n    "${"x".repeat(97)}",\n  ],\n}\n`);
+});
+
+test("of what the file says all that may be a secret is masked, at its place and below it, and no more", async () => {
+  const values = {
+    gateway: { auth: { token: "t", Password: "p" }, port: 1, token: { deep: ["a", 7, null, true] } },
+    tokens: "t",
+    apiKeys: "t",
+    my_api_key: "k",
+    api_key: 12,
+    secretive: "s",
+    channels: { telegram: { botToken: { env: "T" }, webhookSecret: "${HOOK}", proxy: "http://u:p@h:1" } },
+    models: { providers: { x: { apiKey: { file: "f" }, headers: { A: "h" }, baseUrl: "https://u:p@h/x" } } },
+    skills: { entries: { x: { env: { A: "v", B: 7 }, config: { A: "v", token: "t" } } } },
+    hooks: {
+      internal: { entries: { x: { env: { A: "v" }, note: "n" } } },
+      endpoints: { x: { secret: "s" } },
+    },
+    mcp: {
+      servers: {
+        x: { env: { A: "v" }, headers: { B: "v" }, args: ["--key", "v"], oauth: { clientSecret: "s" } },
+      },
+    },
+    store: { redis: { url: "redis://:pw@h", keyPrefix: "p" } },
+    other: { env: { A: "v" }, url: "redis://:pw@h", token: { env: 7 }, list: [{ passwd: "p" }] },
+    backup: { passphrase: "p" },
+  };
+  await expect(`${JSON.stringify(redactFile(values), null, 1)}\n`).toMatchFileSnapshot("tables/masks.txt");
+});
+
+test("why a token can be guessed, at each bound", async () => {
+  const tokens = [
+    "k3x9q7v2m5z8w4t",
+    "k3x9q7v2m5z8w4t6",
+    "parley-k3x9q7v2m5z8w4t",
+    "parley-k3x9q7v2m5z8w4t6",
+    "Your_Token-k3x9q7v2m5z8w4t6",
+    "passphrasek3x9q7v2m5z8w4",
+    "abcdeabcdeabcdeacbde",
+    "k3x9qk9x3q3kx9qkq93x",
+    "k3x9q7k9x37q3kx97qkq93x7",
+    "aceg0246aceg0246",
+    "kabcdmefghzijkqt",
+    "kqxzvkxqzvqkxvzkqvxz",
+    "kqxzvtkxqtzvqktxvzkq",
+    "091827364554637281",
+    "0918273645546372819",
+    "kabcdmefghnijklp",
+    "0918273645546372",
+    "09182736455463728190",
+    "kqxzvmtwkpqzxvmtkwp",
+    "KQXZVMTWKPQZXVMT",
+    "k3X9k3X9k3X9k3X9k3",
+    "k3X9q7V2m5Z8w4T6k3X9q7V2m5Z8w4T6",
+    "k3X9q7V2m5Z8w4Tk3X9q7V2m5Z8w4T",
+    "p4ssw0rdp4ssw0rd1",
+    "!!!!????....,,,,;;;;",
+    "qwertzuiopasdfghjkl1",
+  ];
+  await expect(answerTable(tokens, tokenWeakness)).toMatchFileSnapshot("tables/weak-tokens.txt");
+});
+
+test("what may stand at a place of the config is told with what lies below it by name", async () => {
+  const places = [
+    "messages.groupChat",
+    "gateway",
+    "gateway.auth",
+    "gateway.auth.token",
+    "gateway.trustedProxies",
+    "gateway.trustedProxies[3]",
+    "agents.list",
+    "agents.list[0].heartbeat.activeHours",
+    "agents.defaults.model",
+    "models.providers.any.models[0].cost",
+    "models.providers",
+    "store.redis",
+    "none",
+    "gateway.constructor",
+    "gateway[0]",
+    " ",
+  ];
+  await expect(answerTable(places, configSchemaAt)).toMatchFileSnapshot("tables/schema-at.txt");
 });

@@ -112,7 +112,7 @@ function replaced(text: string, pieces: readonly Piece[]): string {
 }
 
 const assigned =
-  /((?:token|secret|password|passwd|api_?key)["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s,;}]+)/gi;
+  /((?:token|secret|password|passwd|passphrase|api_?key)["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s,;}]+)/gi;
 /** A bot's token, and keys that say what they are by how they begin. */
 const keyLike =
   /\b\d{6,}:[\w-]{20,}|\b(?:sk|xox[abp]|ghp)[-_][\w-]{16,}|(?<=https?:\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g;
