@@ -325,3 +325,47 @@ test("an API server without its bot is not passed over: it goes to the bot that 
   expect((await parley(withBot, flags)).exitCode).toBe(0);
   expect(textIn(withBot)).toContain('apiRoot: "http://127.0.0.1:1"');
 });
+
+test("at a terminal a provider that needs a key asks for it until there is one, and bots that are there stay as they are", async () => {
+  const home = stateFolder(
+    '{ channels: { telegram: { botToken: "1:t" }, discord: { token: "a.b.c" } }, gateway: { port: 1 } }',
+  );
+  const { exitCode, shown } = await typed(
+    home,
+    ["--provider", "anthropic", "--no-check"],
+    [
+      ["Its API key (nothing goes back)", enter],
+      ["Which language model should answer?", enter],
+      ["Its API key (nothing goes back)", `sk-of-mine|${enter}`],
+      ["Which model? (its id)", enter],
+      ["Telegram is set up. Change its token?", enter],
+      ["Discord is set up. Change its token?", enter],
+      ["Write this? Model: anthropic/claude-sonnet-4-5, Telegram: as it is, Discord: ", enter],
+    ],
+  );
+  expect([exitCode, shown]).toEqual([0, expect.not.stringContaining("sk-of-mine")]);
+  expect(readFileSync(join(home, "secrets/anthropic-key"), "utf8")).toBe("sk-of-mine\n");
+  expect(textIn(home)).toContain('botToken: "1:t"');
+  expect(textIn(home)).toContain('token: "a.b.c"');
+});
+
+test("at a terminal a token that is refused is asked for again, or written as it is by whoever says so", async () => {
+  const root = await platforms();
+  const home = stateFolder(file);
+  const { exitCode, shown } = await typed(
+    home,
+    ["--provider", "rehearsal", "--telegram-api-root", root],
+    [
+      ["Connect Telegram?", enter],
+      ["The bot's token (from @BotFather, /newbot)", `2:bad|${enter}`],
+      ["Try again? (No writes it as it is)", enter],
+      ["Connect Telegram?", enter],
+      ["The bot's token (from @BotFather, /newbot)", `2:bad|${enter}`],
+      ["Try again? (No writes it as it is)", "n"],
+      ["Connect Discord?", enter],
+      ["Write this? Model: rehearsal/rehearsal, Telegram: set, Discord: not connected", enter],
+    ],
+  );
+  expect([exitCode, shown]).toEqual([0, expect.stringContaining("Telegram refuses the token: ")]);
+  expect(readFileSync(join(home, "secrets/telegram-token"), "utf8")).toBe("2:bad\n");
+});
