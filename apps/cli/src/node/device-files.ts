@@ -3,6 +3,7 @@
 import { constants } from "node:fs";
 import { mkdir, open, readdir, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { StringDecoder } from "node:string_decoder";
 import { deviceTextChars } from "@parley/protocol";
 
 const mostListed = 1_000;
@@ -49,9 +50,13 @@ export async function deviceFiles(given: string): Promise<DeviceFiles> {
         const { size } = await handle.stat();
         const buffer = Buffer.alloc(Math.min(size, deviceTextChars));
         const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-        const text = buffer.subarray(0, bytesRead).toString("utf8");
+        // A letter may stand on the edge.
+        const decoder = new StringDecoder("utf8");
+        const text = decoder.write(buffer.subarray(0, bytesRead));
         if (text.includes("\0")) throw new Error(`${path} is no text (${size} bytes)`);
-        return size > bytesRead ? `${text}\n… (${size} bytes in all)`.slice(-deviceTextChars) : text;
+        if (size === bytesRead) return text + decoder.end();
+        const more = `\n… (${size} bytes in all)`;
+        return text.slice(0, deviceTextChars - more.length) + more;
       } finally {
         await handle.close();
       }
