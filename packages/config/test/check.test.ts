@@ -86,6 +86,43 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     "channels.telegram.apiRoot",
     /^this is an address of one bot/,
   ],
+  [
+    '{ channels: { discord: { token: "t", accounts: { work: { token: "t" } } } } }',
+    "channels.discord.accounts.work.token",
+    /same token/,
+  ],
+  [
+    '{ channels: { discord: { accounts: { a: { token: "t" }, b: { token: "t" } } } } }',
+    "channels.discord.accounts.b.token",
+    /same token/,
+  ],
+  ["{ channels: { discord: { accounts: { work: {} } } } }", "channels.discord.accounts.work", /has no token/],
+  [
+    '{ channels: { discord: { token: "t", dmPolicy: "allowlist", allowFrom: ["*"] } } }',
+    "channels.discord.dmPolicy",
+    /lets nobody in/,
+  ],
+  [
+    '{ channels: { discord: { accounts: { w: { token: "t", dmPolicy: "open" } } } } }',
+    "channels.discord.accounts.w.dmPolicy",
+    /must say so/,
+  ],
+  [
+    '{ channels: { discord: { accounts: { "a:b": { token: "t" } } } } }',
+    'channels.discord.accounts["a:b"]',
+    /not an account id/,
+  ],
+  [
+    '{ agents: { defaults: { models: { "rehearsal/rehearsal": { alias: "Reset" } } } } }',
+    'agents.defaults.models["rehearsal/rehearsal"].alias',
+    /a word of \/model itself/,
+  ],
+  ['{ messages: { audio: { transcribe: "nope/whisper" } } }', "messages.audio.transcribe", /does not exist/],
+  [
+    '{ skills: { entries: { x: { env: { LD_PRELOAD: "y" } } } } }',
+    "skills.entries.x.env.LD_PRELOAD",
+    /LD_PRELOAD/,
+  ],
   [telegram("accounts: { work: {} }"), "channels.telegram.accounts.work", /has no botToken/],
   [telegram('accounts: { dm: { botToken: "u" } }'), "channels.telegram.accounts.dm", /word of session keys/],
   [

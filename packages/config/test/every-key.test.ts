@@ -2,7 +2,7 @@
 // no key is lost on the way, and none stands in another's place. A key that came since is taken up by
 // `vitest run --project @parley/config every-key -u`.
 import { expect, test } from "vitest";
-import { configJsonSchema } from "../src/index.ts";
+import { changedKeys, configJsonSchema, restartKeys } from "../src/index.ts";
 import { loadText } from "./load-text.ts";
 
 interface Schema {
@@ -134,4 +134,23 @@ test("whatever the file says is in the config, each at its own place", async () 
   const { config, warnings } = await loadText(JSON.stringify(file), { OPENAI_API_KEY: "k" });
   const told = warnings.map(({ path, message }) => `${path}: ${message}`);
   await expect([...leaves(config), ...told, ""].join("\n")).toMatchFileSnapshot("tables/every-key.txt");
+  // What a running gateway cannot take up of all that.
+  const changed = changedKeys((await loadText("{}")).config, config);
+  expect(restartKeys(changed)).toMatchInlineSnapshot(`
+    [
+      "gateway.port",
+      "gateway.bind",
+      "gateway.auth.token",
+      "gateway.allowedHosts",
+      "gateway.trustedProxies",
+      "gateway.metrics.enabled",
+      "store.driver",
+      "store.redis",
+      "telemetry.traces",
+      "logging.file.enabled",
+      "logging.file.maxMegabytes",
+      "logging.file.keep",
+    ]
+  `);
+  expect(changed.length).toBeGreaterThan(200);
 });

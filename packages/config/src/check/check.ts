@@ -177,7 +177,7 @@ function channelFindings(file: ConfigFile, config: Config): Finding[] {
         );
       found.push(...dmFindings(at, account.dmPolicy, account.allowFrom));
     }
-    for (const id of [null, ...Object.keys(file.channels[channel].accounts)])
+    for (const id of Object.keys(file.channels[channel].accounts))
       found.push(...tokenFindings(file, config, channel, id));
   }
   for (const at of webhookPlaces(file)) {
@@ -225,9 +225,9 @@ function tokenFindings(
   file: ConfigFile,
   config: Config,
   channel: "telegram" | "discord",
-  id: string | null,
+  id: string,
 ): Finding[] {
-  if (id === null || Object.hasOwn(config.channels[channel], id)) return [];
+  if (Object.hasOwn(config.channels[channel], id)) return [];
   const { accounts, enabled } = file.channels[channel];
   if (enabled === false || accounts[id]?.enabled === false) return [];
   const key = channel === "telegram" ? "botToken" : "token";
