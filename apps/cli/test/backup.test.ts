@@ -26,6 +26,26 @@ test("a passphrase is read from a variable, a file or the input, without the end
   ]);
 });
 
+test("a passphrase that is empty, cannot be read or stands on the command line itself is refused, and nothing is asked", async () => {
+  const fake = await fakeGateway(() => ({}));
+  const told = async (command: string, where: string): Promise<string> => {
+    const { exitCode, err } = await parley(fake.home, [command, "/b.db", "--passphrase", where]);
+    expect([where, exitCode]).toEqual([where, 2]);
+    return err.replace(fake.home, "HOME");
+  };
+  writeFileSync(join(fake.home, "empty"), "\n");
+  for (const where of ["env:NOT_SET", "-", `file:${join(fake.home, "empty")}`])
+    expect(await told("backup", where)).toBe("the passphrase is empty\n");
+  expect(await told("restore", `file:${join(fake.home, "gone")}`)).toMatch(
+    /^HOME\/gone cannot be read: Error: ENOENT/,
+  );
+  for (const where of ["secret words", "files:x", "ENV:PASS"])
+    expect(await told("restore", where)).toBe(
+      "--passphrase takes env:NAME, file:PATH or -, not the words themselves\n",
+    );
+  expect(fake.requests).toEqual([]);
+});
+
 test("the audit is written out over its pages, the oldest first, to a new file that its owner alone reads", async () => {
   const pages = [
     [5, 6],
