@@ -1,10 +1,12 @@
 // The gateway as a service: what is written, that systemd itself can read it, and how systemd is spoken to.
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { execFileSync, spawn } from "node:child_process";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { unitPlan } from "../src/unit/plan.ts";
 import { launchdList } from "../src/unit/plist.ts";
+import { supervisorOf } from "../src/unit/supervisor.ts";
 import { systemdUnit } from "../src/unit/systemd.ts";
 import { parley, stateFolder, type Run } from "./fake-gateway.ts";
 
@@ -258,4 +260,116 @@ describe("what is written", () => {
     } as const;
     expect(readFileSync(new URL("dev.parley.gateway.plist", deploy), "utf8")).toBe(launchdList(mac));
   });
+});
+
+/** A service of launchd or systemd whose program writes down what it is asked, and answers by this script. */
+function supervised(manager: "launchd" | "systemd", scope: "user" | "system", script: string) {
+  const { home } = machine();
+  const program = manager === "launchd" ? "launchctl" : "systemctl";
+  writeFileSync(join(home, "bin", program), `#!/bin/sh\necho "$@" >> "$HOME/asked"\n${script}\n`, {
+    mode: 0o755,
+  });
+  const terminal = { env: { HOME: home, PATH: `${join(home, "bin")}:/usr/bin:/bin` } };
+  const supervisor = supervisorOf(terminal as never, {
+    manager,
+    scope,
+    name: "parley",
+    file: "/units/parley",
+  });
+  const asked = async (act: () => Promise<unknown>): Promise<readonly string[]> => {
+    writeFileSync(join(home, "asked"), "");
+    await act();
+    return readFileSync(join(home, "asked"), "utf8")
+      .trim()
+      .split("\n")
+      .filter((line) => line !== "");
+  };
+  return { supervisor, asked };
+}
+
+test("launchd is asked by the service's label in the user's domain, and one that is loaded is taken out first", async () => {
+  const own = `gui/${userInfo().uid}`;
+  const { supervisor, asked } = supervised("launchd", "user", "true");
+  const [, label = ""] = /^launchd \((.*)\)$/.exec(supervisor.words) ?? [];
+  const target = `${own}/${label}`;
+  expect(supervisor.service).toEqual({ manager: "launchd", scope: "user", name: "parley" });
+  expect([
+    await asked(() => supervisor.load(false)),
+    await asked(() => supervisor.load(true)),
+    await asked(() => supervisor.stop()),
+    await asked(() => supervisor.start()),
+    await asked(() => supervisor.unload()),
+    await asked(() => supervisor.forgotten()),
+  ]).toEqual([
+    [],
+    [`print ${target}`, `bootout ${target}`, `enable ${target}`, `bootstrap ${own} /units/parley`],
+    [`kill SIGTERM ${target}`],
+    [`kickstart ${target}`],
+    [`print ${target}`, `bootout ${target}`],
+    [],
+  ]);
+  const absent = supervised("launchd", "system", '[ "$1" != print ]');
+  expect(await absent.asked(() => absent.supervisor.load(true))).toEqual([
+    `print system/${label}`,
+    `enable system/${label}`,
+    "bootstrap system /units/parley",
+  ]);
+  expect(await absent.asked(() => absent.supervisor.unload())).toEqual([`print system/${label}`]);
+});
+
+test.each<["launchd" | "systemd", string, object]>([
+  [
+    "launchd",
+    "printf '\\tstate = running\\n\\tpid = 41\\n'",
+    { enabled: true, running: true, pid: 41, told: "running" },
+  ],
+  [
+    "launchd",
+    "printf '\\tstate = not running\\n'",
+    { enabled: true, running: false, pid: null, told: "loaded" },
+  ],
+  ["launchd", "exit 113", { enabled: false, running: false, pid: null, told: null }],
+  [
+    "systemd",
+    "echo MainPID=41; echo ActiveState=active; echo SubState=running; echo UnitFileState=enabled",
+    { enabled: true, running: true, pid: 41, told: "active (running)" },
+  ],
+  [
+    "systemd",
+    "echo MainPID=0; echo ActiveState=reloading; echo SubState=reload; echo UnitFileState=disabled",
+    { enabled: false, running: true, pid: null, told: "reloading (reload)" },
+  ],
+  [
+    "systemd",
+    "echo MainPID=0; echo ActiveState=failed; echo UnitFileState=enabled-runtime",
+    { enabled: true, running: false, pid: null, told: "failed ()" },
+  ],
+  ["systemd", "exit 1", { enabled: false, running: false, pid: null, told: null }],
+])("what %s says by `%s` is told as the service's state", async (manager, script, state) => {
+  expect(await supervised(manager, "user", script).supervisor.state()).toEqual(state);
+});
+
+test("systemd is asked for the user's services by --user, for the system's without; what fails is told in its words", async () => {
+  const user = supervised("systemd", "user", "true");
+  const system = supervised("systemd", "system", "true");
+  expect([
+    await user.asked(() => user.supervisor.load(false)),
+    await user.asked(() => user.supervisor.unload()),
+    await user.asked(() => user.supervisor.forgotten()),
+    await system.asked(() => system.supervisor.stop()),
+    await system.asked(() => system.supervisor.start()),
+  ]).toEqual([
+    ["--user daemon-reload"],
+    ["--user disable --now parley.service"],
+    ["--user daemon-reload"],
+    ["stop parley.service"],
+    ["start parley.service"],
+  ]);
+  const failed = supervised("systemd", "user", "echo no bus; exit 1");
+  await expect(failed.supervisor.stop()).rejects.toMatchObject({
+    code: "unavailable",
+    message: "`systemctl --user stop parley.service` failed: no bus",
+  });
+  const mute = supervised("systemd", "user", "exit 5");
+  await expect(mute.supervisor.start()).rejects.toThrow("failed: exit code 5");
 });
