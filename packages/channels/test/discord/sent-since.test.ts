@@ -118,6 +118,9 @@ test("pages are read back to that time, five at most, each before the oldest of 
   const old = stage([page(9_000), page(8_900, 100, at(-1)), page(8_800)]);
   expect(await old.look(text("hi"))).toHaveLength(100);
   expect(old.queries).toHaveLength(2);
+  // What is as old as that time may go on behind the page.
+  const same = stage([page(9_000, 100, at(0)), page(8_900, 1, at(0))]);
+  expect(await same.look(text("hi"))).toHaveLength(101);
   const none = stage([{ message: "no list" }]);
   expect(await none.look(text("hi"))).toEqual([]);
 });

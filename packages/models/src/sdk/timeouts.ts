@@ -53,7 +53,7 @@ export function timeouts(
     reading(now) {
       // The first token has one deadline from the headers on; only between events does a pause restart the
       // count.
-      if (now && stage === "next event") sinceMs = clock.mono();
+      if (stage === "next event") sinceMs = clock.mono();
       isReading = now;
     },
     end: () => timer.cancel(),
