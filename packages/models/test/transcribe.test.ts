@@ -140,8 +140,70 @@ test("a server that is not there is Fault unavailable, and one that never answer
   close = async () => {};
 });
 
+test("each failure is told in its words, and none leaves a timer", async () => {
+  const clock = virtualClock();
+  const server = createServer((request, response) => {
+    request.resume();
+    if (answer !== null) response.writeHead(answer.status).end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const hear = transcriber({ model: "own/m", providers: { own: { baseUrl } }, clock });
+  const words = async (
+    status: number,
+    body: string,
+    signal = new AbortController().signal,
+  ): Promise<string> => {
+    answer = { status, body };
+    return hear(speech, signal).then(
+      (text) => `heard ${text.length}`,
+      (error: unknown) => `${(error as { code: string }).code}: ${(error as Error).message}`,
+    );
+  };
+  const long = (chars: number): string => `{"text":"${"x".repeat(chars - 11)}"}`;
+  expect([
+    await words(200, '{"text":"hi"}'),
+    await words(299, '{"text":""}'),
+    await words(418, '{"text":"hi"}'),
+    await words(503, ""),
+    await words(200, "null"),
+    await words(200, '{"text":7}'),
+    await words(200, long(500_000)),
+    await words(200, long(500_001)),
+    await words(200, "{}", AbortSignal.abort()),
+  ]).toEqual([
+    "heard 2",
+    "heard 0",
+    "invalid: the transcription answered 418",
+    "unavailable: the transcription answered 503",
+    "unavailable: the transcription answered without a text",
+    "unavailable: the transcription answered without a text",
+    "heard 499989",
+    "unavailable: the transcription answered without a text",
+    "aborted: the transcription was stopped",
+  ]);
+  expect(clock.armed()).toBe(0);
+});
+
 test("a provider that nothing is known about is a mistake in the config, told with the fix", () => {
+  const words = (name: string) =>
+    `nothing is known about the provider of "${name}/x": add models.providers.${name} with its baseUrl and apiKey`;
   expect(() => transcriber({ model: "nobody/x", providers: {}, clock: systemClock() })).toThrow(
-    /add models\.providers\.nobody/,
+    words("nobody"),
   );
+  // A well-known one has to be named in the config, and one of one's own needs its address.
+  expect(() => transcriber({ model: "openai/x", providers: {}, clock: systemClock() })).toThrow(
+    words("openai"),
+  );
+  expect(() => transcriber({ model: "own/x", providers: { own: {} }, clock: systemClock() })).toThrow(
+    words("own"),
+  );
+  expect(() =>
+    transcriber({ model: "own/x", providers: { own: { baseUrl: "" } }, clock: systemClock() }),
+  ).toThrow(words("own"));
+  transcriber({ model: "openai/x", providers: { openai: { apiKey: "k" } }, clock: systemClock() });
 });

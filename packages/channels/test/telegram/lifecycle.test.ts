@@ -419,3 +419,112 @@ test("an answer that is none is judged by what it can be: a write may have been 
       expect(await faultWords(channel.send(dm, part, how()))).toBe(unnamed);
     }
 });
+
+test("every trouble of a poll is told with its reason, and the next poll comes at its time", async () => {
+  const conflict = (words: string) => refused(409, `Conflict: ${words}`);
+  const webhook = conflict("can't use getUpdates method while webhook is active");
+  const update = {
+    update_id: 3,
+    message: { message_id: 1, date: 1, chat: { id: 42, type: "private" }, from: { id: 42 }, text: "x" },
+  };
+  const batch = { status: 200, body: { ok: true, result: [{}, update, null] } };
+  let disk: Error | null = new Error("the disk is full");
+  const channel = await opened({ ids: { ...seededIds(1), chance: () => 0 } });
+  const polls = (): string[] => asked().filter((each) => !each.includes("getMe"));
+  const seen: unknown[] = [];
+  /** What the account shows after the answer to its poll, and after how long it asks again. */
+  const after = async (
+    answer: { readonly status: number; readonly body: unknown },
+    waitMs: number,
+  ): Promise<void> => {
+    const { length } = polls();
+    server.next.push(answer);
+    await clock.advance(1);
+    await expect.poll(() => polls().length).toBe(length + 1);
+    await expect.poll(() => clock.armed()).toBe(1);
+    const { state, reason = "" } = channel.health();
+    seen.push([state, reason]);
+    await clock.advance(waitMs - 1);
+    expect(polls()).toHaveLength(length + 1);
+  };
+  server.next.push({ status: 200, body: me }, { status: 200, body: { ok: true, result: { update_id: 1 } } });
+  await channel.start(async () => {
+    if (disk !== null) throw disk;
+  });
+  await expect.poll(() => channel.health().state).toBe("degraded");
+  seen.push([channel.health().state, channel.health().reason]);
+  await clock.advance(499);
+  await after({ status: 200, body: { ok: true, result: [{}, 7] } }, 1_000);
+  lines.length = 0;
+  // The webhook is removed at once and the poll made anew: its answer is the next one.
+  server.next.push(webhook, { status: 200, body: { ok: true, result: true } }, webhook);
+  await clock.advance(1);
+  await expect.poll(() => channel.health().reason).toContain("webhook is active");
+  expect(
+    polls()
+      .slice(-3)
+      .map((each) => each.split(" application")[0]),
+  ).toEqual(["POST getUpdates", "POST deleteWebhook", "POST getUpdates"]);
+  expect(polls().at(-2)).toBe('POST deleteWebhook application/json {"drop_pending_updates":false}');
+  expect(lines).toEqual([
+    ["info", {}, "polling is configured but a webhook is set: removing it, pending updates are kept"],
+  ]);
+  seen.push([channel.health().state, channel.health().reason]);
+  await clock.advance(29_999);
+  await after(conflict("terminated by other getUpdates request"), 30_000);
+  await after(batch, 16_000);
+  disk = null;
+  const { length } = polls();
+  server.next.push(batch, refused(401, "Unauthorized"));
+  await clock.advance(1);
+  await expect.poll(() => channel.health().state).toBe("down");
+  expect(
+    polls()
+      .slice(length)
+      .map((each) => each.replace(/,"allowed.*/, "")),
+  ).toEqual([
+    'POST getUpdates application/json {"limit":100,"timeout":0',
+    'POST getUpdates application/json {"offset":4,"limit":100,"timeout":30',
+  ]);
+  seen.push([channel.health().state, channel.health().reason]);
+  await clock.advance(599_999);
+  expect(polls()).toHaveLength(length + 2);
+  await clock.advance(1);
+  await expect.poll(() => channel.health()).toMatchObject({ state: "ok" });
+  expect(channel.health()).not.toHaveProperty("reason");
+  expect(seen).toEqual([
+    ["degraded", "Telegram answered getUpdates with something that is not a list"],
+    ["degraded", "Telegram sent updates without ids"],
+    [
+      "degraded",
+      "Telegram refused getUpdates: 409 Conflict: can't use getUpdates method while webhook is active",
+    ],
+    ["degraded", "Telegram refused getUpdates: 409 Conflict: terminated by other getUpdates request"],
+    ["degraded", "updates could not be accepted: the disk is full"],
+    ["down", "Telegram refused getUpdates: 401 Unauthorized"],
+  ]);
+});
+
+test("a file that Telegram names no more is missing, and a press that cannot be answered is written down", async () => {
+  const debugged: unknown[] = [];
+  const log = { ...silentLog, debug: (_fields: object, said: string) => void debugged.push(said) } as Log;
+  const channel = await opened({ log, webhook: { url: "https://tea.test/x", secret: "s" } });
+  usual["getFile"] = { ok: true, result: { file_size: 1 } };
+  expect(await faultWords(channel.download?.("ref", 1, how().signal) ?? Promise.resolve())).toBe(
+    "missing: Telegram no longer has the file",
+  );
+  await channel.start(async () => {});
+  await expect.poll(() => channel.health().state).toBe("ok");
+  server.next.push(refused(400, "Bad Request: QUERY_ID_INVALID"));
+  const press = { update_id: 1, callback_query: { id: "q1", from: { id: 42 }, data: "x" } };
+  const body = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(JSON.stringify(press));
+  };
+  expect(await channel.webhook?.({ "x-telegram-bot-api-secret-token": "s" }, body())).toEqual({
+    status: 200,
+  });
+  await expect.poll(() => debugged).toContain("a press could not be answered");
+  expect(asked().at(-1)).toBe(
+    'POST answerCallbackQuery application/json {"callback_query_id":"q1","text":"This button is no longer in use."}',
+  );
+});

@@ -356,9 +356,9 @@ describe("text", () => {
   });
 
   test("a result that names another chat is told in the log", async () => {
-    const warned: object[] = [];
+    const warned: unknown[] = [];
     const channel = await rig.open({
-      log: { ...silentLog, warn: (fields: object) => void warned.push(fields) },
+      log: { ...silentLog, warn: (fields: object, words: string) => void warned.push([fields, words]) },
     });
     const body = {
       ok: true,
@@ -366,7 +366,9 @@ describe("text", () => {
     };
     rig.fake.inject({ method: "sendMessage", trouble: { kind: "answer", status: 200, body } });
     await channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal });
-    expect(warned).toEqual([{ chat: dm.peer, answered: "777" }]);
+    expect(warned).toEqual([
+      [{ chat: dm.peer, answered: "777" }, "Telegram names another chat than the one sent to"],
+    ]);
   });
 
   test("a topic gets its thread id, General gets none", async () => {
