@@ -35,8 +35,6 @@ interface Rule extends Pick<Told, "name" | "keys" | "rule" | "unit"> {
 }
 
 const dayMs = 86_400_000;
-/** A turn or a delivery that uses a file is over by then. */
-const neededMs = 2 * dayMs;
 const olderLog = /^parley(?:-[\w.-]+)?\.\d+\.log$/;
 const resultName = /^[0-9a-f]{12}-[\w-]{1,64}\.txt$/;
 /** What commands said. */
@@ -157,7 +155,6 @@ function rulesOf({ config, store, home, clock }: RetentionPorts): readonly Rule[
         ].map((each) => ({
           ...each,
           keepMs: aged(results.days),
-          neededMs,
           inUse: (names: ReadonlySet<string>) => heldResults(store, config, names),
         })),
       ),

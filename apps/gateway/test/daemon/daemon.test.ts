@@ -131,8 +131,7 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
     expect(metrics.split("\n")).toContain(line);
 
   // Each series that there is once a message went through, a host was refused and a webhook was called.
-  const asks = (path: string, init: RequestInit = {}) =>
-    fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+  const asks = (path: string) => fetch(url + path, { headers: { authorization: `Bearer ${token}` } });
   const called = await fetch(`${url}hooks/agent`, {
     method: "POST",
     headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json" },
@@ -220,6 +219,12 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
     records: [{ method: "config.set" }, { method: "config.set" }, { method: "config.set" }],
     more: false,
   });
+  // Whether a program on this machine needs a token is the config's word as it is now.
+  expect(await set(["gateway", "metrics", "openOnLoopback"], true)).toMatchObject({
+    changed: ["gateway.metrics"],
+    restartNeeded: [],
+  });
+  expect((await fetch(`${url}metrics`)).status).toBe(200);
   expect(await client.call("resume")).toEqual({ resumed: false });
   expect(await client.call("usage", { days: 1, by: "agent" })).toMatchObject({
     rows: [
@@ -265,6 +270,7 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
     "40 refused",
     "30 the config was taken up",
     "40 these keys need a restart",
+    "30 the config was taken up",
     "30 the config was taken up",
     "30 the config was taken up",
     "50 the config was refused; the last good one stays in force",

@@ -14,7 +14,7 @@ afterEach(() => s.close());
 const options = { config: { commands: { ownerAllowFrom: ["telegram:olga"] } } };
 const olgas = "agent:main:telegram:dm:olga" as SessionKey;
 
-async function memoryOf(hears = true): Promise<SessionMemory> {
+async function memoryOf(hears = true, more: object = {}): Promise<SessionMemory> {
   const config = await configIn(s.home, options);
   await mkdir(join(s.home, "workspace"), { recursive: true });
   return sessionMemory({
@@ -27,6 +27,7 @@ async function memoryOf(hears = true): Promise<SessionMemory> {
     origins: undefined,
     clock: s.clock,
     log: silentLog,
+    ...more,
   });
 }
 
@@ -110,4 +111,40 @@ test("a command saves its own conversation, as many of its last messages as the 
   const [name = ""] = (await readdir(folder)).filter((each) => each.endsWith(".md"));
   const text = await readFile(join(folder, name), "utf8");
   expect(text.match(/^- (?:olga|assistant): .*$/gm)).toEqual(["- olga: words 3", "- assistant: noted"]);
+});
+
+test("fifteen messages are kept where no number is set, a hundred at most, and the log says where they are", async () => {
+  s = await stage(options);
+  const logged: unknown[][] = [];
+  const said = (text: string) => ({
+    body: JSON.stringify({ type: "user", rows: [], content: [{ type: "text", text }], atMs: 1 }),
+  });
+  const memory = await memoryOf(true, {
+    sessions: {
+      transcript: async (_key: string, { epoch }: { readonly epoch: number }) =>
+        Array.from({ length: 120 }, (_, nth) => said(`talk ${epoch} word ${nth}`)),
+    },
+    log: { ...silentLog, info: (...line: unknown[]) => void logged.push(line) },
+  });
+  const kept = async (epoch: number, settings: object) => {
+    await memory.ending(olgas, epoch, "/new");
+    await memory.hook(event("command", olgas), settings as never);
+    const [fields, words] = logged.splice(0)[0] ?? [];
+    const { session, path } = fields as { readonly session: string; readonly path: string };
+    expect([session, words]).toEqual([olgas, "a conversation that ended was saved"]);
+    const lines = (await readFile(join(s.home, "workspace", path), "utf8")).match(/^- user: .*$/gm) ?? [];
+    expect(lines.at(-1)).toBe(`- user: talk ${epoch} word 119`);
+    return lines.length;
+  };
+  const settings = [
+    {},
+    { messages: 0 },
+    { messages: "40" },
+    { messages: 1 },
+    { messages: 100 },
+    { messages: 101 },
+  ];
+  const counts: number[] = [];
+  for (const [at, each] of settings.entries()) counts.push(await kept(at + 1, each));
+  expect(counts).toEqual([15, 15, 15, 1, 100, 100]);
 });
