@@ -250,6 +250,32 @@ describe("the forward proxy", () => {
     }
   });
 
+  it("lets go of a server when its client is gone, and of a client when its server breaks off", async () => {
+    const gone: string[] = [];
+    const server = await site((asked, response) => {
+      asked.socket.once("close", () => gone.push(asked.url ?? ""));
+      response.write("begun");
+      if (asked.url === "/breaks") setImmediate(() => asked.socket.destroy());
+    });
+    const by = await proxy({ allowedHosts: [`open.test:${server.port}`] });
+    const ask = async (path: string) => {
+      const headers = { "proxy-authorization": basic(by) };
+      const asked = request(by.url, { path: server.at("open.test") + path, headers });
+      asked.end();
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      return { asked, answer };
+    };
+    const left = await ask("/left");
+    left.asked.on("error", () => {}).destroy();
+    await expect.poll(() => gone).toEqual(["/left"]);
+    const broken = await ask("/breaks");
+    const ended = await once(broken.answer.on("data", () => {}), "end").then(
+      () => "whole",
+      ({ code }: { code: string }) => code,
+    );
+    expect(ended).toBe("ECONNRESET");
+  });
+
   it("goes by the rules of the moment, and by a new password each time it is made", async () => {
     const server = await site((_asked, response) => response.end("x"));
     let rules: AddressRules = {};

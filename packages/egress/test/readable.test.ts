@@ -37,6 +37,20 @@ describe("the Markdown of a page", () => {
     expect((await of(page("", author)))[1]).toBe(`Ada Example ${"x".repeat(288)}`);
   });
 
+  it("ends where a page has too many elements, and says so", async () => {
+    const of = async (elements: number) => {
+      const { text, cut } = await readHtml("<p>one</p><p>two</p><p>three</p>", "https://docs.test/", {
+        depth: 9,
+        elements,
+      });
+      return [text, cut];
+    };
+    expect([await of(3), await of(2)]).toEqual([
+      ["one\n\ntwo\n\nthree", false],
+      ["one\n\ntwo", true],
+    ]);
+  });
+
   it("keeps tables", async () => {
     const text = await read(
       '<table><thead><tr><th>Class</th><th>After</th></tr></thead><tbody><tr><td>person</td><td>14 <b>ms</b></td></tr><tr><td>a | b</td><td>line<br>two</td></tr><tr><td colspan="2">both</td></tr></tbody></table>',

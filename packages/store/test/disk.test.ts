@@ -143,7 +143,7 @@ test("what fails under a transaction is logged with the file, then told to whoev
     const run = statement.run.bind(statement);
     statement.run = (...values) => {
       if (isBroken && sql.startsWith("insert or replace into cells")) throw eio;
-      return run(...(values as []));
+      return run(...(values as unknown as []));
     };
     return statement;
   };

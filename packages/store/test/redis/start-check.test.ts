@@ -188,3 +188,22 @@ test("an address that is none is refused by name", async () => {
     message: expect.stringContaining("store.redis.url"),
   });
 });
+
+test("a Redis is named by its host and port or its socket, and never with the password", async () => {
+  const told = async (url: string): Promise<string> =>
+    redisStore({ url, keyPrefix: "p", bootId: "b", log: silentLog }).then(
+      () => "opened",
+      ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+    );
+  const refused = (place: string, why: string): string =>
+    `unavailable: Redis at ${place} cannot be reached (${why}): start it, or correct store.redis.url`;
+  expect(await told("redis://user:secret@127.0.0.1:1/3")).toBe(
+    refused("127.0.0.1:1", "connect ECONNREFUSED 127.0.0.1:1"),
+  );
+  expect(await told("/nowhere/redis.sock")).toBe(
+    refused("/nowhere/redis.sock", "connect ENOENT /nowhere/redis.sock"),
+  );
+  expect(await told("not an address")).toBe(
+    "invalid: store.redis.url is no address: write redis://host:6379, rediss:// for TLS, or the path of a socket",
+  );
+});
