@@ -269,7 +269,10 @@ describe("the forward proxy", () => {
     left.asked.on("error", () => {}).destroy();
     await expect.poll(() => gone).toEqual(["/left"]);
     const broken = await ask("/breaks");
-    const ended = await once(broken.answer.on("data", () => {}), "end").then(
+    const ended = await once(
+      broken.answer.on("data", () => {}),
+      "end",
+    ).then(
       () => "whole",
       ({ code }: { code: string }) => code,
     );
