@@ -574,3 +574,11 @@ test("a file whose author is no owner is left out of the prompt or marked in it,
   foreign.clear();
   expect((await prepare()).system.stable).toContain("words of SOUL.md");
 });
+
+test("the repository in the prompt is the config's, else that of the agent's folder", async () => {
+  const own = await stage();
+  await mkdir(join(own.home, ".git"));
+  expect((await own.prepare()).system.volatile).toContain(own.home);
+  const named = await stage({ agents: { repoRoot: "/somewhere/else" } });
+  expect((await named.prepare()).system.volatile).toContain("/somewhere/else");
+});

@@ -176,3 +176,45 @@ test("an after-hook is told all of the call, and of one that failed why, with ho
   });
   expect(errors).toEqual([]);
 });
+
+test("a before-hook is given all of the call as a copy, and a block without a reason says that there was none", async () => {
+  Reflect.set(globalThis, "toldBefore", []);
+  const hooks = await hooksOf(
+    "tool:before",
+    `export default (event) => void globalThis.toldBefore.push(event);`,
+    `export default () => null;`,
+    `export default () => ({ block: true, blockReason: "" });`,
+  );
+  expect(await asked(hooks)).toBe("Not run: a rule of the operator blocks it: no reason was given");
+  expect(Reflect.get(globalThis, "toldBefore")).toEqual([
+    {
+      type: "tool",
+      action: "before",
+      sessionKey: "agent:main:main",
+      context: {
+        toolName: "exec",
+        params: args,
+        toolCallId: "c1",
+        turnId: "t1",
+        agentId: "main",
+        workspaceDir: "/w",
+      },
+    },
+  ]);
+  expect((Reflect.get(globalThis, "toldBefore") as { context: { params: unknown } }[])[0]?.context.params).not.toBe(args);
+  expect(await asked(await hooksOf("tool:before", `export default () => ({ block: true, blockReason: 7 });`))).toContain(
+    "no reason was given",
+  );
+  // Nothing waits any more for a hook that has ended.
+  expect(clock.armed()).toBe(0);
+});
+
+test("a tool that nobody watches is the tool itself, and hooks that are switched off are none", async () => {
+  expect((await hooksOf("tool:before", `export default () => {};`)).watched(tool)).toBe(tool);
+  await writeFile(join(dir, "stop.ts"), `export default () => ({ block: true });`);
+  const handlers = ["tool:before", "tool:after"].map((event) => ({ event, module: "stop.ts" }));
+  const file = { hooks: { internal: { enabled: false, handlers } } };
+  const { config } = await loadConfig({ env: {}, home: dir, readFile: async () => JSON.stringify(file) });
+  const off = toolHooks({ config, configPath: join(dir, "parley.json5"), clock, log });
+  expect([await asked(off), off.watched(tool) === tool]).toEqual([null, true]);
+});
