@@ -18,7 +18,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { spendBeside } from "../src/usage/beside-turn.ts";
 import { resetIn, spendLimits } from "../src/usage/spend-limits.ts";
 import { wasToldOfLimit } from "../src/usage/told-once.ts";
-import { noneUsed, sumOf, usageLog, usedBy, type Used } from "../src/usage/usage-log.ts";
+import { addUsed, noneUsed, sumOf, usageLog, usedBy, type Used } from "../src/usage/usage-log.ts";
 import { memoryStore } from "./store.ts";
 
 let store: SqliteStore | undefined;
@@ -377,7 +377,7 @@ describe("a cap", () => {
   });
 
   test("all kinds of tokens count, of every session of the agent and of its sub-agents, and no other agent's", async () => {
-    const { limits, before, turnOf } = await ledgerWith({ spend: { dayTokens: 15 } });
+    const { limits, before, turnOf, clock } = await ledgerWith({ spend: { dayTokens: 15 } });
     const all = { ...noneUsed, inputTokens: 1, outputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 8 };
     await before("2026-05-31", usedTokens(100), "agent:none:main" as SessionKey);
     const { caps, day, month } = (await limits.states())[0] ?? {};
@@ -388,7 +388,16 @@ describe("a cap", () => {
       { ...all, cacheWriteTokens: 7 },
       "agent:none:subagent:0123456789ab-1-main" as SessionKey,
     );
-    expect((await limits.states()).map(({ agent }) => agent)).toEqual(["main"]);
+    await clock.advance(60_000);
+    // A sub-agent's usage is that of the agent that spawned it.
+    expect(await limits.states()).toEqual([
+      {
+        agent: "main",
+        caps: { dayTokens: 15 },
+        day: addUsed({ ...all, cacheWriteTokens: 7 }, { ...all, turns: 0 }),
+        month: addUsed({ ...all, cacheWriteTokens: 7 }, { ...all, turns: 0 }),
+      },
+    ]);
   });
 
   test("of a person and of a place is told as such, the agent's before theirs and a month's before a day's; owners have none, unless the config says so", async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { noUsage, type SessionKey } from "@parley/protocol";
 import type { Cell, Cells, CellWrite } from "@parley/store";
-import { usageLog, usedBy } from "../src/usage/usage-log.ts";
+import { usageLog, usedBy, type Used } from "../src/usage/usage-log.ts";
 
 const session = "agent:main:telegram:dm:olga" as SessionKey;
 
@@ -56,4 +56,45 @@ test("a side question that ends while a turn commits is counted, and so is one o
   const all = await log.rows([log.today()]);
   expect(total(all)).toBe(111);
   expect(new Set(all.map((row) => row.session))).toEqual(new Set([session]));
+});
+
+test("a person on two accounts, and another model, have lines of their own, and each figure is added to its own", async () => {
+  const cells = memory();
+  const log = usageLog(cells, "UTC", { now: () => 0 });
+  const used = (by: number): Used => ({
+    turns: by,
+    inputTokens: by * 2,
+    outputTokens: by * 4,
+    cacheReadTokens: by * 8,
+    cacheWriteTokens: by * 16,
+    costUsd: by * 32,
+    unpricedTokens: by * 64,
+  });
+  const olga = { channel: "telegram:default", person: "telegram:olga" };
+  const work = { channel: "telegram:work", person: "telegram:olga" };
+  const note = async (who: object, models: readonly (readonly [string, Used])[], beside?: boolean) => {
+    const of = { session, ...who, ...(beside === undefined ? {} : { beside }), models: new Map(models) };
+    const cell = await log.note(of as Parameters<typeof log.note>[0]);
+    if (cell === null) throw new Error("nothing to write");
+    await cells.put(cell.key, cell.value ?? "", {});
+    return cell;
+  };
+  await note(olga, [["a/one", used(1)]]);
+  await note(work, [["a/one", used(10)]]);
+  const last = await note(olga, [
+    ["a/two", used(100)],
+    ["a/one", used(1_000)],
+  ]);
+  expect(last.expect).toBeUndefined();
+  const first = await note(olga, [["a/one", used(5)]], true);
+  const next = await note(olga, [["a/one", used(6)]], true);
+  expect([first.key, first.expect, next.expect]).toEqual([`usage/1970-01-01/${session}/beside`, 0, 4]);
+  const at = { day: "1970-01-01", session, agent: "main" };
+  const rows = [
+    { ...olga, model: "a/one", ...used(1_001), ...at },
+    { ...work, model: "a/one", ...used(10), ...at },
+    { ...olga, model: "a/two", ...used(100), ...at },
+    { ...olga, model: "a/one", ...used(11), ...at },
+  ];
+  expect([await log.rows(["1970-01-01"]), await log.ofSession(session, ["1970-01-01"])]).toEqual([rows, rows]);
 });
