@@ -201,10 +201,12 @@ test("a before-hook is given all of the call as a copy, and a block without a re
       },
     },
   ]);
-  expect((Reflect.get(globalThis, "toldBefore") as { context: { params: unknown } }[])[0]?.context.params).not.toBe(args);
-  expect(await asked(await hooksOf("tool:before", `export default () => ({ block: true, blockReason: 7 });`))).toContain(
-    "no reason was given",
-  );
+  expect(
+    (Reflect.get(globalThis, "toldBefore") as { context: { params: unknown } }[])[0]?.context.params,
+  ).not.toBe(args);
+  expect(
+    await asked(await hooksOf("tool:before", `export default () => ({ block: true, blockReason: 7 });`)),
+  ).toContain("no reason was given");
   // Nothing waits any more for a hook that has ended.
   expect(clock.armed()).toBe(0);
 });

@@ -96,5 +96,8 @@ test("a person on two accounts, and another model, have lines of their own, and 
     { ...olga, model: "a/two", ...used(100), ...at },
     { ...olga, model: "a/one", ...used(11), ...at },
   ];
-  expect([await log.rows(["1970-01-01"]), await log.ofSession(session, ["1970-01-01"])]).toEqual([rows, rows]);
+  expect([await log.rows(["1970-01-01"]), await log.ofSession(session, ["1970-01-01"])]).toEqual([
+    rows,
+    rows,
+  ]);
 });
