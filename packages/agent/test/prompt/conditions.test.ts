@@ -366,6 +366,13 @@ const conditions: readonly Condition[] = [
     phrase: "omitted, read AGENTS.md",
   },
   {
+    name: "a cut file is read with a tool that reads",
+    section: "project_context",
+    off: { stable: { ...cutFile.stable, ...tools("write", "exec").stable } },
+    on: cutFile,
+    phrase: "omitted, read AGENTS.md",
+  },
+  {
     name: "elevated exec",
     section: "sandbox",
     off: { stable: { sandbox } },

@@ -168,7 +168,7 @@ const fourth: readonly [Partial<StableInput>, Partial<SurfaceFacts>] = [
     docs: { path: "/opt/docs" },
     cli: undefined,
     timeZone: "Asia/Tokyo",
-    files: { files: [file("AGENTS.md", "Rules.")] },
+    files: { files: [file("AGENTS.md", "Rules."), file("SOUL.md", "", 700)] },
   },
   {
     channel: { ...discord, capabilities: { ...discord.capabilities, dialect: "plain" } },
