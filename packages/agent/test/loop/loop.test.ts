@@ -430,9 +430,21 @@ describe("stopping", () => {
 
   it("asks nothing when it was stopped before it began", async () => {
     const model = scripted([]);
-    const { end } = await run(model, { signal: AbortSignal.abort() });
+    // What waits is left to the next turn, and nothing is spent.
+    const arrivals = [[user("waits")]];
+    const asked: unknown[] = [];
+    const { end } = await run(model, {
+      signal: AbortSignal.abort(),
+      journal: journal([], undefined, arrivals),
+      ledger: {
+        async mayCall(usage) {
+          asked.push(usage);
+          return { ok: true };
+        },
+      },
+    });
     expect(end.stop).toBe("aborted");
-    expect(model.requests).toEqual([]);
+    expect([model.requests, asked, arrivals]).toEqual([[], [], [[user("waits")]]]);
   });
 
   it("tells a model failure as a value and keeps what was said as an entry that failed", async () => {

@@ -476,7 +476,7 @@ test("why a file is refused is logged anew when it is another reason, and for ea
 test("a workspace is new while its files are the defaults, spaces aside, as those are now", async () => {
   const own = join(root, "templates");
   await mkdir(own);
-  for (const name of ["IDENTITY.md", "USER.md"]) await writeFile(join(own, name), "- Name:\n");
+  for (const name of ["IDENTITY.md", "USER.md"]) await writeFile(join(own, name), "- Name: ___\n");
   const request: BootstrapRequest = {
     workspace: dir,
     mode: "full",
@@ -489,11 +489,11 @@ test("a workspace is new while its files are the defaults, spaces aside, as thos
   const isNew = async (by = files): Promise<boolean> =>
     present(await by.load(request)).includes("BOOTSTRAP.md");
   await put("BOOTSTRAP.md", "Hello.");
-  await put("USER.md", "\n- Name:  \n\n");
+  await put("USER.md", "\n- Name: ___  \n\n");
   expect(await isNew()).toBe(true);
   await put("USER.md", "- Name: Ann\n");
   expect(await isNew()).toBe(false);
-  // A newer Parley has other defaults; without any none is known to be filled in.
+  // A newer Parley has other defaults, as long as the old ones; without any none is known to be filled in.
   await writeFile(join(own, "USER.md"), "- Name: Ann\n");
   expect(await isNew()).toBe(true);
   await put("IDENTITY.md", "- Name: Otto");
