@@ -1,11 +1,13 @@
 // One whole daemon in this process, over its edges: what it leaves in its home for others, what it tells of itself, how
 // its config changes, and what is left when it has stopped.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@parley/config";
-import { systemClock, systemIds, version } from "@parley/protocol";
+import { silentLog, systemClock, systemIds, version } from "@parley/protocol";
+import { sqliteStore } from "@parley/store";
+import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startDaemon } from "../../src/daemon/daemon.ts";
 import { controlClient } from "../e2e/control-client.ts";
@@ -287,4 +289,52 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   expect(existsSync(join(home, "status.json"))).toBe(false);
   expect(readFileSync(join(home, "logs/parley.log"), "utf8")).not.toContain(token);
   await expect(fetch(url)).rejects.toThrow();
+});
+
+test("a daemon whose process died in a turn twice says so of itself, and waits before it begins that turn again", async () => {
+  const file = join(folder, "parley.json5");
+  writeFileSync(file, JSON.stringify({ gateway: { port: 0, auth: { token } } }));
+  const env = { PATH: process.env["PATH"], HOME: folder, PARLEY_CONFIG: file };
+  mkdirSync(home, { recursive: true });
+  const clock = virtualClock({ startMs: Date.now() - 60_000 });
+  const onFatal = () => expect.unreachable("the store can be trusted");
+  const store = await sqliteStore({
+    path: join(home, "state.db"),
+    bootId: "dead",
+    onFatal,
+    clock,
+    log: silentLog,
+  });
+  const row = { pool: "main", lane: "agent:main:main", conversation: "web:default:dm:7", payload: "{}" };
+  await store.inbox.accept([{ ...row, id: "deadly", authority: "open", as: { kind: "work" } } as never]);
+  // Each process took it over from the one before, which had not ended it.
+  for (const attempt of [1, 2, 3]) {
+    const turn = await store.turns.take({
+      pool: "main",
+      holder: `process ${attempt}`,
+      leaseMs: 1_000,
+      maxRows: 1,
+    });
+    expect(turn).toMatchObject({ attempt });
+    await clock.advance(10_000);
+  }
+  await store.close();
+  const daemon = await startDaemon({
+    ...(await loadConfig({ env, home, wouldStart: "start" })),
+    env,
+    program: "/bin/false",
+    clock: systemClock(),
+    ids: systemIds(),
+    pretty: false,
+    onFatal,
+  });
+  const url = `http://127.0.0.1:${new URL(daemon.loginUrl).port}`;
+  const client = await controlClient({ url, token });
+  const reasons = async () => ((await client.call("status")) as { reasons: readonly string[] }).reasons;
+  await eventually(async () => (await reasons()).length > 0);
+  expect(await reasons()).toEqual([
+    "one turn is under suspicion: Parley died twice while it worked on each; they run one at a time, everybody else goes on (none runs now)",
+  ]);
+  await daemon.stop("SIGTERM");
+  await client.closed;
 });
