@@ -68,8 +68,15 @@ test("a code is of eight clear characters, works once and for an hour, and a fou
   expect(await ask("1")).toEqual({ kind: "pending" });
   await at.approve(codes[0] ?? "");
   await expect(at.approve(codes[0] ?? "")).rejects.toThrow(/used or older/);
-  await clock.advance(3_600_000);
+  await clock.advance(3_599_999);
+  expect(await at.approve(codes[2] ?? "")).toMatchObject({ senderId: "3", atMs: clock.now() });
+  expect(await ask("2")).toEqual({ kind: "pending" });
+  await clock.advance(1);
   await expect(at.approve(codes[1] ?? "")).rejects.toThrow(/used or older/);
+  // Its place is free again, and a new code is another one.
+  const again = await ask("2");
+  expect(again).toMatchObject({ kind: "asked" });
+  expect(codes).not.toContain(again.kind === "asked" ? again.code : "");
 });
 
 test("who asks again has the same code, told once for each message, until it is over", async () => {

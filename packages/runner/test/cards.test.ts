@@ -49,6 +49,7 @@ test("requests for approval, short and long, with and without always, for some a
     { shown: "`".repeat(4), expiresAtMs: 1 },
     { shown: "s".repeat(1_200), reason: "r".repeat(300) },
     { shown: "s".repeat(1_201), expiresAtMs: 89_999 },
+    { expiresAtMs: 90_000 },
     { tool: "nodes", args: { command: "run" } },
     { tool: "nodes", args: { command: "notify" } },
     { tool: "web_`fetch`", agent: "other" },

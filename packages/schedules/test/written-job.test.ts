@@ -1,4 +1,5 @@
 // Shows what a written job becomes, and that each mistake is refused with its path, the value and the fix.
+import { answerTable } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { editedJob, newJob, previewOf, type Job } from "../src/index.ts";
 import { formatJob, parseJob } from "../src/job.ts";
@@ -244,4 +245,65 @@ test("a preview lists the next three runs on the clocks of the zone", () => {
     "every 1 minute 30 seconds",
     "every 2 days",
   ]);
+});
+
+test("every expression is said in words that it means, or shown as it is, with its next two runs", async () => {
+  const minutes = ["*", "0", "05", "30", "*/1", "*/15", "*/30", "*/7", "1,2", "59"];
+  const hours = ["*", "0", "09", "8,20", "8,12,20", "*/1", "*/6", "*/5", "9-17", "23"];
+  const days = [
+    "* * *",
+    "? * *",
+    "* * ?",
+    "? * ?",
+    "1 * *",
+    "01 1 *",
+    "31 * ?",
+    "L * *",
+    "LW * *",
+    "15W * *",
+    "1,15 * *",
+    "* 1 *",
+    "* jan,FEB,12 *",
+    "* 1-3 *",
+    "* */2 *",
+    "* * 0",
+    "* * 6,7",
+    "* * mon",
+    "* * MON-FRI",
+    "* * 1-5",
+    "* * 1-6",
+    "* * SUN,tue,4",
+    "* 3,4 SUN",
+    "* 4 1-5",
+    "* * 5L",
+    "* * MON#2",
+    "13 * 5",
+    "29 2 *",
+  ];
+  const expressions = [
+    ...minutes.flatMap((minute) => hours.map((hour) => `${minute} ${hour} * * *`)),
+    ...days.flatMap((day) => [`30 9 ${day}`, `*/20 * ${day}`]),
+    "0 0 9 * * *",
+    "00 0 9 * * 1",
+    "1 0 9 * * *",
+    "*/2 * * * * *",
+    "  0   9 * * *  ",
+    "@Daily",
+    "@WEEKLY",
+  ];
+  const said = answerTable(expressions, (expression) => {
+    const { words, next } = previewOf(jobOf(cron(expression)).schedule, startMs, 2);
+    return [words, ...next.map(({ local }) => local.replace(" Europe/Berlin", ""))];
+  });
+  const spans = [
+    1_000, 1_001, 59_000, 60_000, 61_000, 3_600_000, 3_661_000, 7_200_000, 86_400_000, 90_061_000,
+    172_800_000,
+  ];
+  const spanned = answerTable(
+    spans,
+    (everyMs) => previewOf({ kind: "every", everyMs, anchorMs: startMs }, startMs, 2).words,
+  );
+  const watched = previewOf({ kind: "watch", path: "a/*.md", debounceMs: 1_500 }, startMs);
+  expect(watched).toEqual({ words: "when a/*.md changes, after 1.5 s of quiet", next: [] });
+  await expect(`${said}\n${spanned}`).toMatchFileSnapshot("tables/words.txt");
 });
