@@ -72,9 +72,9 @@ test("a person on two accounts, and another model, have lines of their own, and 
   });
   const olga = { channel: "telegram:default", person: "telegram:olga" };
   const work = { channel: "telegram:work", person: "telegram:olga" };
-  const note = async (who: object, models: readonly (readonly [string, Used])[], beside?: boolean) => {
+  const note = async (who: typeof olga, models: readonly (readonly [string, Used])[], beside?: boolean) => {
     const of = { session, ...who, ...(beside === undefined ? {} : { beside }), models: new Map(models) };
-    const cell = await log.note(of as Parameters<typeof log.note>[0]);
+    const cell = await log.note(of);
     if (cell === null) throw new Error("nothing to write");
     await cells.put(cell.key, cell.value ?? "", {});
     return cell;
