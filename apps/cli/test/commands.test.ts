@@ -513,3 +513,44 @@ test.each([
   writeFileSync(join(home, "gateway-port"), `${text}\n`);
   expect((await gatewayAddress({ PARLEY_HOME: home })).url).toBe(url);
 });
+
+test.each([
+  ['{"ok":true}', true],
+  ['{"ok":false}', true],
+  ['{"ok":true} ', false],
+  ["<html>", false],
+])(
+  "a port that takes no WebSocket and says %s of its health is told as a gateway: %s",
+  async (health, isGateway) => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      response.end(health);
+    }).listen(0, "127.0.0.1");
+    server.on("upgrade", (_, socket) => void socket.end("HTTP/1.1 503 Service Unavailable\r\n\r\n"));
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const { exitCode, err } = await parley(stateFolder(`{ gateway: { port: ${port} } }`), ["reload"]);
+    expect([exitCode, err, asked]).toEqual([
+      1,
+      isGateway
+        ? `The gateway at ${url} takes no connection now: it is stopping, or has too many. Try again.\n`
+        : `The gateway is not running at ${url}: another program answers there.\nStop that program, or set gateway.port; then run \`parley start\`.\n`,
+      ["/healthz"],
+    ]);
+  },
+);
+
+test("a connection that is closed without a reason is told by its code", async () => {
+  const gateway = await fakeGateway(() => {
+    gateway.hangUp("");
+    return {};
+  });
+  const { exitCode, err } = await parley(gateway.home, ["reload"]);
+  expect([exitCode, err]).toEqual([
+    1,
+    expect.stringContaining("The gateway closed the connection: code 1012."),
+  ]);
+});
