@@ -109,3 +109,12 @@ test.each<[boolean, readonly string[]]>([
 ])("setting it can change how programs run, %j: %j", (unsafe, names) => {
   expect(names.filter((name) => isUnsafeEnvName(name) !== unsafe)).toEqual([]);
 });
+
+test("of a name every sign that people write stays, every bracket has its look-alike, and the rest is a space", () => {
+  const kept = ".,:;!?'\"’‘“”„«»‹›…·•–—_()@#&+=*/%~№°§©®™¦¿¡、。「」-$€¥";
+  expect(label(kept, 200)).toBe(kept);
+  expect(label("a<b>c|d[e]f{g}h`i\\j", 200)).toBe("a‹b›c¦d(e)f(g)h'i/j");
+  expect(label("a^b→c√d\u0000e\u2060f", 200)).toBe("a b c d e f");
+  expect(label("👨‍👩‍👧 ❤️ 1️⃣ 🇩🇪 👍🏽", 200)).toBe("👨‍👩‍👧 ❤️ 1️⃣ 🇩🇪 👍🏽");
+  expect(label("  a \n\t b   c ", 200)).toBe("a b c");
+});
