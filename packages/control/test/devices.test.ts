@@ -143,3 +143,57 @@ test("a token that is made anew twice at once is given to one; where that fails,
   await expect(deviceStore(failing, clock, systemIds()).rotate(id)).rejects.toThrow("away");
   expect(await devices.find(now)).toMatchObject({ id, rotation: 1 });
 });
+
+test("a code that two trade at once makes one device; a token made anew, or a revoked device, takes nothing from another", async () => {
+  const { cells, devices } = await stage();
+  const code = await devices.mintCode(["read", "write"]);
+  const both = await Promise.all([
+    devices.redeemCode(` ${code.toLowerCase()} `, "a"),
+    devices.redeemCode(code, "b"),
+  ]);
+  const [won, ...others] = both.filter((each) => each !== null);
+  expect([others, await devices.list()]).toEqual([
+    [],
+    [expect.objectContaining({ id: won?.id, scopes: ["read", "write"] })],
+  ]);
+  const [one, two] = [await devices.mintDevice(["read"], "one"), await devices.mintDevice(["admin"], "two")];
+  expect([
+    await devices.isKnown(one.id),
+    await devices.isKnown(one.id, 0),
+    await devices.isKnown(one.id, 1),
+  ]).toEqual([true, true, false]);
+  const [first, second] = [await devices.rotate(one.id), await devices.rotate(two.id)];
+  const third = await devices.rotate(one.id);
+  expect([
+    await devices.isKnown(one.id, 1),
+    await devices.isKnown(one.id, 2),
+    await devices.isKnown(two.id, 1),
+  ]).toEqual([false, true, true]);
+  const found = async (token: string | undefined) => (await devices.find(token ?? ""))?.id ?? null;
+  expect([
+    await found(one.token),
+    await found(first?.token),
+    await found(third?.token),
+    await found(second?.token),
+  ]).toEqual([null, null, one.id, two.id]);
+  expect([await devices.revoke(one.id), await devices.revoke(one.id)]).toEqual(["one", null]);
+  expect([await found(third?.token), await found(second?.token), await devices.isKnown(one.id)]).toEqual([
+    null,
+    two.id,
+    false,
+  ]);
+  expect(await cells.list("auth:token:", 9)).toHaveLength(1);
+  // Grants are of paired devices alone.
+  expect([await devices.setGrants(two.id, ["notify"]), await devices.setGrants(one.id, ["notify"])]).toEqual([
+    null,
+    null,
+  ]);
+});
+
+test("the operator's peer is drawn once, and stays over restarts and beside another gateway", async () => {
+  const { clock, cells, devices } = await stage();
+  const peer = await devices.operatorPeer();
+  expect(peer).toMatch(/^web-[a-z0-9]+$/);
+  const other = deviceStore(cells, clock, systemIds());
+  expect([await devices.operatorPeer(), await other.operatorPeer()]).toEqual([peer, peer]);
+});
