@@ -1,4 +1,4 @@
-// One client from its first frame to its last, with everything around it by the clock: what it is sent, what is
+// One client from its first frame to its last, by the clock: what it is sent, what is
 // asked for it, and that nothing of it stays.
 import { EventEmitter } from "node:events";
 import { Fault, silentLog, systemIds, type Log } from "@parley/protocol";

@@ -1,5 +1,5 @@
-// What the control plane answers over plain HTTP, whole: code, headers, words, and what is noted as refused. After a
-// wanted change: `vitest run --project @parley/control http -u`.
+// What the control plane answers over plain HTTP, whole: code, headers, words, and what is noted as refused.
+// After a wanted change: `vitest run --project @parley/control http -u`.
 import { Fault, silentLog } from "@parley/protocol";
 import { laterAnswerTable } from "@parley/testkit";
 import { expect, test } from "vitest";

@@ -157,7 +157,7 @@ test("of Cyrillic, Greek and the strokes of East Asia just those that look Latin
   expect(greek.filter((letter) => !isShown(letter)).join("")).toBe("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικμνορστυχ");
   const strokes = "ーノ・ニハエロ一二三丨丶丿〇口工八卜へヘ々〆";
   expect(Array.from(strokes).filter(isShown)).toEqual([]);
-  // Beside a character that is no such stroke each of them is a part of a word, but for two that are of no script.
+  // Beside a character that is no such stroke each is a part of a word, but for two of no script.
   expect(
     Array.from(strokes)
       .filter((stroke) => !isShown(`東${stroke}`))
