@@ -35,6 +35,7 @@ test("a message in a group that calls the agent gets the emoji while it is worke
   expect(reactions()).toEqual([["olga-olga-1", "👀"]]);
   await s.until(() => reactions().length === 2, "the removal");
   expect(reactions()[1]).toEqual(["olga-olga-1", null]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/group-ack.txt");
 });
 
 test("it is taken away when the turn is stopped, too", async () => {

@@ -74,6 +74,7 @@ test("act in the order in which they were queued, on what was queued before them
   await act("h", { kind: "remove", target: { messageId: first?.id ?? "" } });
   await done("h");
   expect(shown().map(({ text }) => text)).toEqual(["this one"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/actions-in-order.txt");
 });
 
 test("of a long text: an edit takes its place as one message, a removal takes all of it away", async () => {
@@ -145,6 +146,7 @@ test("what of a thread could not be sent is sent again into that thread, and ope
   const [first, second] = shown();
   expect(first).toEqual({ text: "first", thread: expect.stringMatching(/^thread-/) });
   expect(second).toEqual({ text: "second", thread: first?.thread });
+  await expect(await s.trace()).toMatchFileSnapshot("traces/thread-sent-again.txt");
 });
 
 describe("what cannot be done", () => {
@@ -173,6 +175,7 @@ describe("what cannot be done", () => {
     expect(await reasons("f")).toEqual([["failed", "delivery tool:c has no message: not enough rights"]]);
     expect(shown().map(({ text }) => text)).toEqual(["for bob", "still here"]);
     expect(s.telegram.sent("bob")).toHaveLength(1);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/actions-refused.txt");
   });
 
   test("is told to the agent in the next turn of the conversation, once", async () => {

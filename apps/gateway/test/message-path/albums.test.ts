@@ -49,6 +49,7 @@ test("its parts come over a kill between them", async () => {
   await olga.gets("seen");
   await s.pass(5_000);
   expect(asked()).toEqual([three]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/album-over-kill.txt");
 });
 
 test("in a group whose caption alone calls the agent, all of it is seen, and nothing else", async () => {

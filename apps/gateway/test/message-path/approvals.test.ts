@@ -71,6 +71,7 @@ test("approved, the call runs once and the turn goes on where it was; the reques
     await s.until(() => olga.sees().at(-1)?.includes("allowed and used before") === true, "the refusal");
   }
   expect(tool.ran).toEqual(["site"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/approved.txt");
 });
 
 test("denied, it does not run, and the model is told by whom", async () => {
@@ -91,6 +92,7 @@ test("unanswered, it is denied when its time is over", async () => {
   expect([tool.ran, await stateOf(id)]).toEqual([[], "expired"]);
   olga.says(`/approve ${id} once`);
   await s.until(() => olga.sees().at(-1)?.includes("its time is over") === true, "the refusal");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/approval-unanswered.txt");
 });
 
 test("/stop ends the turn and the request with it", async () => {
@@ -170,6 +172,7 @@ describe("somebody who writes meanwhile", () => {
     await s.pass(60_000);
     expect(tool.ran).toEqual(["site"]);
     expect(await stateOf(id)).toBe("used");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/answered-before-approval.txt");
   });
 
   test("does not keep it open for ever: its buttons go when its time is over, also where nothing waits for it any more", async () => {
@@ -238,6 +241,7 @@ describe("who decides", () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     const lost = answers.find((answer) => answer.status === "rejected");
     expect(lost?.reason).toMatchObject({ code: "conflict" });
+    await expect(await s.trace()).toMatchFileSnapshot("traces/two-owners.txt");
   });
 
   test("only who was asked then and still is an approver now", async () => {

@@ -35,6 +35,7 @@ describe("/btw", () => {
     await s.until(() => s.pools().turnsRunning() === 0, "the end of the turn");
     expect(JSON.stringify(await s.transcript(lane))).not.toContain("which colour");
     expect(await s.store().cells.list("btw:", 10)).toEqual([]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/side-question.txt");
   });
 
   test("a process that dies leaves it to the next one, and it is answered once", async () => {
@@ -146,6 +147,7 @@ describe("/verbose", () => {
     }
     await s.until(() => olga.sees().includes("read it"), "the answer");
     expect(shown(olga)).toEqual([expect.stringMatching(/^🛠️ read path: plan\.md$/), "read it"]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/verbose.txt");
   });
 
   test("full: the beginning of the result too", async () => {
@@ -255,6 +257,7 @@ describe("/export_session", () => {
     expect(olga.sees()).toContain("2 entries of this conversation, without secrets.");
     const mia = s.person("mia");
     await mia.says("/export_session").gets(/^\/export_session is for owners\./);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/export.txt");
   });
 
   test("a full disk is told and holds nothing up", async () => {

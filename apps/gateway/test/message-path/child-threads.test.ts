@@ -98,6 +98,7 @@ test("it answers in its thread, hears what people write there, and its parent is
   // Other threads and the channel are what they were.
   at.says("olga", "and here?", undefined);
   await until(() => at.in(undefined).includes("the agent heard: and here?"), "the agent's answer");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/child-thread.txt");
 });
 
 test("who may not speak in the channel is not heard in the thread", async () => {
@@ -122,6 +123,7 @@ test("/unfocus gives the thread back, for owners and those whose rights it has",
   await until(() => at.in("thread-1").includes("the agent heard: who is there?"), "the agent's answer");
   at.says("olga", "/unfocus", "thread-1", { kind: "command" });
   await until(() => at.in("thread-1").some((text) => text.startsWith("No sub-agent works")), "no more");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/unfocus.txt");
 });
 
 describe("a thread that nobody uses", () => {
@@ -298,6 +300,7 @@ test("a thread that cannot be opened ends it, and its parent is told why and wha
   expect(await children()).toEqual([
     expect.objectContaining({ end: expect.objectContaining({ state: "failed" }) }),
   ]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/child-thread-refused.txt");
 });
 
 test("an opening that an operator gives up ends it at once", async () => {

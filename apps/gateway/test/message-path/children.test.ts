@@ -98,6 +98,7 @@ test("a child works in a session of its own, and its result comes to the person 
   expect(words[0]).toContain(`Caused     by turn ${spawning?.turn}`);
   expect(words[0]).toContain(`Told       to ${parent} as ${announced?.id}`);
   expect(words[1]).toContain(`Caused     by turn ${spawning?.turn}`);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/child.txt");
 });
 
 test("its prompt is the minimal one and says what it is", async () => {
@@ -205,6 +206,7 @@ test("/stop: the ends of the children begin no turn, and the next message reads 
     ["context", "read by the turn"],
     ["context", "read by the turn"],
   ]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/children-stopped.txt");
 });
 
 test("limits are told as the call's error: depth, number, other agents, unknown models", async () => {
@@ -268,6 +270,7 @@ describe("the tool subagents", () => {
     await s.pass(60_000);
     expect(told(olga)).toHaveLength(1);
     expect(told(olga)[0]).toContain("was stopped before it finished: killed by its parent");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/child-killed.txt");
   });
 
   test("steers a child that runs: it reads the words before its next step", async () => {
@@ -387,6 +390,7 @@ test("a run is over when what it spawned is over: the child hears first, then th
   await s.pass(60_000);
   expect(told(olga)).toHaveLength(1);
   expect(await ends()).toEqual(["answered", "answered"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/grandchildren.txt");
 });
 
 test("what another session asks a child is answered there, and is no part of what the parent is told", async () => {

@@ -32,6 +32,7 @@ describe("/stop", () => {
     expect(JSON.stringify(entries[2])).toContain("stopped while this ran");
     expect(JSON.stringify(entries[2])).not.toContain("process");
     await alice.says("go on").gets("re: go on");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/stop.txt");
   });
 
   test("keeps what was said so far and that it was stopped: the next message is answered alone", async () => {
@@ -116,6 +117,7 @@ describe("/stop", () => {
     alice.says("and now?");
     await s.until(() => alice.sees().includes("re: and now?"), "the next answer");
     expect(alice.sees()).toHaveLength(seen.length + 1);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/stop-unsent.txt");
   });
 
   test("drops an answer that waits whole behind a pause, also when the process dies right after", async () => {
@@ -181,6 +183,7 @@ describe("/new", () => {
     expect(s.model.asked[1]?.users).toEqual(["my name is Alice", "and I like tea"]);
     const old = await s.transcript("agent:main:telegram:dm:alice", 1);
     expect(old.filter((entry) => entry.type === "user")).toHaveLength(2);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/new.txt");
   });
 
   test("text after it is the first message of the new conversation", async () => {

@@ -186,6 +186,7 @@ describe("a provider that counts more than we do", () => {
     await talk(alice, 1, 12);
     expect(s.model.asked.filter(isSummary).length).toBeGreaterThan(0);
     expect(alice.sees()).toEqual(Array.from({ length: 12 }, () => "ok"));
+    await expect(await s.trace()).toMatchFileSnapshot("traces/window-refused.txt");
   });
 
   test("is given a shorter view even where there is nothing to summarise", async () => {

@@ -38,6 +38,7 @@ test("ends the tools of every session, and no call starts until an owner resumes
   await olga.says("/estop off").gets("Tools were not held.");
   bob.says("new work");
   await s.until(() => tool.starts() === 2, "the tool's next start");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/estop.txt");
 });
 
 test("is nobody else's, and says that to them", async () => {
@@ -75,6 +76,7 @@ test("ends sub-agents, also one that waits for its own; no parent is woken, whic
   const ended = expect.objectContaining({ state: "stopped", reason: "/estop" });
   expect(children).toEqual([ended, ended]);
   await olga.says("hello").gets(/read: .*Sub-agent "above" .* was stopped before it finished: \/estop/s);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/estop-children.txt");
 });
 
 test("an approval that is given meanwhile starts nothing", async () => {

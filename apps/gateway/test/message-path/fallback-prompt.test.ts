@@ -91,6 +91,7 @@ describe("a fallback", () => {
     expect(looked).toBe(0);
     expect(lab.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([["look"], [], []]);
     expect(JSON.stringify(lab.requests.at(-1)?.messages)).toContain("is not for this model");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/fallback-tools.txt");
   });
 });
 

@@ -51,6 +51,7 @@ test("what comes next is there, in the same session, and what was under way is a
   expect(s.model.asked.at(-1)?.users.join("\n")).toMatch(/one[\s\S]*slow[\s\S]*two/);
   // Here it is still the same conversation, answered here.
   await here.says("three").gets("re: three");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/handoff.txt");
 });
 
 test("a sub-agent's result comes to where the conversation goes on now", async () => {
@@ -230,6 +231,7 @@ test("an open question is asked where the conversation goes on too, and its answ
   expect((await s.core().questions.list())[0]).toMatchObject({ state: "answered", answer: { text: "Oslo" } });
   for (const who of [here, there])
     await s.until(() => who.sees().some((text) => text.includes("✅ Oslo")), "the outcome");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/handoff-question.txt");
 });
 
 test("in a session that people share, only who handed it over, or an owner, moves it again", async () => {

@@ -163,6 +163,7 @@ test("events for the next heartbeat are read in its turn, once, also when its fi
   expect(s.model.asked).toHaveLength(1);
   expect(olga.sees()).toEqual(["Three things."]);
   expect(await s.core().schedules.jobs.get(job.id)).toBeNull();
+  await expect(await s.trace()).toMatchFileSnapshot("traces/heartbeat-events.txt");
 });
 
 test("an event whose turn fails for good is told as what it is, and not as a message of the person", async () => {
@@ -175,6 +176,7 @@ test("an event whose turn fails for good is told as what it is, and not as a mes
   expect(olga.sees()).toEqual([
     "⚠️ I failed on this for good and put it aside; the operator can see why:\n\nEvent for this session:\nthe build is red",
   ]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/heartbeat-failed.txt");
 });
 
 test("where active hours are none, an event for the next heartbeat is told now", async () => {

@@ -66,13 +66,15 @@ export function life(clock: Clock): Life {
 
 const quietTurns = 3;
 
+/** What the engine calls the reading, writing and closing of a file that is not over. */
+const ofFiles = (resource: string): boolean => resource.startsWith("FSReq") || resource === "CloseReq";
+
 /** Resolves when no call is under way and no file is being read, for some turns of the event loop. */
 export async function atRest(underWay: () => number): Promise<void> {
   for (let quiet = 0; quiet < quietTurns; quiet += 1) {
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
     });
-    if (underWay() > 0 || process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq")))
-      quiet = -1;
+    if (underWay() > 0 || process.getActiveResourcesInfo().some(ofFiles)) quiet = -1;
   }
 }

@@ -38,6 +38,7 @@ describe("a model that ignores its abort", () => {
     expect(s.clock.mono()).toBeLessThan(36_000);
     expect((await s.rows({ outcome: "dead" })).map((row) => row.reason)).toEqual(["the turn took too long"]);
     await alice.says("next").gets("re: next");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/deadline.txt");
   });
 });
 
@@ -211,6 +212,7 @@ describe("a day of downtime", () => {
     for (const person of people) await person.gets(/while you were away[\s\S]*m1\n\nm2\n\nm3\n\nm4\n\nm5$/);
     await s.pass(60_000);
     expect(s.model.asked).toHaveLength(2);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/long-away.txt");
   });
 
   test("also in followup mode, and when the updates come in several batches", async () => {

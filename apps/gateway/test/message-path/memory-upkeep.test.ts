@@ -165,6 +165,7 @@ test("shows an owner what is alike in one scope, and writes it once it is accept
   ]);
   expect(await undo({})).toMatchObject({ changed: true });
   expect(await read("memory/2026-01-01.md")).toBe(notes["memory/2026-01-01.md"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/upkeep-alike.txt");
 });
 
 test("marks what holds no more, and leaves both lines", async () => {

@@ -124,6 +124,7 @@ test("/stop drops what waits here, and not what goes elsewhere", async () => {
     .filter(({ id }) => id.includes("message"))
     .map(({ id, parts }) => [id.startsWith("message:"), parts[0]?.state]);
   expect(states).toContainEqual([true, "sending"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/message-tool-stopped.txt");
 });
 
 describe("a growing answer", () => {
@@ -202,6 +203,7 @@ describe("later calls", () => {
     const [first, second] = s.telegram.sent("olga");
     expect(first).toMatchObject({ part: { text: "final" }, edited: true, reactions: ["👍"], pinned: true });
     expect(second?.part).toMatchObject({ text: "see above", replyTo: first?.id });
+    await expect(await s.trace()).toMatchFileSnapshot("traces/message-tool-acts.txt");
   });
 
   test("a reaction without a message is to the one that is answered", async () => {
@@ -290,6 +292,7 @@ test("media of the workspace are an album with a caption; a poll and a recording
   expect(poll).toMatchObject({ kind: "poll", question: "Tea?", options: ["Yes", "No"] });
   expect(voice).toMatchObject({ kind: "voice", file: { name: "note.ogg", mediaType: "audio/ogg" } });
   expect(answer).toMatchObject({ text: expect.stringContaining("state.db") });
+  await expect(await s.trace()).toMatchFileSnapshot("traces/message-tool-media.txt");
 });
 
 test("a message may be silent, and a poll open for so long; longer than the surface can is refused", async () => {

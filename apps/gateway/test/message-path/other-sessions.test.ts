@@ -67,6 +67,7 @@ describe("sessions_send", () => {
     expect(JSON.stringify(await s.transcript(caller))).not.toContain("[System Message]");
     expect(JSON.stringify(await s.transcript(target))).toContain("the word is moon");
     expect(await sentRows()).toHaveLength(1);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/sessions-send.txt");
   });
 
   test("an answer after the time is told by itself, once", async () => {
@@ -79,6 +80,7 @@ describe("sessions_send", () => {
     expect(seen[0]).toContain("has not answered yet");
     await s.pass(120_000);
     expect(told(olga)).toHaveLength(1);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/sessions-send-late.txt");
   });
 
   test("a person who writes meanwhile is read at once, and the answer is told by itself", async () => {

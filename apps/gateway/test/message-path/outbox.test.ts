@@ -29,6 +29,7 @@ describe("a platform that is away", () => {
     );
     expect(new Set((await s.rows()).map((row) => row.outcome))).toEqual(new Set(["answered"]));
     await alice.says("thanks").gets("re: thanks");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/platform-away.txt");
   });
 
   test("keeps nobody else waiting, on its own account or another", async () => {
@@ -160,6 +161,7 @@ describe("a send whose answer was lost", () => {
     const [delivery] = await s.deliveries();
     expect(delivery?.parts[0]).toMatchObject({ state: "sent", flagged: true, attempts: 2 });
     await alice.says("two").gets("re: two");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/ambiguous-send.txt");
   });
 
   test("twice in a row stays ambiguous: it is not sent a third time, and the agent is told that nobody knows", async () => {
@@ -223,6 +225,7 @@ describe("a delivery that meets a bug", () => {
     alice.says("hello");
     await s.until(() => alice.sees().length === 2, "the next answer", 5_000);
     expect(alice.sees()[1]).toBe("here");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/half-sent.txt");
   });
 });
 

@@ -45,6 +45,7 @@ test("a message too many is refused, told once, and counted; the next minute is 
   for (const word of ["a", "b", "c", "d"]) await olga.says(word).gets(`re: ${word}`);
   await here.pass(60_000);
   await bob.says("five").gets("re: five");
+  await expect(await s?.trace()).toMatchFileSnapshot("traces/too-many-messages.txt");
 });
 
 test("a group has its own, whoever writes there", async () => {

@@ -196,6 +196,7 @@ test("a private session of several people loses theirs alone; where nobody else 
   expect(await withTraces(s)).toEqual([]);
   const said = JSON.stringify(await s.transcript("agent:main:main"));
   expect(said).toContain("the umbrella is mine");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/person-removed.txt");
 });
 
 test("hands out what it would remove, into a folder or a tar file, and never over something", async () => {

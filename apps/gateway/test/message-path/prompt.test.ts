@@ -173,6 +173,7 @@ describe("an answer that shows nothing", () => {
     await inGroup(s, "ann", "-1")
       .says("well?")
       .gets(/no answer/);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/silence-in-group.txt");
   });
 
   test("stays silent in a group where that is allowed, and where nobody asked", async () => {

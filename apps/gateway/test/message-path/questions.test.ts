@@ -85,6 +85,7 @@ test("a press is the answer: the turn waits without a slot, the card shows who c
   expect(olga.sees()[0]).toContain("✅ Blue");
   expect(await wakes()).toHaveLength(1);
   expect((await turn())?.state).toBe("done");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/question-pressed.txt");
 });
 
 test("two who press at once: the first counts, the other is told, and one row wakes the turn", async () => {
@@ -107,6 +108,7 @@ test("a stranger's press is refused, and the question stays open", async () => {
   const [row] = await s.rows({ id: "telegram:default:press-mallory-Red" });
   expect(row?.reason).toBe("This button is not for you.");
   expect((await questions())[0]?.state).toBe("open");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/question-stranger.txt");
 });
 
 test("who is linked answers from another platform", async () => {
@@ -154,6 +156,7 @@ test("a form's lines are the answer; a platform without forms is told the fields
   expect(buttons()[0]).toMatchObject({ label: "Fill in" });
   press("olga", "Fill in", "\n1. Name: Olga\n2. Address: Here");
   await said("so: Answered by olga, telegram:olga: 1. Name: Olga\n2. Address: Here");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/question-form.txt");
 });
 
 test("many options are a menu", async () => {
@@ -175,6 +178,7 @@ test("it expires, also while the daemon is down, and says so", async () => {
   expect(buttons()).toEqual([]);
   press("olga", "Red");
   expect((await questions())[0]?.state).toBe("expired");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/question-expired.txt");
 });
 
 describe("what ends the turn ends the question:", () => {
@@ -211,6 +215,7 @@ test("a turn that is buried takes its question along: its message says so and lo
   expect(buttons()).toEqual([]);
   olga.says(`/answer ${id} Red`);
   await said("⚠️ What asked this has ended.");
+  await expect(await s.trace()).toMatchFileSnapshot("traces/question-buried.txt");
 });
 
 test("nobody reads a program's conversation, so it is not asked there", async () => {

@@ -170,6 +170,7 @@ describe("a queue of 20 that is full", () => {
     const ends = (await s.rows()).map(({ id, outcome }) => [id === "the end of a command", outcome]);
     expect(ends.filter(([isInternal]) => isInternal)).toEqual([[true, "answered"]]);
     expect(ends.filter(([, outcome]) => outcome === "superseded")).toHaveLength(1);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/queue-drop-old.txt");
   });
 
   test("drop summarize tells the oldest in a line each, and asks no model for it", async () => {
@@ -182,6 +183,7 @@ describe("a queue of 20 that is full", () => {
     // Nothing is missing, so there is nothing to tell.
     expect(s.person("alice").sees()).toHaveLength(2);
     expect(new Set((await s.rows()).map((row) => row.outcome))).toEqual(new Set(["answered"]));
+    await expect(await s.trace()).toMatchFileSnapshot("traces/queue-summarized.txt");
   });
 
   test("drop old keeps the newest twenty", async () => {
@@ -267,5 +269,6 @@ describe("an edit", () => {
     await s.pass(10_000);
     expect(alice.sees()).toHaveLength(2);
     expect(s.model.asked.map((asked) => asked.text)).toEqual(["frist", "second"]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/edits.txt");
   });
 });

@@ -62,4 +62,5 @@ test("is held for the operator, who may go on with it", async () => {
   // With nobody who worked on it since, it goes on.
   const again = join(elsewhere, "again.db");
   expect(restoreDatabase(copy, again, s.clock.now())).toEqual({ keptAs: null, messages: 0, answers: 0 });
+  await expect(await s.trace()).toMatchFileSnapshot("traces/restored.txt");
 });

@@ -55,6 +55,7 @@ test("a job of every so often runs each time, and no run reads of the one before
   expect(await outcomes(job.id)).toEqual(["ok", "ok", "ok"]);
   for (const { users } of s.model.asked) expect(users).toHaveLength(1);
   expect(s.model.asked[0]?.text).toMatch(/^\[System Message\] Scheduled job "tick" \(/);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/job.txt");
 });
 
 test("killed at any moment, each instant runs once", async () => {
@@ -174,6 +175,7 @@ describe("a job that fails", () => {
     const before = (await outcomes(job.id)).length;
     await s.pass(60 * minuteMs);
     expect(await outcomes(job.id)).toHaveLength(before);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/job-failing.txt");
   });
 
   test("and works again says so once", async () => {
@@ -261,6 +263,7 @@ test("in a session that people use too, replace ends the job's own run and nobod
   await s.pass(10 * minuteMs);
   expect(await outcomes(id)).toEqual(["skipped"]);
   expect(olga.sees()).toContainEqual(expect.stringMatching(/^re: .*hello/s));
+  await expect(await s.trace()).toMatchFileSnapshot("traces/job-replaced.txt");
 });
 
 test("two hundred jobs of one minute delay no person", async () => {
@@ -311,6 +314,7 @@ describe("the tool", () => {
     await s.pass(10 * minuteMs);
     expect(olga.sees().filter((text) => text.startsWith("reminder"))).toEqual(["reminder: Tea!"]);
     expect(await s.core().schedules.list(operator)).toEqual([]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/reminder.txt");
   });
 
   test("is made once when the process dies around the call", async () => {

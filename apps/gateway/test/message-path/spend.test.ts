@@ -56,6 +56,7 @@ describe("usage", () => {
     for (const word of ["full", "tokens", "off"])
       await alice.says(`/usage ${word}`).gets(/^There is no line under my answers to set\./);
     await alice.says("/usage cost").gets(/^Today: 2\.0k tokens/);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/spend.txt");
   });
 
   test("is told to operators by whatever they ask for, with what is left of the caps", async () => {
@@ -158,6 +159,7 @@ describe("a cap", () => {
     expect(lab.calls).toHaveLength(1);
     const kinds = (await s.transcript("agent:main:telegram:dm:alice")).map(({ type }) => type);
     expect(kinds).toEqual(["user", "assistant", "toolResult"]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/cap-in-turn.txt");
   });
 
   test("says its end in the zone of the agent", () => {

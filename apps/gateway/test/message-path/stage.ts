@@ -30,6 +30,7 @@ import { mediaFolder, noSkills, settleTrial, type SkillRegistry } from "@parley/
 import { atRest, life, type Life } from "./life.ts";
 import { plainParts } from "../plain-parts.ts";
 import { platform, type Platform } from "./platform.ts";
+import { keptLog, traceOf, type KeptLine } from "./trace.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
 
 export interface StageOptions {
@@ -113,7 +114,7 @@ export interface Stage {
   /** SIGTERM: what runs may take `turnsMs`; then nothing runs until `start`. */
   terminate(turnsMs?: number): Promise<void>;
   /** What the log says, but for debugging: its level, words and fields. */
-  readonly logged: readonly LogLine[];
+  readonly logged: readonly (readonly [level: string, words: string, fields: LogFields])[];
   /** What subscribers of a conversation are shown of its turns, before their commits. */
   readonly progress: readonly (readonly unknown[])[];
   /** What admission refused, each with its reason. */
@@ -124,12 +125,12 @@ export interface Stage {
   deliveries(
     filter?: Partial<Parameters<SqliteStore["outbox"]["find"]>[0]>,
   ): Promise<readonly DeliveryView[]>;
+  /** Lets a minute pass; then all that was done and is left, see `traceOf`. */
+  trace(): Promise<string>;
   /** What every session keeps, oldest first. */
   transcript(session: string, epoch?: number): Promise<readonly Entry[]>;
   close(): Promise<void>;
 }
-
-type LogLine = readonly [level: "info" | "warn" | "error", words: string, fields: LogFields];
 
 const hourMs = 3_600_000;
 
@@ -145,9 +146,9 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const model = scriptedModel(options.contextWindow);
   const telegram = platform("telegram", clock);
   const loopback = platform(options.second ?? "loopback", clock);
-  const logged: LogLine[] = [];
+  const kept: KeptLine[] = [];
+  const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : keptLog(clock, kept);
   const progress: (readonly unknown[])[] = [];
-  const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : keptLog(logged);
 
   function running(): NonNullable<typeof now> {
     if (now === null) throw new Error("nothing runs");
@@ -368,7 +369,10 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       killed = false;
       await stop();
     },
-    logged,
+    get logged() {
+      const told = kept.filter(({ level }) => level !== "debug");
+      return told.map(({ level, words, fields }) => [level, words, fields] as const);
+    },
     progress,
     refused,
     async spoil(row) {
@@ -379,6 +383,17 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     reasons: () => running().core.quarantine.reasons(),
     rows: (filter = {}) => running().store.inbox.find({ limit: 1_000, ...filter }),
     deliveries: (filter = {}) => running().store.outbox.find({ limit: 1_000, ...filter }),
+    async trace() {
+      await clock.advance(60_000);
+      return traceOf({
+        home,
+        path: join(home, "state.db"),
+        lines: kept,
+        model,
+        platforms: [telegram, loopback],
+        refused,
+      });
+    },
     async transcript(session, epoch) {
       const stored = await running().store.sessions.transcript(keyOf(session), {
         limit: 1_000,
@@ -473,19 +488,6 @@ export async function configIn(
   };
   const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(file) });
   return config;
-}
-
-/** `more`: of the part whose log it is. */
-function keptLog(lines: LogLine[], more: LogFields = {}): Log {
-  const line = (level: LogLine[0]) => (fields: LogFields, words: string) =>
-    void lines.push([level, words, { ...more, ...fields }]);
-  return {
-    debug() {},
-    info: line("info"),
-    warn: line("warn"),
-    error: line("error"),
-    child: (fields) => keptLog(lines, { ...more, ...fields }),
-  };
 }
 
 function consoleLog(clock: VirtualClock): Log {

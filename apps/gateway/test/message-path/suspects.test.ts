@@ -137,6 +137,7 @@ describe("of several messages in one turn", () => {
     const rows = await s.rows();
     expect(rows.map(({ outcome }) => outcome)).toEqual(["answered", "dead", "answered"]);
     expect(new Set(rows.map(({ turn }) => turn)).size).toBe(3);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/buried.txt");
   });
 
   test("the one that no build can read is buried; its neighbours are answered", async () => {
@@ -162,5 +163,6 @@ describe("of several messages in one turn", () => {
       "answered",
       "answered",
     ]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/unreadable.txt");
   });
 });

@@ -61,6 +61,7 @@ test("a message elsewhere waits for the owner, who sees it whole; denied, it is 
   olga.says(`/deny ${id}`);
   await answered(olga);
   expect(s.person("77").sees()).toEqual(["re: hello"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/taint-denied.txt");
 });
 
 test("allowed, it is sent once, also when the process dies while it waits", async () => {
@@ -175,6 +176,7 @@ test("what a sub-agent read marks the turn that it tells its end", async () => {
   olga.says(`/deny ${id}`);
   await answered(olga);
   expect(s.person("77").sees()).toEqual(["re: hello"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/taint-child.txt");
 });
 
 test("nobody to ask: it is refused, and the turn goes on", async () => {

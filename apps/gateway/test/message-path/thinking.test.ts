@@ -31,6 +31,7 @@ describe("a directive", () => {
         /^Thinking: high \(set for this conversation\)\.\nLevels of `?lab\/plain`?: off, minimal, low, medium, high\./,
       );
     await alice.says("/think default").gets("Thinking: medium, the default.");
+    await expect(await s.trace()).toMatchFileSnapshot("traces/think.txt");
   });
 
   test("inside a message holds for it alone and is not shown to the model", async () => {
@@ -175,6 +176,7 @@ describe("/new with a model", () => {
       ["lab/deep", "hello"],
       ["lab/words", "how are you?"],
     ]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/new-with-model.txt");
   });
 
   test("takes any other word for the first message: numbers and bare names are no models here", async () => {

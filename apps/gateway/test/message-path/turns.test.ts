@@ -31,6 +31,7 @@ describe("two addresses in one lane", () => {
       "answered",
       "answered",
     ]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/two-people.txt");
   });
 });
 
@@ -77,6 +78,7 @@ describe("a death in the middle of a turn", () => {
     await s.start();
     await alice.gets("re: first", "re: second");
     expect(s.model.asked.map((asked) => asked.text)).toEqual(["first", "first", "second"]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/resumed.txt");
   });
 
   test("what joined it on the way joins it again, at the same place", async () => {
@@ -227,6 +229,7 @@ describe("a preview that somebody removed", () => {
     await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the trouble");
     await s.pass(60_000);
     expect(alice.sees()).toEqual(["This is an answer."]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/preview-removed.txt");
   });
 
   test("is written anew at most twice, and then flagged, however often the process dies before it has noted that", async () => {
@@ -330,6 +333,7 @@ describe("a poison message", () => {
     }
     await alice.gets("here");
     expect(alice.sees()).toEqual(["here"]);
+    await expect(await s.trace()).toMatchFileSnapshot("traces/strike.txt");
   });
 });
 

@@ -63,6 +63,7 @@ test("a change fires once it is quiet, names what changed, and nothing else does
   await rm(join(s.home, "workspace/inbox/new.md"));
   await s.until(() => olga.sees().length > 1, "the run for what is gone");
   expect(await runs(job.id)).toEqual(["ok", "ok"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/watch.txt");
 });
 
 test("what changes all the time is waited for, and fires after twelve times the debounce", async () => {

@@ -56,6 +56,7 @@ test("a call is worked on once, also when it comes again after kill -9, and anot
   await expect(call("agent", { message: "other" }, "k")).rejects.toThrow(/another message/);
   await s.pass(600_000);
   expect(olga.sees()).toEqual(["done"]);
+  await expect(await s.trace()).toMatchFileSnapshot("traces/webhook.txt");
 });
 
 test("calls without a session read nothing of each other; a named session goes on", async () => {
@@ -102,4 +103,5 @@ test("an event reaches the owner's conversation with no owner's rights, and asks
   await expect(call("agent", { message: "a", to: "telegram:99" }, "n")).rejects.toThrow(
     /knows no such place/,
   );
+  await expect(await s.trace()).toMatchFileSnapshot("traces/webhook-event.txt");
 });

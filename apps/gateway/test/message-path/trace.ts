@@ -1,0 +1,118 @@
+// Everything that a story on the stage did and left, as text: each line of the log, what the model was asked, what people were shown, every row that
+// the store keeps. A test compares it with a file, so that what no assertion names is looked at too:
+// `await expect(await s.trace()).toMatchFileSnapshot("traces/NAME.txt")`. A wanted change is taken up with `vitest run ... -u` and read in the diff.
+import { DatabaseSync } from "node:sqlite";
+import type { Clock, Log, LogFields } from "@parley/protocol";
+import type { Platform } from "./platform.ts";
+import type { ScriptedModel } from "./scripted-model.ts";
+
+export interface KeptLine {
+  /** Milliseconds since the clock began. */
+  readonly atMs: number;
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly words: string;
+  readonly fields: LogFields;
+}
+
+/** `more`: of the part whose log it is. */
+export function keptLog(clock: Clock, lines: KeptLine[], more: LogFields = {}): Log {
+  const at =
+    (level: KeptLine["level"]) =>
+    (fields: LogFields, words: string): void =>
+      void lines.push({ atMs: clock.mono(), level, words, fields: { ...more, ...fields } });
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    child: (fields) => keptLog(clock, lines, { ...more, ...fields }),
+  };
+}
+
+export interface Traced {
+  /** Its name in a path differs from run to run. */
+  readonly home: string;
+  /** Of the database. */
+  readonly path: string;
+  readonly lines: readonly KeptLine[];
+  readonly model: ScriptedModel;
+  readonly platforms: readonly Platform[];
+  readonly refused: readonly LogFields[];
+}
+
+export function traceOf({ home, path, lines, model, platforms, refused }: Traced): string {
+  const sections: readonly (readonly [string, readonly string[]])[] = [
+    ["log", lines.map(({ atMs, level, words, fields }) => `+${atMs} ${level} ${words} ${shown(fields)}`)],
+    ["the model was asked", asked(model)],
+    ["shown", platforms.flatMap(({ name, sends }) => sends.map((send) => `${name} ${shown(send)}`))],
+    ["refused", refused.map(shown)],
+    ...rowsOf(path),
+  ];
+  const text = sections
+    .flatMap(([title, each]) => (each.length === 0 ? [] : [`## ${title}`, ...each, ""]))
+    .join("\n");
+  return withoutChance(text.replaceAll(home, "HOME"));
+}
+
+/** Of each call what stood in none before, and its settings; of the prompt only what is of this call's moment. */
+function asked(model: ScriptedModel): readonly string[] {
+  const known = new Set<string>();
+  return model.asked.map(({ request: { system: _system, messages, tools, ...settings } }) => {
+    const fresh = messages.map(shown).filter((message) => !known.has(message));
+    for (const message of fresh) known.add(message);
+    return [shown({ ...settings, tools: tools.map(({ name }) => name) }), ...fresh].join("\n  ");
+  });
+}
+
+/** Every table, its rows in their order. Prompts have golden files of their own. */
+function rowsOf(path: string): readonly (readonly [string, readonly string[]])[] {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = database
+      .prepare("select name from sqlite_master where type = 'table' and name <> 'identity' order by name")
+      .all();
+    return tables.map(({ name }): readonly [string, readonly string[]] => [
+      String(name),
+      database
+        .prepare(`select * from "${String(name)}"`)
+        .all()
+        .filter(({ key }) => typeof key !== "string" || !key.startsWith("prompt:"))
+        .map(shown),
+    ]);
+  } finally {
+    database.close();
+  }
+}
+
+/** Characters of a text; the rest is told as their number. */
+const longestText = 600;
+
+/** Without fields that say nothing; what is JSON in a column is read, and long texts end early. */
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) => {
+    if (each instanceof Error) return String(each);
+    if (each === null || each === 0 || each === "" || each === false) return undefined;
+    if (typeof each !== "string") return each;
+    const read = /^[[{]/.test(each) ? parsed(each) : undefined;
+    if (read !== undefined) return read;
+    return each.length > longestText ? `${each.slice(0, longestText)} (${each.length})` : each;
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Hashes of prompts tell of the folder's name: each is called by the order in which it comes first. */
+function withoutChance(text: string): string {
+  const names = new Map<string, string>();
+  return text.replace(/(?<![0-9a-f])(?=[0-9]*[a-f])[0-9a-f]{16,64}(?![0-9a-f])/g, (hash) => {
+    const name = names.get(hash) ?? `hash-${names.size + 1}`;
+    names.set(hash, name);
+    return name;
+  });
+}
