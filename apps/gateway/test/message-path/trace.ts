@@ -107,10 +107,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Hashes of prompts tell of the folder's name: each is called by the order in which it comes first. */
+/** Hashes of prompts tell of the folder's name: each is called by the order in which it comes first. No time has 16 digits. */
 function withoutChance(text: string): string {
   const names = new Map<string, string>();
-  return text.replace(/(?<![0-9a-f])(?=[0-9]*[a-f])[0-9a-f]{16,64}(?![0-9a-f])/g, (hash) => {
+  return text.replace(/(?<![0-9a-z])[0-9a-f]{16,64}(?![0-9a-z])/g, (hash) => {
     const name = names.get(hash) ?? `hash-${names.size + 1}`;
     names.set(hash, name);
     return name;
