@@ -1,6 +1,8 @@
-// Everything that a story on the stage did and left, as text: each line of the log, what the model was asked, what people were shown, every row that
-// the store keeps. A test compares it with a file, so that what no assertion names is looked at too:
-// `await expect(await s.trace()).toMatchFileSnapshot("traces/NAME.txt")`. A wanted change is taken up with `vitest run ... -u` and read in the diff.
+// Writes down everything that a story on the stage did and left: each line of the log, what the model was
+// asked, what people were shown, every row that the store keeps. A test compares it with a file, so that what
+// no assertion names is looked at too:
+// `await expect(await s.trace()).toMatchFileSnapshot("traces/NAME.txt")`. A wanted change is taken up with
+// `vitest run ... --update` and read in the diff.
 import { DatabaseSync } from "node:sqlite";
 import type { Clock, Log, LogFields } from "@parley/protocol";
 import type { Platform } from "./platform.ts";
@@ -107,7 +109,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Hashes of prompts tell of the folder's name: each is called by the order in which it comes first. No time has 16 digits. */
+/**
+ * Hashes of prompts tell of the folder's name: each is called by the order in which it comes first. No time
+ * has 16 digits.
+ */
 function withoutChance(text: string): string {
   const names = new Map<string, string>();
   return text.replace(/(?<![0-9a-z])[0-9a-f]{16,64}(?![0-9a-z])/g, (hash) => {
