@@ -150,6 +150,55 @@ test("a fallback with a smaller window gets what of the conversation fits beside
   ]);
 });
 
+test("a prompt that could not be made is made anew when its model is tried again", async () => {
+  const clock = virtualClock();
+  const model = (id: string, fails: boolean): Model => ({
+    id,
+    contextWindow: 10_000,
+    maxTokens: 100,
+    vision: false,
+    reasoning: false,
+    async *stream(): AsyncGenerator<ModelEvent> {
+      const error = { kind: "auth", message: "wrong key" } as const;
+      if (fails) yield { type: "end", stop: "error", usage: noUsage, content: [], error };
+      else yield { type: "end", stop: "stop", usage: noUsage, content: [{ type: "text", text: id }] };
+    },
+  });
+  const own = (of: Model): OwnRequest => ({
+    model: of,
+    system: { stable: of.id, volatile: "" },
+    tools: [],
+    thinking: () => "off",
+  });
+  let made = 0;
+  const primary = own(model("a", true));
+  const models = askedModels(
+    primary,
+    [model("b", false)],
+    async (of) => {
+      made += 1;
+      if (made === 1) throw new Error("the disk is away");
+      return own(of);
+    },
+    { clock, ids: seededIds(1), log: silentLog, cooldowns: cooldowns(clock) },
+  );
+  const events: ModelEvent[] = [];
+  const asking = (async () => {
+    const request = {
+      system: primary.system,
+      messages: [],
+      tools: [],
+      thinking: "off",
+      cacheKey: "k",
+    } as const;
+    for await (const event of models.model.stream(request, new AbortController().signal)) events.push(event);
+  })();
+  await clock.advance(600_000);
+  await asking;
+  expect(events.at(-1)).toMatchObject({ stop: "stop", content: [{ text: "b" }] });
+  expect([made, models.last().model.id]).toEqual([2, "b"]);
+});
+
 test("a side call has a prompt of its own, which reaches whichever model answers as it is, and changes nothing", async () => {
   const clock = virtualClock();
   const seen: unknown[] = [];

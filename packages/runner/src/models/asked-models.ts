@@ -57,8 +57,9 @@ export function askedModels<Own extends OwnRequest>(
     },
   });
   const others = fallbacks.map((model) => {
-    let made: Promise<Own> | null = null;
-    return asOwn(model, () => (made ??= make(model)));
+    let made: Own | null = null;
+    // One that could not be made is made anew when the model is tried again.
+    return asOwn(model, async () => (made ??= await make(model)));
   });
   return {
     model: withFallbacks([asOwn(primary.model, async () => primary), ...others], options),
