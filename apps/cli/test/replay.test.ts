@@ -76,12 +76,12 @@ test("eval runs a folder, names what failed and ends with 1", async () => {
   writeFileSync(join(folder, "a.json"), JSON.stringify(saved));
   expect((await parley(home, ["eval", folder])).exitCode).toBe(0);
   writeFileSync(join(folder, "b.json"), JSON.stringify({ ...saved, turn: "agent:main:main#2" }));
-  writeFileSync(join(folder, "c.json"), "{}");
+  writeFileSync(join(folder, "c.json"), JSON.stringify({ ...saved, by: { owner: true, senders: [7] } }));
   const { exitCode, out } = await parley(home, ["eval", folder]);
   expect(exitCode).toBe(1);
   expect(out).toMatch(/pass {2}a\.json/);
   expect(out).toMatch(/FAIL {2}b\.json\n {6}other tools: write to none/);
-  expect(out).toMatch(/FAIL {2}c\.json\n {6}it is no saved turn/);
+  expect(out).toMatch(/FAIL {2}c\.json\n {6}it is no saved turn: by\.senders\.0 .+/);
   expect(out).toContain("1 passed, 2 failed");
   const json = await parley(home, ["eval", folder, "--json"]);
   expect(JSON.parse(json.out)).toMatchObject({ ok: false, passed: 1, failed: 2 });

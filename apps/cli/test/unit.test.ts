@@ -121,6 +121,8 @@ describe("service install", () => {
       "--user daemon-reload",
     ]);
     expect([existsSync(file), existsSync(join(home, "parley.json5"))]).toEqual([false, true]);
+    const again = await run("service", "uninstall", "--manager", "systemd", "--json");
+    expect(JSON.parse(again.out)).toEqual({ file, removed: false });
     expect((await run("service", "uninstall", "--manager", "systemd")).out).toContain("nothing to remove");
   });
 

@@ -377,7 +377,7 @@ const places: readonly (readonly [string, readonly unknown[], (value: never) => 
   ],
   [
     "tools.web.egress.deny[0]",
-    ["*.a.example", "*.*.example", "*.", "*"],
+    ["*.a.example", "*a.example", "*.*.example", "*.", "*"],
     (host: string) => ({ tools: { web: { egress: { deny: [host] } } } }),
   ],
   [

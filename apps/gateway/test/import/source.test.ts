@@ -51,6 +51,11 @@ test("a folder of an agent's files is no home; what is neither, is a file, or is
     env: { A: "1", B: "two" },
     agents: [{ id: "main", workspace: join(folder, "workspace") }],
   });
+  // A home that was renamed may keep the file of its older name.
+  write({ "moltbot.json": "{}", "clawdbot.json": "{}", "openclaw.json5": "{}" });
+  expect(readSource(folder).configPath).toBe(join(folder, "openclaw.json"));
+  rmSync(join(folder, "openclaw.json"));
+  expect(readSource(folder).configPath).toBe(join(folder, "openclaw.json5"));
 });
 
 test("included files lie under what stands beside them, the later over the earlier, block by block", () => {
