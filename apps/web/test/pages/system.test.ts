@@ -69,8 +69,8 @@ describe("the overview", () => {
       state: "degraded",
       reasons: ["telegram:default is down", "the disk is full"],
       config: { problems: ["line 3: no such key"], restartNeeded: ["gateway.port", "store.driver"] },
-      deadRows: 1,
-      deliveriesTroubled: 2,
+      deadRows: 4,
+      deliveriesTroubled: 7,
       channels: (["ok", "degraded", "down", "starting", "stopped", "elsewhere"] as const).map((state) => ({
         channel: "telegram",
         account: state,
@@ -81,8 +81,8 @@ describe("the overview", () => {
     }),
     "approvals.list": { approvals: [{}, {}], grants: [] },
     "questions.list": { questions: [{}] },
-    "pairing.list": { pending: [{}], paired: [{}, {}] },
-    "cron.status": { failing: 1, paused: 3 },
+    "pairing.list": { pending: [{}, {}, {}, {}, {}], paired: [{}, {}] },
+    "cron.status": { failing: 6, paused: 3 },
     "sessions.list": {
       sessions: [
         session("dm", 0, true),
