@@ -94,6 +94,13 @@ describe("the overview", () => {
     },
     usage: { rows: [day("2026-01-02", 4, 0.5), day("2026-01-01", 1, 1)] },
   } as never;
+  const oneOfEach = {
+    ...(quiet as object),
+    status: status({ deadRows: 1, deliveriesTroubled: 1 }),
+    "approvals.list": { approvals: [{}], grants: [] },
+    "pairing.list": { pending: [{}], paired: [] },
+    "cron.status": { failing: 1, paused: 1 },
+  } as never;
   const page = async (answers: never, has = (_page: string) => true): Promise<string> =>
     (await showPage(Overview, { at: "#/overview", answers, has })).text();
 
@@ -102,6 +109,7 @@ describe("the overview", () => {
     await expect(
       section("well", await page(quiet)) +
         section("everything", await page(busy)) +
+        section("one of each", await page(oneOfEach)) +
         section("no pages to go to", await page(busy, () => false)) +
         section("only the status answers", await page({ status: status({ state: "draining" }) } as never)) +
         section("safe mode", await page(of({ state: "safe-mode", reasons: ["3 crashes"] }))) +
