@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   conversationKey,
   formatSessionKey,
+  isAgentId,
   parseConversationKey,
   parseSessionKey,
   reservedWords,
@@ -266,4 +267,26 @@ test("a key that its grammar cannot tell from another is refused with the reason
     expect(() => formatSessionKey(parts)).toThrow(
       expect.objectContaining({ code: "invalid", message: why }) as Error,
     );
+});
+
+test("an agent's id is up to 64 lowercase letters, digits, - and _, and begins with a letter or a digit", () => {
+  const ids = [
+    "a",
+    "0",
+    "a-_9",
+    "a".repeat(64),
+    "",
+    "-a",
+    "_a",
+    "A",
+    "a b",
+    "a:b",
+    "ä",
+    "a".repeat(65),
+    "a\n",
+  ];
+  expect(ids.map((id) => isAgentId(id))).toEqual(ids.map((_, index) => index < 4));
+  const longest = `agent:${"a".repeat(64)}:main`;
+  expect(formatSessionKey(parseSessionKey(longest))).toBe(longest);
+  expect(() => parseSessionKey(`agent:${"a".repeat(65)}:main`)).toThrow();
 });

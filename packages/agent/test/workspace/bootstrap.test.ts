@@ -586,6 +586,9 @@ test("a file of the most bytes is read, without its mark; one with a second name
 test("a socket in place of a file is refused, not thrown", async () => {
   const server = createServer().listen(join(dir, "SOUL.md"));
   await once(server, "listening");
-  expect((await rootedReader().read(dir, "SOUL.md")).state).toBe("refused");
+  expect(await rootedReader().read(dir, "SOUL.md")).toEqual({
+    state: "refused",
+    reason: expect.stringMatching(/SOUL\.md is not injected: it cannot be read \(ENXIO\)$/),
+  });
   server.close();
 });
