@@ -165,7 +165,7 @@ test("a client asks as itself, a guest unless it may administer, under its key o
   const { complete, asked, as, scopes } = world();
   await complete({ model: "parley/home" }, { "x-parley-session": "s", "idempotency-key": "k" });
   as({ peer: "web-op", scopes: ["write", "admin"], device: null });
-  await complete({ user: null });
+  await complete({ user: null, n: null, tools: null, functions: null, stream: null, stream_options: null });
   const [first, second] = asked as [unknown[], [{ user: string }, string, string]];
   expect(first).toEqual([{ agent: "home", client: "web-p", guest: true, user: "s" }, "k", "hi"]);
   expect(second).toEqual([
