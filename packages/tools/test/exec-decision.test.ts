@@ -546,3 +546,19 @@ describe("the environment of a command", () => {
       expect(() => commandEnv({}, {}, asked)).toThrow(/name|NUL/);
   });
 });
+
+test("a part that begins with an assignment or a word of the shell's own is the shell's, and nobody knows what it runs", () => {
+  const uncertain = { kind: "shell", parts: null, writes: [] };
+  for (const line of [
+    "A=1 ls",
+    "A= ls",
+    "ls && A=1 ls",
+    "'A=1' ls",
+    "if ls",
+    "ls; done",
+    "exec ls",
+    "trap ls",
+  ])
+    expect(readCommandLine(line), line).toEqual(uncertain);
+  expect(readCommandLine("ls A=1 if")).toEqual({ kind: "words", argv: ["ls", "A=1", "if"] });
+});
