@@ -32,7 +32,8 @@ function record(id: string, more: Partial<CommandRecord> = {}): CommandRecord {
 /** This node with its own commands, the records of all, and what another one hears. */
 function stage(own: readonly CommandRecord[], far: readonly CommandRecord[]) {
   const clock = virtualClock();
-  const all = new Map([...own, ...far].map((each) => [each.id, each]));
+  const keyOf = ({ session, id }: CommandRecord): string => `${session} ${id}`;
+  const all = new Map([...own, ...far].map((each) => [keyOf(each), each]));
   const did: string[] = [];
   const heard: string[] = [];
   const logged: string[] = [];
@@ -87,13 +88,21 @@ function stage(own: readonly CommandRecord[], far: readonly CommandRecord[]) {
     since: (): readonly string[] => heard.splice(0),
     did: (): readonly string[] => did.splice(0),
     logged,
-    put: (of: CommandRecord) => void all.set(of.id, of),
-    drop: (id: string) => void all.delete(id),
+    put: (of: CommandRecord) => void all.set(keyOf(of), of),
+    drop: (id: string) => void all.delete(keyOf(record(id))),
     says: (what: typeof bytes) => void (bytes = what),
   };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("a command of the same name that another session began says nothing of this one", async () => {
+  const ended = record("x", { session: theirs, state: "exited", code: 3, endedAtMs: 7 });
+  const { commands } = stage([], [ended, record("x")]);
+  const found = await commands.get(mine, "x");
+  await found?.ended(0);
+  expect(found?.record).toEqual(record("x"));
+});
 
 test("all of a session's commands are listed by their start; of other nodes only those in the background", async () => {
   const { commands } = stage(
