@@ -1,11 +1,7 @@
-// Reads the sessions of an OpenClaw home and writes them into the store, each with its whole transcript in
-// one commit. A session keeps its key, so that the next message goes on where the last one ended; one that
-// has a conversation here already is left as it is.
+// Reads the sessions of an OpenClaw home, each with its whole transcript. A session keeps its key, so that the
+// next message goes on where the last one ended.
 import { basename, join } from "node:path";
 import {
-  conversationKey,
-  Fault,
-  formatRowPayload,
   formatSessionKey,
   isFault,
   parseSessionKey,
@@ -15,7 +11,6 @@ import {
   type SessionKey,
   type SessionKeyParts,
 } from "@parley/protocol";
-import type { Store } from "@parley/store";
 import { placeOf } from "./jobs.ts";
 import type { Met } from "./report.ts";
 import { agentDatabase, isOfUnknownForm, storedSessions, storedTranscript } from "./source-databases.ts";
@@ -35,10 +30,6 @@ export interface OldSessions {
   readonly sessions: readonly OldSession[];
   readonly met: readonly Met[];
 }
-
-const pool = "import";
-/** The home lock keeps others out; a longer lease of a killed import would hide its lane from the next. */
-const leaseMs = 1;
 
 /** Where the words of a session stand. */
 interface Transcript {
@@ -241,61 +232,4 @@ function placeIn(parts: SessionKeyParts, entry: JsonObject): Address {
   const to = textIn(context["to"] ?? entry["lastTo"]);
   const known = to === null ? null : placeOf(context["channel"] ?? entry["lastChannel"], to, account);
   return known ?? { channel: "web", account: usualAccount, kind: "dm", peer: "web-operator" };
-}
-
-/**
- * False when the session has a conversation here already. May be called again after a crash: the row is known
- * by its id, and the turn that it began is taken again.
- */
-export async function writeSession(
-  store: Store,
-  { key, place, entries }: OldSession,
-  holder: string,
-  nowMs: number,
-): Promise<boolean> {
-  const session = await store.sessions.open(key);
-  if (session.lastSeq > 0) return false;
-  const known = `${pool}:openclaw:${key}`;
-  // One that a killed import left, and that ended with another conversation's, is not taken again.
-  const [left] = await store.inbox.find({ id: known, limit: 1 });
-  const id = left?.state === "ended" ? `${known}:${holder}` : known;
-  await store.inbox.accept([
-    {
-      id,
-      pool,
-      lane: key,
-      conversation: conversationKey(place),
-      authority: pool,
-      as: { kind: "work" },
-      payload: formatRowPayload({
-        v: 1,
-        inbound: {
-          id,
-          channel: place.channel,
-          account: place.account,
-          address: place,
-          sender: { id: place.peer, name: "", isBot: false },
-          messageId: id,
-          kind: "message",
-          text: "parley import openclaw",
-          attachments: [],
-          mentions: [],
-          addressed: true,
-          atMs: nowMs,
-        },
-        owner: false,
-      }),
-    },
-  ]);
-  for (;;) {
-    const turn = await store.turns.take({ pool, holder, leaseMs, maxRows: 1 });
-    if ("idle" in turn) throw new Fault("conflict", `the conversation ${key} is being imported by another`);
-    const isOurs = turn.lane === key;
-    await store.turns.commit(turn, turn.id, {
-      outcome: isOurs ? "commanded" : "stopped",
-      reason: isOurs ? "its conversation was carried over from OpenClaw" : "its import began anew",
-      entries: isOurs ? entries().map((entry) => JSON.stringify(entry)) : [],
-    });
-    if (isOurs) return true;
-  }
 }

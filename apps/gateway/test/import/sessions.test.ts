@@ -8,7 +8,8 @@ import { parseRowPayload } from "@parley/protocol";
 import { answerTable, virtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { importOnce } from "../../src/import/import-once.ts";
-import { readSessions, writeSession } from "../../src/import/sessions.ts";
+import { readSessions } from "../../src/import/sessions.ts";
+import { writeSession } from "../../src/import/write-session.ts";
 import { readSource } from "../../src/import/source.ts";
 import { memoryStore } from "../receive/store.ts";
 
@@ -163,22 +164,16 @@ test("a conversation is one row that is done, and its words behind it; one that 
   const one = session("agent:main:main", "one");
   // An import was killed between the row of another conversation and its words.
   const killed = session("agent:main:telegram:dm:9", "killed");
-  await expect(
-    writeSession(
-      {
-        ...store,
-        turns: {
-          ...store.turns,
-          take: async () => {
-            throw new Error("killed");
-          },
-        },
+  const dying = {
+    ...store,
+    turns: {
+      ...store.turns,
+      take: async () => {
+        throw new Error("killed");
       },
-      killed,
-      "first",
-      5,
-    ),
-  ).rejects.toThrow("killed");
+    },
+  };
+  await expect(writeSession(dying, killed, "first", 5)).rejects.toThrow("killed");
   await clock.advance(10);
   expect(await writeSession(store, one, "second", 7)).toBe(true);
   expect(await writeSession(store, session("agent:main:main", "again"), "second", 8)).toBe(false);
@@ -237,9 +232,16 @@ test("a conversation is one row that is done, and its words behind it; one that 
     return found.map(({ body }) => JSON.parse(body) as unknown);
   };
   expect([await said(one), await said(killed)]).toEqual([one.entries(), []]);
-  // The killed one is carried as any other when it is its turn.
-  expect(await writeSession(store, killed, "second", 9)).toBe(true);
+  // The killed one is carried as any other when it is its turn, also when that is killed once more; no row of it is left.
+  await expect(writeSession(dying, killed, "third", 9)).rejects.toThrow("killed");
+  await clock.advance(10);
+  expect(await writeSession(store, killed, "fourth", 10)).toBe(true);
   expect(await said(killed)).toEqual(killed.entries());
+  expect((await store.inbox.find({ limit: 9 })).map(({ state }) => state)).toEqual([
+    "ended",
+    "ended",
+    "ended",
+  ]);
 });
 
 test("`parley import` answers with one document: the report, or why nothing was done", async () => {
