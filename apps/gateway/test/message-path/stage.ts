@@ -113,10 +113,8 @@ export interface Stage {
   spoil(row: string): Promise<void>;
   /** SIGTERM: what runs may take `turnsMs`; then nothing runs until `start`. */
   terminate(turnsMs?: number): Promise<void>;
-  /** What the log says, but for debugging: its level, words and fields. */
-  readonly logged: readonly (readonly [level: string, words: string, fields: LogFields])[];
-  /** What subscribers of a conversation are shown of its turns, before their commits. */
-  readonly progress: readonly (readonly unknown[])[];
+  /** What the log says. */
+  readonly logged: readonly KeptLine[];
   /** What admission refused, each with its reason. */
   readonly refused: readonly LogFields[];
   /** What the status says of turns. */
@@ -369,11 +367,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       killed = false;
       await stop();
     },
-    get logged() {
-      const told = kept.filter(({ level }) => level !== "debug");
-      return told.map(({ level, words, fields }) => [level, words, fields] as const);
-    },
-    progress,
+    logged: kept,
     refused,
     async spoil(row) {
       const db = new DatabaseSync(join(home, "state.db"));
@@ -392,6 +386,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         model,
         platforms: [telegram, loopback],
         refused,
+        progress,
       });
     },
     async transcript(session, epoch) {

@@ -40,12 +40,16 @@ export interface Traced {
   readonly model: ScriptedModel;
   readonly platforms: readonly Platform[];
   readonly refused: readonly LogFields[];
+  /** What subscribers of conversations were shown of turns, before their commits. */
+  readonly progress: readonly (readonly unknown[])[];
 }
 
-export function traceOf({ home, path, lines, model, platforms, refused }: Traced): string {
+export function traceOf({ home, path, lines, model, platforms, refused, progress }: Traced): string {
   const sections: readonly (readonly [string, readonly string[]])[] = [
-    ["log", lines.map(({ atMs, level, words, fields }) => `+${atMs} ${level} ${words} ${shown(fields)}`)],
+    ["log", logOf(lines)],
     ["the model was asked", asked(model)],
+    ["progress", progress.map(shown)],
+    ["typed", platforms.flatMap((platform) => platform.typed().map((chat) => `${platform.name} ${chat}`))],
     ["shown", platforms.flatMap(({ name, sends }) => sends.map((send) => `${name} ${shown(send)}`))],
     ["refused", refused.map(shown)],
     ...rowsOf(path),
@@ -56,17 +60,32 @@ export function traceOf({ home, path, lines, model, platforms, refused }: Traced
   return withoutChance(text.replaceAll(home, "HOME"));
 }
 
-/** Of each call what stood in none before, and its settings; of the prompt only what is of this call's moment. */
+/** Lanes run side by side: which of two lines of one instant stands first is by chance, so they are sorted. */
+function logOf(lines: readonly KeptLine[]): readonly string[] {
+  const told = lines.map(
+    ({ atMs, level, words, fields }) => [atMs, `+${atMs} ${level} ${words} ${shown(fields)}`] as const,
+  );
+  return told
+    .toSorted(([oneMs, one], [otherMs, other]) => oneMs - otherMs || (one < other ? -1 : 1))
+    .map(([, line]) => line);
+}
+
+/**
+ * Of each call what stood in none before, its settings, and whether the two zones of its prompt are those of
+ * the first call. Prompts have golden files of their own.
+ */
 function asked(model: ScriptedModel): readonly string[] {
   const known = new Set<string>();
-  return model.asked.map(({ request: { system: _system, messages, tools, ...settings } }) => {
+  const first = model.asked[0]?.request.system;
+  return model.asked.map(({ request: { system, messages, tools, ...settings } }) => {
     const fresh = messages.map(shown).filter((message) => !known.has(message));
     for (const message of fresh) known.add(message);
-    return [shown({ ...settings, tools: tools.map(({ name }) => name) }), ...fresh].join("\n  ");
+    const prompt = { stable: system.stable === first?.stable, volatile: system.volatile === first?.volatile };
+    return [shown({ ...settings, tools: tools.map(({ name }) => name), prompt }), ...fresh].join("\n  ");
   });
 }
 
-/** Every table, its rows in their order. Prompts have golden files of their own. */
+/** Every table, its rows in their order. */
 function rowsOf(path: string): readonly (readonly [string, readonly string[]])[] {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
@@ -91,9 +110,10 @@ const longestText = 600;
 
 /** Without fields that say nothing; what is JSON in a column is read, and long texts end early. */
 function shown(value: unknown): string {
-  return JSON.stringify(value, (_key, each: unknown) => {
+  return JSON.stringify(value, (key, each: unknown) => {
     if (each instanceof Error) return String(each);
-    if (each === null || each === 0 || each === "" || each === false) return undefined;
+    // Which lease of a lane sends is by chance.
+    if (key === "token" || each === null || each === 0 || each === "" || each === false) return undefined;
     if (typeof each !== "string") return each;
     const read = /^[[{]/.test(each) ? parsed(each) : undefined;
     if (read !== undefined) return read;
@@ -109,15 +129,19 @@ function parsed(text: string): unknown {
   }
 }
 
+const beganMs = Date.parse("2026-01-01T00:00:00Z");
+
 /**
- * Hashes of prompts tell of the folder's name: each is called by the order in which it comes first. No time
- * has 16 digits.
+ * Times are told from the clock's beginning. Hashes of prompts tell of the folder's name: each is called by the
+ * order in which it comes first. No time has 16 digits.
  */
 function withoutChance(text: string): string {
   const names = new Map<string, string>();
-  return text.replace(/(?<![0-9a-z])[0-9a-f]{16,64}(?![0-9a-z])/g, (hash) => {
-    const name = names.get(hash) ?? `hash-${names.size + 1}`;
-    names.set(hash, name);
-    return name;
-  });
+  return text
+    .replace(/(?<!\d)1[67]\d{11}(?!\d)/g, (ms) => `+${Number(ms) - beganMs}`)
+    .replace(/(?<![0-9a-z])[0-9a-f]{16,64}(?![0-9a-z])/g, (hash) => {
+      const name = names.get(hash) ?? `hash-${names.size + 1}`;
+      names.set(hash, name);
+      return name;
+    });
 }

@@ -1,7 +1,6 @@
-// Turns as a whole, in a table: what the model is asked each time, what is typed, set and shown beside it, and
-// all that is left: rows, the transcript, deliveries, the session's fields, cells, and lines of the log. After
-// a wanted change: `vitest run --project @parley/gateway whole-turn -u`, and read what the difference says.
-import type { Inbound, SessionKey } from "@parley/protocol";
+// Turns as a whole: joined, failed, resumed, late, stopped, told in blocks, a job's. All that each does and leaves
+// stands in its trace.
+import type { Inbound } from "@parley/protocol";
 import { afterEach, expect, test } from "vitest";
 import { stage, type Stage } from "./stage.ts";
 import { textTool } from "./text-tool.ts";
@@ -10,48 +9,7 @@ import { waitTool } from "./wait-tool.ts";
 let s: Stage;
 afterEach(() => s.close());
 
-/** One line for each thing that a story left, without hashes of texts that other tables hold. */
-async function left(session: string, chat: string): Promise<string> {
-  const firstAtMs = Date.parse("2026-01-01T00:00:00Z");
-  const plain = (value: unknown): string =>
-    JSON.stringify(value, (key, part: unknown) =>
-      // Which lease of a lane sends is by chance.
-      key === "token" ? undefined : part instanceof Error ? part.message : part,
-    )
-      .replaceAll(/"[0-9a-f]{16}\\?"/g, '"(hash)"')
-      .replaceAll(/\b17672\d{8}\b/g, (ms) => `${Number(ms) - firstAtMs}`);
-  const first = s.model.asked[0]?.request.system;
-  const asked = s.model.asked.map(({ request: { system, tools, ...request } }) => ({
-    ...request,
-    tools: tools.map(({ name }) => name).join(" "),
-    system: [system.stable === first?.stable, system.volatile === first?.volatile],
-  }));
-  const { fields, epoch, lastSeq } = await s.store().sessions.open(session as SessionKey);
-  const cells = (await s.store().cells.list("", 100)).filter(({ key }) => !key.startsWith("prompt:text:"));
-  const groups: { readonly [title: string]: readonly unknown[] } = {
-    asked,
-    rows: (await s.rows()).map(({ payload, ...row }) => ({
-      ...row,
-      ...(JSON.parse(payload || "{}") as object),
-    })),
-    transcript: await s.transcript(session),
-    deliveries: await s.deliveries(),
-    session: [{ epoch, lastSeq }, ...Object.entries(fields)],
-    cells: cells.map(({ key, value, expiresAtMs }) => [key, value, expiresAtMs]),
-    shown: [s.telegram.typed(), ...s.telegram.sent(chat)],
-    progress: s.progress,
-    logged: s.logged,
-  };
-  return Object.entries(groups)
-    .map(([title, lines]) => {
-      const told = lines.map((line) => `  ${plain(line)}`);
-      // Lanes run side by side, and which of two lines stands first is by chance.
-      return [title, ...(title === "logged" ? told.toSorted() : told), ""].join("\n");
-    })
-    .join("\n");
-}
 const quiet = (): Promise<void> => s.until(() => s.pools().turnsRunning() === 0, "the end of the turn");
-const table = (name: string): string => `../tables/whole-turns/${name}.txt`;
 
 test("one of an owner, in private, that calls two tools and is joined by a message", async () => {
   s = await stage({
@@ -75,9 +33,7 @@ test("one of an owner, in private, that calls two tools and is joined by a messa
   olga.says("and be quick");
   await olga.gets(/^Done/);
   await quiet();
-  await expect(await left("agent:main:telegram:default:dm:olga", "olga")).toMatchFileSnapshot(
-    table("joined"),
-  );
+  await expect(await s.trace()).toMatchFileSnapshot("traces/whole-turn-joined.txt");
 });
 
 test("one in a thread of a group, of a member, after talk that was not for the agent; it fails for good", async () => {
@@ -97,7 +53,7 @@ test("one in a thread of a group, of a member, after talk that was not for the a
   ann?.says("what is here?", at);
   await ann?.gets(/out of credit/);
   await quiet();
-  await expect(await left("agent:main:telegram:group:-7:topic:3", "-7")).toMatchFileSnapshot(table("failed"));
+  await expect(await s.trace()).toMatchFileSnapshot("traces/whole-turn-failed.txt");
 });
 
 test("one whose process died while it ran a tool, in the next process", async () => {
@@ -113,7 +69,7 @@ test("one whose process died while it ran a tool, in the next process", async ()
   await s.start();
   await ann.gets(/I tried/);
   await quiet();
-  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("resumed"));
+  await expect(await s.trace()).toMatchFileSnapshot("traces/whole-turn-resumed.txt");
 });
 
 test("one that is shown while it grows and takes too long, and one after it", async () => {
@@ -130,7 +86,7 @@ test("one that is shown while it grows and takes too long, and one after it", as
   ann.says("a shorter one");
   await s.pass(10_000);
   await quiet();
-  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("late"));
+  await expect(await s.trace()).toMatchFileSnapshot("traces/whole-turn-late.txt");
 });
 
 test("one that its person stopped while it grew, and one of a person whose day is used up, told once", async () => {
@@ -147,7 +103,7 @@ test("one that its person stopped while it grew, and one of a person whose day i
     await s.pass(5_000);
   }
   await quiet();
-  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("stopped"));
+  await expect(await s.trace()).toMatchFileSnapshot("traces/whole-turn-stopped.txt");
 });
 
 test("one whose calls are told, and whose answer is sent in blocks", async () => {
@@ -168,7 +124,7 @@ test("one whose calls are told, and whose answer is sent in blocks", async () =>
   ann.says("look");
   await s.pass(10_000);
   await quiet();
-  await expect(await left("agent:main:telegram:dm:ann", "ann")).toMatchFileSnapshot(table("told"));
+  await expect(await s.trace()).toMatchFileSnapshot("traces/whole-turn-told.txt");
 });
 
 test("one that a job began, in a session of its own, whose answer goes to the conversation in which it was made", async () => {
@@ -198,8 +154,7 @@ test("one that a job began, in a session of its own, whose answer goes to the co
   );
   await s.pass(700_000);
   await quiet();
-  const [run] = (await s.rows()).map(({ lane }) => lane);
-  await expect(await left(run ?? "", "olga")).toMatchFileSnapshot(table("job"));
+  await expect(await s.trace()).toMatchFileSnapshot("traces/whole-turn-job.txt");
 });
 
 test("what cannot be looked through at a start is told in the log, and keeps nobody from being answered", async () => {
@@ -214,7 +169,12 @@ test("what cannot be looked through at a start is told in the log, and keeps nob
     }),
   });
   await s.person("ann").says("hello").gets("re: hello");
-  expect(s.logged.filter(([level]) => level !== "info")).toEqual([
-    ["warn", "what waited before the start could not be looked through", { error: new Error("no store") }],
+  expect(s.logged.filter(({ level }) => level !== "info" && level !== "debug")).toEqual([
+    {
+      atMs: 0,
+      level: "warn",
+      words: "what waited before the start could not be looked through",
+      fields: { error: new Error("no store") },
+    },
   ]);
 });
