@@ -3,7 +3,7 @@ import type { Json } from "@parley/protocol";
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
 import { isSecretPath } from "./references.ts";
-import { isSecret, mask } from "./secret.ts";
+import { isSecret, mask, secretWords } from "./secret.ts";
 
 /** Plain JSON. Safe for `status`, logs and bug reports. */
 export function redact(config: Config): Json {
@@ -31,13 +31,15 @@ function isReference(value: object): boolean {
   return more.length === 0 && (key === "env" || key === "file") && typeof to === "string";
 }
 
+const saysSecret = new RegExp(`(?:${secretWords})$`, "i");
+
 /** Also below such a key: a secret at the wrong depth is still one. */
 function isMasked(path: ConfigPath): boolean {
   return path.some((step, depth) => {
     const at = path.slice(0, depth + 1);
     return (
       isSecretPath(at) ||
-      /(?:token|secret|password|passwd|passphrase|api_?key)$/i.test(String(step)) ||
+      saysSecret.test(String(step)) ||
       ((path[0] === "skills" || path[0] === "hooks") && at.at(-2) === "env")
     );
   });

@@ -3,6 +3,8 @@
 
 /** What is shown in the place of a secret. */
 export const mask = "[secret]";
+/** Alternatives of a pattern: how the name of what holds a secret ends, also of a key that nobody knows. */
+export const secretWords = "token|secret|password|passwd|passphrase|api_?key";
 const inspectHook = Symbol.for("nodejs.util.inspect.custom");
 
 export interface Secret {

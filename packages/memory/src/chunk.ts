@@ -80,7 +80,7 @@ function chunkOf(lines: readonly Line[]): Chunk {
     heading: first?.heading ?? "",
     // Pieces of one line are that line again, so that the text has as many lines as the range says.
     text: within
-      .map(({ number, text }, at) => (at === 0 ? "" : within[at - 1]?.number === number ? "" : "\n") + text)
+      .map(({ number, text }, at) => (at > 0 && within[at - 1]?.number !== number ? `\n${text}` : text))
       .join(""),
   };
 }

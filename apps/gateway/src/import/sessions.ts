@@ -1,5 +1,5 @@
-// Reads the sessions of an OpenClaw home, each with its whole transcript. A session keeps its key, so that the
-// next message goes on where the last one ended.
+// Reads the sessions of an OpenClaw home, each with its whole transcript. A session keeps its key, so that
+// the next message goes on where the last one ended.
 import { basename, join } from "node:path";
 import {
   formatSessionKey,

@@ -4,7 +4,7 @@ import { parse, type Token, type ValueNode } from "@humanwhocodes/momoa";
 import type { Json } from "@parley/protocol";
 import type { ConfigPath } from "../problem.ts";
 import { redactFile } from "../redact.ts";
-import { mask } from "../secret.ts";
+import { mask, secretWords } from "../secret.ts";
 import { keyOf, parseDocument } from "./document.ts";
 import { isMask, noSecretThere } from "./merge.ts";
 
@@ -111,8 +111,10 @@ function replaced(text: string, pieces: readonly Piece[]): string {
     .reduce((now, { start, end, to }) => now.slice(0, start) + to + now.slice(end), text);
 }
 
-const assigned =
-  /((?:token|secret|password|passwd|passphrase|api_?key)["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s,;}]+)/gi;
+const assigned = new RegExp(
+  String.raw`((?:${secretWords})["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s,;}]+)`,
+  "gi",
+);
 /** A bot's token, and keys that say what they are by how they begin. */
 const keyLike =
   /\b\d{6,}:[\w-]{20,}|\b(?:sk|xox[abp]|ghp)[-_][\w-]{16,}|(?<=https?:\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g;
