@@ -7,9 +7,6 @@ import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { stdioTransport, type StdioRequest } from "../src/stdio.ts";
 
-/** A process of a busy machine takes its time. */
-const soon = { timeout: 20_000 };
-
 const cwd = realpathSync(tmpdir());
 function program(script: string, more: Partial<StdioRequest> = {}) {
   const clock = virtualClock();
@@ -57,15 +54,21 @@ test("why there is no server any more is told by how its program ended", async (
   const rows: readonly (readonly [argv: readonly string[], ended: string])[] = [
     [["sh", "-c", "exit 0"], "its program ended with exit code 0"],
     [["sh", "-c", "exit 3"], "its program ended with exit code 3"],
+    [
+      ["sh", "-c", "for w in a b c; do echo $w >&2; sleep 0.1; done; exit 4"],
+      "its program ended with exit code 4",
+    ],
     [["sh", "-c", "kill -9 $$"], "its program ended with SIGKILL"],
     [["/none/at-all"], "its program was not found"],
     [[cwd], "its program may not be run"],
   ];
   for (const [argv, ended] of rows) {
-    const { transport, closed } = program("", { argv });
+    const { transport, clock, closed } = program("", { argv });
     await transport.start();
-    await expect.poll(() => transport.ended(), soon).toBe(ended);
-    await expect.poll(closed, soon).toBe(1);
+    await expect.poll(() => transport.ended()).toBe(ended);
+    // Between two pieces of what it said the reading pauses, also behind its end.
+    const pausesOver = async (): Promise<number> => (await clock.advance(50), closed());
+    await expect.poll(pausesOver).toBe(1);
     expect(await transport.send(message(1)).catch(refusal)).toBe("unavailable: it has ended");
     await transport.close();
     expect([closed(), transport.ended()]).toEqual([1, ended]);
@@ -85,7 +88,7 @@ test("a server is asked to end by its input, after half a second by a signal, an
   const ready = '{"jsonrpc":"2.0","id":0}';
   const deaf = program(`exec 2>/dev/null; trap 'exit 6' TERM; echo '${ready}'; while :; do sleep 0.01; done`);
   await deaf.transport.start();
-  await expect.poll(() => deaf.messages.length, soon).toBe(1);
+  await expect.poll(() => deaf.messages.length).toBe(1);
   let isOver = false;
   const closing = deaf.transport.close().then(() => (isOver = true));
   await deaf.clock.advance(499);
@@ -96,7 +99,7 @@ test("a server is asked to end by its input, after half a second by a signal, an
 
   const stubborn = program(`exec 2>/dev/null; trap '' TERM; echo '${ready}'; while :; do sleep 0.01; done`);
   await stubborn.transport.start();
-  await expect.poll(() => stubborn.messages.length, soon).toBe(1);
+  await expect.poll(() => stubborn.messages.length).toBe(1);
   const killing = stubborn.transport.close();
   await stubborn.clock.advance(999);
   expect(stubborn.transport.ended()).toBeNull();
@@ -108,13 +111,13 @@ test("a server is asked to end by its input, after half a second by a signal, an
 test("what it says on standard error is handed on, and read on after a pause", async () => {
   const { transport, clock, stderr } = program("echo one >&2; read _; echo two >&2; cat");
   await transport.start();
-  await expect.poll(() => stderr, soon).toEqual(["one\n"]);
+  await expect.poll(() => stderr).toEqual(["one\n"]);
   expect(clock.armed()).toBe(1);
   await clock.advance(49);
   await transport.send(message(1));
   expect([stderr, clock.armed()]).toEqual([["one\n"], 1]);
   await clock.advance(1);
-  await expect.poll(() => stderr, soon).toEqual(["one\n", "two\n"]);
+  await expect.poll(() => stderr).toEqual(["one\n", "two\n"]);
 });
 
 test("a program that writes without end what is no message is ended, and why is told", async () => {
@@ -122,9 +125,9 @@ test("a program that writes without end what is no message is ended, and why is 
   const { transport, clock, failures, closed } = program("yes junk; sleep 60", { limits });
   await transport.start();
   const says = "it writes without end what is no message";
-  await expect.poll(() => failures, soon).toEqual([says]);
+  await expect.poll(() => failures).toEqual([says]);
   await clock.advance(500);
-  await expect.poll(closed, soon).toBe(1);
+  await expect.poll(closed).toBe(1);
   expect(transport.ended()).toBe(says);
   const long = program(`printf '{"jsonrpc":"2.0","id":4,"result":"%060d"}\\n' 1; cat`, { limits });
   await long.transport.start();
