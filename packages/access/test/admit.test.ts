@@ -3,7 +3,7 @@ import type { DmPolicy, GroupPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { type Activation, admission, type Admission, type AccessPolicy } from "../src/admit.ts";
-import type { PlaceRules } from "../src/place-rules.ts";
+import { openRules, type PlaceRules } from "../src/place-rules.ts";
 import { directMessage, groupMessage } from "@parley/testkit";
 
 interface World {
@@ -311,6 +311,50 @@ describe("whatever the config and the event", () => {
       { numRuns: 300 },
     );
   });
+});
+
+test("what mentions others is left to them also where the session said to answer everything; a call still counts", async () => {
+  const world: World = { policy: {}, rules: { ignoresOthersMentions: true }, activation: "always" };
+  expect([
+    await kindOf(groupMessage({ mentions: ["6"] }), world),
+    await kindOf(groupMessage(), world),
+    await kindOf(groupMessage({ mentions: ["6"] }), { ...world, isSlashCommand: true }),
+  ]).toEqual(["context", "turn", "turn"]);
+});
+
+test("whoever is let in has an owner's or a member's authority, or the one that the caller derives", async () => {
+  const admit = (authority?: (inbound: Inbound, owner: boolean) => string) =>
+    admission({
+      policy: () => ({ dmPolicy: "open", allowFrom: ["*"], allowBots: true, rules: () => openRules }),
+      isOwner: async ({ account, sender }) => `${account} ${sender.id}` === "work 1",
+      pairing: { isPaired: async () => false, ask: async () => ({ kind: "full" }) },
+      botLoops: { passes: ({ sender }) => sender.id !== "9" },
+      ...(authority === undefined ? {} : { authority }),
+    });
+  const by = (id: string, account: string, isBot = false) => ({
+    ...directMessage({ sender: { id, isBot }, address: { account } }),
+    account,
+  });
+  const none = { isSlashCommand: false, activation: async () => null };
+  const own = admit(({ sender }, owner) => `${sender.id} ${owner}`);
+  expect([
+    await admit()(by("1", "work"), none),
+    await admit()(by("1", "home"), none),
+    await own(by("1", "work"), none),
+    await own(by("2", "work"), none),
+    // The loop guard counts bots, and nobody else.
+    await admit()(by("9", "work"), none),
+    await admit()(by("9", "work", true), none),
+    await admit()(by("8", "work", true), none),
+  ]).toEqual([
+    { kind: "turn", owner: true, authority: "owner" },
+    { kind: "turn", owner: false, authority: "member" },
+    { kind: "turn", owner: true, authority: "1 true" },
+    { kind: "turn", owner: false, authority: "2 false" },
+    { kind: "turn", owner: false, authority: "member" },
+    { kind: "refused", code: "bot_loop", reason: "two bots answer each other" },
+    { kind: "turn", owner: false, authority: "member" },
+  ]);
 });
 
 test("each refusal has its code and its reason; only a stranger's first asking is answered, with id and code", async () => {

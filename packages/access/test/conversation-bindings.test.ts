@@ -12,17 +12,28 @@ const at = (channel: string, peer: string, account = "default"): Address => ({
 });
 const session = "agent:main:telegram:dm:1" as SessionKey;
 
-function book(kept = new Map<string, string>()): { readonly open: () => ConversationBindings } {
+function book(kept = new Map<string, string>(), fails: { now?: boolean } = {}) {
+  const asked: string[] = [];
+  const away = (): void => {
+    if (fails.now === true) throw new Error("the store is away");
+  };
   const cell = (key: string): Cell => ({ key, value: kept.get(key) ?? "", version: 1, expiresAtMs: null });
   return {
-    open: () =>
+    kept,
+    asked,
+    open: (): ConversationBindings =>
       conversationBindings({
-        list: async (prefix) => [...kept.keys()].filter((key) => key.startsWith(prefix)).map(cell),
-        async put(key, value) {
+        list: async (prefix, limit) => {
+          asked.push(`${prefix} ${limit}`);
+          return [...kept.keys()].filter((key) => key.startsWith(prefix)).map(cell);
+        },
+        async put(key, value, how) {
+          away();
+          expect(how).toEqual({});
           kept.set(key, value);
           return cell(key);
         },
-        remove: async (key) => kept.delete(key),
+        remove: async (key) => (away(), kept.delete(key)),
       }),
   };
 }
@@ -154,4 +165,51 @@ test("what a person began goes on where they handed it over to, as long as the c
     now({}, at("telegram", "1")),
     now({ olga }, at("telegram", "1"), "agent:main:main"),
   ]).toEqual([at("discord", "2"), at("discord", "2"), null, null, null, null]);
+});
+
+test("what the store could not keep is not believed, and what it could not take back still holds", async () => {
+  const fails = { now: true };
+  const known = book(new Map(), fails).open();
+  const thread: Address = { ...at("discord", "5"), kind: "channel", thread: "1" };
+  const worker = "agent:main:subagent:0123456789ab-1" as SessionKey;
+  await expect(known.handOver(session, at("telegram", "1"), at("discord", "2"))).rejects.toThrow("away");
+  await expect(known.bind(worker, thread)).rejects.toThrow("away");
+  expect([known.of(session), known.at(at("discord", "2")), known.worker(thread)]).toEqual([null, null, null]);
+  fails.now = false;
+  await known.handOver(session, at("telegram", "1"), at("discord", "2"));
+  await known.bind(worker, thread);
+  fails.now = true;
+  await expect(known.takeBack(session)).rejects.toThrow("away");
+  await expect(known.unbind(worker)).rejects.toThrow("away");
+  // Another session takes the place only once the one that has it is gone from the store.
+  const later = "agent:main:web:dm:1" as SessionKey;
+  await expect(known.handOver(later, at("web", "1"), at("discord", "2"))).rejects.toThrow("away");
+  expect([known.of(session)?.to, known.at(at("discord", "2"))?.session, known.worker(thread)]).toEqual([
+    at("discord", "2"),
+    session,
+    worker,
+  ]);
+});
+
+test("of two sessions that two processes handed over to one place, taking one back leaves it to the other", async () => {
+  const { open, kept, asked } = book();
+  const later = "agent:main:email:dm:1" as SessionKey;
+  const [one, two] = [open(), open()];
+  await one.handOver(session, at("telegram", "1"), at("discord", "2"));
+  await two.handOver(later, at("email", "1"), at("discord", "2"));
+  await one.bind(later, { ...at("discord", "5"), kind: "channel", thread: "1" });
+  expect([...kept]).toEqual([
+    [
+      `handed-over:${session}`,
+      JSON.stringify({ session, from: "telegram:default:dm:1", to: "discord:default:dm:2" }),
+    ],
+    [`handed-over:${later}`, JSON.stringify({ session: later, from: "email:default:dm:1", to: "discord:default:dm:2" })],
+    [expect.stringMatching(/^bound-thread:discord:default:channel:5:/), later],
+  ]);
+  const next = open();
+  await next.load();
+  expect(next.of(session)).toEqual({ session, from: at("telegram", "1"), to: at("discord", "2") });
+  await next.takeBack(session);
+  expect([next.of(session), next.at(at("discord", "2"))?.session]).toEqual([null, later]);
+  expect(asked).toEqual(["handed-over: 10000", "bound-thread: 10000"]);
 });

@@ -72,3 +72,24 @@ test("an account remembers which bot it was first, each for itself and over a re
   expect(await firstBot(store.cells, "default")("100")).toBe("100");
   await store.close();
 });
+
+test("up to ten thousand moves are read, each kept under its account and old id; a move to itself is none", async () => {
+  const did: unknown[] = [];
+  const moved = migratedChats({
+    list: async (...asked) => (did.push(asked), []),
+    put: async (...kept) => (did.push(kept), null),
+  });
+  await moved.load();
+  await moved.learn(account, "-1", "-1");
+  await moved.learn(account, "-1", "-2");
+  await moved.learn(account, "-1", "-2");
+  await moved.learn({ ...account, account: "work" }, "-1", "-2");
+  const value = (of: string) =>
+    JSON.stringify({ channel: "telegram", account: of, from: "-1", to: "-2" });
+  expect(did).toEqual([
+    ["moved:", 10_000],
+    ["moved:telegram:default:-1", value("default"), {}],
+    ["moved:telegram:work:-1", value("work"), {}],
+  ]);
+  expect([moved.first(chat("-2")), moved.ids(chat("-2", "other"))]).toEqual([chat("-1"), ["-2"]]);
+});

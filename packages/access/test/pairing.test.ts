@@ -176,3 +176,101 @@ test("a person of another gateway is let in once, under the id, and stays as kno
     expect.objectContaining({ senderId: "9", senderName: expect.not.stringMatching(/^9$/) }),
   ]);
 });
+
+test("a death between the steps of a decision leaves no second owner and nobody in unseen", async () => {
+  const clock = virtualClock();
+  const { cells } = await memoryStore(clock);
+  let dies = "";
+  const dying = (step: string): void => {
+    if (step.startsWith(dies) && dies !== "") throw new Error("the process died");
+  };
+  const at = (): { book: ReturnType<typeof pairingStore>; own: ReturnType<typeof owners> } => {
+    const mortal: typeof cells = {
+      ...cells,
+      get: (key) => cells.get(key),
+      list: (prefix, limit) => cells.list(prefix, limit),
+      put: async (key, value, how) => (dying(`put ${key}`), cells.put(key, value, how)),
+      remove: async (key, version) => (dying(`remove ${key}`), cells.remove(key, version)),
+    };
+    return { book: pairingStore(mortal, clock, seededIds(2)), own: owners([], mortal) };
+  };
+  const { book, own } = at();
+  const desk = pairingDecisions(book, own);
+  const ask = async (id: string) => {
+    const answer = await book.ask({ ...directMessage({ sender: { id } }), id: `m${id}` });
+    return answer.kind === "asked" ? answer.code : "";
+  };
+  const [first, second] = [await ask("1"), await ask("2")];
+  dies = "put paired:";
+  await expect(desk.approve(first)).rejects.toThrow("died");
+  dies = "";
+  await desk.approve(second);
+  expect([await owns(own, "1"), await owns(own, "2")]).toEqual([true, false]);
+  await desk.approve(first);
+  expect((await desk.list()).paired.map(({ senderId }) => senderId).toSorted()).toEqual(["1", "2"]);
+  // Whoever is put out is no owner any more before they are out.
+  dies = "remove paired:";
+  await expect(desk.revoke("1")).rejects.toThrow("died");
+  dies = "";
+  expect([await owns(own, "1"), (await desk.list()).paired.length]).toEqual([false, 2]);
+  await desk.revoke("1");
+  expect((await desk.list()).paired).toHaveLength(1);
+});
+
+test("what nobody has, and what is wrong, is refused in words that say how to go on", async () => {
+  const { at, book, letIn } = await desk();
+  await expect(book.request("abc")).rejects.toThrow(
+    'no pairing request has the code "abc": it may be mistyped, used or older than an hour. "parley pair list" shows what waits',
+  );
+  await letIn("1");
+  await letIn("1", "discord");
+  await expect(at.revoke("9")).rejects.toThrow(
+    'nobody with the id "9" is paired: the list of pairings shows who is',
+  );
+  const several = await at.revoke("1").catch((error: Error) => error);
+  expect(isFault(several, "conflict")).toBe(true);
+  expect((several as Error).message).toMatch(
+    /^"1" is several: (telegram:default:1, discord:default:1|discord:default:1, telegram:default:1)\. Write the whole id$/,
+  );
+});
+
+test("a thousand people of an account are listed, and two who ask at once have one request each", async () => {
+  const asked: unknown[] = [];
+  const kept = new Map<string, string>();
+  const cells = {
+    list: async (...how: readonly unknown[]) => (asked.push(how), []),
+    get: async () => null,
+    put: async (key: string, value: string, how: object) => {
+      asked.push([key, how]);
+      if (kept.has(key)) return null;
+      kept.set(key, value);
+      return { key, value, version: 1 };
+    },
+  } as never;
+  const clock = virtualClock({ startMs: 1_000 });
+  const book = pairingStore(cells, clock, seededIds(3));
+  const eve = { ...directMessage({ sender: { id: "5:6", name: "Eve" }, address: { account: "work" } }), account: "work" };
+  const first = await book.ask({ ...eve, id: "m1" });
+  expect(first).toEqual({ kind: "asked", code: expect.stringMatching(/^.{8}$/) });
+  // Another process was faster.
+  expect(await book.ask({ ...eve, id: "m2" })).toEqual({ kind: "pending" });
+  await Promise.all([book.pending(), book.paired()]);
+  const put = ["pairing:telegram:work:5%3A6", { expect: 0, ttlMs: 3_600_000 }];
+  expect(asked).toEqual([
+    ["pairing:telegram:work:", 1000],
+    put,
+    ["pairing:telegram:work:", 1000],
+    put,
+    ["pairing:", 1000],
+    ["paired:", 1000],
+  ]);
+  expect(JSON.parse([...kept.values()][0] ?? "")).toEqual({
+    code: first.kind === "asked" ? first.code : "",
+    channel: "telegram",
+    account: "work",
+    senderId: "5:6",
+    senderName: "Eve",
+    expiresAtMs: 3_601_000,
+    askedBy: "m1",
+  });
+});

@@ -525,8 +525,12 @@ test("an account keeps one limit; one that is not paced has none, and each platf
 test("a closed chat is tried again after thirty days, by whichever process closed it", async () => {
   const lives: unknown[] = [];
   const kept = new Map<string, string>();
+  const listed: unknown[] = [];
   const cells = {
-    list: async () => [...kept].map(([key, value]) => ({ key, value })),
+    list: async (...how: readonly unknown[]) => (
+      listed.push(how),
+      [...kept].map(([key, value]) => ({ key, value }))
+    ),
     get: async (key: string) => (kept.has(key) ? { value: kept.get(key) } : null),
     put: async (key: string, value: string, how: object) => void (lives.push(how), kept.set(key, value)),
     remove: async (key: string) => kept.delete(key),
@@ -555,4 +559,9 @@ test("a closed chat is tried again after thirty days, by whichever process close
     { ...to, thread: "t" },
   ]);
   expect([opened, kept.size, await here.reason(to)]).toEqual([[{ ...to, thread: "t" }], 0, null]);
+  // Each process read them once, up to ten thousand.
+  expect(listed).toEqual([
+    ["closed:", 10_000],
+    ["closed:", 10_000],
+  ]);
 });

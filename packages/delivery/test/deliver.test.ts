@@ -71,6 +71,7 @@ async function fixture(
   /** What others are told of, and what the log keeps. */
   const told: string[] = [];
   const covered: number[] = [];
+  const closed = unreachableChats(store.cells);
   const logged = (words: string, more: object = {}) =>
     void told.push(`log: ${words} ${JSON.stringify(more)}`);
   const logFor = (about: object): Log =>
@@ -87,7 +88,7 @@ async function fixture(
       current: (address) => (movedTo === undefined ? address : { ...address, peer: movedTo }),
       learn: async (at, from, peer) => void told.push(`moved ${accountKey(at)} ${from} ${peer}`),
     },
-    closed: unreachableChats(store.cells),
+    closed,
     render: channelRender,
     rateLimit: {
       reserve: (_lane, group, patienceMs) => (told.push(`pace ${group} ${patienceMs}`), waits.shift() ?? 0),
@@ -175,6 +176,7 @@ async function fixture(
     covered,
     ends,
     parts,
+    closed,
   };
 }
 
@@ -442,6 +444,149 @@ test("of a message that is late only the first piece says so; an answer of a day
     ["failed 0: older than a day"],
     ["sent d0/0 m", "failed old", "trouble old: older than a day"],
     [],
+  ]);
+});
+
+test("of an answer whose chat closed in between the rest is failed, and what may have arrived is looked for first", async () => {
+  const looks: (readonly Receipt[])[] = [[{ messageId: "there" }]];
+  const channel = { sentSince: async () => looks.shift() ?? [] };
+  const { post, work, parts, heard, waits, closed } = await fixture(async () => ({ messageId: "m" }), {
+    channel,
+  });
+  await post({ parts: [{ content: reply(long) }] });
+  waits.push(0, 5_001);
+  expect(await work()).toBe("pacing");
+  await closed.close(to, "blocked");
+  await work();
+  const behind = "failed 0: an earlier part failed: blocked";
+  expect([await parts(), heard()]).toEqual([
+    ["sent 1", "failed 0: blocked", behind],
+    ["sent d0/0 m", "trouble d0: blocked"],
+  ]);
+  const unknown = await fixture(
+    async () => {
+      throw lost();
+    },
+    { channel },
+  );
+  await unknown.post({ parts: [{ content: reply("hi") }] });
+  expect(await unknown.work()).toBe("the line broke");
+  await unknown.closed.close(to, "blocked");
+  await unknown.work();
+  expect([await unknown.parts(), unknown.logs().at(-1), unknown.heard()]).toEqual([
+    ["sent 1"],
+    `log: had arrived ${JSON.stringify({ delivery: "d0", lane, cause: "turn", rows: ["row of turn", "another of turn"], part: 0, messageId: "there" })}`,
+    ["sent d0/0 there"],
+  ]);
+});
+
+test("while a piece waits for the pace, the one before it is stored as sent", async () => {
+  const { post, work, states, waits, clock } = await fixture(async () => ({ messageId: "m" }));
+  await post({ parts: [{ content: reply(long) }] });
+  waits.push(0, 1);
+  const working = work();
+  await clock.advance(0);
+  expect(await states()).toEqual(['d0 sent {"messageId":"m"}, queued -, queued -']);
+  await clock.advance(1);
+  expect([await working, await states()]).toEqual([
+    "settled",
+    [`d0 ${[1, 2, 3].map(() => 'sent {"messageId":"m"}').join(", ")}`],
+  ]);
+});
+
+test("a piece that grew older than a day behind one that was just sent fails, and that one stays sent", async () => {
+  const made = await fixture(async () => {
+    made.clock.jumpWall(24 * 60 * minuteMs + 1);
+    return { messageId: "m" };
+  });
+  const { post, work, parts, heard } = made;
+  await post({ parts: [{ content: reply(long) }] });
+  await work();
+  expect([await parts(), heard()]).toEqual([
+    ["sent 1", "failed 0: older than a day", "failed 0: an earlier part failed: older than a day"],
+    ["sent d0/0 m", "failed d0", "trouble d0: older than a day"],
+  ]);
+});
+
+test("the platform is told which rows are answered, and on another try that the answer may be there, with the first piece alone", async () => {
+  const told: unknown[] = [];
+  const { post, work, parts } = await fixture(async (_text, _signal, { answers, mayHaveArrived }) => {
+    told.push([answers, mayHaveArrived]);
+    if (told.length === 1) throw lost();
+    return { messageId: "m" };
+  });
+  await post({ parts: [{ content: reply(long) }] });
+  await work();
+  await work();
+  expect([told, await parts()]).toEqual([
+    [
+      [["row of turn"], false],
+      [["row of turn"], true],
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+    ["sent flagged 2", "sent 1", "sent 1"],
+  ]);
+  told.length = 0;
+  const looked = await fixture(
+    async (_text, _signal, { answers, mayHaveArrived }) => {
+      told.push([answers, mayHaveArrived]);
+      if (told.length === 1) throw lost();
+      return { messageId: "m" };
+    },
+    { channel: { sentSince: async () => [] } },
+  );
+  await looked.post({});
+  await looked.work();
+  await looked.work();
+  // It is known not to be there.
+  expect(told).toEqual([
+    [["row of turn"], false],
+    [["row of turn"], false],
+  ]);
+});
+
+test("no platform takes a key with a new thread: one of unknown outcome is not opened twice where messages are", async () => {
+  let opens = 0;
+  const channel = {
+    capabilities,
+    actions: ["createThread"],
+    sentSince: async () => null,
+    act: async () => {
+      opens += 1;
+      throw new TypeError("the process died");
+    },
+  };
+  const { post, work, parts, clock } = await fixture(async () => ({ messageId: "m" }), { channel });
+  await post({ parts: [{ content: opening("one") }] });
+  clock.jumpWall(15 * minuteMs);
+  await work();
+  clock.jumpWall(1_000);
+  await work();
+  expect([opens, await parts()]).toEqual([
+    1,
+    ["ambiguous 1: the process ended while it was being sent", "failed 0: its thread is not known"],
+  ]);
+});
+
+test("an edit by an action waits for other writers of its message, and one that cannot be done says why", async () => {
+  const action = (more: object): string =>
+    formatContent({ v: 1, kind: "action", action: { target: { messageId: "5" }, ...more } } as never);
+  const { post, work, parts, heard, acted, told } = await fixture(async () => ({ messageId: "m" }), {
+    channel: { actions: ["edit"] },
+  });
+  await post(
+    { parts: [{ content: action({ kind: "edit", markdown: "new" }) }] },
+    { parts: [{ content: action({ kind: "pin", pinned: true }) }] },
+  );
+  await work();
+  const reason = "loopback cannot do this: pin";
+  expect(acted).toMatchObject([{ kind: "edit", messageId: "5", text: { plain: "new" } }]);
+  expect(told).toContain(`log: there is nothing to send ${JSON.stringify({ delivery: "d1", lane, reason })}`);
+  expect([await parts(), await parts("d1"), heard()]).toEqual([
+    ["sent 1"],
+    [`failed 0: ${reason}`],
+    ["before edit 5", "sent d0/0 "],
   ]);
 });
 

@@ -35,6 +35,14 @@ describe("a chat", () => {
     expect([1, 2, 3].map(() => own.reserve("g", true, patient))).toEqual([0, 0, 3_000]);
   });
 
+  test("takes its slot when the wait is exactly as long as somebody is patient", () => {
+    const own = rateLimit({ ...rates, clock: virtualClock() });
+    for (let n = 0; n < 3; n += 1) own.reserve("a", false, patient);
+    expect([own.reserve("a", false, 999), own.reserve("a", false, 1_000), own.reserve("a", false, 0)]).toEqual([
+      1_000, 1_000, 2_000,
+    ]);
+  });
+
   test("that nobody waits for keeps its place free", () => {
     const own = rateLimit({ ...rates, clock: virtualClock() });
     for (let n = 0; n < 3; n += 1) own.reserve("a", false, patient);
@@ -63,6 +71,18 @@ describe("a platform that asks for a pause", () => {
     expect(own.reserve("c", false, patient)).toBe(0);
     own.limited("a", 3_000, "account");
     expect(own.reserve("c", false, patient)).toBe(3_000);
+  });
+
+  test("is understood chat by chat: what it said of one chat does not make the next one's limit the account's", () => {
+    const own = rateLimit({ ...rates, clock: virtualClock() });
+    own.limited("a", 1_000, "chat");
+    own.limited("b", 4_000, null);
+    expect([own.reserve("a", false, 0), own.reserve("b", false, 0), own.reserve("c", false, 0)]).toEqual([
+      1_000, 4_000, 0,
+    ]);
+    // The last chat that was limited counts, not the first.
+    own.limited("d", 2_000, null);
+    expect(own.reserve("e", false, 0)).toBe(2_000);
   });
 
   test("pauses the account for no limit that the same chat met twice", async () => {
