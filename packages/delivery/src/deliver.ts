@@ -194,7 +194,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const isTrusted = before === "not there" || keyCounts;
     const repeats = (lane.channel.capabilities.idempotentSends && isTrusted) || setsState(part);
     if (part.state === "sending" && !repeats && (part.flagged || ageMs > ambiguousFenceMs)) {
-      return failed.ambiguous(lane, at, part.reason ?? "the process ended while it was being sent", at.owed);
+      return failed.ambiguous(lane, at, part.reason ?? "the process ended while it was being sent");
     }
     if (part.state === "queued" && ageMs > queuedFenceMs) {
       if (at.owed.length > 0) await record(lane, at.owed);
@@ -254,7 +254,6 @@ export function deliverer(options: DeliverOptions): Deliver {
    */
   async function arrived(lane: LaneContext, at: PartContext): Promise<PartStep | "not there" | "unknown"> {
     const { delivery, part, index } = at;
-    if (at.owed.length > 0) await record(lane, at.owed);
     const look = await readBack(options, { ...lane, signal: lane.lease.signal }, delivery, part);
     if (typeof look === "string") return look;
     if ("reason" in look)

@@ -37,7 +37,7 @@ export interface FailedSends {
    */
   settle(lane: LaneContext, at: PartContext, error: unknown): Promise<PartStep>;
   /** Records an unknown outcome; the parts behind it go on. */
-  ambiguous(lane: LaneContext, at: PartContext, reason: string, owed: readonly Change[]): Promise<PartStep>;
+  ambiguous(lane: LaneContext, at: PartContext, reason: string): Promise<PartStep>;
   /** Records `failure`, of part `from`, and fails the parts behind it, `count` in all. */
   failRest(
     lane: LaneContext,
@@ -56,9 +56,8 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
     lane: LaneContext,
     { delivery, index }: PartContext,
     reason: string,
-    owed: readonly Change[],
   ): Promise<PartStep> {
-    await record(lane, [...owed, { delivery: delivery.id, part: index, to: "ambiguous", reason }]);
+    await record(lane, [{ delivery: delivery.id, part: index, to: "ambiguous", reason }]);
     onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
     return { next: true };
   }
@@ -98,7 +97,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
           if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
             return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };
           }
-          return ambiguous(lane, at, error.message, []);
+          return ambiguous(lane, at, error.message);
         }
         case "invalid":
         case "unsupported":
