@@ -203,7 +203,10 @@ test("of two sessions that two processes handed over to one place, taking one ba
       `handed-over:${session}`,
       JSON.stringify({ session, from: "telegram:default:dm:1", to: "discord:default:dm:2" }),
     ],
-    [`handed-over:${later}`, JSON.stringify({ session: later, from: "email:default:dm:1", to: "discord:default:dm:2" })],
+    [
+      `handed-over:${later}`,
+      JSON.stringify({ session: later, from: "email:default:dm:1", to: "discord:default:dm:2" }),
+    ],
     [expect.stringMatching(/^bound-thread:discord:default:channel:5:/), later],
   ]);
   const next = open();

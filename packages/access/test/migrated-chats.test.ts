@@ -84,8 +84,7 @@ test("up to ten thousand moves are read, each kept under its account and old id;
   await moved.learn(account, "-1", "-2");
   await moved.learn(account, "-1", "-2");
   await moved.learn({ ...account, account: "work" }, "-1", "-2");
-  const value = (of: string) =>
-    JSON.stringify({ channel: "telegram", account: of, from: "-1", to: "-2" });
+  const value = (of: string) => JSON.stringify({ channel: "telegram", account: of, from: "-1", to: "-2" });
   expect(did).toEqual([
     ["moved:", 10_000],
     ["moved:telegram:default:-1", value("default"), {}],

@@ -249,7 +249,10 @@ test("a thousand people of an account are listed, and two who ask at once have o
   } as never;
   const clock = virtualClock({ startMs: 1_000 });
   const book = pairingStore(cells, clock, seededIds(3));
-  const eve = { ...directMessage({ sender: { id: "5:6", name: "Eve" }, address: { account: "work" } }), account: "work" };
+  const eve = {
+    ...directMessage({ sender: { id: "5:6", name: "Eve" }, address: { account: "work" } }),
+    account: "work",
+  };
   const first = await book.ask({ ...eve, id: "m1" });
   expect(first).toEqual({ kind: "asked", code: expect.stringMatching(/^.{8}$/) });
   // Another process was faster.

@@ -38,9 +38,11 @@ describe("a chat", () => {
   test("takes its slot when the wait is exactly as long as somebody is patient", () => {
     const own = rateLimit({ ...rates, clock: virtualClock() });
     for (let n = 0; n < 3; n += 1) own.reserve("a", false, patient);
-    expect([own.reserve("a", false, 999), own.reserve("a", false, 1_000), own.reserve("a", false, 0)]).toEqual([
-      1_000, 1_000, 2_000,
-    ]);
+    expect([
+      own.reserve("a", false, 999),
+      own.reserve("a", false, 1_000),
+      own.reserve("a", false, 0),
+    ]).toEqual([1_000, 1_000, 2_000]);
   });
 
   test("that nobody waits for keeps its place free", () => {
