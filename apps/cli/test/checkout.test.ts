@@ -230,6 +230,12 @@ test("it comes to a commit and back, is set up each time, and remembers what was
   ]);
   await inForce.settle?.(record);
   expect(said).toHaveLength(2);
+  // Each lock that a killed git left, of those that an update takes; another's stays.
+  const locks = ["index", "HEAD", "ORIG_HEAD", "refs/heads/main", "config"];
+  for (const name of locks) writeFileSync(join(here, `.git/${name}.lock`), "");
+  await inForce.settle?.(record);
+  expect(locks.filter((name) => existsSync(join(here, `.git/${name}.lock`)))).toEqual(["config"]);
+  expect(said).toHaveLength(3);
 });
 
 test("what git cannot do is told in its own words, and that there is none", () => {

@@ -215,6 +215,13 @@ describe("usage", () => {
       ok: false,
       error: { code: "invalid", message: expect.stringMatching(/^unknown command 'retyr'/) as string },
     });
+    for (const argv of [["--json"], ["config", "--json"]]) {
+      const missing = await parley(stateFolder(null), argv);
+      expect([missing.exitCode, JSON.parse(missing.out)]).toEqual([
+        2,
+        { ok: false, error: { code: "invalid", message: "a command is missing; --help shows them" } },
+      ]);
+    }
   });
 
   test("--version is the version alone", async () => {

@@ -167,3 +167,70 @@ test("orders that anybody may write are told where anybody gets to them, each wo
   expect(await open()).toEqual([]);
   expect(statSync(workspace).mode & 0o777).toBe(0o775);
 });
+
+test("all that is found stands in an order: the folder, its mode and owner, its files, keys elsewhere, workspaces", async () => {
+  const at = (...names: readonly string[]): string => join(home, ...names);
+  const mode = (path: string, now: string, then: string): string =>
+    `files.mode: Others on this machine may use ${path} (mode ${now}) -> chmod ${then} ${path}`;
+  chmodSync(home, 0o751);
+  put(places.configPath, 0o640);
+  for (const name of ["secrets", "keys", "ws"]) folder(at(name), name === "ws" ? 0o1777 : 0o700);
+  put(at("secrets", "bot"), 0o604);
+  put(at("keys", "model"), 0o620);
+  const lists = [{ workspace: at("ws") }, { workspace: at("none") }];
+  const loaded = { reads: [at("keys", "model")], config: { store: {}, agents: { list: lists } } };
+  const words = async (): Promise<readonly string[]> =>
+    (await found(loaded)).map(
+      ({ id, level, message, fix }) => `${level} ${id}: ${message}${fix === "" ? "" : ` -> ${fix}`}`,
+    );
+  expect(await words()).toEqual([
+    `ok home: The state folder is ${home}`,
+    `error ${mode(home, "751", "700")}`,
+    `error ${mode(places.configPath, "640", "600")}`,
+    `error ${mode(at("secrets", "bot"), "604", "600")}`,
+    `error ${mode(at("keys", "model"), "620", "600")}`,
+    `error workspace.open: Anybody on this machine may write ${at("ws")}, which gives the agent its orders (mode 777) -> chmod o-w ${at("ws")}`,
+  ]);
+  for (const { mend } of await found(loaded)) await mend?.();
+  // What else is said of the workspace, as that everybody may remove only their own, stays.
+  expect([statSync(at("ws")).mode & 0o7777, await words()]).toEqual([
+    0o1775,
+    [`ok home: The state folder is ${home}`],
+  ]);
+  rmSync(home, { recursive: true });
+  expect(await words()).toEqual([
+    `warn home.missing: There is no state folder at ${home} -> Run \`parley setup\`, or \`parley start\``,
+  ]);
+  put(home, 0o600);
+  expect(await words()).toEqual([
+    `error home.no-folder: ${home} is not a folder -> Move it away, or set PARLEY_HOME to another folder`,
+  ]);
+});
+
+test.runIf(process.platform === "linux")(
+  "a place that can be read and not written is told, for the state folder and for a workspace",
+  async () => {
+    // The kernel lets nobody write there, root neither.
+    const sealed = "/proc/sys";
+    const all = await fileFindings({ ...places, home: sealed }, null);
+    expect(all[0]).toMatchObject({
+      id: "home.not-writable",
+      level: "error",
+      message: expect.stringMatching(/^The state folder \/proc\/sys cannot be written: E[A-Z]+: /) as string,
+      fix: "Run this as the user of the daemon, or give the folder to it with chown",
+    });
+    expect(all.map(({ id }) => id)).not.toContain("home");
+    const loaded = {
+      reads: [],
+      config: { store: {}, agents: { list: [{ workspace: sealed }, { workspace: home }] } },
+    };
+    expect((await found(loaded)).filter(({ id }) => id.startsWith("workspace"))).toEqual([
+      {
+        id: "workspace.not-writable",
+        level: "error",
+        message: expect.stringMatching(/^The workspace \/proc\/sys cannot be written: E[A-Z]+: /) as string,
+        fix: "Give it to the user of the daemon with chown",
+      },
+    ]);
+  },
+);

@@ -1,9 +1,13 @@
 // What setup makes of its flags without a person, what it says is missing, and what it then writes.
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { CommandFailure } from "../src/exit.ts";
 import type { Known, SetupFlags } from "../src/setup/answers.ts";
 import { setupPlan } from "../src/setup/changes.ts";
+import { checks, writeSecrets } from "../src/setup/checks.ts";
 import { answersFromFlags } from "../src/setup/from-flags.ts";
+import { stateFolder } from "./fake-gateway.ts";
 
 const none: Known = { model: null, telegram: false, discord: false };
 const both: Known = { model: "openai/gpt-5", telegram: true, discord: true };
@@ -79,4 +83,69 @@ test("flags are read, and what is missing is named by its flag", async () => {
     return `${what}\n  ${JSON.stringify(told)}\n`;
   });
   await expect(rows.join("")).toMatchFileSnapshot("views/setup.txt");
+});
+
+const nothing = { model: null, telegram: null, discord: null, owners: [], port: null };
+
+test("what the config would not take is told at its place in the config's own file, which is left alone", async () => {
+  const home = join(stateFolder(null, null), "new");
+  const model = { provider: "mine", model: "m", key: { value: "sk-1" }, baseUrl: "nowhere", api: "smoke" };
+  const [found, ...others] = await checks({ ...nothing, model }, { PARLEY_HOME: home });
+  expect([found?.what, found?.probe.ok, found?.probe.fix, others]).toEqual([
+    "model",
+    false,
+    "Mend what the message names",
+    [],
+  ]);
+  const [api, baseUrl, ...more] = found?.probe.words.split("\n") ?? [];
+  expect([api, baseUrl, more]).toEqual([
+    expect.stringContaining(`${join(home, "parley.json5")}:`),
+    expect.stringContaining(`${join(home, "parley.json5")}:`),
+    [],
+  ]);
+  expect([api, baseUrl]).toEqual([
+    expect.stringContaining('models.providers.mine.api: "smoke"'),
+    expect.stringContaining('models.providers.mine.baseUrl: "nowhere"'),
+  ]);
+  expect([statSync(home).mode & 0o777, existsSync(join(home, "parley.json5"))]).toEqual([0o700, false]);
+});
+
+test("a bot whose variable is not set, or empty, is told with it and asked of nobody; one without a token is not tried", async () => {
+  const bot = (env: string) => ({ token: { env }, apiRoot: null });
+  const answers = { ...nothing, telegram: bot("FIRST"), discord: bot("SECOND") };
+  const unset = (what: string, name: string): object => ({
+    what,
+    probe: {
+      ok: false,
+      words: `the environment variable ${name} is not set`,
+      fix: `Set ${name} here and for the gateway, or give the token itself`,
+    },
+  });
+  expect(await checks(answers, { SECOND: "" })).toEqual([
+    unset("telegram", "FIRST"),
+    unset("discord", "SECOND"),
+  ]);
+  const there = { token: null, apiRoot: "http://127.0.0.1:1" };
+  const rehearsal = { provider: "rehearsal", model: "rehearsal", key: null, baseUrl: null, api: null };
+  expect(await checks({ ...nothing, model: rehearsal, telegram: there, discord: there }, {})).toEqual([]);
+});
+
+test("secrets are written for their owner alone, whatever was there before", async () => {
+  const home = stateFolder(null, null);
+  mkdirSync(join(home, "secrets"));
+  writeFileSync(join(home, "secrets/a"), "longer than the new one", { mode: 0o644 });
+  await writeSecrets(home, [
+    { name: "secrets/a", value: "one" },
+    { name: "deep/er/b", value: "two" },
+  ]);
+  expect(
+    ["secrets/a", "deep/er/b"].map((name) => [
+      readFileSync(join(home, name), "utf8"),
+      statSync(join(home, name)).mode & 0o777,
+    ]),
+  ).toEqual([
+    ["one\n", 0o600],
+    ["two\n", 0o600],
+  ]);
+  expect(statSync(join(home, "deep")).mode & 0o777).toBe(0o700);
 });

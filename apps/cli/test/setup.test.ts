@@ -169,7 +169,10 @@ describe("without a terminal", () => {
       "a-secret-key",
     ];
     const { exitCode, err } = await parley(home, ["setup", ...flags]);
-    expect([exitCode, err]).toEqual([1, expect.stringContaining("model: mine/m:")]);
+    expect([exitCode, err]).toEqual([
+      1,
+      "Nothing was written.\nmodel: mine/m: Unauthorized (HTTP 401). Check the key at the provider.\n",
+    ]);
     expect(err).not.toContain("a-secret-key");
     expect(textIn(home)).toBe(file);
     // The audit log tells that the config was asked for.

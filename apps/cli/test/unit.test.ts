@@ -4,9 +4,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { unitPlan } from "../src/unit/plan.ts";
+import { isSameUnit, unitPlan } from "../src/unit/plan.ts";
 import { launchdList } from "../src/unit/plist.ts";
-import { supervisorOf } from "../src/unit/supervisor.ts";
+import { supervising, supervisorOf } from "../src/unit/supervisor.ts";
 import { systemdUnit } from "../src/unit/systemd.ts";
 import { parley, stateFolder, type Run } from "./fake-gateway.ts";
 
@@ -228,6 +228,112 @@ describe("what is written", () => {
     },
   );
 
+  test("has every path in systemd's own spelling", () => {
+    const home = '/h/100% "mine"\\ $HOME';
+    const plan = unitPlan({ ...sample, PARLEY_HOME: home }, { manager: "systemd" });
+    const lines = systemdUnit({ ...plan, root: "/o p/$b\\c%d" }).split("\n");
+    expect(
+      lines.filter((each) => /^(?:Doc|Work|ExecStart|Environment|User|Wanted|Capab)/.test(each)),
+    ).toEqual([
+      "Documentation=file:/o p/$b\\c%%d/docs/operations.md",
+      "WorkingDirectory=/o p/$b\\\\c%%d",
+      'ExecStart="/o p/$$b\\\\c%%d/bin/parley" start',
+      'Environment="PARLEY_HOME=/h/100%% \\"mine\\"\\\\ $HOME"',
+      'Environment="PATH=/usr/local/bin:/usr/bin:/bin"',
+      'EnvironmentFile=-/h/100%% "mine"\\ $HOME/env',
+      "WantedBy=default.target",
+    ]);
+    // A dollar alone needs no quotes, a quote does.
+    const start = (root: string) =>
+      systemdUnit({ ...plan, root })
+        .split("\n")
+        .find((each) => each.startsWith("ExecStart="));
+    expect(["/a$b", "/a'b", "/a;b", '/a"b'].map(start)).toEqual([
+      "ExecStart=/a$$b/bin/parley start",
+      `ExecStart="/a'b/bin/parley" start`,
+      'ExecStart="/a;b/bin/parley" start',
+      'ExecStart="/a\\"b/bin/parley" start',
+    ]);
+  });
+
+  test("goes where the manager looks, and carries what the service needs of this environment", () => {
+    const env = { ...sample, PARLEY_HOME: "/p", SUDO_USER: "eve" };
+    const own = { PARLEY_HOME: "/p", PATH: sample.PATH };
+    const planned = (...[more, flags, platform]: [object, object, NodeJS.Platform?]) => {
+      const {
+        manager,
+        scope,
+        name,
+        file,
+        env: carried,
+        runAs,
+      } = unitPlan({ ...env, ...more }, flags, platform);
+      return [manager, scope, name, file, carried, runAs];
+    };
+    expect([
+      planned({}, {}, "linux"),
+      planned({}, {}, "darwin"),
+      planned({ XDG_CONFIG_HOME: "/x" }, { name: "p.2_a-b" }, "linux"),
+      planned({ XDG_CONFIG_HOME: "" }, { system: false }, "linux"),
+      planned({ XDG_CONFIG_HOME: "/x" }, { system: true }, "linux"),
+      planned({}, { system: true, runAs: "adam", name: "two" }, "darwin"),
+      planned(
+        { PARLEY_CONFIG: "/etc/p.json5", PATH: undefined },
+        { manager: "launchd", name: "two" },
+        "linux",
+      ),
+      planned({ PARLEY_CONFIG: "/p/parley.json5" }, { manager: "systemd" }, "darwin"),
+    ]).toEqual([
+      ["systemd", "user", "parley", "/home/me/.config/systemd/user/parley.service", own, null],
+      ["launchd", "user", "parley", "/home/me/Library/LaunchAgents/dev.parley.gateway.plist", own, null],
+      ["systemd", "user", "p.2_a-b", "/x/systemd/user/p.2_a-b.service", own, null],
+      ["systemd", "user", "parley", "/home/me/.config/systemd/user/parley.service", own, null],
+      ["systemd", "system", "parley", "/etc/systemd/system/parley.service", own, "eve"],
+      ["launchd", "system", "two", "/Library/LaunchDaemons/dev.parley.two.plist", own, "adam"],
+      [
+        "launchd",
+        "user",
+        "two",
+        "/home/me/Library/LaunchAgents/dev.parley.two.plist",
+        { PARLEY_HOME: "/p", PARLEY_CONFIG: "/etc/p.json5", PATH: "/usr/local/bin:/usr/bin:/bin" },
+        null,
+      ],
+      ["systemd", "user", "parley", "/home/me/.config/systemd/user/parley.service", own, null],
+    ]);
+    const { SUDO_USER: _, ...alone } = env;
+    expect(unitPlan(alone, { system: true }).runAs).toBe(userInfo().username);
+    const unit = (path: string, more: object = {}) => {
+      const plan = unitPlan({ ...env, PATH: path, ...more }, {}, "linux");
+      return [systemdUnit(plan), launchdList(plan)] as const;
+    };
+    const [systemd, launchd] = unit("/a");
+    const [otherPath, otherPathList] = unit("/b:/c");
+    const [otherHome, otherHomeList] = unit("/a", { PARLEY_HOME: "/q" });
+    expect(systemd).not.toBe(otherPath);
+    expect([isSameUnit(systemd, otherPath), isSameUnit(launchd, otherPathList)]).toEqual([true, true]);
+    expect([isSameUnit(systemd, otherHome), isSameUnit(launchd, otherHomeList)]).toEqual([false, false]);
+  });
+
+  test.each([
+    [{ name: "a".repeat(65) }, {}, /^--name has letters, digits/],
+    [{ name: "-a" }, {}, /^--name has .* not "-a"$/],
+    [{ name: "a/b" }, {}, /^--name has/],
+    [{ name: "a\n" }, {}, /^--name has/],
+    [{ name: "" }, {}, /^--name has/],
+    [{ manager: "" }, {}, /^--manager is systemd or launchd, not ""$/],
+    [{ runAs: "eve" }, {}, /^--run-as goes with --system; without it the service runs as you$/],
+    [{}, { PARLEY_HOME: "/a\nb" }, /^A path with a line end cannot stand in a service file$/],
+    [{}, { PARLEY_CONFIG: "/a\rb" }, /^A path with a line end/],
+    [{}, { PATH: "/a\u001Fb" }, /^A path with a line end/],
+    [{ system: true, runAs: "a\nb" }, {}, /^A path with a line end/],
+  ])("of %j with %j nothing is written", (flags, env, words) => {
+    expect(() => unitPlan({ ...sample, PARLEY_HOME: "/p", ...env }, flags)).toThrow(words);
+  });
+
+  test("takes a name of 64 signs", () => {
+    expect(unitPlan(sample, { name: "a".repeat(64) }).name).toHaveLength(64);
+  });
+
   test("is well-formed for launchd, with everything escaped", () => {
     const text = launchdList(
       unitPlan({ ...sample, PARLEY_HOME: "/Users/a & b/<x>" }, { manager: "launchd" }, "darwin"),
@@ -374,4 +480,50 @@ test("systemd is asked for the user's services by --user, for the system's witho
   });
   const mute = supervised("systemd", "user", "exit 5");
   await expect(mute.supervisor.start()).rejects.toThrow("failed: exit code 5");
+});
+
+test("a program that is not there is told as such", async () => {
+  const { home } = machine();
+  const terminal = { env: { HOME: home, PATH: home } } as never;
+  const service = { manager: "launchd", scope: "system", name: "two" } as const;
+  await expect(supervisorOf(terminal, service).stop()).rejects.toMatchObject({
+    code: "unavailable",
+    message: "`launchctl kill SIGTERM system/dev.parley.two` could not be run: spawn launchctl ENOENT",
+  });
+});
+
+test("a process is the service's whose manager says so: the user's first, then the machine's, then launchd's", async () => {
+  const { home } = machine();
+  const write = (name: string, script: string): void =>
+    writeFileSync(join(home, "bin", name), `#!/bin/sh\necho "${name} $@" >> "$HOME/asked"\n${script}\n`, {
+      mode: 0o755,
+    });
+  write(
+    "systemctl",
+    'case "$1" in --user) echo MainPID=11;; *) echo MainPID=12;; esac; echo ActiveState=failed',
+  );
+  write("launchctl", "echo 'pid = 13'");
+  const terminal = { env: { HOME: home, PATH: `${join(home, "bin")}:/usr/bin:/bin` } } as never;
+  const words = async (pid: number, name?: string) => (await supervising(terminal, pid, name))?.words ?? null;
+  expect([
+    await words(11),
+    await words(12),
+    await words(13),
+    await words(14),
+    await words(11, "two"),
+  ]).toEqual([
+    "systemd (user service parley)",
+    "systemd (system service parley)",
+    "launchd (dev.parley.gateway)",
+    null,
+    "systemd (user service two)",
+  ]);
+  const show = "show --property=MainPID,ActiveState,SubState,UnitFileState";
+  expect(readFileSync(join(home, "asked"), "utf8").trim().split("\n").slice(-5)).toEqual([
+    `launchctl print gui/${userInfo().uid}/dev.parley.gateway`,
+    `systemctl --user ${show} parley.service`,
+    `systemctl ${show} parley.service`,
+    `launchctl print gui/${userInfo().uid}/dev.parley.gateway`,
+    `systemctl --user ${show} two.service`,
+  ]);
 });
