@@ -66,9 +66,9 @@ export interface ShownPage {
   tell(event: string, payload: object): void;
 }
 
-/** One part of a file of shown pages. */
+/** One part of a file of shown pages: `@` stands before what a screen reader is told of a block. */
 export function section(name: string, text: string): string {
-  return `=== ${name}\n${text}\n`;
+  return `=== ${name}\n${withMarks(text)}\n`;
 }
 
 /** Kinds of pages as elements with a name of their own: other tests give names to the same kinds. */
@@ -402,10 +402,18 @@ const inline = new Set([
 /** One line for each block: links with their address, badges with their look, fields with what they hold. */
 export function linesOf(template: unknown): string {
   const lines: string[] = [];
+  const marked: string[] = [];
   let line = "";
+  // Of a block without words of its own, they stand before the first ones in it.
+  let marks = "";
   const end = (): void => {
     const words = line.replaceAll(/\s+/g, " ").trim();
-    if (words !== "") lines.push(words);
+    const bare = words.replaceAll(/[\u27e8\u27e9]/g, "");
+    if (bare.trim() !== "") {
+      lines.push(bare);
+      marked.push(`${marks}${words}`);
+      marks = "";
+    }
     line = "";
   };
   const open: { readonly name: string; readonly after: string; readonly from: number }[] = [];
@@ -428,6 +436,8 @@ export function linesOf(template: unknown): string {
       const words = found?.[1] ?? found?.[2];
       return words === undefined || words === "(none)" ? undefined : plain(words);
     };
+    // Every id that can be copied tells so at the same place.
+    if (of("class") !== "copied") marks += toldOf(of);
     const [before, after] = drawn(name, of);
     const label = name === "aside" || name === "div" ? undefined : of("aria-label");
     line += label === undefined ? before : `«${label}» ${before}`;
@@ -435,15 +445,32 @@ export function linesOf(template: unknown): string {
     else line += after;
   }
   end();
-  return `${lines
-    .join("\n")
-    .replaceAll(/\[copy (.*?), copy =(.*?)\]/g, copied)
-    .replaceAll(localTime, "")}\n`;
+  const [text, withMarks] = [lines, marked].map(
+    (each) =>
+      `${each
+        .join("\n")
+        .replaceAll(/\[copy (.*?), copy =(.*?)\]/g, copied)
+        .replaceAll(localTime, "")}\n`,
+  ) as [string, string];
+  shown.delete(text);
+  shown.set(text, withMarks);
+  return text;
+}
+
+/** What was drawn, and the same with what one does not see of it: the newest last. */
+const shown = new Map<string, string>();
+
+/** The same lines with what one does not see of them. */
+export function withMarks(text: string): string {
+  const whole = [...shown.keys()].findLast((each) => each === text || each.endsWith(`\n${text}`));
+  const lines = text.split("\n").length;
+  return whole === undefined ? text : (shown.get(whole) ?? "").split("\n").slice(-lines).join("\n");
 }
 
 /** An id that a press copies, with what of it is shown where it is cut. */
-function copied(_: string, shown: string, whole: string): string {
-  return shown === whole ? `[copy ${whole}]` : `[copy ${whole}, shown ${shown}]`;
+function copied(_: string, seen: string, whole: string): string {
+  const bare = seen.replaceAll(/[\u27e8\u27e9]/g, "");
+  return bare === whole ? `[copy ${whole}]` : `[copy ${whole}, shown ${bare}]`;
 }
 
 /** Told in the reader's own zone; the instant stands behind it. */
@@ -452,6 +479,35 @@ const localTime = /\b\d{1,2}:\d\d(?::\d\d)?(?:\s[AP]M)?(?=\{)/g;
 const voids = new Set(["input", "br"]);
 const plain = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+
+/** What a screen reader, a keyboard and a browser are told of an element, beside its name. */
+const told = [
+  "autocomplete",
+  "dir",
+  "enterkeyhint",
+  "max",
+  "maxlength",
+  "min",
+  "placeholder",
+  "rel",
+  "spellcheck",
+  "step",
+  "target",
+  ...["atomic", "checked", "disabled", "expanded", "haspopup", "invalid", "level", "live"].map(
+    (name) => `aria-${name}`,
+  ),
+  ...["posinset", "pressed", "relevant", "selected", "setsize"].map((name) => `aria-${name}`),
+];
+
+function toldOf(of: (attribute: string) => string | undefined): string {
+  const role = of("role");
+  const marks = told.flatMap((name) => {
+    const value = of(name);
+    return value === undefined ? [] : [`@${name.replace(/^aria-/, "")}=${value} `];
+  });
+  const tab = of("tabindex");
+  return `${role === undefined ? "" : `@${role} `}${tab === undefined ? "" : `@tab${tab} `}${marks.join("")}`;
+}
 
 function drawn(name: string, of: (attribute: string) => string | undefined): readonly [string, string] {
   const kind = of("class")?.split(/\s+/).filter(Boolean) ?? [];
@@ -465,6 +521,8 @@ function drawn(name: string, of: (attribute: string) => string | undefined): rea
     ];
   if (name === "time") return ["", `{${(of("datetime") ?? "").replace(/^2026-|:00\.000Z$/g, "")}}`];
   if (kind.includes("copyable")) return ["[copy ", `=${of("title") ?? ""}]`];
+  // Text of its own direction, which turns nothing around that stands beside it.
+  if (name === "bdi") return ["\u27e8", "\u27e9"];
   if (name === "button") return [`[${of("disabled") === "yes" ? "off: " : ""}`, "]"];
   if (name === "option")
     return [
