@@ -89,8 +89,13 @@ export function stoppedHome({ config, home, bootId, clock, ids, log }: StoppedHo
       await closeStore();
       const to = ownFile(databasePath);
       const opened = openedBackup(from, `${to}.opened`, passphrase);
-      const restored = restoreDatabase(opened, to, clock.now(), resume ? null : decidedJobs(clock.now()));
-      if (opened !== from) rmSync(opened, { force: true });
+      let restored: ReturnType<typeof restoreDatabase>;
+      try {
+        restored = restoreDatabase(opened, to, clock.now(), resume ? null : decidedJobs(clock.now()));
+      } finally {
+        // It is not encrypted.
+        if (opened !== from) rmSync(opened, { force: true });
+      }
       // A person chose this backup, so any store's is accepted; a store that predates identities gets its own
       // at the next start.
       const identity = databaseIdentity(to);

@@ -15,6 +15,7 @@ import { silentLog } from "@parley/protocol";
 import { lockHome, sqliteStore } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { stoppedHome, type StoppedHome } from "../../src/offline/stopped-home.ts";
+import { sealFile } from "../../src/maintenance/sealed-file.ts";
 import { rememberedStore, rememberStore } from "../../src/wiring/store-memory.ts";
 
 const clock = virtualClock();
@@ -138,6 +139,14 @@ test("a sealed backup wants its passphrase, and its open copy goes whatever come
   writeFileSync(join(home, "state.db.opened"), "left");
   expect(await made.restore({ path: at("sealed.db"), passphrase: "correct horse" })).toMatchObject({
     messages: 0,
+  });
+  expect(readdirSync(home)).not.toContain("state.db.opened");
+  expect(await cellsOf(made)).toMatchObject({ "jobs-of:x": "plain" });
+  // Also where what was sealed is no backup.
+  writeFileSync(at("junk.db"), "no database ".repeat(1_000));
+  sealFile(at("junk.db"), at("sealed junk.db"), "p", seededIds(1), 8);
+  await expect(made.restore({ path: at("sealed junk.db"), passphrase: "p" })).rejects.toMatchObject({
+    code: "invalid",
   });
   expect(readdirSync(home)).not.toContain("state.db.opened");
   expect(await cellsOf(made)).toMatchObject({ "jobs-of:x": "plain" });
