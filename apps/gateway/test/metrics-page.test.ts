@@ -21,16 +21,26 @@ const channel = (account: string, health: object): object => ({
   health: () => health,
 });
 
+/** What the store was asked for. */
+const asked = new Set<string>();
+
 /** As a daemon in full work looks: every number differs from the others. */
 const parts = {
   store: {
     turns: {
-      list: async (pool?: string) =>
-        pool === "cron"
+      list: async (pool: string | undefined, limit: number) => {
+        asked.add(`turns of ${pool ?? "all"}, ${limit}`);
+        return pool === "cron"
           ? [lane("cron", 1, "boot"), lane("cron", 1)]
-          : [lane("main", 3), lane("cron", 4), lane("main", 5)],
+          : [lane("main", 3), lane("cron", 4), lane("main", 5)];
+      },
     },
-    outbox: { list: async () => [lane("telegram:default", 6), lane("discord:default", 7)] },
+    outbox: {
+      list: async (pool: string | undefined, limit: number) => {
+        asked.add(`answers of ${pool ?? "all"}, ${limit}`);
+        return [lane("telegram:default", 6), lane("discord:default", 7)];
+      },
+    },
     cells: { list: async () => [] },
     troubled: async () => ({ rows: 8, deliveries: 9 }),
   },
@@ -74,6 +84,12 @@ test("says of each part what it is", async () => {
   const book = metricRegistry();
   registerGauges(book, parts);
   await expect(knownIn("tables/gauges.txt", await book.text())).toMatchFileSnapshot("tables/gauges.txt");
+  expect([...asked].toSorted()).toEqual([
+    "answers of all, 1000",
+    "turns of all, 1000",
+    "turns of cron, 1000",
+    "turns of subagent, 1000",
+  ]);
   const idle = metricRegistry();
   registerGauges(idle, {
     ...parts,
@@ -194,8 +210,8 @@ test("counts rows by what was made of them, turns by how they ended and how long
     row("e", "main", closed("refused")),
   ]);
   await store.inbox.accept([row("a"), row("c", "main", closed("refused"))]);
-  const take = async (pool: string) => {
-    const turn = await store.turns.take({ pool, holder: "boot", leaseMs: 600_000, maxRows: 9 });
+  const take = async (pool: string, holder = "boot") => {
+    const turn = await store.turns.take({ pool, holder, leaseMs: 600_000, maxRows: 9 });
     if ("idle" in turn) throw new Error("there is one");
     return turn;
   };
@@ -230,7 +246,26 @@ test("counts rows by what was made of them, turns by how they ended and how long
     { ...part, to: "sent", receipt: '{"messageId":"1"}' },
   ])
     await store.outbox.record(parcel, [change as never]);
-  const lines = (await metrics.text()).split("\n");
-  const counted = lines.filter((line) => /^parley_(?:events|turns?|delivery)_/.test(line));
-  await expect(counted.join("\n")).toMatchFileSnapshot("tables/counted-store.txt");
+  const counted = async (): Promise<string> =>
+    (await metrics.text())
+      .split("\n")
+      .filter((line) => /^parley_(?:events|turns?|delivery)_/.test(line))
+      .join("\n");
+  const before = await counted();
+  await expect(before).toMatchFileSnapshot("tables/counted-store.txt");
+  // How long a message waited is counted at the first begin alone: not where its process died, nor where a turn
+  // is gone on with.
+  await store.inbox.accept([row("f"), row("g", "cron")]);
+  const waits = async () =>
+    [...(await counted()).matchAll(/^parley_turn_wait_seconds_count\{pool="(\w+)"\} (\d+)$/gm)].map(
+      ([, pool, count]) => `${pool} ${count}`,
+    );
+  const first = await take("main");
+  await store.turns.checkpoint(first, 0, { steps: [{ kind: "result", body: "x" }] });
+  await take("cron");
+  const once = ["main 2", "cron 2"];
+  expect(await waits()).toEqual(once);
+  await clock.advance(600_001);
+  expect([(await take("main")).attempt, await waits()]).toEqual([1, once]);
+  expect([(await take("cron", "next boot")).attempt, await waits()]).toEqual([2, once]);
 });

@@ -6,9 +6,14 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { zstdCompressSync } from "node:zlib";
 import { systemClock, systemIds } from "@parley/protocol";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { importOpenclaw } from "../../src/import/import-openclaw.ts";
+import { readJobs } from "../../src/import/jobs.ts";
+import { withKeys } from "../../src/import/keys.ts";
 import type { ImportReport } from "../../src/import/report.ts";
+import { storedSessions, storedTranscript } from "../../src/import/source-databases.ts";
+import { readSource } from "../../src/import/source.ts";
+import { translate } from "../../src/import/translate.ts";
 import { openclawHome } from "./openclaw-home.ts";
 
 type Layout = "2026.7" | "2026.9" | "cold";
@@ -204,4 +209,140 @@ test("a database that is damaged, or of a form that is not known, is told with t
   // Who else was let in is not known, so that nobody is taken for the only one.
   expect(met.filter(({ what }) => what === "owner")).toEqual([]);
   expect(said(home).join("\n")).toContain("I will remember Zimt.");
+});
+
+/** A home of databases alone, as `fill` makes them. */
+async function databases(fill: (at: (name: string) => DatabaseSync) => void) {
+  const folder = await freshHome();
+  for (const name of [agentFile, sharedFile]) await mkdir(dirname(join(folder, name)), { recursive: true });
+  const open: DatabaseSync[] = [];
+  fill((name) => {
+    const db = new DatabaseSync(join(folder, name));
+    open.push(db);
+    return db;
+  });
+  for (const db of open) db.close();
+  const from = readSource(folder);
+  onTestFinished(from.databases.close);
+  return from;
+}
+
+test("sessions of a database come by their names, with the time of their row where it has one, and each with its own words", async () => {
+  const { folder, databases: read } = await databases((at) => {
+    const db = at(agentFile);
+    db.exec(`create table session_entries (session_key text, session_id text, entry_json text, updated_at integer);
+      create table session_nodes (session_key text, current_session_id text, entry_json text, updated_at integer);
+      insert into session_entries values ('older', 'o', '{}', 1);
+      insert into session_nodes values ('b', 'two', '{"updatedAt":5,"x":1}', 0), ('a', 'one', '{"updatedAt":5}', 7),
+        ('c', 'three', 'no json', 8), ('d', 'four', '[1]', 9), ('e', 'five', '{}', 0);
+      create table transcript_events (session_id text, seq integer, event_json text);
+      insert into transcript_events values ('two', 1, 'of two'), ('one', 10, 'tenth'), ('one', 9, 'ninth');
+      create table session_transcript_cold_archives (session_id text, storage text, archive_blob blob)`);
+    const archived = db.prepare("insert into session_transcript_cold_archives values (?, ?, ?)");
+    archived.run("three", "file", zstdCompressSync("elsewhere"));
+    archived.run("three", "sqlite", zstdCompressSync("cold"));
+    archived.run("four", "file", zstdCompressSync("elsewhere"));
+    archived.run("five", "sqlite", Buffer.from("no archive"));
+    archived.run("one", "sqlite", zstdCompressSync("old"));
+  });
+  const path = join(folder, agentFile);
+  expect(storedSessions(read, path)).toEqual([
+    { name: "a", sessionId: "one", entry: { updatedAt: 7 } },
+    { name: "b", sessionId: "two", entry: { updatedAt: 5, x: 1 } },
+    { name: "c", sessionId: "three", entry: { updatedAt: 8 } },
+    { name: "d", sessionId: "four", entry: { updatedAt: 9 } },
+    { name: "e", sessionId: "five", entry: {} },
+  ]);
+  expect(
+    ["one", "two", "three", "four", "five", "none"].map((id) => storedTranscript(read, path, id)),
+  ).toEqual(["ninth\ntenth", "of two", "cold", "", "{broken", ""]);
+  expect(read.told()).toEqual([]);
+  // A table that lacks a column is told once, whoever asks.
+  expect(read.rows(path, "select none from session_nodes")).toEqual([]);
+  expect(read.rows(path, "select other from session_nodes")).toEqual([]);
+  expect(read.told()).toHaveLength(1);
+});
+
+test("schedules of a database are those of this home; of others it may hold as well, only one that is alone counts", async () => {
+  const jobsOf = async (homes: (folder: string) => readonly string[]) => {
+    const path: string[] = [];
+    const from = await databases((at) => {
+      const db = at(sharedFile);
+      const own = String(db.location()).slice(0, -sharedFile.length - 1);
+      path.push(own);
+      db.exec("create table cron_jobs (store_key text, job_id text, job_json text)");
+      const insert = db.prepare("insert into cron_jobs values (?, ?, ?)");
+      for (const [index, home] of homes(own).entries())
+        for (const id of ["b", "a"])
+          insert.run(
+            home,
+            `${id}${index}`,
+            JSON.stringify({
+              schedule: { kind: "every", everyMs: 3_600_000 },
+              sessionTarget: "isolated",
+              payload: { kind: "agentTurn", message: "go" },
+            }),
+          );
+    });
+    const { jobs, met } = readJobs(from, { nowMs: 0, zone: "UTC", agents: ["main"], home: () => null });
+    return [
+      jobs.map(({ id }) => id),
+      met.flatMap(({ what, name, fate, why }) =>
+        what === "other" ? [`${name.replaceAll(path[0] ?? "", "F")} ${fate}: ${why ?? ""}`] : [],
+      ),
+    ];
+  };
+  const other = "its schedules are of another home, as far as can be told";
+  const own = (folder: string): string => join(folder, "cron", "jobs.json");
+  expect(await jobsOf(() => ["/was/there"])).toEqual([["a0", "b0"], []]);
+  expect(await jobsOf((folder) => ["/was/there", own(folder)])).toEqual([
+    ["a1", "b1"],
+    [`F/${sharedFile}: /was/there refused: ${other}`],
+  ]);
+  expect(await jobsOf(() => ["/one", "/two"])).toEqual([
+    [],
+    [`F/${sharedFile}: /one refused: ${other}`, `F/${sharedFile}: /two refused: ${other}`],
+  ]);
+});
+
+test("keys of databases come after those of files, agent by agent, the shared ones last", async () => {
+  const keys = (provider: string, key: string): string =>
+    JSON.stringify({ profiles: { [`${provider}:x`]: { type: "api_key", provider, key } } });
+  const from = await databases((at) => {
+    for (const [name, store] of [
+      [sharedFile, keys("openai", "shared")],
+      [agentFile, keys("openai", "own")],
+    ] as const) {
+      const db = at(name);
+      db.exec("create table auth_profile_store (store_key text, store_json text)");
+      const insert = db.prepare("insert into auth_profile_store values (?, ?)");
+      insert.run("b", keys("groq", `${name.slice(0, 5)} late`));
+      insert.run("a", keys("groq", `${name.slice(0, 5)} early`));
+      insert.run("c", store);
+      insert.run("d", "no json");
+    }
+  });
+  const { secrets, met } = withKeys(from, translate(from));
+  expect([...secrets.values()]).toEqual(["agent early", "own"]);
+  expect(met.map(({ name, why }) => `${name}: ${why}`)).toEqual([
+    "auth-profiles main: groq:x: models.providers.groq has a key already",
+    "auth-profiles shared: groq:x: models.providers.groq has a key already",
+    "auth-profiles shared: groq:x: models.providers.groq has a key already",
+    "auth-profiles shared: openai:x: models.providers.openai has a key already",
+  ]);
+});
+
+test("what was copied to be read is gone when the import ends", async () => {
+  const [from, copies] = [await source(), await freshHome()];
+  await moveIntoDatabases(from, "2026.9");
+  const db = new DatabaseSync(join(from, agentFile));
+  db.exec("create table more (x)");
+  vi.stubEnv("TMPDIR", copies);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const read = readSource(from).databases;
+  expect(read.hasTable(join(from, agentFile), "more")).toBe(true);
+  expect(await readdir(copies)).toHaveLength(1);
+  read.close();
+  db.close();
+  expect(await readdir(copies)).toEqual([]);
 });

@@ -205,6 +205,21 @@ test("a transcript is its last branch after the last /new, in whole pairs, and s
       at("6", "5", { type: "custom_message", content: "noted", timestamp: "no time" }),
     ],
     Array.from({ length: 7 }, () => "{"),
+    // Words in several parts, arguments by their older name, and ids of calls that another provider may refuse.
+    [
+      message("1", null, "user", [
+        { type: "text", text: "one" },
+        { type: "text", text: "two" },
+      ]),
+      message("2", "1", "assistant", [
+        call("x".repeat(64), { args: { path: "older" } }),
+        call("y".repeat(65), { arguments: "words" }),
+        { type: "toolCall", id: "nameless" },
+      ]),
+      ...["x".repeat(64), "y".repeat(65), "nameless"].map((toolCallId, index) =>
+        message(`${index + 3}`, `${index + 2}`, "toolResult", "done", { toolCallId }),
+      ),
+    ],
   ];
   const table = answerTable(transcripts, (lines) => readTranscript(lines.join("\n"), "s.jsonl"));
   await expect(table).toMatchFileSnapshot("../tables/import-transcripts.txt");

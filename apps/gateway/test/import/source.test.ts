@@ -1,6 +1,6 @@
 // What a folder is taken for, what its config says with all that it includes, and which agents it has, the usual one
 // first, each with the folder in which its files are.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
@@ -125,4 +125,86 @@ test("the usual agent comes first, whatever letters its id has, and each has its
   expect(agents({ defaults: { workspace: "/home/eve/.openclaw/../work" } })).toEqual([
     ["main", expect.not.stringContaining("F/") as string],
   ]);
+});
+
+test("each name of an older config, and each folder of a home without one, makes a home; each note of an agent makes a workspace", () => {
+  const taken = (name: string, make: (path: string) => void): string => {
+    const path = join(folder, `of ${name}`);
+    mkdirSync(path);
+    make(join(path, name));
+    try {
+      const { isHome, configPath } = readSource(path);
+      return isHome ? `home ${configPath === null ? "without config" : "with config"}` : "workspace";
+    } catch (error) {
+      return (error as { readonly code: string }).code;
+    }
+  };
+  for (const name of ["openclaw.json", "openclaw.json5", "clawdbot.json", "moltbot.json"])
+    expect([name, taken(name, (path) => writeFileSync(path, "{}"))]).toEqual([name, "home with config"]);
+  for (const name of ["agents", "credentials", "cron", "sessions", "workspace"])
+    expect([name, taken(name, (path) => mkdirSync(path))]).toEqual([name, "home without config"]);
+  for (const name of ["AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "MEMORY.md", "TOOLS.md"])
+    expect([name, taken(name, (path) => writeFileSync(path, ""))]).toEqual([name, "workspace"]);
+  for (const name of ["skills", "NOTES.md", "config.json"])
+    expect([name, taken(name, (path) => mkdirSync(path))]).toEqual([name, "missing"]);
+  // Notes lie in the folder of an agent, whatever folders it has beside them.
+  write({ "both/SOUL.md": "kind", "both/sessions/x": "" });
+  expect(readSource(join(folder, "both")).isHome).toBe(false);
+});
+
+test("a config that cannot be read is told with its path and what to do", () => {
+  mkdirSync(join(folder, "openclaw.json"));
+  expect(refusal()).toBe(
+    "F/openclaw.json cannot be read: it is no file. Run the import as the user whose files these are",
+  );
+});
+
+test("of files beside the config the first mistake of each is told, and what may not be followed leads nowhere", () => {
+  write({
+    "home/openclaw.json": "{}",
+    "home/bom.json": "\uFEFF[1]",
+    "home/five.json": "{ a: 1, // words\n}",
+    "home/blank.json": " \n",
+    "home/broken.json": "[1,\n  2 3]",
+    "home/names/b": "",
+    "home/names/a": "",
+    "home/names/B": "",
+    "home-beside/x.json": "[2]",
+  });
+  const home = join(folder, "home");
+  symlinkSync(join(folder, "home-beside/x.json"), join(home, "beside.json"));
+  symlinkSync("loop.json", join(home, "loop.json"));
+  symlinkSync("gone.json", join(home, "away.json"));
+  symlinkSync("bom.json", join(home, "inside.json"));
+  writeFileSync(join(home, "large.json"), "");
+  truncateSync(join(home, "large.json"), 256_000_001);
+  writeFileSync(join(home, "largest.json"), "");
+  truncateSync(join(home, "largest.json"), 256_000_000);
+  const { files } = readSource(home);
+  const at = (name: string): string => join(home, name);
+  const values = ["bom", "inside", "five", "blank", "none", "broken", "beside", "loop", "away", "large"].map(
+    (name) => files.value(at(`${name}.json`)),
+  );
+  expect(values).toEqual([[1], [1], { a: 1 }, null, null, null, null, null, null, null]);
+  expect([files.names(at("names")), files.names(at("none")), files.names(at("bom.json"))]).toEqual([
+    ["B", "a", "b"],
+    [],
+    [],
+  ]);
+  expect(files.trouble(at("largest.json"))).toBeNull();
+  expect(files.trouble(at("bom.json"), 0)).toBe("it has 0 MB, more than 0: copy it by hand, if it is wanted");
+  expect(files.trouble(at("none.json"))).toBeNull();
+  const out = "a link leads out of the source, which is not followed: put what it leads to in its place";
+  const nowhere = "it is a link that leads nowhere";
+  expect(files.told(home).map(({ what, name, fate, why }) => [what, name.slice(home.length + 1), fate, why])).toEqual([
+    ["file", expect.stringMatching(/^broken\.json:2:\d+$/), "refused", expect.stringContaining(". Mend it there and import again")],
+    ["file", "beside.json", "refused", out],
+    ["file", "loop.json", "refused", nowhere],
+    ["file", "away.json", "refused", nowhere],
+    ["file", "large.json", "refused", "it has 256 MB, more than 256: copy it by hand, if it is wanted"],
+  ]);
+  expect(files.told(at("beside.json"))).toHaveLength(1);
+  expect(files.told(at("names"))).toEqual([]);
+  // What is told of a folder is told of what lies in it, and of nothing that begins with its name.
+  expect(files.told(at("be"))).toEqual([]);
 });
