@@ -196,8 +196,15 @@ test("of files beside the config the first mistake of each is told, and what may
   expect(files.trouble(at("none.json"))).toBeNull();
   const out = "a link leads out of the source, which is not followed: put what it leads to in its place";
   const nowhere = "it is a link that leads nowhere";
-  expect(files.told(home).map(({ what, name, fate, why }) => [what, name.slice(home.length + 1), fate, why])).toEqual([
-    ["file", expect.stringMatching(/^broken\.json:2:\d+$/), "refused", expect.stringContaining(". Mend it there and import again")],
+  expect(
+    files.told(home).map(({ what, name, fate, why }) => [what, name.slice(home.length + 1), fate, why]),
+  ).toEqual([
+    [
+      "file",
+      expect.stringMatching(/^broken\.json:2:\d+$/),
+      "refused",
+      expect.stringContaining(". Mend it there and import again"),
+    ],
     ["file", "beside.json", "refused", out],
     ["file", "loop.json", "refused", nowhere],
     ["file", "away.json", "refused", nowhere],
