@@ -196,3 +196,121 @@ test("of a long conversation the newest two hundred messages are shown again, ov
     [151, "0", "150"],
   ]);
 });
+
+test("a fork is told whole, its row is its caller's command in the new conversation, and a title has eighty characters", async () => {
+  const { call, said, store, web } = await talked();
+  const [, answer = ""] = said;
+  const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
+  // A message without an id is shown again under one that a repeat finds.
+  await store.events.append(
+    conversationKey(address),
+    "nameless",
+    JSON.stringify({ role: "assistant", text: "nameless", html: "", atMs: 1_500 }),
+  );
+  await web.announce(address, { id: "long", role: "assistant", text: "y".repeat(81), html: "", atMs: 1_600 });
+  expect(await call["chat.fork"]({ id: "long", to: "f", idempotencyKey: "k" }, caller)).toEqual({
+    thread: "f",
+    sessionKey: `${lane}:thread:f`,
+    messages: 6,
+  });
+  const [row] = await store.inbox.find({ lane: `${lane}:thread:f` as never, limit: 1 });
+  expect(row).toMatchObject({
+    id: `web:default:${caller.peer}:fork:k`,
+    conversation: conversationKey({ ...address, thread: "f" }),
+    authority: "owner",
+  });
+  expect(parseRowPayload(row?.payload ?? "")).toMatchObject({
+    owner: true,
+    inbound: { address: { ...address, thread: "f" } },
+    command: { name: "fork", args: JSON.stringify({ from: lane, epoch: 1, throughSeq: 4, fields: {} }) },
+  });
+  const copied = await store.events.newest(conversationKey({ ...address, thread: "f" }), 9);
+  const [{ seq } = { seq: 0 }] = (await store.events.newest(conversationKey(address), 2)).slice(0, 1);
+  expect(copied.map(({ body }) => (JSON.parse(body) as { id: string }).id)).toEqual([
+    ...said,
+    `web:default:${caller.peer}:fork:k/${seq}`,
+    "long",
+  ]);
+  const threads = async () =>
+    Object.fromEntries((await call["chat.threads"]({}, caller)).threads.map((each) => [each.thread, each]));
+  expect((await threads())["f"]).toMatchObject({ title: "y".repeat(80), name: null });
+  // A conversation that is only looked at, in a thread that has no session yet, begins with nothing of it.
+  const thread = { ...address, thread: "quiet" };
+  await web.announce(thread, { id: "q", role: "assistant", text: "hush", html: "", atMs: 5 });
+  await call["chat.fork"]({ thread: "quiet", id: "q", to: "g", idempotencyKey: "g" }, caller);
+  const [second] = await store.inbox.find({ lane: `${lane}:thread:g` as never, limit: 1 });
+  expect(JSON.parse(parseRowPayload(second?.payload ?? "").command?.args ?? "")).toEqual({
+    from: `${lane}:thread:quiet`,
+    epoch: 1,
+    throughSeq: 0,
+    fields: {},
+  });
+  await expect(
+    call["chat.fork"]({ thread: "f", id: answer, to: "f", idempotencyKey: "z" }, caller),
+  ).rejects.toThrow("these conversations share one session, so neither can begin with the other");
+});
+
+test("what is said again has the words that its writer changed it to, the rights of whoever says it, and needs its files", async () => {
+  const { call, said, forkRow, shown, store, web } = await talked();
+  const [first = "", , second = ""] = said;
+  const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
+  const edited = (replaces: string, text: string, role: "user" | "assistant" = "user") =>
+    web.announce(address, { id: `${text}-id`, replaces, role, text, html: "", atMs: 1_700 });
+  await edited(first, "uno");
+  await edited(first, "eins");
+  await edited(first, "no answer's words", "assistant");
+  await edited(second, "another's words");
+  await web.announce(address, { id: "user-last", role: "user", text: "last", html: "", atMs: 1_800 });
+  const guest = { ...caller, scopes: ["read", "write", "approve"] } as const;
+  await web.announce(address, {
+    id: "back",
+    replaces: first,
+    role: "user",
+    text: "",
+    html: "",
+    cancelled: true,
+    atMs: 1_750,
+  });
+  await call["chat.fork"]({ id: first, to: "a", again: true, idempotencyKey: "a" }, guest);
+  const { again, copy } = await forkRow("a");
+  expect(again?.inbound).toMatchObject({ text: "eins", sender: { roles: ["guest", "approver"] } });
+  expect(again?.inbound.attachments).toEqual([]);
+  expect(copy).toMatchObject({ epoch: 1, throughSeq: 0 });
+  await call["chat.fork"]({ id: first, to: "b", again: true, text: "", idempotencyKey: "b" }, caller);
+  expect((await forkRow("b")).again?.inbound).toMatchObject({ text: "" });
+  expect((await forkRow("b")).again?.inbound.sender).not.toHaveProperty("roles");
+  // Where it is the last that is shown, its new words are shown too, in their order.
+  await call["chat.fork"]({ id: first, to: "e", idempotencyKey: "e" }, caller);
+  expect((await shown("e")).map(({ id, replaces, text }) => [id, replaces, text])).toEqual([
+    [first, undefined, "one"],
+    ["uno-id", first, "uno"],
+    ["eins-id", first, "eins"],
+  ]);
+  const { threads } = await call["chat.threads"]({}, caller);
+  expect(threads.find(({ thread }) => thread === "e")?.title).toBe("eins");
+  await call["chat.fork"]({ id: "user-last", to: "c", again: true, idempotencyKey: "c" }, caller);
+  expect((await forkRow("c")).again?.inbound).toMatchObject({ text: "last" });
+  expect((await store.inbox.find({ lane: `${lane}:thread:c` as never, limit: 9 })).map(({ id }) => id)).toEqual(
+    ["web:default:web-1:c", "web:default:web-1:fork:c"],
+  );
+  await web.announce(address, {
+    id: "gone",
+    role: "user",
+    text: "with a file",
+    html: "",
+    files: [{ name: "a.txt", bytes: 1 }],
+    atMs: 1_900,
+  });
+  await expect(
+    call["chat.fork"]({ id: "gone", to: "d", again: true, idempotencyKey: "d" }, caller),
+  ).rejects.toThrow("the files of this message are kept no longer: send them anew");
+  // An edit on a newer page than its message is found too.
+  for (let n = 0; n < 600; n += 1)
+    await web.announce(address, { id: `m${n}`, role: "assistant", text: "x", html: "", atMs: 2_000 });
+  await edited("m1", "no person's");
+  await edited("user-last", "last of all");
+  for (let n = 600; n < 610; n += 1)
+    await web.announce(address, { id: `m${n}`, role: "assistant", text: "x", html: "", atMs: 2_000 });
+  await call["chat.fork"]({ id: "user-last", to: "h", again: true, idempotencyKey: "h" }, caller);
+  expect((await forkRow("h")).again?.inbound).toMatchObject({ text: "last of all" });
+});

@@ -58,9 +58,16 @@ export function forkMethods(ports: ForkPorts) {
   const sessionOf = (caller: WebCaller, to: Address): SessionKey =>
     route({ address: to, sender: webSender(caller) }).session;
 
-  /** What people saw through the message, the newest of it; the message is the last. */
-  async function seenThrough(stream: string, id: string): Promise<readonly Seen[]> {
+  /**
+   * `seen`: what people saw through the message, the newest of it; the message is the last. `edits`: the
+   * words that its writer put in its place since, which stand anywhere behind it.
+   */
+  async function seenThrough(
+    stream: string,
+    id: string,
+  ): Promise<{ readonly seen: readonly Seen[]; readonly edits: readonly Seen[] }> {
     let seen: readonly Seen[] = [];
+    let edits: readonly Seen[] = [];
     for (let beforeSeq: number | undefined; ;) {
       const page = (await events.newest(stream, pageMessages, beforeSeq)).map(({ seq, body }): Seen => ({
         ...(JSON.parse(body) as ChatMessage),
@@ -68,13 +75,14 @@ export function forkMethods(ports: ForkPorts) {
       }));
       const at = page.findLastIndex((message) => message.id === id);
       // What was said before it may stand on the page before.
-      if (seen.length > 0) return [...page, ...seen];
+      if (seen.length > 0) return { seen: [...page, ...seen], edits };
+      edits = [...page.slice(at + 1).filter((each) => isEditOf(each, id)), ...edits];
       if (at !== -1) seen = page.slice(0, at + 1);
-      if (seen.length > messagesCopied) return seen;
+      if (seen.length > messagesCopied) return { seen, edits };
       beforeSeq = page[0]?.seq;
       if (beforeSeq === undefined || page.length < pageMessages) break;
     }
-    if (seen.length > 0) return seen;
+    if (seen.length > 0) return { seen, edits };
     throw new Fault("missing", "there is no such message in this conversation, or it is kept no longer");
   }
 
@@ -114,7 +122,7 @@ export function forkMethods(ports: ForkPorts) {
     caller: WebCaller,
     to: Address,
     message: Seen,
-    said: readonly Seen[],
+    words: string,
     { text, idempotencyKey }: Pick<MethodParams<"chat.fork">, "text" | "idempotencyKey">,
   ): Promise<void> {
     const [row] = await inbox.find({ id: message.id ?? "", limit: 1 });
@@ -128,12 +136,11 @@ export function forkMethods(ports: ForkPorts) {
         return { name, mediaType, voice: kind === "voice", bytes: read.bytes };
       }),
     );
-    const edited = said.findLast(({ replaces, role }) => role === "user" && replaces === message.id);
     await web.submit({
       id: `${caller.peer}:${idempotencyKey}`,
       address: to,
       senderName: caller.peer,
-      text: text ?? edited?.text ?? message.text,
+      text: text ?? words,
       ...(files.length === 0 ? {} : { files }),
       guest: !caller.scopes.includes("admin"),
       approver: caller.scopes.includes("approve"),
@@ -158,13 +165,14 @@ export function forkMethods(ports: ForkPorts) {
       const rowId = webRowId(web.account, said);
       const isRepeat = (await inbox.find({ id: rowId, limit: 1 })).length > 0;
       const stream = conversationKey(to);
-      const seen = await seenThrough(conversationKey(from), id);
+      const { seen, edits } = await seenThrough(conversationKey(from), id);
       const message = seen.at(-1);
       if (message === undefined) throw new Fault("missing", "there is no such message in this conversation");
       if (again && message.role !== "user")
         throw new Fault("invalid", "only what a person said can be said again");
       const before = isBefore || again;
-      const copied = (before ? seen.slice(0, -1) : seen).slice(-messagesCopied);
+      const copied = (before ? seen.slice(0, -1) : [...seen, ...edits]).slice(-messagesCopied);
+      const words = edits.at(-1)?.text ?? message.text;
       const mark = `${rowId}/`;
       const there = await events.newest(stream, 1);
       const isBegun = there.length > 0 && !isRepeat && !(await isOwnCopy(stream, copied));
@@ -196,9 +204,9 @@ export function forkMethods(ports: ForkPorts) {
         }),
       ]);
       const name = await nameOf(caller, thread);
-      const title = name ?? message.text.slice(0, 80);
+      const title = name ?? words.slice(0, 80);
       await index.set(caller.peer, params.to, { listed: true, title, usedAtMs: clock.now() });
-      if (again) await sayAgain(caller, to, message, seen, params);
+      if (again) await sayAgain(caller, to, message, words, params);
       return { thread: params.to, sessionKey: key, messages: copied.length };
     },
   };
@@ -217,6 +225,10 @@ export function forkMethods(ports: ForkPorts) {
     const note = (await index.list(caller.peer)).find((each) => each.thread === (thread ?? ""));
     return note?.name ?? note?.title ?? null;
   }
+}
+
+function isEditOf({ role, replaces, cancelled }: Seen, id: string): boolean {
+  return role === "user" && replaces === id && cancelled !== true;
 }
 
 /** Whether an entry is of the turn that a message belongs to: what a person said, or the turn's answer. */
