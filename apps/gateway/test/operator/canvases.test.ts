@@ -44,7 +44,15 @@ test("are listed newest first, also hidden ones, without what only the store nee
     ["agent:main:telegram:dm:8", 4, false],
     ["agent:main:main", 1, true],
   ]);
-  expect(Object.keys(canvases[0] ?? {})).not.toContain("v");
+  expect(canvases[1]).toEqual({
+    id: canvasId("agent:main:telegram:dm:8"),
+    session: "agent:main:telegram:dm:8",
+    agent: "main",
+    title: "agent:main:telegram:dm:8",
+    version: 4,
+    shown: false,
+    atMs: 2,
+  });
 });
 
 test("a link shows one session's canvas, once, for a day, and sends nothing", async () => {

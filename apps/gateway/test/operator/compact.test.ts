@@ -1,7 +1,10 @@
 // /compact given by an operator: it stands behind what was said, in the conversation that was used last.
 import { conversationKey, parseRowPayload, systemClock, systemIds, type Address } from "@parley/protocol";
+import { webSender } from "@parley/access";
+import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { compactMethods } from "../../src/operator/sessions/compact.ts";
+import { webCommandRow } from "../../src/operator/sessions/web-command.ts";
 import { caller, lane, stage, taking } from "./web-stage.ts";
 
 test("it waits behind what was said, is told there, and a repeat under its key stands there once", async () => {
@@ -64,4 +67,101 @@ test("it stands where somebody wrote last, with the place's guild, and by the ri
     { name: "compact", args: "" },
     false,
   ]);
+});
+
+test("its row is whole: a command from the operator in that place, at its own time, that what comes after waits for", async () => {
+  const { store, call } = await stage();
+  await call["chat.send"]({ text: "one", idempotencyKey: "1" }, caller);
+  const { inbox } = store;
+  const accepted: unknown[] = [];
+  const compact = compactMethods({
+    store: {
+      inbox: {
+        find: async (how: never) => (accepted.push(how), inbox.find(how)),
+        accept: async (rows: readonly object[]) => (accepted.push(...rows), []),
+      },
+    } as never,
+    clock: virtualClock({ startMs: 77 }),
+    ids: { uuid: () => "made" } as never,
+  })["sessions.compact"];
+  const id = `web:default:compact:${caller.peer}:made`;
+  expect(await compact({ key: lane }, caller)).toEqual({ id });
+  const conversation = `web:default:dm:${caller.peer}`;
+  const [asked, row] = accepted as [object, { readonly payload: string }];
+  expect(asked).toEqual({ lane, limit: 1 });
+  expect({ ...row, payload: JSON.parse(row.payload) as object }).toEqual({
+    id,
+    subject: `web:default/${conversation}/compact:${caller.peer}:made`,
+    version: 0,
+    pool: "main",
+    lane,
+    conversation,
+    authority: "owner",
+    as: { kind: "work", barrier: true },
+    payload: {
+      v: 1,
+      owner: true,
+      command: { name: "compact", args: "" },
+      inbound: {
+        id,
+        channel: "web",
+        account: "default",
+        address: { channel: "web", account: "default", kind: "dm", peer: caller.peer },
+        sender: { id: caller.peer, name: "operator", isBot: false },
+        messageId: `compact:${caller.peer}:made`,
+        kind: "command",
+        text: "",
+        attachments: [],
+        mentions: [],
+        addressed: true,
+        atMs: 77,
+      },
+    },
+  });
+});
+
+test("a page's command is a row of its caller, in the thread that is meant, once for each call", () => {
+  const to = { channel: "web", account: "work", kind: "dm", peer: "web-9", thread: "t" } as const;
+  const row = (scopes: readonly string[]) =>
+    webCommandRow({ peer: "web-9", scopes } as never, {
+      account: "work",
+      said: "web-9:fork:k",
+      to,
+      session: "agent:second:web:dm:web-9:thread:t" as never,
+      name: "fork",
+      args: "{}",
+      atMs: 5,
+    });
+  const { payload, ...rest } = row(["read", "write", "approve"]);
+  expect(rest).toEqual({
+    id: "web:work:web-9:fork:k",
+    subject: `web:work/${conversationKey(to)}/web-9:fork:k`,
+    version: 0,
+    pool: "main",
+    lane: "agent:second:web:dm:web-9:thread:t",
+    conversation: conversationKey(to),
+    authority: "member",
+    as: { kind: "work", barrier: true },
+  });
+  expect(JSON.parse(payload)).toEqual({
+    v: 1,
+    owner: false,
+    command: { name: "fork", args: "{}" },
+    inbound: {
+      id: "web:work:web-9:fork:k",
+      channel: "web",
+      account: "work",
+      address: to,
+      sender: webSender({ peer: "web-9", scopes: ["read", "write", "approve"] } as never),
+      messageId: "web-9:fork:k",
+      kind: "command",
+      text: "",
+      attachments: [],
+      mentions: [],
+      addressed: true,
+      atMs: 5,
+    },
+  });
+  const byOwner = row(["admin"]);
+  expect([byOwner.authority, JSON.parse(byOwner.payload)]).toMatchObject(["owner", { owner: true }]);
 });

@@ -43,7 +43,7 @@ function setUp(refuses = false) {
         problems: [problem("p")],
         warnings: [problem("w")],
       }),
-      text: async (given: object) => (asked.push(["text", given]), { text: "{}", file: {}, problems: [] }),
+      text: async (given: object) => (asked.push(["text", given]), { text: "{a:1}", hash: "h1", file: { a: 1 } }),
       validate: async (text: string) => (
         asked.push(["validate", text]),
         { problems: [problem("v")], warnings: [], changed: ["gateway.port", "tools.b"] }
@@ -79,7 +79,7 @@ test("what is read has its file, what is in force, and its trouble in the words 
     changed: ["gateway.port", "tools.b"],
     restartNeeded: ["gateway.port"],
   });
-  await methods["config.text"]({ text: "" });
+  expect(await methods["config.text"]({ text: "" })).toEqual({ text: "{a:1}", hash: "h1", file: { a: 1 } });
   await methods["config.text"]({ config: {} });
   expect(asked).toEqual([
     ["validate", ""],

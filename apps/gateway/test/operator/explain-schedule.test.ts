@@ -72,4 +72,21 @@ test("the zone of jobs comes before the person's, words and instants are those f
   await expect(told({ schedule: { expr: "0 9 * * *" }, from: "soon" })).rejects.toThrow(
     'from "soon" is no date',
   );
+  // One that is written out watches in the workspace of main, or of the first agent.
+  const watch = { kind: "watch", path: "*.md" };
+  expect(await told({ schedule: watch })).not.toMatchObject({ files: 2 });
+  const inMain = (...ids: readonly (readonly [string, string])[]) =>
+    explainMethods({
+      config: {
+        agents: {
+          list: ids.map(([id, workspace]) => ({ id, workspace })),
+          defaults: { userTimezone: "Europe/Berlin" },
+        },
+        cron: {},
+      } as never,
+      jobNamed: () => Promise.reject(new Error("no job is named")),
+      clock: virtualClock(),
+    })["cron.explain"]({ schedule: watch });
+  expect(await inMain(["first", "/nowhere"], ["main", folder])).toMatchObject({ files: 2, next: [] });
+  expect(await inMain(["first", folder], ["second", "/nowhere"])).toMatchObject({ files: 2 });
 });

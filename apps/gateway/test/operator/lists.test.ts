@@ -1,5 +1,6 @@
 // What an operator counts on in the lists: the newest first, the limit kept from the newest end, nothing twice, and
 // open told from waiting.
+import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { gatewayMetrics, type GatewayMetrics } from "../../src/metrics/gateway-metrics.ts";
 import type { SessionKey } from "@parley/protocol";
@@ -141,6 +142,98 @@ test("what was used: days in their order, everything else the costliest first, e
   const dayMs = 86_400_000;
   const day = (agoMs: number): string => new Date(at.clock.now() - agoMs).toISOString().slice(0, 10);
   expect([from, through, total.turns]).toEqual([day(2 * dayMs), day(0), 4]);
+});
+
+test("what was used is summed under each name that it can be asked by, over thirty days of the zone and by agent where nothing is said", async () => {
+  // Half past eleven in the evening of the tenth in UTC is the eleventh in Berlin.
+  const clock = virtualClock({ startMs: Date.UTC(2026, 2, 10, 23, 30) });
+  const row = (n: number, names: object): UsageRow => ({
+    day: `2026-03-0${n}`,
+    session: `agent:a${n}:main` as SessionKey,
+    agent: `a${n}`,
+    channel: `c${n}`,
+    person: `p${n}`,
+    model: `m${n}`,
+    turns: n,
+    inputTokens: 10 * n,
+    outputTokens: 100 * n,
+    cacheReadTokens: 1_000 * n,
+    cacheWriteTokens: 10_000 * n,
+    costUsd: 0.5 * n,
+    unpricedTokens: 7 * n,
+    ...names,
+  });
+  const rows = [row(1, {}), row(2, {}), row(4, { person: "p1", channel: "c2", model: "m1" })];
+  const asked: (readonly string[])[] = [];
+  const used = { turns: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const state = { ...used, costUsd: 1, unpricedTokens: 5, inputTokens: 4, outputTokens: 3 };
+  const { usage } = usageMethods({
+    usage: {
+      timeZone: "Europe/Berlin",
+      rows: async (days: readonly string[]) => (asked.push(days), rows),
+    } as never,
+    ledger: {
+      states: async () => [{ agent: "a", day: state, month: state, caps: { dayUsd: 3, monthTokens: 40 } }],
+    } as never,
+    clock,
+  });
+  const sum = (n: number) => ({
+    turns: n,
+    inputTokens: 10 * n,
+    outputTokens: 100 * n,
+    cacheReadTokens: 1_000 * n,
+    cacheWriteTokens: 10_000 * n,
+    costUsd: 0.5 * n,
+    unpricedTokens: 7 * n,
+  });
+  expect(await usage({})).toEqual({
+    from: "2026-02-10",
+    through: "2026-03-11",
+    timeZone: "Europe/Berlin",
+    rows: [
+      { name: "a4", ...sum(4) },
+      { name: "a2", ...sum(2) },
+      { name: "a1", ...sum(1) },
+    ],
+    total: sum(7),
+    caps: [
+      {
+        agent: "a",
+        over: "day",
+        unit: "usd",
+        most: 3,
+        used: 1,
+        resets: "at midnight (Europe/Berlin), in 23 h 30 min",
+      },
+      {
+        agent: "a",
+        over: "month",
+        unit: "tokens",
+        most: 40,
+        used: 7,
+        resets: "on 2026-04-01 at 00:00 (Europe/Berlin), in 21 days",
+      },
+    ],
+  });
+  expect([asked[0]?.length, asked[0]?.[0], asked[0]?.at(-1)]).toEqual([30, "2026-03-11", "2026-02-10"]);
+  const names = async (by: "session" | "agent" | "channel" | "person" | "model" | "day") =>
+    (await usage({ by, days: 1 })).rows.map(({ name, turns }) => `${name} ${turns}`);
+  expect([
+    await names("session"),
+    await names("agent"),
+    await names("channel"),
+    await names("person"),
+    await names("model"),
+    await names("day"),
+  ]).toEqual([
+    ["agent:a4:main 4", "agent:a2:main 2", "agent:a1:main 1"],
+    ["a4 4", "a2 2", "a1 1"],
+    ["c2 6", "c1 1"],
+    ["p1 5", "p2 2"],
+    ["m1 5", "m2 2"],
+    ["2026-03-01 1", "2026-03-02 2", "2026-03-04 4"],
+  ]);
+  expect(asked.at(-1)).toEqual(["2026-03-11"]);
 });
 
 test("what is left of each limit, of dollars and tokens, of the day and of the month, for each agent", async () => {

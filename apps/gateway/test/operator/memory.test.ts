@@ -146,6 +146,18 @@ test("changes are listed newest first, of one file where it is named, and the ne
     "turn",
   ]);
 
+  expect(shown).toMatchObject({
+    id: ids[1],
+    path: "b.md",
+    session: "s",
+    turn: "t",
+    by: ["telegram:7"],
+    tool: "write",
+    removed: "",
+    added: "b.md\n",
+    atMs: Number(ids[1]?.split("-")[0]),
+  });
+
   const undo = (id?: string) => handlers["memory.undo"]({ id } as never);
   expect(await undo()).toEqual({ agent: "main", id: ids[1], path: "b.md", changed: true });
   const [taken] = await history.list("main", 1);
@@ -155,6 +167,18 @@ test("changes are listed newest first, of one file where it is named, and the ne
   await expect(undo()).rejects.toThrow("no turn changed a note that is not undone");
   expect(await undo(ids[2])).toMatchObject({ id: ids[2], path: "a.md" });
   await expect(undo("x")).rejects.toThrow('there is no change x; "parley memory history" lists them');
+  // A change that was taken back says since when; another agent's newest is its own.
+  const [back] = (await handlers["memory.history"]({ path: "b.md", limit: 9 } as never)).changes.slice(-1);
+  expect([back?.id, back?.undoneAtMs]).toEqual([ids[1], clock.now()]);
+  const undoOther = handlers["memory.undo"]({ agent: "other" } as never);
+  expect(await undoOther).toMatchObject({ agent: "other", path: "many-24.md" });
+  expect(await handlers["memory.history"]({ agent: "other", limit: 2 } as never)).toMatchObject({
+    agent: "other",
+    changes: [
+      { tool: "undo", path: "many-24.md" },
+      { tool: "write", path: "many-24.md" },
+    ],
+  });
 });
 
 test("taking a change back marks the lines that strangers had a hand in anew, and says where nothing changed by it", async () => {
@@ -209,6 +233,9 @@ test("notes are searched for all scopes, not what was forgotten last; told with 
   expect(searched).toMatchObject([
     [{ workspace: "/w/other" }, { query: "tea", scopes: "all", nowMs: 5, forgottenMs: 77 }],
   ]);
+  expect(searched).toMatchObject([[{}, { maxResults: 3 }]]);
+  await search({ query: "tea", maxResults: 4, minScore: 0.5 } as never);
+  expect(searched.splice(1)).toMatchObject([[{ workspace: "/w/main" }, { maxResults: 4, minScore: 0.5 }]]);
   await search({ query: "tea" } as never);
   expect(searched[1]).toMatchObject([{ workspace: "/w/main" }, { query: "tea" }]);
   expect(JSON.stringify(searched[1])).not.toContain("forgottenMs");
@@ -235,7 +262,27 @@ test("proposals are listed, of one agent where it is named, and decided in the o
     upkeep: {
       list: async () => [
         proposal("p1", "main"),
-        proposal("p2", "other", { state: "refused", by: { person: "telegram:7", name: "Eve" } }),
+        proposal("p2", "other", {
+          session: "s2",
+          turn: "t2",
+          state: "refused",
+          createdAtMs: 21,
+          expiresAtMs: 22,
+          by: { person: "telegram:7", name: "Eve" },
+          changes: [
+            {
+              kind: "merge",
+              lines: [
+                { path: "b.md", line: 4, text: "y" },
+                { path: "c.md", line: 5, text: "z" },
+              ],
+              text: "yz",
+              why: "alike",
+              untrusted: "a page",
+            },
+            { kind: "drop", lines: [], text: null, why: "" },
+          ],
+        }),
       ],
       accept: async (...what: readonly unknown[]) => (did.push(["accept", ...what]), "accepted."),
       refuse: async (...what: readonly unknown[]) => (did.push(["refuse", ...what]), "refused."),
@@ -260,7 +307,30 @@ test("proposals are listed, of one agent where it is named, and decided in the o
       said: "nobody has decided yet.",
       changes: [{ kind: "drop", lines: [{ path: "a.md", line: 3, text: "x" }], text: null, why: "old" }],
     },
-    expect.objectContaining({ id: "p2", by: "telegram:7", said: "refused by Eve; nothing was changed." }),
+    {
+      id: "p2",
+      agent: "other",
+      session: "s2",
+      turn: "t2",
+      state: "refused",
+      createdAtMs: 21,
+      expiresAtMs: 22,
+      by: "telegram:7",
+      said: "refused by Eve; nothing was changed.",
+      changes: [
+        {
+          kind: "merge",
+          lines: [
+            { path: "b.md", line: 4, text: "y" },
+            { path: "c.md", line: 5, text: "z" },
+          ],
+          text: "yz",
+          why: "alike",
+          untrusted: "a page",
+        },
+        { kind: "drop", lines: [], text: null, why: "" },
+      ],
+    },
   ]);
   expect((await methods["memory.proposals"]({ agent: "other" })).proposals.map(({ id }) => id)).toEqual([
     "p2",
@@ -282,6 +352,7 @@ test("proposals are listed, of one agent where it is named, and decided in the o
     notes: ["n"],
   });
   expect(await methods["memory.forget"]({ agent: "other", query: "x", confirm: true })).toMatchObject({
+    agent: "other",
     done: true,
   });
   expect(did).toEqual([

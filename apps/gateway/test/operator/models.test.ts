@@ -209,6 +209,31 @@ test("a failure is told with its kind, and never with the key", async () => {
   await expect((await methods())["models.test"]({ id: "nobody/x" })).rejects.toThrow(/no provider "nobody"/);
 });
 
+test("the model that is tested is the first agent's where none is named, and else the one of that alias or name", async () => {
+  const asked: string[] = [];
+  const { "models.test": tested } = modelMethods({
+    config: {
+      agents: {
+        defaults: { models: { "a/one": {}, "b/two": { alias: "Deux" }, "c/three": { alias: "trois" } } },
+        list: [
+          { id: "second", model: { primary: "b/two", fallbacks: [] } },
+          { id: "main", model: { primary: "a/one", fallbacks: [] } },
+        ],
+      },
+    },
+    models: {
+      get: async (id: string) => {
+        asked.push(id);
+        throw new Fault("missing", "enough is known");
+      },
+    },
+    clock,
+  } as never);
+  for (const id of [undefined, "deux", "TROIS", "c/three", "a/ONE"])
+    await expect(tested(id === undefined ? {} : { id })).rejects.toThrow("enough is known");
+  expect(asked).toEqual(["b/two", "b/two", "c/three", "c/three", "a/ONE"]);
+});
+
 test("the rehearsal passes its own test without a network", async () => {
   const models = modelsFrom({ providers: {}, clock, log: silentLog });
   const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => "{}" });

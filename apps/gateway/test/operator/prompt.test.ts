@@ -213,3 +213,64 @@ test("the place is that of the last turn; before the first it stands in the key"
   await turn("t2", "a", "b", key, inGuild);
   expect(await placed(key)).toEqual(inGuild);
 });
+
+test("a prompt is told whole: whose it is, when it was sent, and the hash of each part; so is what moved", async () => {
+  const { methods, turn, now, clock } = await setUp();
+  const firstAtMs = clock.now();
+  await turn("t1", "rules", " at 1");
+  await turn("other", "of another session", "", "agent:main:telegram:dm:6");
+  await turn("t2", "rules", " at 2");
+  now("others", " now");
+  const first = {
+    session: key,
+    turn: 1,
+    turnId: "t1",
+    atMs: firstAtMs,
+    stableHash: hashOf("rules"),
+  };
+  const second = { ...first, turn: 2, turnId: "t2", atMs: firstAtMs + 2_000 };
+  const next = { session: key, turn: null, turnId: null, atMs: null, stableHash: hashOf("others") };
+  expect(await methods["prompt.show"]({ session: key, turn: 2 })).toEqual({
+    ...second,
+    hash: hashOf("rules at 2"),
+    boundary: 5,
+    text: "rules at 2",
+  });
+  expect(await methods["prompt.show"]({ session: key })).toEqual({
+    ...next,
+    hash: hashOf("others now"),
+    boundary: 6,
+    text: "others now",
+  });
+  const { explanation, moved, ...identity } = await methods["prompt.explain"]({ session: key, turn: -1 });
+  expect([identity, moved?.since]).toEqual([second, first]);
+  expect(explanation).toEqual(prompt("rules", " at 2").explanation);
+  const explained = await methods["prompt.explain"]({ session: key });
+  expect([explained.session, explained.turn, explained.moved?.since]).toEqual([key, null, second]);
+  const { before, after, stableMoved } = await methods["prompt.diff"]({ session: key });
+  expect([before, after, stableMoved]).toEqual([second, next, true]);
+  const ended = await methods["prompt.diff"]({ session: key, turn: 2 });
+  expect([ended.before, ended.after, ended.stableMoved]).toEqual([first, second, false]);
+});
+
+test("what stands in a key before the first turn is the place: its account, its thread, and whose it is", async () => {
+  const { methods, asked } = await setUp();
+  for (const session of [
+    "agent:second:telegram:work:dm:5",
+    "agent:main:telegram:dm:5:thread:9",
+    "agent:main:telegram:work:group:-1:topic:7",
+    "agent:main:discord:work:channel:2",
+    "agent:main:hook:ci",
+  ])
+    await methods["prompt.show"]({ session });
+  const at = (channel: string, account: string, kind: string, peer: string, more: object = {}) => ({
+    address: { channel, account, kind, peer, ...more },
+  });
+  expect(asked).toEqual([
+    { agent: "second", place: at("telegram", "work", "dm", "5") },
+    { agent: "main", place: at("telegram", "default", "dm", "5", { thread: "9" }) },
+    { agent: "main", place: at("telegram", "work", "group", "-1", { thread: "7" }) },
+    { agent: "main", place: at("discord", "work", "channel", "2") },
+    { agent: "main", place: null },
+  ]);
+});

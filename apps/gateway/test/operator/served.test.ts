@@ -44,6 +44,13 @@ describe("agents", () => {
     expect((await agentMethods({ config: configOf(agent("x")) })["agents.list"]({})).agents).toEqual([
       { id: "x", isDefault: true, workspace: "/w/x", model: "a/one", fallbacks: ["b/two"] },
     ]);
+    const second = agent("main", { workspace: "/elsewhere", model: { primary: "c/three", fallbacks: [] } });
+    expect(await agentMethods({ config: configOf(agent("x"), second) })["agents.list"]({})).toEqual({
+      agents: [
+        { id: "x", isDefault: false, workspace: "/w/x", model: "a/one", fallbacks: ["b/two"] },
+        { id: "main", isDefault: true, workspace: "/elsewhere", model: "c/three", fallbacks: [] },
+      ],
+    });
   });
 
   test("are found by id, without one main or the first; a wrong one is told with those there are", () => {
@@ -54,6 +61,7 @@ describe("agents", () => {
       agentAt(configOf(agent("y"), agent("z")), undefined).id,
     ]).toEqual(["main", "x", "y"]);
     expect(() => agentAt(config, "gone")).toThrow('there is no agent "gone"; there are: x, main');
+    expect(() => agentAt(configOf(), undefined)).toThrow('there is no agent "main"; there are: ');
   });
 
   test("a model that an operator names wrongly is told with what is near", async () => {

@@ -188,3 +188,156 @@ test("a tree of one that spawned nothing is itself alone; without one all that s
   expect(await methods["sessions.tree"]({})).toEqual({ sessions: [] });
   await expect(methods["sessions.tree"]({ key: "agent:main:main" })).rejects.toThrow("there is no session");
 });
+
+test("sessions are shown whole, each with what is its own, and entries with the turn and the epoch that they are of", async () => {
+  const { at, methods, says, sessions } = await stage();
+  const other = "agent:second:telegram:group:-5:topic:9" as SessionKey;
+  const twin = `${key}7` as SessionKey;
+  await at.clock.advance(1_000);
+  await sessions.open(other);
+  await sessions.patch(other, { usage: { outputTokens: 5 }, model: 7, thinking: "low" });
+  await at.clock.advance(1_000);
+  await sessions.open(twin);
+  await at.clock.advance(1_000);
+  await sessions.reset(other);
+  await sessions.open(key);
+  const createdAtMs = at.clock.now();
+  await sessions.patch(key, { model: "lab/m", name: "Garden", usage: { inputTokens: 7, outputTokens: 3 } });
+  await at.clock.advance(500);
+  await says({ type: "notice", text: "first" });
+  await at.clock.advance(500);
+  await at.accept("now");
+  const turn = await at.take();
+  const none = { model: null, thinking: null, reasoning: null, name: null, working: false };
+  const own = {
+    key,
+    agent: "main",
+    kind: "dm",
+    epoch: 1,
+    createdAtMs,
+    updatedAtMs: createdAtMs + 500,
+    model: "lab/m",
+    thinking: null,
+    reasoning: null,
+    name: "Garden",
+    working: true,
+    inputTokens: 7,
+    outputTokens: 3,
+  };
+  expect(await methods["sessions.list"]({})).toEqual({
+    sessions: [
+      own,
+      {
+        ...none,
+        key: other,
+        agent: "second",
+        kind: "group",
+        epoch: 2,
+        createdAtMs: createdAtMs - 2_000,
+        updatedAtMs: createdAtMs,
+        thinking: "low",
+        inputTokens: 0,
+        outputTokens: 5,
+      },
+      {
+        ...none,
+        key: twin,
+        agent: "main",
+        kind: "dm",
+        epoch: 1,
+        createdAtMs: createdAtMs - 1_000,
+        updatedAtMs: createdAtMs - 1_000,
+        inputTokens: 0,
+        outputTokens: 0,
+      },
+    ],
+  });
+  const { entries, ...shown } = await methods["sessions.show"]({ key });
+  expect(shown).toEqual(own);
+  expect(entries).toEqual([
+    { seq: 1, epoch: 1, turn: expect.stringMatching(/./), type: "notice", text: "first", atMs: 5 },
+  ]);
+  expect(entries[0]?.turn).not.toBe(turn.id);
+  // What only begins like a key is another session.
+  expect(await methods["sessions.show"]({ key: twin })).toMatchObject({ key: twin, entries: [] });
+  await at.store.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+  expect(await methods["sessions.patch"]({ key, thinking: "high" })).toEqual({
+    ...own,
+    thinking: "high",
+    working: false,
+    updatedAtMs: at.clock.now(),
+  });
+  expect(await methods["sessions.reset"]({ key: other })).toMatchObject({ key: other, epoch: 3 });
+  await at.clock.advance(250);
+  const { entries: gone, ...after } = await methods["sessions.forget"]({ key });
+  expect([gone, after.key, after.updatedAtMs]).toEqual([1, key, at.clock.now()]);
+  expect((await methods["sessions.show"]({ key: other })).thinking).toBe("low");
+});
+
+test("one session's tree is told with each that it spawned whole, those of other sessions are not", async () => {
+  const { at, methods, sessions } = await stage();
+  const child = (id: string, parent: string, startedAtMs: number, end: object | null = null) =>
+    at.store.cells.put(
+      `child:${id}`,
+      JSON.stringify({
+        v: 1,
+        id,
+        session: `agent:main:subagent:${id}`,
+        parent,
+        turn: "t",
+        label: `label ${id}`,
+        task: `task ${id}`,
+        mode: "run",
+        model: null,
+        startedAtMs,
+        asker: { session: parent, pool: "main", epoch: 1, reply: "push", hops: 0 },
+        runs: 1,
+        killed: false,
+        end,
+      }),
+      {},
+    );
+  await sessions.open(key);
+  await sessions.open("agent:main:main" as SessionKey);
+  await sessions.open("agent:main:subagent:b" as SessionKey);
+  await sessions.patch("agent:main:subagent:b" as SessionKey, { usage: { inputTokens: 4, outputTokens: 2 } });
+  await child("a", "agent:main:main", 10);
+  await child("b", key, 20, { state: "failed", reason: "it broke", tokens: 6, atMs: 90 });
+  await child("c", key, 30);
+  const [root, ...below] = (await methods["sessions.tree"]({ key })).sessions;
+  expect(root).toMatchObject({ key, parent: null, depth: 0, label: null, task: null });
+  expect(below).toEqual([
+    {
+      key: "agent:main:subagent:b",
+      parent: key,
+      depth: 1,
+      label: "label b",
+      task: "task b",
+      state: "failed",
+      reason: "it broke",
+      startedAtMs: 20,
+      endedAtMs: 90,
+      tokens: 6,
+    },
+    {
+      key: "agent:main:subagent:c",
+      parent: key,
+      depth: 1,
+      label: "label c",
+      task: "task c",
+      state: "running",
+      reason: null,
+      startedAtMs: 30,
+      endedAtMs: null,
+      tokens: 0,
+    },
+  ]);
+  const all = (await methods["sessions.tree"]({})).sessions.map(({ key: of, depth }) => `${depth} ${of}`);
+  expect(all).toEqual([
+    "0 agent:main:main",
+    "1 agent:main:subagent:a",
+    `0 ${key}`,
+    "1 agent:main:subagent:b",
+    "1 agent:main:subagent:c",
+  ]);
+});

@@ -239,6 +239,29 @@ test("places of all agents are listed once each with the newest first, without p
     "telegram:work:group:-5",
     "telegram:default:dm:7",
   ]);
+  const [first, group] = (await list({})).places;
+  expect([first, group]).toEqual([
+    {
+      conversation: "discord:default:dm:8",
+      channel: "discord",
+      account: "default",
+      kind: "dm",
+      names: ["Eve"],
+      title: null,
+      lastAtMs: at.clock.now() - 1_000,
+    },
+    {
+      conversation: "telegram:work:group:-5",
+      channel: "telegram",
+      account: "work",
+      kind: "group",
+      names: ["Eve"],
+      title: null,
+      lastAtMs: at.clock.now() - 2_000,
+    },
+  ]);
+  expect(await listed({ account: "work" })).toEqual(["telegram:work:group:-5"]);
+  expect(await listed({ channel: "discord", account: "work" })).toEqual([]);
   expect(await listed({ channel: "telegram" })).toEqual(["telegram:work:group:-5", "telegram:default:dm:7"]);
   expect(await listed({ channel: "telegram", account: "work" })).toEqual(["telegram:work:group:-5"]);
   await send({ to: "telegram:7", text: "my words", idempotencyKey: "k" });

@@ -19,6 +19,23 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
+const child = (id: string, state: string | null): object => ({
+  v: 1,
+  id,
+  session: `agent:main:subagent:${id}`,
+  parent: "agent:main:main",
+  turn: "t",
+  label: id,
+  task: id,
+  mode: "run",
+  model: null,
+  startedAtMs: 1,
+  asker: { session: "agent:main:main", pool: "main", epoch: 1, reply: "push", hops: 0 },
+  runs: 1,
+  killed: false,
+  end: state === null ? null : { state, reason: null, tokens: 1, atMs: 2 },
+});
+
 interface StatusCase {
   readonly report?: object;
   readonly held?: object | null;
@@ -26,6 +43,7 @@ interface StatusCase {
 }
 
 function statusOf({ report = { state: "ok", reasons: [] }, held = null, isDown = false }: StatusCase) {
+  const asked: unknown[] = [];
   const clock = virtualClock({ startMs: 5_000 });
   const or = async <T>(value: T): Promise<T> => {
     if (isDown) throw new Error("the store is away");
@@ -51,16 +69,33 @@ function statusOf({ report = { state: "ok", reasons: [] }, held = null, isDown =
     state: { report: async () => report, hears: (of: { account: string }) => of.account === "a" },
     store: {
       turns: {
-        list: (pool: string | undefined) =>
+        list: (...what: readonly [string | undefined, number]) => (
+          asked.push(["turns", ...what]),
           or(
-            pool === "subagent"
-              ? [{ lane: "agent:main:subagent:1", holder: "boot" }]
+            what[0] === "subagent"
+              ? [
+                  { lane: "agent:main:subagent:1", holder: "boot" },
+                  { lane: "agent:main:subagent:2", holder: null },
+                ]
               : [{ waiting: 2 }, { waiting: 3 }],
+          )
+        ),
+      },
+      outbox: {
+        list: (...what: readonly unknown[]) => (
+          asked.push(["outbox", ...what]),
+          or([{ waiting: 1 }, { waiting: 0 }, { waiting: 6 }])
+        ),
+      },
+      troubled: () => or({ rows: 9, deliveries: 6 }),
+      cells: {
+        list: () =>
+          or(
+            [null, null, null, "answered", "failed", "failed"].map((state, at) => ({
+              value: JSON.stringify(child(`${at + 1}`, state)),
+            })),
           ),
       },
-      outbox: { list: () => or([{ waiting: 1 }, { waiting: 0 }, { waiting: 4 }]) },
-      troubled: () => or({ rows: 5, deliveries: 6 }),
-      cells: { list: () => or([]) },
     },
     listNodes: () =>
       or([
@@ -72,12 +107,17 @@ function statusOf({ report = { state: "ok", reasons: [] }, held = null, isDown =
     wired: { channels: new Map(wired.map((each, at) => [at, each])) },
     work: { heartbeats: { counts: new Map([["sent", 2]]) } },
   } as never);
-  return methods;
+  return { ...methods, asked };
 }
 
 test("the status: counts, whose account is where, and what still shows while the store is away", async () => {
-  const { status, health, "channels.list": list } = statusOf({});
+  const { status, health, "channels.list": list, asked } = statusOf({});
   const shown = await status();
+  expect(asked).toEqual([
+    ["turns", undefined, 1_000],
+    ["outbox", undefined, 1_000],
+    ["turns", "subagent", 1_000],
+  ]);
   const { memoryBytes, ...known } = shown;
   expect(memoryBytes).toBeGreaterThan(1_000_000);
   const channels = [
@@ -99,11 +139,11 @@ test("the status: counts, whose account is where, and what still shows while the
     channels,
     turnsRunning: 8,
     rowsWaiting: 5,
-    deliveriesWaiting: 5,
-    deadRows: 5,
+    deliveriesWaiting: 7,
+    deadRows: 9,
     deliveriesTroubled: 6,
     heartbeats: { sent: 2 },
-    subagents: { running: 0, waiting: 0, ended: {} },
+    subagents: { running: 1, waiting: 2, ended: { answered: 1, failed: 2 } },
   });
   expect(await list()).toEqual({ channels });
   expect(await health()).toEqual({ ok: true, reasons: [] });
