@@ -43,7 +43,10 @@ function setUp(refuses = false) {
         problems: [problem("p")],
         warnings: [problem("w")],
       }),
-      text: async (given: object) => (asked.push(["text", given]), { text: "{a:1}", hash: "h1", file: { a: 1 } }),
+      text: async (given: object) => (
+        asked.push(["text", given]),
+        { text: "{a:1}", hash: "h1", file: { a: 1 } }
+      ),
       validate: async (text: string) => (
         asked.push(["validate", text]),
         { problems: [problem("v")], warnings: [], changed: ["gateway.port", "tools.b"] }

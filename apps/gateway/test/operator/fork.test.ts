@@ -290,9 +290,9 @@ test("what is said again has the words that its writer changed it to, the rights
   expect(threads.find(({ thread }) => thread === "e")?.title).toBe("eins");
   await call["chat.fork"]({ id: "user-last", to: "c", again: true, idempotencyKey: "c" }, caller);
   expect((await forkRow("c")).again?.inbound).toMatchObject({ text: "last" });
-  expect((await store.inbox.find({ lane: `${lane}:thread:c` as never, limit: 9 })).map(({ id }) => id)).toEqual(
-    ["web:default:web-1:c", "web:default:web-1:fork:c"],
-  );
+  expect(
+    (await store.inbox.find({ lane: `${lane}:thread:c` as never, limit: 9 })).map(({ id }) => id),
+  ).toEqual(["web:default:web-1:c", "web:default:web-1:fork:c"]);
   await web.announce(address, {
     id: "gone",
     role: "user",
