@@ -51,3 +51,31 @@ test.for(forms)("mcp add %s", async ([words, wanted]) => {
       expect(text).toContain(JSON.stringify(value));
   }
 });
+
+const name =
+  'a server\'s name has letters, digits, "-" and single "_", begins with a letter or digit and has at most 31 characters. Rename the key';
+
+test.each([
+  ["a.b node", `Not written:2:36 mcp.servers["a.b"]: ${name}`],
+  ["a..b node", `Not written:2:36 mcp.servers["a..b"]: ${name}`],
+  [
+    "x --transport pipe -- node",
+    'Not written:4:3 mcp.servers.x.transport: "pipe": invalid option: expected one of "stdio"|"http"|"streamable-http"|"sse". Use "stdio", "http", "streamable-http", "sse"',
+  ],
+])("mcp add %s is no server: the config stays, and its place is told", async (words, told) => {
+  const before = '{ mcp: {\n servers: { old: { command: "o" } } } }';
+  const home = stateFolder(before);
+  const { exitCode, out, err } = await parley(home, ["mcp", "add", ...words.split(" ")]);
+  expect([exitCode, out, err]).toEqual([78, "", `${told}\n`]);
+  expect(readFileSync(join(home, "parley.json5"), "utf8")).toBe(before);
+});
+
+test("mcp add and remove without a gateway tell in JSON what was written, and that nothing was tried", async () => {
+  const home = stateFolder("{}");
+  const told = async (...argv: readonly string[]): Promise<unknown> =>
+    JSON.parse((await parley(home, ["mcp", ...argv, "--json"], { env: { NODE_OPTIONS: "--bad-flag" } })).out);
+  const path = join(home, "parley.json5");
+  expect(await told("add", "x", "node")).toEqual({ name: "x", path, live: false, server: null });
+  expect(await told("remove", "x")).toEqual({ name: "x", path, removed: true });
+  expect(readFileSync(path, "utf8")).not.toContain("node");
+});

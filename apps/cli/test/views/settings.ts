@@ -57,7 +57,11 @@ export const settings: readonly View[] = [
   }),
   with_("config set gateway.port 7", { "config.set": { ...written, changed: [] } }),
   with_("config set gateway.port 7 --json", { "config.set": { ...written, problems } }),
+  with_("config set gateway.port 7 --json", { "config.set": written }),
   with_("config set gateway.port 7 --string", { "config.set": written }),
+  with_("config set x.y _7_", { "config.set": written }),
+  with_("config set x.y 1e3", { "config.set": written }),
+  with_("config set x.y null", { "config.set": written }),
   with_("config set x.y 12345678901234567890", { "config.set": written }),
   with_('config set x.y "seven"', { "config.set": written }),
   with_("config set x.y true", { "config.set": written }),
@@ -76,6 +80,12 @@ export const settings: readonly View[] = [
     "mcp.test": server,
   }),
   ...["", " --json"].map((json) =>
+    with_(`mcp add a.b${json} -- node`, {
+      "config.get": read,
+      "config.set": new Refusal("invalid", "mcp.servers: no name of a server"),
+    }),
+  ),
+  ...["", " --json"].map((json) =>
     with_(`mcp add calc${json} --force -- node sum.js`, {
       "config.get": read,
       "config.set": written,
@@ -89,6 +99,10 @@ export const settings: readonly View[] = [
   // Of another state folder, or of none.
   view("config get logging.level", { status: { configPath: "/elsewhere/parley.json5" } }),
   view("config get --file --json", { status: new Error("it does not say") }),
+  // One that lets nobody in, or does not get to an answer, is none for the file: what it lacks of the rest is told.
+  ...["unavailable", "timeout", "unauthorized", "denied", "conflict"].map((code) =>
+    view("config get logging.level", { status: new Refusal(code, `for now: ${code}`) }),
+  ),
   with_("config get a..b", { "config.get": read }),
   ...[
     "config set a..b 1",

@@ -1,6 +1,6 @@
 // `parley mcp list|add|test|remove|approve`: the servers whose tools agents use, and which of their tools an
 // owner has approved.
-import { ConfigFault, describeProblem, parseConfigPath } from "@parley/config";
+import { ConfigFault, describeProblem } from "@parley/config";
 import type { MethodResult } from "@parley/protocol";
 import { changeConfig, readConfig, type Change, type Written } from "../../config-editor.ts";
 import { document, line, styled, type Console, type Style } from "../../console.ts";
@@ -106,7 +106,7 @@ export async function mcpRemove(terminal: Console, name: string): Promise<ExitCo
 }
 
 function placeOf(name: string): Change["path"] {
-  return parseConfigPath(`mcp.servers.${name}`) ?? ["mcp", "servers", name];
+  return ["mcp", "servers", name];
 }
 
 async function change(terminal: Console, edit: Change): Promise<Written> {
