@@ -110,12 +110,15 @@ export interface Run {
 export interface RunOptions {
   readonly input?: PassThrough & { isTTY?: boolean };
   readonly env?: { readonly [name: string]: string };
+  /** Both outputs are a terminal. */
+  readonly isTTY?: boolean;
   readonly onOut?: (soFar: string) => void;
 }
 
 /** Runs `parley <argv>` in this process. */
 export async function parley(home: string, argv: readonly string[], options: RunOptions = {}): Promise<Run> {
-  const [out, err] = [new PassThrough(), new PassThrough()];
+  const more = options.isTTY === true ? { isTTY: true, columns: 200 } : {};
+  const [out, err] = [Object.assign(new PassThrough(), more), Object.assign(new PassThrough(), more)];
   let [outText, errText] = ["", ""];
   out.setEncoding("utf8").on("data", (chunk: string) => {
     outText += chunk;

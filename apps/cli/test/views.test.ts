@@ -1,7 +1,7 @@
 // The whole text of each command's answer, and all that it asks of the gateway, against views/*.txt. What an
 // operator is meant to see anew is taken up by `vitest run --project @parley/cli views -u`, and read in the diff.
 import { describe, expect, test } from "vitest";
-import { fakeGateway, parley, Refusal, stateFolder, type Run } from "./fake-gateway.ts";
+import { fakeGateway, parley, Refusal, stateFolder, type Run, type RunOptions } from "./fake-gateway.ts";
 import { agents } from "./views/agents.ts";
 import { kept } from "./views/kept.ts";
 import { schedules } from "./views/schedules.ts";
@@ -24,7 +24,11 @@ const placed = (answer: unknown, home: string): string =>
   (JSON.stringify(answer) ?? "nothing").replaceAll("<home>", home);
 
 /** What becomes of each view, one after another, and of what is told of it a text. */
-async function told(views: readonly View[], tell: (run: Told) => string): Promise<string> {
+async function told(
+  views: readonly View[],
+  tell: (run: Told) => string,
+  options: RunOptions = {},
+): Promise<string> {
   let shown: View | undefined;
   const gateway = await fakeGateway(({ method }) => {
     const answer = shown?.answers[method];
@@ -37,7 +41,7 @@ async function told(views: readonly View[], tell: (run: Told) => string): Promis
   for (const each of views) {
     shown = each;
     gateway.requests.length = 0;
-    const run = await parley(gateway.home, each.argv);
+    const run = await parley(gateway.home, each.argv, options);
     const requests = gateway.requests.filter(({ method }) => method !== "connect");
     const asked = requests.map(({ method, params }) => `asks ${method} ${JSON.stringify(params)}\n`).join("");
     const last = placed(each.answers[requests.at(-1)?.method ?? ""], gateway.home);
@@ -57,6 +61,28 @@ describe("the whole answer of every command about", () => {
       );
       await expect(text).toMatchFileSnapshot(`views/${name}.txt`);
     },
+  );
+});
+
+/** The commands whose words have colours. */
+const coloured = ["status", "skills", "hooks", "mcp", "memory", "config"];
+
+test("on a terminal what is well, odd and wrong has its colour, what is no matter is dim; NO_COLOR has none", async () => {
+  const views = Object.values(all)
+    .flat()
+    .filter(({ argv }) => coloured.includes(argv[0] ?? "") && !argv.includes("--json"));
+  const onTerminal = (shown: readonly View[], value: string): Promise<string> =>
+    told(shown, ({ out, err }) => `${out}${err}`, { isTTY: true, env: { NO_COLOR: value } });
+  const shown = await onTerminal(views, "");
+  const lines = shown
+    .split("\n\n")
+    .map((each) => each.split("\n").filter((line, n) => n === 0 || line.includes("\u001B[")))
+    .filter((each) => each.length > 1);
+  const text = [...new Set(lines.flat())].join("\n").replaceAll("\u001B[", "^");
+  await expect(`${text}\n`).toMatchFileSnapshot("views/coloured.txt");
+  const plain = await onTerminal(views.slice(0, 2), "1");
+  expect(plain).toBe(
+    shown.slice(0, shown.indexOf("\n\n", shown.indexOf("degraded")) + 1).replaceAll(/\u001B\[\d+m/g, ""),
   );
 });
 

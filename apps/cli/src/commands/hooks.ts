@@ -136,7 +136,7 @@ function checkLines({ enabled, hooks, shadowed, rejected }: List, style: Styling
 function infoLines(found: Info, style: Styling): string[] {
   const { emoji, name, reason, description, file, source, handler, agent, events, homepage } = found;
   return [
-    `${emoji === null ? "" : `${emoji} `}${style("bold", name)}  ${mark(found, style).trimEnd()}${reason === null ? "" : `  ${reason}`}`,
+    `${emoji === null ? "" : `${emoji} `}${style("bold", name)}  ${mark(found, style, 0)}${reason === null ? "" : `  ${reason}`}`,
     ...(description === "" ? [] : [description]),
     `File      ${file}  (${source})`,
     ...(handler === null || handler === file ? [] : [`Module    ${handler}  ${found.export}`]),
@@ -167,9 +167,9 @@ function refusals(rejected: List["rejected"], style: Styling): string[] {
   return rejected.map(({ file, reason }) => `${style("red", "refused")}   ${file}  ${reason}`);
 }
 
-function mark({ status }: Shown, style: Styling): string {
+function mark({ status }: Shown, style: Styling, width = 8): string {
   const word = { ready: "ready", disabled: "off", unmet: "lacking", changed: "changed" }[status];
-  return style(status === "ready" ? "green" : status === "disabled" ? "dim" : "yellow", word.padEnd(8));
+  return style(status === "ready" ? "green" : status === "disabled" ? "dim" : "yellow", word.padEnd(width));
 }
 
 function ending({ status, reason, description }: Shown, style: Styling): string {

@@ -225,8 +225,8 @@ const index = {
   provider: "none",
   model: null as string | null,
   files: 2,
-  chunks: 3,
-  vectors: 3,
+  chunks: 30,
+  vectors: 13,
   vectorsLeft: 0,
   filesLeft: 0,
   problems: [] as object[],
@@ -411,6 +411,7 @@ export const agents: readonly View[] = [
   }),
   view("skills list", { "skills.list": emptySkills }),
   view("skills list --agent b", { "skills.list": skills }),
+  view("skills list", { "skills.list": { ...emptySkills, rejected: skills.rejected } }),
   view("skills check", { "skills.list": emptySkills }),
   view("skills check", { "skills.list": skills }),
   view("skills check --json", { "skills.list": skills }),
@@ -459,6 +460,8 @@ export const agents: readonly View[] = [
   }),
   view("hooks list", { "hooks.list": { ...hooks, hooks: [], shadowed: [] } }),
   view("hooks list", { "hooks.list": hooks }),
+  view("hooks list", { "hooks.list": { ...hooks, hooks: [], rejected: skills.rejected } }),
+  view("hooks list --eligible --json", { "hooks.list": hooks }),
   view("hooks list --eligible --verbose", { "hooks.list": { ...hooks, enabled: false } }),
   view("hooks check", { "hooks.list": hooks }),
   view("hooks check", { "hooks.list": { ...hooks, enabled: false, hooks: [stuck("unmet")] } }),
@@ -467,6 +470,19 @@ export const agents: readonly View[] = [
     "hooks.list": { ...hooks, hooks: [hook], rejected: [{ file: "/f/HOOK.md", reason: "no events" }] },
   }),
   view("hooks check --json", { "hooks.list": { ...hooks, hooks: [...hooks.hooks, stuck("unmet")] } }),
+  view("hooks check", {
+    "hooks.list": {
+      ...hooks,
+      shadowed: [],
+      hooks: [
+        { ...hook, name: "failed", counts: { ...counts, failed: 1 } },
+        { ...hook, name: "late", counts: { ...counts, timedOut: 2 } },
+        { ...hook, name: "dropped", counts: { ...counts, dropped: 3 } },
+        { ...hook, name: "fine", counts },
+      ],
+    },
+  }),
+  view("hooks info boot", { "hooks.info": { ...hookInfo, counts: { ...counts, runs: 0, lastAtMs: null } } }),
   view("hooks info boot", { "hooks.info": hookInfo }),
   view("hooks info boot", {
     "hooks.info": {
@@ -493,6 +509,8 @@ export const agents: readonly View[] = [
     },
     "hooks.info": { ...hookInfo, status: "unmet", reason: "needs jq" },
   }),
+  view("hooks enable BOOT", { "hooks.enable": written, "hooks.info": hookInfo }),
+  view("hooks enable BOOT --json", { "hooks.enable": written, "hooks.info": hookInfo }),
   view("hooks disable boot", { "hooks.disable": written, "hooks.info": { ...hookInfo, status: "unmet" } }),
   view("hooks disable boot", {
     "hooks.disable": { ...written, changed: [] },
@@ -536,6 +554,7 @@ export const agents: readonly View[] = [
       ],
     },
   }),
+  view("memory status --agent main", { "memory.status": { agents: [index] } }),
   view("memory reindex --agent b", { "memory.reindex": { agents: [index] } }),
   view("memory why tea", { "memory.why": { lines: [] } }),
   view("memory why tea --agent b", {
@@ -554,6 +573,11 @@ export const agents: readonly View[] = [
       ],
     },
   }),
+  view("memory search tea --max 1 --min-score 0", {
+    "memory.search": { results: [], mode: "words", notes: [] },
+  }),
+  view("memory history --max 1", { "memory.history": { changes: [] } }),
+  view("memory reindex", { "memory.reindex": { agents: [] } }),
   view("memory undo", { "memory.undo": { id: "c1", path: "memory/a.md", changed: true } }),
   view("memory undo c1 --agent b", { "memory.undo": { id: "c1", path: "memory/a.md", changed: false } }),
   view("memory proposals", { "memory.proposals": { proposals: [] } }),
@@ -564,7 +588,9 @@ export const agents: readonly View[] = [
   view("memory proposals --all", {
     "memory.proposals": { proposals: [{ ...proposal, state: "refused", said: "refused by Ann." }] },
   }),
-  view("memory proposals --json", { "memory.proposals": { proposals: [proposal] } }),
+  view("memory proposals --json", {
+    "memory.proposals": { proposals: [{ ...proposal, state: "refused" }, proposal] },
+  }),
   view("memory accept p1 1 3", { "memory.decide": { id: "p1", said: "accepted, 2 of 3 changes made." } }),
   view("memory refuse p1 --json", { "memory.decide": { id: "p1", said: "refused." } }),
   view("memory accept p1 x", {}),
@@ -580,7 +606,10 @@ export const agents: readonly View[] = [
     "search tea --max 51",
     "search tea --min-score 1.1",
     "search tea --min-score -0.1",
+    "search tea --max _",
+    "search tea --max ten",
     "get a --from 0",
+    "get a --from two",
     "get a --lines 1.5",
     "history --max 0",
     "history --max 501",

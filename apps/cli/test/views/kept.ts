@@ -155,6 +155,9 @@ export const kept: readonly View[] = [
     "people.forget": { ...stored, ids: ["telegram:7"], sessions: [], shared: [], counts: {}, names: [] },
   }),
   view("forget person ada", { "people.forget": { ...stored, busy: ["agent:main:main", "telegram:7"] } }),
+  view("forget person ada", {
+    "people.forget": { ...stored, rewritten: 0, sessions: [], shared: [], names: [], notes: [] },
+  }),
   view("forget person ada --yes", { "people.forget": { ...stored, done: true, busy: ["agent:main:main"] } }),
   view("export person ada /out.tar", {
     "people.export": { ...stored, path: "/out.tar", bytes: 1_024 },

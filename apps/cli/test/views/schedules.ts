@@ -77,6 +77,7 @@ const shown = (command: string, more: object = {}): View =>
 
 export const schedules: readonly View[] = [
   view("cron list", { "cron.list": { jobs: [] } }),
+  view("cron list --all", { "cron.list": { jobs: [] } }),
   view("cron list --agent main", {
     "cron.list": {
       jobs: [
@@ -116,7 +117,9 @@ export const schedules: readonly View[] = [
   shown("cron add dawn --name x --every 2h --message a --announce --best-effort-deliver --exact"),
   shown("cron edit morning --best-effort-deliver --session isolated --agent b --delete-after-run"),
   shown("cron edit morning --system-event now --timeout-seconds 9 --max-tokens-per-day 8 --max-runs 7"),
+  shown("cron add dawn --at 5m --message a --session current --misfire all --overlap replace"),
   shown("cron edit morning --name y --if-version 3"),
+  shown("cron edit morning --thinking high --tools a --light-context"),
   shown("cron edit morning --tz Asia/Tokyo --model a/b"),
   shown("cron edit morning --tz Asia/Tokyo", { schedule: watch }),
   shown("cron edit morning --model a/b", { payload: { kind: "systemEvent", text: "x" } }),
@@ -165,6 +168,8 @@ export const schedules: readonly View[] = [
     "cron.explain": { ...explained, next, staggerMs: 300_000 },
   }),
   view("cron explain @hourly", { "cron.explain": explained }),
+  view("cron explain _morning_", { "cron.explain": explained }),
+  view("cron explain 0_9_*_*_* --every 1h", { "cron.explain": explained }),
   view("cron explain --every 1h", { "cron.explain": { ...explained, next } }),
   view("cron explain --at 5m --tz UTC", { "cron.explain": { ...explained, next } }),
   view("cron explain --watch inbox/*", { "cron.explain": { ...explained, files: 0 } }),
@@ -198,7 +203,10 @@ export const schedules: readonly View[] = [
     "add --name x --message a --system-event b --at 5m",
     "add --name x --message a --watch w --tz UTC",
     "add --name x --message a --at 5m --session session:",
+    "add --name x --message a --at 5m --session mainly",
+    "add --name x --message a --at 5m --session my-session:k",
     "add --name x --message a --at 5m --catch-up 30",
+    "add --name x --message a --at 5m --catch-up 1h30m",
     "add --name x --message a --at 5m --stagger 1w",
     "add --name x --message a --at 5m --max-runs 0",
     "add --name x --message a --at 5m --max-runs 1.5",

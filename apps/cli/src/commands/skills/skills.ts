@@ -113,9 +113,9 @@ function refusals(rejected: List["rejected"], style: Styling): string[] {
   return rejected.map(({ file, reason }) => `${style("red", "refused")}   ${file}  ${reason}`);
 }
 
-function mark({ status }: Shown, style: Styling): string {
+function mark({ status }: Shown, style: Styling, width = 8): string {
   const word = { ready: "ready", disabled: "off", unmet: "lacking", "not allowed": "not here" }[status];
-  return style(status === "ready" ? "green" : status === "unmet" ? "yellow" : "dim", word.padEnd(8));
+  return style(status === "ready" ? "green" : status === "unmet" ? "yellow" : "dim", word.padEnd(width));
 }
 
 function ending({ status, reason, description }: Shown, style: Styling): string {
@@ -136,7 +136,7 @@ function infoLines(found: Info, style: Styling): string[] {
     ...(found.tool === null ? [] : [`its command runs the tool ${found.tool}`]),
   ];
   return [
-    `${style("bold", found.name)}  ${mark(found, style).trimEnd()}${found.reason === null ? "" : `  ${found.reason}`}`,
+    `${style("bold", found.name)}  ${mark(found, style, 0)}${found.reason === null ? "" : `  ${found.reason}`}`,
     found.description,
     `File      ${found.file}  (${found.source})`,
     ...found.shadows.map((file) => `Hides     ${file}`),
