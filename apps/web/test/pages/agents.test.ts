@@ -183,12 +183,18 @@ describe("memory", () => {
     expect(await page.press("Refuse")).toBe("refuse: done");
     expect(await page.press("Take back")).toBe(undefined);
     const preview = await page.submit("Show what would go", { forget: "tea" });
+    const forget = (text: string): string => text.slice(text.lastIndexOf("## Forget"));
+    const sections = section("what would go", forget(preview));
     expect(preview).toContain("### “tea” means 2 lines\nremoved: -MEMORY.md:1 line 1\nremoved: -MEMORY.md:2");
     await page.press("Forget 2 lines");
     const gone = await page.text();
     expect(gone).toContain("Forgotten: 2 lines, and 1 text of conversations rewritten.");
     expect(gone).not.toContain("[Forget 2 lines");
-    expect(await page.submit("Show what would go", { forget: "none" })).not.toContain("[Forget 0");
+    const none = await page.submit("Show what would go", { forget: "none" });
+    expect(none).not.toContain("[Forget 0");
+    await expect(
+      sections + section("gone", forget(gone)) + section("nothing means it", forget(none)),
+    ).toMatchFileSnapshot("shown/memory-forgotten.txt");
     const look = ["agents.list {}", "memory.proposals {}", 'memory.history {"limit":50}'];
     expect(page.asked).toEqual([
       ...look,

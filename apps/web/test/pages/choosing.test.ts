@@ -372,7 +372,9 @@ test("where not all sessions are listed, those that are looked for are asked for
     'sessions.list {"find":"rome","limit":200}',
   ]);
   expect(await rows()).toEqual(["k1  main ", "far Rome main "]);
+  // Whoever looks for nothing any more sees the list alone at once.
   await page.filter("  ");
+  expect(await rows()).toEqual(["k1  main "]);
   await page.pass(200);
   expect(await rows()).toEqual(["k1  main "]);
   const few = await showPage(Sessions, {

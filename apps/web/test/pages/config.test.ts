@@ -8,7 +8,7 @@ import { Config } from "../../src/pages/config.ts";
 import type { ConfigEditor } from "../../src/view/config-editor.ts";
 import { problemsView } from "../../src/view/config-problems.ts";
 import { browser, draw, fire, named } from "../drawn.ts";
-import { showPage, type ShownPage } from "./show-page.ts";
+import { section, showPage, type ShownPage } from "./show-page.ts";
 
 type Applied = MethodResult<"config.apply">;
 type Problem = MethodResult<"config.get">["problems"][number];
@@ -286,6 +286,32 @@ test("who may only look sees the file without its comments and changes nothing; 
   const broken = await config("#/config/text", { file: null });
   expect(await broken.editor()).toMatchObject({ readonly: true });
   expect(await broken.page.text()).toContain("! The file is no JSON5 as it stands");
+});
+
+test("the page of a draft, whole: what is typed, what was found of it, that the file moved, and what a save did", async () => {
+  const c = await config("#/config/text");
+  const typed = await c.type("{ name: 'New' }");
+  Object.assign(c.found, {
+    problems: [problem("name", { line: 1, column: 3, fix: "Shorten it" }), problem("hosts[1].x", { line: 9 })],
+    warnings: [problem("", { message: "the file is old" })],
+    restartNeeded: ["gateway.port", "store"],
+  });
+  const checked = await c.page.pass(600);
+  const asForm = await c.page.go("#/config");
+  await c.page.go("#/config/text");
+  Object.assign(c.now, { hash: "h2", text: "{ name: 'Theirs' }", file: { name: "Theirs" } });
+  const moved = await c.page.pass(5_000);
+  await c.page.press("Save");
+  const saved = await c.page.text();
+  const looker = await config("#/config/text", { may: ["read"] });
+  await expect(
+    section("typed", typed) +
+      section("checked", checked) +
+      section("as a form", asForm) +
+      section("the file moved", moved) +
+      section("saved", saved) +
+      section("may only look", await looker.page.text()),
+  ).toMatchFileSnapshot("shown/config-draft.txt");
 });
 
 test("what is wrong leads to its place in the text, where there is one", async () => {

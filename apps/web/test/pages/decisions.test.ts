@@ -307,6 +307,39 @@ describe("schedules", () => {
     expect(await page.text()).not.toContain("Make it");
   });
 
+  test("the drawer of a new job: empty, with what would be made, and with what is wrong", async () => {
+    let fails = false;
+    const page = await showPage(Schedules, {
+      at: "#/schedules?new=1",
+      answers: {
+        ...(answers as object),
+        "cron.explain": () => {
+          if (fails) throw page.refusal("invalid", "no such hour");
+          return {
+            words: "at nine",
+            zone: "UTC",
+            staggerMs: 0,
+            next: [
+              { atMs: nowMs + hourMs, iso: "", local: "Mon 13:00" },
+              { atMs: nowMs + 2 * dayMs, iso: "", local: "Wed 12:00" },
+            ],
+          };
+        },
+      },
+    });
+    const empty = drawerOf(await page.text());
+    const values = { name: "tea", kind: "cron", when: "0 9 * * *", zone: "UTC", message: "make tea" };
+    const shown = drawerOf(await page.submit("Show its times", values));
+    fails = true;
+    const wrong = drawerOf(await page.submit("Show its times", values));
+    fails = false;
+    const again = drawerOf(await page.submit("Show its times", values));
+    expect(again).toBe(shown);
+    await expect(
+      section("empty", empty) + section("with its times", shown) + section("what cannot be meant", wrong),
+    ).toMatchFileSnapshot("shown/schedule-new.txt");
+  });
+
   test("what a schedule cannot mean is told at the form, and nothing can be made of it", async () => {
     const page = await showPage(Schedules, {
       at: "#/schedules?new=1",
@@ -353,7 +386,7 @@ describe("devices", () => {
     "devices.rotate": ({ id, byHand }: { id: string; byHand?: boolean }) => {
       const made = { id, name: `device ${id}`, closed: 2 };
       if (id === "all") return { ...made, token: "the-new-token" };
-      return byHand === true
+      return byHand === true || id === "away"
         ? { ...made, code: "CODE", url: "http://h", link: "http://h/#pair=CODE" }
         : { ...made, handed: true };
     },
@@ -410,6 +443,32 @@ describe("devices", () => {
       'devices.rotate {"id":"all"}',
       list,
     ]);
+  });
+
+  test("what was made is shown whole: a token, a code to pair with, a link, and what an old token gave way to", async () => {
+    const page = await showPage(Devices, { at: "#/devices?new=1", answers, may: ["read", "admin"] });
+    const drawer = (text: string): string => drawerOf(text, "## New device");
+    await page.submit("Make a token", { name: "phone", read: "on" });
+    const minted = drawer(await page.text());
+    await page.submit("Make a pairing code", { device: "laptop", run: "on" });
+    await page.press("Make a link");
+    const all = drawer(await page.text());
+    await page.go("#/devices/away");
+    await page.press("New token");
+    const byCode = drawerOf(await page.text());
+    await page.go("#/devices/all");
+    await page.press("New token");
+    const shown = drawerOf(await page.text());
+    await page.go("#/devices/phone");
+    await page.press("New token");
+    const told = drawerOf(await page.text());
+    await expect(
+      section("a token", minted) +
+        section("a code and a link", all) +
+        section("a new token by a code", byCode) +
+        section("a new token", shown) +
+        section("one that was told", told),
+    ).toMatchFileSnapshot("shown/device-made.txt");
   });
 
   test("a token is made with the scopes that were chosen and are held; a code pairs with the grants chosen", async () => {
@@ -586,8 +645,23 @@ describe("channels", () => {
       'channels.test {"to":"user:7","channel":"discord","account":"ok","idempotencyKey":"uuid-1"}',
       'channels.test {"to":"user:7","channel":"discord","account":"ok","text":"hello","idempotencyKey":"uuid-2"}',
     ]);
+    let answered = (): void => {};
+    const slow = await showPage(Channels, {
+      at: "#/channels/discord:ok",
+      answers: {
+        ...(answers as object),
+        "channels.test": () => new Promise<object>((resolve) => (answered = () => resolve({ id: "slow" }))),
+        "outbox.show": () => new Promise<object>(() => {}),
+      } as never,
+    });
+    const form = "### Try it";
+    const busy = drawerOf(await slow.submit("Send a test message", { to: "user:7", text: "" }), form);
+    answered();
+    const unknown = drawerOf(await slow.text(), form);
     await expect(
-      section("waiting", waiting) +
+      section("while it is handed over", busy) +
+        section("until its fate is known", unknown) +
+        section("waiting", waiting) +
         section("open", open) +
         section("ambiguous", ambiguous) +
         section("sent", sent) +
@@ -643,6 +717,8 @@ describe("sessions", () => {
         ...more,
       });
       const child = { key: "agent:main:subagent:x", label: "digger", task: "dig", parent: key };
+      if (key.endsWith(":subagent:y"))
+        return { sessions: [of(0, { parent: "agent:main:group:x", label: null, task: "" })] };
       return key.includes(":subagent:")
         ? { sessions: [of(0, { ...child, parent: "agent:main:dm:x" })] }
         : {
@@ -678,6 +754,10 @@ describe("sessions", () => {
         section(
           "a sub-agent",
           drawerOf(await page.go("#/sessions/agent%3Amain%3Asubagent%3Ax"), "## digger"),
+        ) +
+        section(
+          "a sub-agent without a name and a task",
+          drawerOf(await page.go("#/sessions/agent%3Amain%3Asubagent%3Ay"), "## subagent y"),
         ) +
         section("unreadable", await trouble.text()),
     ).toMatchFileSnapshot("shown/sessions.txt");

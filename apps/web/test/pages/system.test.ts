@@ -4,6 +4,7 @@
 import type { MethodResult } from "@parley/protocol";
 import { html } from "lit";
 import { describe, expect, test } from "vitest";
+import { Activity } from "../../src/pages/activity.ts";
 import { Audit } from "../../src/pages/audit.ts";
 import { Backups } from "../../src/pages/backups.ts";
 import { Logs } from "../../src/pages/logs.ts";
@@ -11,6 +12,9 @@ import { McpServers } from "../../src/pages/mcp.ts";
 import { Models } from "../../src/pages/models.ts";
 import { Nodes } from "../../src/pages/nodes.ts";
 import { Overview } from "../../src/pages/overview.ts";
+import { Prompt } from "../../src/pages/prompt.ts";
+import { Schedules } from "../../src/pages/schedules.ts";
+import { Sessions } from "../../src/pages/sessions.ts";
 import { Skills } from "../../src/pages/skills.ts";
 import { Tools } from "../../src/pages/tools.ts";
 import { Update } from "../../src/pages/update.ts";
@@ -557,12 +561,14 @@ test("backups: those made by themselves, one made by hand, and why one could not
       { path: "/backups/a.db", name: "a.db", bytes: 1_024, atMs: nowMs - 2 * dayMs, sealed: false },
     ],
   };
+  let end = (): void => {};
   const page = await showPage(Backups, {
     at: "#/backups",
     answers: {
       "backups.list": kept,
-      backup: ({ path }: { path: string }) => {
+      backup: async ({ path }: { path: string }) => {
         if (path === "/there") throw page.refusal("invalid", "the file is there already");
+        await new Promise<void>((resolve) => (end = resolve));
         return { path, bytes: 1_024_001 };
       },
     } as never,
@@ -573,10 +579,13 @@ test("backups: those made by themselves, one made by hand, and why one could not
   });
   const first = await page.text();
   const refused = await page.submit("Back up now", { path: "/there", passphrase: "" });
-  const made = await page.submit("Back up now", { path: "/new.db", passphrase: "secret" });
+  const busy = await page.submit("Back up now", { path: "/new.db", passphrase: "secret" });
+  end();
+  const made = await page.text();
   await expect(
     section("kept", first) +
       section("refused", refused) +
+      section("while one is made", busy) +
       section("made", made) +
       section("none by themselves", await none.text()),
   ).toMatchFileSnapshot("shown/backups.txt");
@@ -633,6 +642,26 @@ describe("updates", () => {
         section("no source, no config page", await shown({}, { problem: "no update.url" }, false)) +
         section("nothing there", await shown({}, { newest: null })),
     ).toMatchFileSnapshot("shown/update.txt");
+  });
+
+  test("how it was installed is said in words, and a kind without words as it is called", async () => {
+    const kinds = ["checkout", "npm", "npx", "tarball", "deb", "container", "folder", "unheard-of"];
+    const said: (string | undefined)[] = [];
+    for (const kind of kinds) {
+      const installed = { kind, version: "1.2.3", root: `/at/${kind}` } as never;
+      const [, how] = /Installed: \| (.*)\nFolder: \| \[copy (.*)\]/.exec(await shown({ installed })) ?? [];
+      said.push(how);
+    }
+    expect(said).toEqual([
+      "as a checkout of its repository",
+      "by npm",
+      "by npx, for each run",
+      "from an archive",
+      "as a package of the system",
+      "as a container",
+      "as a folder that was made by hand",
+      "unheard-of",
+    ]);
   });
 
   test("nothing is asked of the release source before somebody does; an update names no version for the newest", async () => {
@@ -790,6 +819,66 @@ test("the audit: the newest first, what was refused with its code, and two of on
       section("the second", drawerOf(await page.go(`#/audit/${key}-2`))) +
       section("gone", drawerOf(await page.go(`#/audit/${key}-3`))),
   ).toMatchFileSnapshot("shown/audit.txt");
+});
+
+test("where there is nothing, each page says so, why, and what brings something", async () => {
+  const nothing: readonly (readonly [string, Parameters<typeof showPage>[0], object])[] = [
+    ["activity", Activity, { "sessions.list": { sessions: [] } }],
+    ["audit", Audit, { "audit.list": { records: [] }, "devices.list": { devices: [] } }],
+    ["logs", Logs, { "logs.tail": { lines: [], following: true } }],
+    ["mcp", McpServers, { "mcp.list": { servers: [] } }],
+    ["nodes", Nodes, { "nodes.list": { nodes: [] } }],
+    ["schedules", Schedules, { "cron.list": { jobs: [] } }],
+    ["sessions", Sessions, { "sessions.list": { sessions: [] }, "sessions.tree": { sessions: [] } }],
+    [
+      "skills",
+      Skills,
+      {
+        "skills.list": { agent: "main", roots: [], skills: [], shadowed: [], rejected: [], cut: [] },
+        "agents.list": { agents: [{ id: "main" }] },
+      },
+    ],
+    [
+      "tools",
+      Tools,
+      {
+        "tools.list": { session: "agent:main:main", tools: [], sandbox: null, reason: null },
+        "sessions.list": { sessions: [] },
+      },
+    ],
+    [
+      "prompt",
+      Prompt,
+      {
+        "sessions.list": { sessions: [] },
+        "prompt.explain": {
+          session: "agent:main:main",
+          turn: null,
+          stableHash: "h",
+          moved: null,
+          explanation: {
+            mode: "full",
+            sections: [
+              { id: "who", zone: "stable", chars: 3, tokens: 0, hash: "w", included: true, reason: "always" },
+            ],
+            files: [],
+            tools: [],
+            tokens: 0,
+            stableTokens: 0,
+            volatileTokens: 0,
+            estimator: "letters",
+          },
+        },
+        "prompt.show": { text: "who", boundary: 3 },
+      },
+    ],
+  ];
+  const shown: string[] = [];
+  for (const [path, Kind, answers] of nothing) {
+    const page = await showPage(Kind, { at: `#/${path}`, answers: answers as never, may: ["read", "admin"] });
+    shown.push(section(path, await page.text()));
+  }
+  await expect(shown.join("")).toMatchFileSnapshot("shown/nothing.txt");
 });
 
 /** The drawer alone: from its last heading, or from the words given. */
