@@ -117,9 +117,9 @@ export class Chat extends Page {
     const row = this.#reads.current;
     const acts = this.#threadActs.menuActs(false);
     return [
-      { name: words.start, run: () => this.#start() },
       ...(this.console.may("write")
         ? [
+            { name: words.start, run: () => this.#start() },
             { name: words.name, run: () => acts.name(row) },
             { name: row.pinned ? words.unpin : words.pin, run: () => acts.pin(row) },
             ...(row.thread === null ? [] : [{ name: words.remove, run: () => acts.remove(row) }]),
