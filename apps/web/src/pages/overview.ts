@@ -225,7 +225,7 @@ export class Overview extends Page {
               })}
               ${plot({
                 label: words.costDays,
-                points: days.map(({ name, costUsd }) => ({ name, value: costUsd ?? 0 })),
+                points: days.map(({ name, costUsd }) => ({ name, value: costUsd })),
                 shown: (value) => `$${value.toFixed(2)}`,
               })}
             </div>`

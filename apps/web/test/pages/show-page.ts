@@ -15,9 +15,11 @@ import { onTestFinished, vi } from "vitest";
 import type { Act } from "../../src/parts/act.ts";
 import { readAddress } from "../../src/parts/address.ts";
 import type { Console } from "../../src/parts/console.ts";
+import { icon, type IconName } from "../../src/parts/icons.ts";
 import { List, type ListParts } from "../../src/parts/list.ts";
 import type { MenuItem } from "../../src/parts/menu.ts";
 import type { Page } from "../../src/parts/page.ts";
+import { places } from "../../src/parts/places.ts";
 import { RequestFailure } from "../../src/session/link.ts";
 import { emptyChat } from "../../src/session/state.ts";
 import { ChildTree } from "../../src/view/child-tree.ts";
@@ -352,7 +354,14 @@ function markupOf(value: unknown): string {
   }
   if (first.startsWith("<parley-menu")) {
     const [label, items] = value.values as [string, () => readonly MenuItem[]];
-    const names = items().map(({ name, means }) => (means === undefined ? name : `${name} (${means})`));
+    const names = items().map(({ name, means, icon: drawing, look }) =>
+      [
+        ...(drawing === undefined ? [] : [`\u2039${drawing}\u203a`]),
+        name,
+        ...(means === undefined ? [] : [`(${means})`]),
+        ...(look === undefined ? [] : [`[${look}]`]),
+      ].join(" "),
+    );
     return `<p>menu ${escaped(`${label}: ${names.join(" | ")}`)}</p>`;
   }
   if (first.startsWith("<parley-child-tree")) {
@@ -408,8 +417,8 @@ export function linesOf(template: unknown): string {
   let marks = "";
   const end = (): void => {
     const words = line.replaceAll(/\s+/g, " ").trim();
-    const bare = words.replaceAll(/[\u27e8\u27e9]/g, "");
-    if (bare.trim() !== "") {
+    const bare = bareOf(words);
+    if (bare !== "") {
       lines.push(bare);
       marked.push(`${marks}${words}`);
       marks = "";
@@ -467,9 +476,33 @@ export function withMarks(text: string): string {
   return whole === undefined ? text : (shown.get(whole) ?? "").split("\n").slice(-lines).join("\n");
 }
 
+/** Without the marks that stand between words. */
+const bareOf = (words: string): string =>
+  words
+    .replaceAll(/\u2039\w+\u203a|[\u27e8\u27e9]/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+
+const iconNames: readonly IconName[] = [
+  ...places.map(({ name }) => name),
+  "search",
+  "plus",
+  "pin",
+  "pen",
+  "clip",
+  "list",
+  "canvas",
+  "mic",
+  "more",
+  "save",
+  "away",
+  "close",
+];
+const iconOf = new Map(iconNames.map((name) => [String(icon(name).values[0]), name]));
+
 /** An id that a press copies, with what of it is shown where it is cut. */
 function copied(_: string, seen: string, whole: string): string {
-  const bare = seen.replaceAll(/[\u27e8\u27e9]/g, "");
+  const bare = bareOf(seen);
   return bare === whole ? `[copy ${whole}]` : `[copy ${whole}, shown ${bare}]`;
 }
 
@@ -523,6 +556,10 @@ function drawn(name: string, of: (attribute: string) => string | undefined): rea
   if (kind.includes("copyable")) return ["[copy ", `=${of("title") ?? ""}]`];
   // Text of its own direction, which turns nothing around that stands beside it.
   if (name === "bdi") return ["\u27e8", "\u27e9"];
+  if (name === "path") {
+    const drawing = iconOf.get(of("d") ?? "");
+    return [drawing === undefined ? "" : `\u2039${drawing}\u203a `, ""];
+  }
   if (name === "button") return [`[${of("disabled") === "yes" ? "off: " : ""}`, "]"];
   if (name === "option")
     return [

@@ -11,18 +11,19 @@ import { keyHelpView, keyListener } from "../../src/shell/keys.ts";
 import { loginView } from "../../src/shell/login.ts";
 import type { Choice } from "../../src/shell/palette.ts";
 import { railView, tabsView } from "../../src/shell/rail.ts";
-import { fakeLine, refusal, settle, stub } from "../device/browser.ts";
+import { cut, fakeLine, refusal, settle, stub } from "../device/browser.ts";
 import { memoryStorage } from "../fake-gateway.ts";
-import { linesOf } from "../pages/show-page.ts";
+import { linesOf, withMarks } from "../pages/show-page.ts";
 
 test("the rail and the tabs of each place, by what a token may see", async () => {
   const shown = (may: readonly Scope[], connection: "online" | "offline" | "connecting"): string => {
     const allowed = pages.filter(({ scope }) => may.includes(scope));
     const tabs = places.map(({ name }) => {
       const here = allowed.filter(({ place }) => place === name);
-      return linesOf(tabsView(here, here[1] ?? here[0]));
+      return withMarks(linesOf(tabsView(here, here[1] ?? here[0])));
     });
-    return linesOf(railView({ allowed, here: "system", connection, openPalette: () => {} })) + tabs.join("");
+    const rail = linesOf(railView({ allowed, here: "system", connection, openPalette: () => {} }));
+    return withMarks(rail) + tabs.join("");
   };
   const kinds = await Promise.all(pages.map(async ({ path, load }) => `${path}: ${(await load()).name}\n`));
   await expect(
@@ -33,7 +34,9 @@ test("the rail and the tabs of each place, by what a token may see", async () =>
 
 test("the keys, as they are told, and the screen that asks for a token", async () => {
   await expect(
-    linesOf(keyHelpView()) + linesOf(loginView(null, () => {})) + linesOf(loginView("it is wrong", () => {})),
+    [keyHelpView(), loginView(null, () => {}), loginView("it is wrong", () => {})]
+      .map((view) => withMarks(linesOf(view)))
+      .join(""),
   ).toMatchFileSnapshot("shown/keys-and-login.txt");
 });
 
@@ -271,7 +274,10 @@ test("the address names the page; one that there is not, or not for this token, 
   };
   for (const hash of ["#/logs", "#/nowhere"]) {
     await turn(hash);
-    expect([one.outlet, text().includes("## ")]).toEqual(["unknown", true]);
+    expect([one.outlet, text().slice(text().indexOf("## "))]).toEqual([
+      "unknown",
+      "## There is no such page here.\nIt may need a token with more rights, or the address is wrong.\n",
+    ]);
   }
   await turn("#/models/x");
   expect(one.outlet).toMatchObject({ address: { page: "models", rest: ["x"] } });
@@ -280,7 +286,7 @@ test("the address names the page; one that there is not, or not for this token, 
 });
 
 test("the palette has the page's commands, every page of the token, the themes, the keys and the way out", async () => {
-  const { one, storage } = await shell("#/models", ["read"]);
+  const { one, storage, location } = await shell("#/models", ["read"]);
   await until(() => typeof one.outlet === "object");
   const lists = one
     .render()
@@ -290,6 +296,14 @@ test("the palette has the page's commands, every page of the token, the themes, 
   const choices = lists.at(-1)?.() ?? [];
   const names = choices.map(({ name, keys: of }) => (of === undefined ? name : `${name} (${of})`));
   await expect(`${names.join("\n")}\n`).toMatchFileSnapshot("shown/palette.txt");
+  // What the open page does stands first.
+  Object.assign(one.outlet, { commands: () => [{ name: "Own", run: () => {} }] });
+  expect(lists.at(-1)?.().map(({ name }) => name)).toEqual(["Own", ...choices.map(({ name }) => name)]);
+  Object.assign(one.outlet, { commands: () => [] });
+  choices.find(({ name }) => name === "Go to Dead letters")?.run();
+  expect(location.hash).toBe("#/dead");
+  choices.find(({ name }) => name === "Show all keys")?.run();
+  expect(one.wantsHelp).toBe(true);
   choices.find(({ name }) => name === "Theme: dark")?.run();
   expect(storage.getItem("parley.theme")).toBe("dark");
   choices.at(-1)?.run();
@@ -346,7 +360,7 @@ test("keys go to places and open the help; the rail's first page is there withou
 });
 
 test("while the line is away the page says since when; the network, or somebody who looks, has it tried at once", async () => {
-  const { one, line, window, document, text } = await shell("#/models", ["read"]);
+  const { one, line, window, document, text, location } = await shell("#/models", ["read"]);
   await until(() => typeof one.outlet === "object");
   expect(text()).not.toContain("Offline since");
   line.isDown = true;
@@ -374,6 +388,11 @@ test("while the line is away the page says since when; the network, or somebody 
     await tried(() => window.dispatchEvent(new Event("online"))),
     await tried(() => document.dispatchEvent(new Event("visibilitychange"))),
   ]).toEqual([0, 0]);
+  const { address } = one;
+  location.hash = "#/usage";
+  window.dispatchEvent(new Event("hashchange"));
+  document.dispatchEvent(key("?"));
+  expect([one.address, one.wantsHelp]).toEqual([address, false]);
 });
 
 test("a page that could not be made says why and can be loaded again; once it can be made it is", async () => {
@@ -406,6 +425,25 @@ test("a page that could not be made says why and can be loaded again; once it ca
   window.dispatchEvent(new Event("hashchange"));
   await until(() => !(one.outlet instanceof Error) && typeof one.outlet === "object");
   expect(one.outlet).toMatchObject({ address: { page: "usage" } });
+});
+
+test("the line goes to the folder of the page, with the token or the code, and what broke off is asked again under its key", async () => {
+  const { one, line } = await shell("?x=1#/models", ["read"]);
+  await until(() => typeof one.outlet === "object");
+  expect(line.addresses[0]).toBe("wss://h/under/ws");
+  expect(line.asked.filter((each) => each.startsWith("connect"))).toEqual(['connect {"auth":{"token":"t"}}']);
+  const { console: given } = one.outlet as Page;
+  const answers = line.answer;
+  let cuts = 1;
+  line.answer = (method, params) => (method.startsWith("dead.") && cuts-- > 0 ? cut : answers(method, params));
+  await given.call("dead.retry", { id: "r", idempotencyKey: "k" });
+  cuts = 1;
+  await expect(given.call("dead.list", { limit: 1 })).rejects.toMatchObject({ code: "closed", wasSent: true });
+  expect(line.asked.filter((each) => each.startsWith("dead."))).toEqual([
+    'dead.retry {"id":"r","idempotencyKey":"k"}',
+    'dead.retry {"id":"r","idempotencyKey":"k"}',
+    'dead.list {"limit":1}',
+  ]);
 });
 
 test("what the gateway tells reaches whoever listens for it, until they listen no more", async () => {
