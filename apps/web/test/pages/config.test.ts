@@ -292,7 +292,10 @@ test("the page of a draft, whole: what is typed, what was found of it, that the 
   const c = await config("#/config/text");
   const typed = await c.type("{ name: 'New' }");
   Object.assign(c.found, {
-    problems: [problem("name", { line: 1, column: 3, fix: "Shorten it" }), problem("hosts[1].x", { line: 9 })],
+    problems: [
+      problem("name", { line: 1, column: 3, fix: "Shorten it" }),
+      problem("hosts[1].x", { line: 9 }),
+    ],
     warnings: [problem("", { message: "the file is old" })],
     restartNeeded: ["gateway.port", "store"],
   });

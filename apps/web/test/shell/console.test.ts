@@ -298,7 +298,11 @@ test("the palette has the page's commands, every page of the token, the themes, 
   await expect(`${names.join("\n")}\n`).toMatchFileSnapshot("shown/palette.txt");
   // What the open page does stands first.
   Object.assign(one.outlet, { commands: () => [{ name: "Own", run: () => {} }] });
-  expect(lists.at(-1)?.().map(({ name }) => name)).toEqual(["Own", ...choices.map(({ name }) => name)]);
+  expect(
+    lists
+      .at(-1)?.()
+      .map(({ name }) => name),
+  ).toEqual(["Own", ...choices.map(({ name }) => name)]);
   Object.assign(one.outlet, { commands: () => [] });
   choices.find(({ name }) => name === "Go to Dead letters")?.run();
   expect(location.hash).toBe("#/dead");
@@ -435,10 +439,14 @@ test("the line goes to the folder of the page, with the token or the code, and w
   const { console: given } = one.outlet as Page;
   const answers = line.answer;
   let cuts = 1;
-  line.answer = (method, params) => (method.startsWith("dead.") && cuts-- > 0 ? cut : answers(method, params));
+  line.answer = (method, params) =>
+    method.startsWith("dead.") && cuts-- > 0 ? cut : answers(method, params);
   await given.call("dead.retry", { id: "r", idempotencyKey: "k" });
   cuts = 1;
-  await expect(given.call("dead.list", { limit: 1 })).rejects.toMatchObject({ code: "closed", wasSent: true });
+  await expect(given.call("dead.list", { limit: 1 })).rejects.toMatchObject({
+    code: "closed",
+    wasSent: true,
+  });
   expect(line.asked.filter((each) => each.startsWith("dead."))).toEqual([
     'dead.retry {"id":"r","idempotencyKey":"k"}',
     'dead.retry {"id":"r","idempotencyKey":"k"}',
