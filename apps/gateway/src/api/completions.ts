@@ -81,9 +81,9 @@ export function completions(options: CompletionOptions) {
       throw new Fault("invalid", `the message has more than ${saidChars} characters`);
     if (waiting >= mostWaiting)
       throw new Fault("rate_limited", "too many requests wait for answers", { retryAfterMs: 5_000 });
+    const over = ender(context, caller);
     // Counted before the first await, so that parallel requests cannot pass the limit.
     waiting += 1;
-    const over = ender(context, caller);
     const ended = (): void => {
       waiting -= 1;
       over.leave();

@@ -218,6 +218,9 @@ test("each refusal has its status, its words and its headers, and nothing is ask
   ]);
   expect(asked).toEqual([]);
   as({ peer: "web-p", scopes: ["write"], device: null });
+  const whole = JSON.stringify(long(1)).padEnd(4_194_304);
+  expect((await send("POST", path, whole)).status).toBe(200);
+  asked.length = 0;
   expect((await complete(long(200_000), { "idempotency-key": "k".repeat(128) })).status).toBe(200);
   expect(asked).toHaveLength(1);
 });
@@ -246,4 +249,87 @@ test("models are the agents, each by its own name, for whoever may read", async 
   expect(await (await send("GET", "/v1/models/parley")).json()).toEqual(model("main"));
   expect((await told(await send("GET", "/v1/models/none"))).slice(0, 2)).toEqual([404, "missing"]);
   expect(scopes).toEqual(["read", "read", "read", "read", "read"]);
+});
+
+test("a device that was revoked while it asked is refused, and takes no room from those that wait", async () => {
+  const { complete, told, as, clients, asked } = world();
+  clients.close("d1");
+  as({ peer: "web-d", scopes: ["write"], device: "d1", rotation: 3 });
+  const refused = [
+    401,
+    "invalid_api_key",
+    "this device was revoked",
+    ["cache-control: no-store", "www-authenticate: Bearer"],
+  ];
+  for (let nth = 0; nth < 256; nth += 1) expect(await told(await complete())).toEqual(refused);
+  expect([asked, clients.count("d1")]).toEqual([[], 0]);
+  as({ peer: "web-e", scopes: ["write"], device: "d2" });
+  expect((await complete()).status).toBe(200);
+  expect(clients.count("d2")).toBe(0);
+  // One whose token was made anew asks by the new one only.
+  clients.rotated("d3", 2);
+  as({ peer: "web-f", scopes: ["write"], device: "d3", rotation: 1 });
+  expect((await complete()).status).toBe(401);
+  as({ peer: "web-f", scopes: ["write"], device: "d3", rotation: 2 });
+  expect((await complete({ stream: true })).status).toBe(200);
+});
+
+test.each([
+  [{ outcome: "dead", text: "", reason: "no model" }, 503, "unavailable", "the agent could not answer"],
+  [{ outcome: "dead", text: "It broke", reason: "no model" }, 503, "unavailable", "It broke"],
+  [{ outcome: "refused", text: "", reason: null }, 403, "denied", "the message was refused"],
+  [{ outcome: "refused", text: "", reason: "not you" }, 403, "denied", "not you"],
+  [{ outcome: "stopped", text: "half", reason: null }, 503, "aborted", "it was stopped"],
+  [{ outcome: "superseded", text: "", reason: "edited" }, 503, "aborted", "edited"],
+] as const)("%j is told as %d %s", async (ended, status, code, words) => {
+  const { complete, told } = world(async () => ({ ...answered, ...ended }));
+  expect(await told(await complete())).toEqual([status, code, words, ["cache-control: no-store"]]);
+});
+
+test("a silent agent's answer is an empty one; what a body lacks is told by its place", async () => {
+  const { complete, send, told } = world(async () => ({ ...answered, outcome: "silent", text: "" }));
+  const quiet = (await (await complete()).json()) as { choices: { message: object }[] };
+  expect(quiet.choices[0]?.message).toEqual({ role: "assistant", content: "" });
+  const text = await (await complete({ stream: true })).text();
+  expect(text.match(/"delta":\{[^}]*\}/g)).toEqual([
+    '"delta":{"role":"assistant","content":""}',
+    '"delta":{}',
+  ]);
+  const wrong = async (body: object) =>
+    (await told(await send("POST", "/v1/chat/completions", JSON.stringify(body)))).slice(0, 3);
+  expect(await wrong({})).toEqual([400, "invalid", expect.stringMatching(/^✖ .*\n {2}→ at messages$/)]);
+  expect(await wrong({ messages: [{ role: "user", content: "a" }, { role: "x" }] })).toEqual([
+    400,
+    "invalid",
+    expect.stringMatching(/→ at messages\[1\]\.role$/),
+  ]);
+});
+
+test("whoever names itself has a conversation that is kept, so only its new words are said; without a name all of it is", async () => {
+  const { complete, asked } = world();
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "one" },
+    { role: "assistant", content: "1" },
+    { role: "user", content: "two" },
+  ];
+  const said = async (more: object, headers: object = {}) => {
+    await complete({ messages, ...more }, headers);
+    const [{ user }, , text] = asked.at(-1) as [{ readonly user: string }, string, string];
+    return [user.slice(0, 5), text];
+  };
+  const whole = `[What the application asks of you]\nBe brief.\n\n[The conversation so far]\nuser: one\n\nassistant: 1\n\n[The message now]\ntwo`;
+  expect([
+    await said({ user: "eve" }),
+    await said({}, { "x-parley-session": "s" }),
+    await said({ user: "eve" }, { "x-parley-session": "s" }),
+    await said({ user: "" }),
+    await said({ user: null }),
+  ]).toEqual([
+    ["eve", "two"],
+    ["s", "two"],
+    ["s", "two"],
+    ["once-", whole],
+    ["once-", whole],
+  ]);
 });
