@@ -60,8 +60,10 @@ export function sessionOf({ hooks }: HookWorld, agent: string, key: string, byCo
   const head = `agent:${agent}:`;
   const tail = key.startsWith(head) ? key.slice(head.length) : key;
   const prefixes = hooks.allowedSessionKeyPrefixes;
-  const isAllowed = prefixes.some(
-    (prefix) => tail.length > prefix.length && (tail.startsWith(prefix) || key.startsWith(prefix)),
+  const forms = [tail, `${head}${tail}`];
+  // A prefix alone names no session.
+  const isAllowed = prefixes.some((prefix) =>
+    forms.some((form) => form.length > prefix.length && form.startsWith(prefix)),
   );
   if (!byConfig && !isAllowed) {
     const allowed =

@@ -11,7 +11,7 @@ type Told = Parameters<ApiRoutesOptions["requests"]["tell"]>[0];
 const token = "the-token-of-the-hooks";
 const asked = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 
-async function world(more: object = {}, answered?: Awaited<ReturnType<Answer>>) {
+async function world(more: object = {}, answered?: Awaited<ReturnType<Answer>>, duplicate = false) {
   const told: Told[] = [];
   const counts: string[] = [];
   const logged: unknown[] = [];
@@ -30,7 +30,7 @@ async function world(more: object = {}, answered?: Awaited<ReturnType<Answer>>) 
     requests: {
       ask: () => Promise.reject(new Error("no chat is expected")),
       call: () => Promise.reject(new Error("no endpoint is expected")),
-      tell: async (call) => (told.push(call), { id: call.row.id, duplicate: false }),
+      tell: async (call) => (told.push(call), { id: call.row.id, duplicate }),
       answer: async () => {
         if (answered === undefined) throw new Fault("aborted", "nobody waits any more");
         return answered;
@@ -497,4 +497,78 @@ test("a call that is not taken stands in the log with its webhook, its status an
       why: "the token or the signature is missing or wrong; both stand in headers, never in the address",
     },
   ]);
+});
+
+test("a session of people may be worked in where the config allows it, with the agent's own model and thinking", async () => {
+  const { post, row } = await world({
+    allowedSessionKeyPrefixes: ["agent:main:telegram", "hook:"],
+    mappings: [
+      {
+        match: { path: "home" },
+        signatureHeader: "x-s",
+        maxBytes: 5_000,
+        wakeMode: "now",
+        action: "agent",
+        sessionKey: "telegram:dm:8",
+        thinking: "low",
+      },
+    ],
+  });
+  const words = "model and thinking are for sessions of webhooks (hook:…): leave them out";
+  const asks = { message: "Look", sessionKey: "agent:main:telegram:dm:7" };
+  for (const more of [{ model: "small" }, { thinking: "high" }])
+    expect(await post("agent", { ...asks, ...more })).toMatchObject({ status: 400, error: words });
+  expect(await post("home", {})).toMatchObject({ status: 400, error: words });
+  expect((await post("agent", { ...asks, timeoutSeconds: 9 })).status).toBe(202);
+  expect(row()).toMatchObject({
+    lane: "agent:main:telegram:dm:7",
+    internal: { slot: { own: false }, run: { timeoutSeconds: 9 } },
+  });
+  expect((await post("agent", { message: "Look", thinking: "high" })).status).toBe(202);
+  // What the config names needs no prefix.
+  const byConfig = await world({ defaultSessionKey: "main" });
+  expect((await byConfig.post("agent", { message: "Look" })).status).toBe(202);
+  expect(byConfig.row()).toMatchObject({ lane: "agent:main:main", internal: { slot: { own: false } } });
+  // A call that names the same session itself does.
+  expect((await byConfig.post("agent", { message: "Look", sessionKey: "main" })).status).toBe(400);
+  expect((await byConfig.post("agent", { message: "Look", sessionKey: "dm:7" })).status).toBe(400);
+});
+
+test("of much that is wrong five things are told, by their place; of unknown fields five too", async () => {
+  const { post } = await world();
+  const told = async (body: unknown) => (await post("agent", body)).error.split("; ");
+  const wrong = await told({ message: 1, name: 1, agentId: 1, sessionKey: 1, to: 1, model: 1, thinking: 1 });
+  expect(wrong.map((each) => each.split(":")[0])).toEqual(["message", "name", "agentId", "sessionKey", "to"]);
+  const unknown = Object.fromEntries([1, 2, 3, 4, 5, 6].map((n) => [`x${n}`, n]));
+  expect(await told({ message: "a", ...unknown })).toEqual([
+    "x1, x2, x3, x4, x5: no such field here",
+    "there are message, name, agentId, sessionKey, wakeMode, deliver, channel, to, model, thinking, timeoutSeconds, sessionMode, waitForCompletion, idempotencyKey",
+  ]);
+  expect((await post("wake", { text: "a", message: "b" })).error).toBe(
+    "message: no such field here; there are text, mode, agentId, idempotencyKey",
+  );
+});
+
+test("a repeat of a call is told as known, also to whoever waits for its end", async () => {
+  const { post, told } = await world({}, { outcome: "silent", text: "", reason: null, usage: noUsage }, true);
+  const body = { message: "Look", idempotencyKey: "k" };
+  const known = { ok: true, id: "hook:default:agent:k", duplicate: true, session: "agent:main:hook:agent" };
+  expect(await post("agent", body)).toMatchObject({ status: 200, json: { ...known, mode: "now" } });
+  expect(await post("agent", { ...body, waitForCompletion: true })).toEqual({
+    status: 200,
+    error: "",
+    json: { ...known, mode: "now", status: "ok", outcome: "silent", text: "", reason: null },
+  });
+  expect(await post("wake", { text: "a", mode: "next-heartbeat", idempotencyKey: "w" })).toEqual({
+    status: 200,
+    error: "",
+    json: {
+      ok: true,
+      id: "hook:default:wake:w",
+      duplicate: true,
+      session: "agent:main:main",
+      mode: "next-heartbeat",
+    },
+  });
+  expect(told).toHaveLength(3);
 });
