@@ -31,6 +31,7 @@ function world() {
   /** By cause, the newest first. */
   const said = new Map<string, readonly object[]>();
   const received: Inbound[] = [];
+  const looked: unknown[] = [];
   const woken: unknown[] = [];
   const sessions: string[] = [];
   const followed = new Map<string, { wake(): void; show(frame: string): void }>();
@@ -49,9 +50,20 @@ function world() {
       }
     },
     isOpen: () => open,
-    inbox: { find: async ({ id = "" }) => (rows.has(id) ? [rows.get(id)] : []) as never },
+    inbox: {
+      find: async (how) => {
+        looked.push(how);
+        const { id = "" } = how;
+        return (rows.has(id) ? [rows.get(id)] : []) as never;
+      },
+    },
     turns: { find: async (id: string) => (turns.get(id) ?? null) as never },
-    outbox: { find: async ({ cause = "" }) => (said.get(cause) ?? []) as never },
+    outbox: {
+      find: async (how) => {
+        looked.push(how);
+        return (said.get(how.cause ?? "") ?? []) as never;
+      },
+    },
     hub: {
       follow: (stream: string, follower: { wake(): void; show(frame: string): void }) => {
         followed.set(stream, follower);
@@ -76,6 +88,7 @@ function world() {
     turns,
     said,
     received,
+    looked,
     woken,
     sessions,
     followed,
@@ -131,16 +144,27 @@ test("a webhook's call speaks as its webhook, to its own conversation or where t
   const call = { name: "ci", agent: "main", delivery: "d1", text: "built" };
   const deliver = { channel: "telegram", account: "default", kind: "dm", peer: "7" } as const;
   expect(await requests.call(call)).toEqual({ id: "hook:default:ci:d1", duplicate: false });
-  await requests.call({ ...call, delivery: "d2", deliver });
-  expect(received).toMatchObject([
-    {
-      channel: "hook",
-      address: { channel: "hook", kind: "dm", peer: "main/ci" },
-      sender: { id: "main/ci", name: "webhook ci", isBot: false },
-      messageId: "ci:d1",
-    },
-    { address: deliver, sender: { id: "main/ci" } },
-  ]);
+  await requests.call({ ...call, delivery: "d2", text: "built again", deliver });
+  const own = { channel: "hook", account: "default", kind: "dm", peer: "main/ci" };
+  const said = (delivery: string, address: object, text: string) => ({
+    id: `hook:default:ci:${delivery}`,
+    channel: "hook",
+    account: "default",
+    address,
+    sender: { id: "main/ci", name: "webhook ci", isBot: false },
+    messageId: `ci:${delivery}`,
+    kind: "message",
+    text,
+    attachments: [],
+    mentions: [],
+    addressed: true,
+    atMs: 1_700_000_000_000,
+  });
+  expect(received).toEqual([said("d1", own, "built"), said("d2", deliver, "built again")]);
+  await expect(requests.call({ ...call, text: "other" })).rejects.toMatchObject({
+    code: "conflict",
+    message: "this key was used with another message; take a new key for a new message",
+  });
 });
 
 test("a row that is made already begins its own session, wakes its agent once, and a gateway that ends takes none", async () => {
@@ -181,7 +205,7 @@ test("a row that is made already begins its own session, wakes its agent once, a
 });
 
 test("an answer is all that was said, oldest first, of the row and then of its turn, with what its turn used", async () => {
-  const { requests, change, said, turns, followed } = world();
+  const { requests, change, said, turns, followed, looked } = world();
   const { id } = await requests.ask(who, "k", "hi");
   const usage = (inputTokens: number) => ({ ...noUsage, inputTokens });
   turns.set("t1", {
@@ -211,7 +235,15 @@ test("an answer is all that was said, oldest first, of the row and then of its t
   ]);
   said.set(id, [delivery(rendered("notice"))]);
   change(id, { state: "ended", turn: "t1", outcome: "answered", reason: "because" });
+  looked.length = 0;
   const answer = await requests.answer(id, new AbortController().signal);
+  // What an operator took off a list is known still, and fifty deliveries of each are read.
+  expect(looked).toEqual([
+    { id, dismissed: true, limit: 1 },
+    { id, dismissed: true, limit: 1 },
+    { cause: id, limit: 50 },
+    { cause: "t1", limit: 50 },
+  ]);
   expect(answer).toEqual({
     outcome: "answered",
     text: ["first", "second", "**last**", "**Card**\n\ninside", "notice"].join("\n\n"),

@@ -163,8 +163,22 @@ test("each kind of trouble has its status, and a bug is not told", () => {
     "ambiguous 503 server_error ambiguous 7",
     "aborted 503 server_error aborted 7",
   ]);
-  const bug = errorBody(new Error("secret"), needs);
-  expect([bug.status, JSON.stringify(bug.body)]).toEqual([500, expect.not.stringContaining("secret")]);
+  const logged: unknown[] = [];
+  const error = new Error("secret");
+  const log = { ...silentLog, error: (...what: readonly unknown[]) => void logged.push(what) };
+  const bug = errorBody(error, { ids: { uuid: () => "12345678-9abc" } as never, log });
+  expect(bug).toEqual({
+    status: 500,
+    body: {
+      error: {
+        message: "something went wrong inside the gateway; its log has more under 12345678",
+        type: "server_error",
+        param: null,
+        code: "internal",
+      },
+    },
+  });
+  expect(logged).toEqual([[{ error, reference: "12345678" }, "a chat completion failed"]]);
 });
 
 test("a program has its calls at once, then one as each is due; others have theirs", async () => {

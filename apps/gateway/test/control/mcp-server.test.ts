@@ -234,6 +234,7 @@ test("what is no message of the protocol is refused with its reason, and a notif
   expect([
     await told("{"),
     await told("x".repeat(1_048_577)),
+    await told('{"jsonrpc":"2.0","id":2,"method":"ping"}'.padEnd(1_048_576)),
     await told('{"id":1,"method":"ping"}'),
     await told('{"jsonrpc":"2.0","id":null,"method":"ping"}'),
     await told('[{"jsonrpc":"2.0","id":1,"method":"ping"}]'),
@@ -242,6 +243,7 @@ test("what is no message of the protocol is refused with its reason, and a notif
   ]).toEqual([
     [400, failed(-32_700, "no JSON")],
     [400, failed(-32_700, expect.stringContaining("1048576"))],
+    [200, { jsonrpc: "2.0", id: 2, result: {} }],
     [400, failed(-32_600, "no message of JSON-RPC")],
     [400, failed(-32_600, "no message of JSON-RPC")],
     [400, failed(-32_600, "no message of JSON-RPC")],
@@ -296,4 +298,80 @@ test("a token has 600 messages a minute, and is told when the next may come", as
   expect((await post(ping)).status).toBe(200);
   await clock.advance(100);
   expect((await post(ping, token)).status).toBe(200);
+});
+
+test("each tool is described to the client by what it does, what it takes and how much of it", async () => {
+  const { says } = await world();
+  const { result } = (await says("tools/list")) as { readonly result: object };
+  await expect(`${JSON.stringify(result, null, 2)}\n`).toMatchFileSnapshot("../tables/mcp-tools.txt");
+});
+
+test("an id and a method have their longest form, and what a client sends along is an object", async () => {
+  const { post } = await world();
+  const code = async (more: object) => {
+    const { status, body } = await post(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", ...more }));
+    const { id, error } = body as { readonly id: unknown; readonly error?: { readonly code: number } };
+    return [status, id, error?.code];
+  };
+  const [long, longer] = ["x".repeat(256), "x".repeat(257)];
+  expect([
+    await code({ id: long }),
+    await code({ id: longer }),
+    await code({ id: 1.5 }),
+    await code({ id: 0 }),
+    await code({ id: "" }),
+    await code({ id: true }),
+    await code({ method: "m".repeat(128) }),
+    await code({ method: "m".repeat(129) }),
+    await code({ params: [] }),
+    await code({ params: { any: 1 } }),
+    await code({ jsonrpc: "1.0" }),
+  ]).toEqual([
+    [200, long, undefined],
+    [400, null, -32_600],
+    [200, 1.5, undefined],
+    [200, 0, undefined],
+    [200, "", undefined],
+    [400, null, -32_600],
+    [200, 1, -32_601],
+    [400, null, -32_600],
+    [400, null, -32_600],
+    [200, 1, undefined],
+    [400, null, -32_600],
+  ]);
+});
+
+test("a client that leaves waits for no answer, and a gateway without agents asks for main", async () => {
+  const signals: AbortSignal[] = [];
+  const { server, asked, use } = await world(
+    {
+      answer: (_id, signal) => {
+        signals.push(signal);
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(new Fault("aborted", "nobody waits"))),
+        );
+      },
+    },
+    { agents: () => [] },
+  );
+  const sent = httpRequest({
+    port: server.port,
+    host: "127.0.0.1",
+    method: "POST",
+    path: "/mcp",
+    headers: { authorization: `Bearer ${gatewayToken}` },
+    agent: false,
+  });
+  sent.on("error", () => {});
+  const params = { name: "messages_send", arguments: { message: "hi" } };
+  sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }));
+  await until(() => signals.length === 1);
+  expect(signals[0]?.aborted).toBe(false);
+  sent.destroy();
+  await until(() => signals[0]?.aborted === true);
+  expect(asked).toMatchObject([[{ agent: "main", user: "mcp" }, expect.any(String), "hi"]]);
+  expect(await use("messages_send", { message: "hi", agent: "main" })).toEqual([
+    "error",
+    ['there is no agent "main"; there are: '],
+  ]);
 });

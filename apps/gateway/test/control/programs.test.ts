@@ -383,3 +383,95 @@ test("256 requests may wait at once; each that ends, by an answer, an error or i
     Array.from({ length: 256 }, () => 200),
   );
 });
+
+test("a webhook's own token opens it alone; one without takes the token of all, from any header that platforms use", async () => {
+  const shared = "the-token-of-all-the-hooks";
+  const own = "the-token-of-this-mapping";
+  const caller = { signatureHeader: "x-sig", maxBytes: 100, wakeMode: "now", action: "wake" };
+  const { http } = await world(
+    {},
+    {
+      token: secret(shared),
+      endpoints: { form, open: { maxBytes: 100 }, build },
+      mappings: [
+        { ...caller, match: { path: "own" }, token: secret(own) },
+        { ...caller, match: { path: "any" } },
+        // The config's endpoint of the same name comes first.
+        { ...caller, match: { path: "form" }, token: secret(own) },
+      ],
+    },
+  );
+  const post = async (name: string, headers: { readonly [name: string]: string }) =>
+    (await http("POST", `/hooks/${name}`, "{}", headers)).status;
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  expect([
+    await post("form", bearer(shared)),
+    await post("form", bearer(own)),
+    await post("own", bearer(shared)),
+    await post("build", bearer(shared)),
+    await post("open", bearer(own)),
+  ]).toEqual([401, 401, 401, 401, 401]);
+  expect([
+    await post("form", byToken),
+    await post("own", bearer(own)),
+    await post("open", bearer(shared)),
+    await post("any", bearer(shared)),
+    await post("open", { "x-parley-token": shared }),
+    await post("open", { "x-openclaw-token": shared }),
+    await post("open", { "x-gitlab-token": shared }),
+    await post("open", { "x-parley-token": shared, "x-gitlab-token": "wrong" }),
+    await post("open", { ...bearer(shared), "x-parley-token": "wrong" }),
+  ]).toEqual([202, 202, 202, 202, 202, 202, 202, 202, 202]);
+  // Of two the first counts, not whichever is right.
+  expect([
+    await post("open", { "x-parley-token": "wrong", "x-gitlab-token": shared }),
+    await post("open", { ...bearer("wrong"), "x-parley-token": shared }),
+  ]).toEqual([401, 401]);
+});
+
+test("a mapping takes JSON by any of its types, also by none; what calls itself something else is taken where it is JSON", async () => {
+  const caller = { ...form, signatureHeader: "x-sig", wakeMode: "now" };
+  const { http } = await world(
+    {},
+    { mappings: [{ ...caller, match: { path: "raw" }, action: "wake", textTemplate: "{{a}}" }] },
+  );
+  const post = async (body: string, type?: string) => {
+    const { status, json } = await http("POST", "/hooks/raw", body, {
+      ...byToken,
+      ...(type === undefined ? {} : { "content-type": type }),
+    });
+    return [status, status === 202 ? "" : json().error];
+  };
+  const wrong = [415, "the body is not JSON: send an object, with content-type: application/json"];
+  for (const type of [
+    undefined,
+    "application/json",
+    "Application/JSON; charset=utf-8",
+    " application/json ;x",
+    "application/cloudevents+json",
+    "application/vnd.a-b.c+json",
+  ])
+    expect([type, await post("{", type)]).toEqual([type, [202, ""]]);
+  for (const type of ["text/json", "application/jsonp", "application/x-json", "x application/json", "json"]) {
+    expect([type, await post("{", type)]).toEqual([type, wrong]);
+    expect([type, await post("{}", type)]).toEqual([type, [202, ""]]);
+  }
+});
+
+test("an endpoint tells main where it names no agent, else the first; without any it waits for one", async () => {
+  const calls: Call[] = [];
+  let agents: readonly string[] = ["home", "main"];
+  const { http } = await world(
+    { call: async (call) => (calls.push(call), { id: "row", duplicate: false }) },
+    { endpoints: { form } },
+    { agents: () => agents },
+  );
+  const post = async () => (await http("POST", "/hooks/form", "{}", byToken)).status;
+  expect(await post()).toBe(202);
+  agents = ["first", "second"];
+  expect(await post()).toBe(202);
+  agents = [];
+  const none = await http("POST", "/hooks/form", "{}", byToken);
+  expect([none.status, none.json()]).toEqual([503, { ok: false, error: "no agent is configured" }]);
+  expect(calls.map(({ agent }) => agent)).toEqual(["main", "first"]);
+});

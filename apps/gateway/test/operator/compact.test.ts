@@ -63,7 +63,15 @@ test("it stands where somebody wrote last, with the place's guild, and by the ri
   expect([byMember?.authority, byOwner?.authority]).toEqual(["member", "owner"]);
   const { inbound: said, command, owner } = parseRowPayload(byMember?.payload ?? "");
   expect([said, command, owner]).toMatchObject([
-    { address, guild: "g1", parent: "p1", sender: { id: caller.peer, name: "operator" }, kind: "command" },
+    {
+      channel: "discord",
+      account: "work",
+      address,
+      guild: "g1",
+      parent: "p1",
+      sender: { id: caller.peer, name: "operator" },
+      kind: "command",
+    },
     { name: "compact", args: "" },
     false,
   ]);

@@ -314,3 +314,23 @@ test("what is said again has the words that its writer changed it to, the rights
   await call["chat.fork"]({ id: "user-last", to: "h", again: true, idempotencyKey: "h" }, caller);
   expect((await forkRow("h")).again?.inbound).toMatchObject({ text: "last of all" });
 });
+
+test("a transcript of many entries is looked through to its end, and of a turn's entries the last is where it is cut", async () => {
+  const { call, store } = await stage();
+  const { id } = await call["chat.send"]({ text: "go", idempotencyKey: "1" }, caller);
+  const turn = await store.turns.take(taking);
+  if ("idle" in turn) throw new Error("there is no turn");
+  const notice = (n: number) => JSON.stringify({ type: "notice", text: `${n}`, atMs: n });
+  const said = JSON.stringify({ type: "user", content: [], rows: [id], atMs: 600 });
+  await store.turns.commit(turn, turn.id, {
+    outcome: "answered",
+    entries: [...Array.from({ length: 500 }, (_, n) => notice(n)), said, notice(601)],
+  });
+  const copy = async (to: string, more: object) => {
+    await call["chat.fork"]({ id, to, idempotencyKey: to, ...more }, caller);
+    const [row] = await store.inbox.find({ lane: `${lane}:thread:${to}` as never, limit: 1 });
+    return JSON.parse(parseRowPayload(row?.payload ?? "").command?.args ?? "") as object;
+  };
+  expect(await copy("a", {})).toMatchObject({ throughSeq: 501 });
+  expect(await copy("b", { before: true })).toMatchObject({ throughSeq: 500 });
+});
