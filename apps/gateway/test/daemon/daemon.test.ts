@@ -1,12 +1,13 @@
 // One whole daemon in this process, over its edges: what it leaves in its home for others, what it tells of itself, how
 // its config changes, and what is left when it has stopped.
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@parley/config";
 import { silentLog, systemClock, systemIds, version } from "@parley/protocol";
-import { sqliteStore } from "@parley/store";
+import { lockHome, sqliteStore } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startDaemon } from "../../src/daemon/daemon.ts";
@@ -39,8 +40,12 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   writeFileSync(join(folder, "systemd-notify"), `#!/bin/sh\necho "$*" >> ${told}\n`, { mode: 0o755 });
   const config = (more: object = {}): string =>
     JSON.stringify({
-      gateway: { port: 0, auth: { token }, publicUrl: "https://gateway.test/parley", ...more },
-      hooks: { enabled: true, token: hookToken },
+      gateway: { port: 0, auth: { token }, publicUrl: "https://gateway.test:8443/parley", ...more },
+      hooks: {
+        enabled: true,
+        token: hookToken,
+        internal: { entries: { "boot-md": { enabled: true } } },
+      },
       agents: { list: [{ id: "main" }, { id: "second" }] },
       bindings: [{ agentId: "main", match: { channel: "web" } }],
     });
@@ -90,34 +95,74 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   ]);
 
   const [ready] = log().filter(({ msg }) => msg === "ready");
-  expect(ready).toMatchObject({ version, role: "all", pid: process.pid, home, url });
-  const status = (await client.call("status")) as { readonly bootId: string };
-  expect(status).toMatchObject({
-    bootId: ready?.["bootId"],
-    version,
-    pid: process.pid,
+  const status = (await client.call("status")) as { readonly bootId: string; readonly startedAtMs: number };
+  expect(status.bootId).toBe(ready?.["bootId"]);
+  const own = { version, pid: process.pid, startedAtMs: expect.any(Number) as number };
+  expect(status).toEqual({
+    ...own,
+    bootId: status.bootId,
     state: "ok",
     reasons: [],
     configPath: file,
-    config: { problems: [], restartNeeded: [] },
+    config: { takenAtMs: expect.any(Number) as number, problems: [], restartNeeded: [] },
+    model: "rehearsal/rehearsal",
     channels: [{ channel: "web", account: "default", state: "ok" }],
     turnsRunning: 0,
+    rowsWaiting: 0,
+    deliveriesWaiting: 0,
     deadRows: 0,
+    deliveriesTroubled: 0,
+    memoryBytes: expect.any(Number) as number,
+    heartbeats: {},
+    subagents: { running: 0, waiting: 0, ended: {} },
   });
-  expect(await client.call("nodes.list")).toMatchObject({
-    nodes: [{ boot: status.bootId, role: "all", url, state: "running", leads: [] }],
+  expect(await client.call("nodes.list")).toEqual({
+    nodes: [
+      {
+        ...own,
+        node: ready?.["node"],
+        boot: status.bootId,
+        role: "all",
+        url,
+        state: "running",
+        turns: 0,
+        deliveries: 0,
+        leads: [],
+        silentMs: expect.any(Number) as number,
+        up: true,
+      },
+    ],
   });
+  // A hook of the start was told of it, once, and only the one that is on.
+  const ran = async (): Promise<readonly unknown[]> => {
+    const { hooks } = (await client.call("hooks.list")) as {
+      readonly hooks: readonly { readonly name: string; readonly counts: { readonly runs: number } }[];
+    };
+    return hooks.filter(({ counts }) => counts.runs > 0).map(({ name, counts }) => [name, counts.runs]);
+  };
+  await eventually(async () => (await ran()).length > 0);
+  expect(await ran()).toEqual([["boot-md", 1]]);
   const { lines } = (await local.call("logs.tail", { lines: 1_000 })) as {
     readonly lines: readonly string[];
   };
   expect(lines.filter((line) => line.includes('"msg":"ready"'))).toHaveLength(1);
   await eventually(() => readFileSync(join(home, "status.json"), "utf8").includes(status.bootId));
 
-  // A message goes through, and is counted.
-  await client.call("chat.send", { text: "hello", idempotencyKey: "1" });
+  // A message goes through with its file, which is kept by its content, and is counted.
+  const data = Buffer.from("a list of teas").toString("base64");
+  await client.call("chat.send", {
+    text: "hello",
+    files: [{ name: "teas.txt", mediaType: "text/plain", data }],
+    idempotencyKey: "1",
+  });
   await eventually(async () => {
     const { messages } = (await client.call("chat.history")) as { messages: readonly { role: string }[] };
     return messages.some(({ role }) => role !== "user");
+  });
+  const kept = `${createHash("sha256").update("a list of teas").digest("hex")}.txt`;
+  expect(readFileSync(join(home, "media", kept), "utf8")).toBe("a list of teas");
+  expect(await client.call("chat.history")).toMatchObject({
+    messages: [{ role: "user", files: [{ name: "teas.txt", bytes: 14 }] }, {}],
   });
   const page = await fetch(`${url}metrics`, { headers: { authorization: `Bearer ${token}` } });
   const metrics = await page.text();
@@ -167,6 +212,7 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
       (reason) => `parley_refusals_total{reason="${reason}"}`,
     ),
     'parley_webhook_calls_total{webhook="agent",result="taken"}',
+    'parley_hook_runs_total{hook="boot-md",result="ok"}',
     ofModel("cost_dollars_total"),
     `parley_build_info{version="${version}"}`,
     "parley_ready",
@@ -258,37 +304,41 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
   await client.closed;
   await local.closed;
   await eventually(() => readFileSync(told, "utf8") === "READY=1\nSTOPPING=1\n");
-  expect(log().map(({ level, msg }) => `${String(level)} ${msg}`)).toEqual([
-    "30 control plane listens",
-    "30 ready",
-    "40 refused",
-    "30 received",
-    "30 turn begins",
-    "30 turn committed",
-    "30 sent",
-    "30 turn begins",
-    "30 turn committed",
-    "30 sent",
-    "40 refused",
-    "30 the config was taken up",
-    "40 these keys need a restart",
-    "30 the config was taken up",
-    "30 the config was taken up",
-    "30 the config was taken up",
-    "50 the config was refused; the last good one stays in force",
-    "30 the config is in order again; nothing changed",
-    "30 the config was read again; nothing changed",
-    "30 the config was read again; nothing changed",
-    "30 a restart was asked for",
-    "30 stopping",
-    "30 stopped",
-  ]);
-  expect(log().filter(({ msg }) => msg === "stopping")).toMatchObject([
-    { signal: "SIGTERM", turns: 0, deliveries: 0 },
-  ]);
+  // Every line of the log, with all that it tells, as an operator reads it who looks for what happened.
+  const steady = readFileSync(join(home, "logs/parley.log"), "utf8")
+    .replaceAll(/"time":"[^"]+",|"usage":\{[^}]*\},/g, "")
+    .replaceAll(folder, "F")
+    .replaceAll(url, "URL/")
+    .replaceAll(status.bootId, "BOOT")
+    .replaceAll(client.peer, "PEER")
+    .replaceAll(/[0-9a-f-]{36}/g, "UUID")
+    .replaceAll(/#\d{13}/g, "#TURN")
+    .replaceAll(`"pid":${process.pid}`, '"pid":0')
+    .replaceAll(`"node":${JSON.stringify(ready?.["node"])}`, '"node":"N"')
+    .replaceAll(`"version":"${version}"`, '"version":"V"');
+  await expect(steady).toMatchFileSnapshot("../tables/daemon-log.txt");
   expect(existsSync(join(home, "status.json"))).toBe(false);
   expect(readFileSync(join(home, "logs/parley.log"), "utf8")).not.toContain(token);
   await expect(fetch(url)).rejects.toThrow();
+  expect(await daemon.reload("too late")).toMatchObject({
+    outcome: "refused",
+    problems: ["the gateway is stopping"],
+  });
+  // The place is free for the next start, which knows how this one ended.
+  lockHome(home, process.pid).release();
+  const after = await sqliteStore({
+    path: join(home, "state.db"),
+    bootId: "after",
+    onFatal: () => expect.unreachable("the store can be trusted"),
+    clock: systemClock(),
+    log: silentLog,
+  });
+  expect(after.unclean).toBe(false);
+  expect((await after.bootHistory()).at(-1)).toMatchObject({
+    boot: status.bootId,
+    stoppedAtMs: expect.any(Number) as number,
+  });
+  await after.close();
 });
 
 test("a daemon whose process died in a turn twice says so of itself, and waits before it begins that turn again", async () => {
