@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -12,6 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { sanitizeOutbound } from "@parley/agent";
 import { loadConfig, type Config } from "@parley/config";
 import { virtualClock } from "@parley/testkit";
@@ -267,6 +270,34 @@ describe("no line carries a secret", () => {
     const before = learnt();
     learn(["token-299-x"]);
     expect(learnt()).toBe(before);
+  });
+});
+
+describe("the log on a terminal", () => {
+  /** What a process of its own writes there: this one's standard error is the tester's. */
+  function shown(level: string): readonly string[] {
+    const entry = fileURLToPath(new URL("../src/log/logger.ts", import.meta.url));
+    const script = `
+      const { logger } = await import(${JSON.stringify(entry)});
+      const { log } = await logger({ level: ${JSON.stringify(level)}, pretty: true, secrets: ["hunter2"] });
+      for (const step of ["received", "turn begins", "turn committed", "sent", "had arrived"]) log.info({ n: 1 }, step);
+      log.warn({}, "received hunter2");
+      log.error({ error: new Error("hunter2") }, "sent");
+      log.debug({}, "turn begins");`;
+    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+    return stripVTControlCharacters(stderr)
+      .split("\n")
+      .flatMap((line) => /^\[\d\d:\d\d:\d\d\] (.*)$/.exec(line)?.[1] ?? []);
+  }
+
+  test("shows one line for a message, its end, and all of what went wrong; every step for who looks closer", () => {
+    const wrong = ["WARN: received [secret]", expect.stringMatching(/^ERROR: sent/) as string];
+    expect(shown("info")).toEqual(['INFO: turn committed {"n":1}', ...wrong]);
+    expect(shown("debug")).toEqual([
+      ...["received", "turn begins", "turn committed", "sent", "had arrived"].map((step) => `INFO: ${step} {"n":1}`),
+      ...wrong,
+      "DEBUG: turn begins",
+    ]);
   });
 });
 

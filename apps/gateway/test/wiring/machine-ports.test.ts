@@ -1,18 +1,19 @@
 // What tools get of this machine: by which name this process knows its own, what ends with it, and that looking without a
 // daemon starts nothing.
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@parley/config";
 import { silentLog } from "@parley/protocol";
 import { directMessage, seededIds, virtualClock } from "@parley/testkit";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { idleMachinePorts, wireMachinePorts } from "../../src/wiring/machine-ports.ts";
 import { memoryStore } from "../receive/store.ts";
 
 async function world(
   file: object = {},
   env: { readonly [name: string]: string | undefined } = { PATH: "/bin" },
+  shared = false,
 ) {
   const home = mkdtempSync(join(tmpdir(), "parley-ports-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -31,7 +32,7 @@ async function world(
     place: { name: "n1" },
     placeOf: () => null,
     bus: {
-      shared: false,
+      shared,
       tell: (...what: readonly unknown[]) => void did.push(["tell", ...what]),
       hear: (topic: string, listen: (body: string) => void) => (heard.set(topic, listen), () => {}),
       close: async () => {},
@@ -115,4 +116,46 @@ test("without a daemon nothing is started, written or pushed", async () => {
     await ports.wayOut?.(),
   ]).toEqual([[], null, null, false, { socket: "/dev/null", node: process.execPath }]);
   expect(await store.cells.list("", 9)).toEqual([]);
+});
+
+test("a process among others answers for its commands; the way out of sandboxes is gone when it ends", async () => {
+  const alone = await world();
+  const among = await world({}, { PATH: "/bin" }, true);
+  vi.stubEnv("TMPDIR", alone.home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const own = await wireMachinePorts(alone.wiring, alone.store);
+  const other = await wireMachinePorts(among.wiring, among.store);
+  expect([...alone.heard.keys()]).toEqual(["devices"]);
+  expect([...among.heard.keys()].filter((topic) => topic !== "devices")).not.toEqual([]);
+  await other.end();
+  const out = await own.wayOut?.();
+  expect(out).toEqual({
+    socket: expect.stringContaining(`${alone.home}/parley-egress-${process.pid}-`) as string,
+    node: process.execPath,
+  });
+  expect(existsSync(out?.socket ?? "")).toBe(true);
+  // The same one for the next sandbox.
+  expect(await own.wayOut?.()).toEqual(out);
+  await own.end();
+  expect(readdirSync(alone.home).filter((name) => name.startsWith("parley-egress-"))).toEqual([]);
+});
+
+test("what gateways left that were killed is removed by the next sandbox; what one that lives has, and what is another's, stays", async () => {
+  const { home, wiring, store } = await world();
+  vi.stubEnv("TMPDIR", home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  // No process has this number: it is beyond the largest that the system gives.
+  const names = [
+    "parley-egress-4194305-dead",
+    `parley-egress-${process.ppid}-alive`,
+    "parley-egress-x-dead",
+    "parley-egress-0-dead",
+    "other-4194305-dead",
+  ];
+  for (const name of names) mkdirSync(join(home, name));
+  const ports = await wireMachinePorts(wiring, store);
+  const out = await ports.wayOut?.();
+  expect(readdirSync(home).filter((name) => names.includes(name)).toSorted()).toEqual(names.slice(1).toSorted());
+  expect(existsSync(out?.socket ?? "")).toBe(true);
+  await ports.end();
 });
