@@ -284,7 +284,9 @@ describe("the log on a terminal", () => {
       log.warn({}, "received hunter2");
       log.error({ error: new Error("hunter2") }, "sent");
       log.debug({}, "turn begins");`;
-    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      encoding: "utf8",
+    });
     return stripVTControlCharacters(stderr)
       .split("\n")
       .flatMap((line) => /^\[\d\d:\d\d:\d\d\] (.*)$/.exec(line)?.[1] ?? []);
@@ -294,7 +296,9 @@ describe("the log on a terminal", () => {
     const wrong = ["WARN: received [secret]", expect.stringMatching(/^ERROR: sent/) as string];
     expect(shown("info")).toEqual(['INFO: turn committed {"n":1}', ...wrong]);
     expect(shown("debug")).toEqual([
-      ...["received", "turn begins", "turn committed", "sent", "had arrived"].map((step) => `INFO: ${step} {"n":1}`),
+      ...["received", "turn begins", "turn committed", "sent", "had arrived"].map(
+        (step) => `INFO: ${step} {"n":1}`,
+      ),
       ...wrong,
       "DEBUG: turn begins",
     ]);

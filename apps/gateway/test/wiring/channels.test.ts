@@ -223,57 +223,61 @@ test.each<[boolean | undefined, readonly string[]]>([
   [undefined, ["status"]],
   [true, ["status", "new"]],
   [false, []],
-])("with ephemeral %j a Discord account shows of its commands to their givers alone: %j", async (ephemeral, quiet) => {
-  const fake = await fakeDiscord({ rateLimits: false });
-  onTestFinished(() => fake.close());
-  const { token } = fake.bot();
-  const room = fake.channel({ guild: fake.guild({ name: "Tea House" }), name: "general" });
-  const clock = virtualClock({ startMs: Date.now() });
-  const store = await memoryStore(clock);
-  onTestFinished(store.close);
-  const { channels } = await wireChannels({
-    config: config({
-      discord: {
-        work: {
-          token: secret(token),
-          apiRoot: fake.apiRoot,
-          messageContent: true,
-          suppressEmbeds: true,
-          ...(ephemeral === undefined ? {} : { ephemeral }),
+])(
+  "with ephemeral %j a Discord account shows of its commands to their givers alone: %j",
+  async (ephemeral, quiet) => {
+    const fake = await fakeDiscord({ rateLimits: false });
+    onTestFinished(() => fake.close());
+    const { token } = fake.bot();
+    const room = fake.channel({ guild: fake.guild({ name: "Tea House" }), name: "general" });
+    const clock = virtualClock({ startMs: Date.now() });
+    const store = await memoryStore(clock);
+    onTestFinished(store.close);
+    const { channels } = await wireChannels({
+      config: config({
+        discord: {
+          work: {
+            token: secret(token),
+            apiRoot: fake.apiRoot,
+            messageContent: true,
+            suppressEmbeds: true,
+            ...(ephemeral === undefined ? {} : { ephemeral }),
+          },
         },
-      },
-    }),
-    mediaFolder: "/nowhere",
-    store,
-    clock,
-    ids: seededIds(1),
-    log: silentLog,
-  } as never);
-  const channel = channels.get("discord:work");
-  if (channel === undefined) throw new Error("there is one");
-  onTestFinished(() => channel.stop());
-  const commands = ["status", "new"];
-  const to = { channel: "discord", account: "work", kind: "channel", peer: room } as const;
-  await channel.act?.(
-    to,
-    { kind: "setCommands", commands: commands.map((name) => ({ name, description: "It does something" })) },
-    { idempotencyKey: "menu", signal },
-  );
-  const got: unknown[] = [];
-  await channel.start(async (events) => void got.push(...events));
-  const person = fake.as({ id: "100000000000000042", name: "Alice" });
-  const shown = commands.map((name) => ({ name, id: person.runs(name, { channel: room }) }));
-  await expect.poll(() => shown.every(({ id }) => fake.interaction(id).state === "deferred")).toBe(true);
-  const isQuiet = (id: string): boolean =>
-    (((fake.interaction(id).response as { data?: { flags?: number } } | null)?.data?.flags ?? 0) & 64) !== 0;
-  expect(shown.filter(({ id }) => isQuiet(id)).map(({ name }) => name)).toEqual(quiet);
-  // What it has to know after a restart stands in the store, under its own name.
-  await expect.poll(() => got.length).toBe(2);
-  const kept = (await store.cells.list("discord:", 50)).map(({ key }) => key);
-  expect(kept).toContain("discord:work:interactions");
-  expect(kept.filter((key) => !key.startsWith("discord:work:"))).toEqual([]);
-  expect(fake.violations()).toEqual([]);
-});
+      }),
+      mediaFolder: "/nowhere",
+      store,
+      clock,
+      ids: seededIds(1),
+      log: silentLog,
+    } as never);
+    const channel = channels.get("discord:work");
+    if (channel === undefined) throw new Error("there is one");
+    onTestFinished(() => channel.stop());
+    const commands = ["status", "new"];
+    const to = { channel: "discord", account: "work", kind: "channel", peer: room } as const;
+    await channel.act?.(
+      to,
+      { kind: "setCommands", commands: commands.map((name) => ({ name, description: "It does something" })) },
+      { idempotencyKey: "menu", signal },
+    );
+    const got: unknown[] = [];
+    await channel.start(async (events) => void got.push(...events));
+    const person = fake.as({ id: "100000000000000042", name: "Alice" });
+    const shown = commands.map((name) => ({ name, id: person.runs(name, { channel: room }) }));
+    await expect.poll(() => shown.every(({ id }) => fake.interaction(id).state === "deferred")).toBe(true);
+    const isQuiet = (id: string): boolean =>
+      (((fake.interaction(id).response as { data?: { flags?: number } } | null)?.data?.flags ?? 0) & 64) !==
+      0;
+    expect(shown.filter(({ id }) => isQuiet(id)).map(({ name }) => name)).toEqual(quiet);
+    // What it has to know after a restart stands in the store, under its own name.
+    await expect.poll(() => got.length).toBe(2);
+    const kept = (await store.cells.list("discord:", 50)).map(({ key }) => key);
+    expect(kept).toContain("discord:work:interactions");
+    expect(kept.filter((key) => !key.startsWith("discord:work:"))).toEqual([]);
+    expect(fake.violations()).toEqual([]);
+  },
+);
 
 test("what the page's channel publishes is stored and told to who follows; its files lie beside those of other channels", async () => {
   const folder = mkdtempSync(join(tmpdir(), "parley-web-"));
@@ -313,11 +317,10 @@ test("what the page's channel publishes is stored and told to who follows; its f
   });
   await expect(web.download?.(".", 14, signal)).rejects.toMatchObject({ code: "EISDIR" });
   const stream = "web:default:dm:web-ann";
-  const { messageId } = await web.send(
-    address,
-    { kind: "text", text: "<p>yes</p>", plain: "yes" } as never,
-    { idempotencyKey: "answer", signal },
-  );
+  const { messageId } = await web.send(address, { kind: "text", text: "<p>yes</p>", plain: "yes" } as never, {
+    idempotencyKey: "answer",
+    signal,
+  });
   expect([messageId, told]).toEqual(["answer", [stream, stream]]);
   const stored = await store.events.newest(stream, 9);
   expect(stored.map(({ seq, body }) => [seq, JSON.parse(body)])).toMatchObject([

@@ -155,7 +155,11 @@ test("what gateways left that were killed is removed by the next sandbox; what o
   for (const name of names) mkdirSync(join(home, name));
   const ports = await wireMachinePorts(wiring, store);
   const out = await ports.wayOut?.();
-  expect(readdirSync(home).filter((name) => names.includes(name)).toSorted()).toEqual(names.slice(1).toSorted());
+  expect(
+    readdirSync(home)
+      .filter((name) => names.includes(name))
+      .toSorted(),
+  ).toEqual(names.slice(1).toSorted());
   expect(existsSync(out?.socket ?? "")).toBe(true);
   await ports.end();
 });
