@@ -240,6 +240,21 @@ describe("/model", () => {
     await alice.says("/model other/thing").gets(/^I know no model "other\/thing"/);
   });
 
+  test("is named after /new by the words of the agent that the conversation belongs to", async () => {
+    const list = [{ id: "main" }, { id: "helper", model: "lab/restless" }];
+    const bound = { channel: "telegram", peer: { kind: "direct", id: "7" } };
+    await begin({
+      config: {
+        ...labConfig,
+        agents: { ...labConfig.agents, list },
+        bindings: [{ agentId: "helper", match: bound }],
+      },
+    });
+    await s.person("7").says("/new lab/restless hello").gets("re: hello");
+    await s.person("alice").says("/new lab/restless hello").gets("re: lab/restless hello");
+    expect(lab.calls.map(({ model }) => model)).toEqual(["lab/restless", "lab/plain"]);
+  });
+
   test("that somebody chose is strict: no fallback answers in its place", async () => {
     await begin();
     const alice = s.person("alice");

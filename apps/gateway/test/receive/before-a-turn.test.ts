@@ -141,6 +141,19 @@ test("a reaction tells which of our messages it is to, and what is not ours coun
   expect((await read([ours], "off", plain)).got).toBe(plain);
 });
 
+test("in a forum, where only the id is known, it is the message of this very chat", async () => {
+  const of = (lane: string, plain: string) => delivery([part(text(plain), "5")], lane);
+  const strangers = [
+    of("telegram:a:group:-2:7", "another chat"),
+    of("telegram:b:group:-1:7", "another account"),
+    of("discord:a:group:-1:7", "another platform"),
+  ];
+  const topic = { ...group, thread: "0" };
+  const found = await read([...strangers, of("telegram:a:group:-1:7", "ours")], "own", reaction({ address: topic }));
+  expect(found.got).toMatchObject({ text: 'reacted 👍 to your message "ours"', address: { ...group, thread: "7" } });
+  expect((await read(strangers, "own", reaction({ address: topic }))).got.unwanted).toMatch(/not mine/);
+});
+
 test("a vote tells the options by their words, and of another's poll nothing", async () => {
   const poll = delivery([
     part(text("before"), "4"),
@@ -246,6 +259,39 @@ test("a full queue loses its oldest or newest talk, as many as are too many, and
   expect(taken).toEqual([
     ["r1", "r3"],
     ["c", { count: 1, isOwed: false }],
+  ]);
+});
+
+test("each look and each stop is of the row's own lane, and says why", async () => {
+  const did: unknown[] = [];
+  const rows = {
+    waiting: [queued(3), queued(4)],
+    claimed: [queued(2, { turn: "mine" })],
+  };
+  const overflow = queueOverflow(
+    {
+      find: async (query: { state: "waiting" | "claimed" }) => (did.push(query), rows[query.state]),
+      stop: async (lane: string, what: { rows?: { ids: readonly string[] } }) => (
+        did.push([lane, what]),
+        { rows: what.rows?.ids ?? [] }
+      ),
+    } as never,
+    { add: async () => {} } as never,
+    (turn) => did.push(`stopped ${turn}`),
+  );
+  const row = queued(9) as never;
+  await overflow(row, { seq: 9, waiting: 2 } as never, { mode: "collect", drop: "old", cap: 1 } as never);
+  await overflow(row, { seq: 9, waiting: 2 } as never, { mode: "interrupt" } as never);
+  const reason = "interrupted by a newer message";
+  const waiting = { lane: "l", state: "waiting", limit: 1_000 };
+  expect(did).toEqual([
+    waiting,
+    ["l", { rows: { ids: ["r3"] }, outcome: "superseded", reason: "the queue holds 1 (drop: old)" }],
+    { lane: "l", state: "claimed", limit: 1_000 },
+    waiting,
+    ["l", { turn: "mine", reason }],
+    ["l", { rows: { ids: ["r3", "r4"] }, outcome: "superseded", reason }],
+    "stopped mine",
   ]);
 });
 

@@ -176,3 +176,43 @@ test("whoever pressed is told why a press does not count, and of the first one o
   expect(clock.armed()).toBe(0);
   await store.close();
 });
+
+test("a press is claimed for ninety days; a platform that does not take the answer is given ten seconds and a line in the log", async () => {
+  const store = await memoryStore(clock);
+  const puts: unknown[] = [];
+  const logged: unknown[] = [];
+  let answers = (_signal: AbortSignal): Promise<null> => Promise.reject(new Error("it is down"));
+  const presses = buttonPresses({
+    cells: {
+      get: (key) => store.cells.get(key),
+      put: (key, value, how) => (puts.push([key, value, how]), store.cells.put(key, value, how)),
+    },
+    channel: () =>
+      ({ act: (_to: unknown, _action: unknown, { signal }: { signal: AbortSignal }) => answers(signal) }) as never,
+    clock,
+    log: { ...silentLog, debug: (...line: readonly unknown[]) => void logged.push(line) } as never,
+  });
+  const press = (id: string): Inbound => ({ ...pressed("~x", "1"), id, replyTo: { messageId: "m1" } as never });
+  await presses.claim(press("p1"));
+  expect(puts).toEqual([
+    [
+      expect.stringMatching(/^press:telegram:default:dm:5:m1:[\w-]{22}$/),
+      "p1",
+      { expect: 0, ttlMs: 7_776_000_000 },
+    ],
+  ]);
+  await presses.acknowledge([press("p1")]);
+  answers = (signal) =>
+    new Promise((_done, fail) => signal.addEventListener("abort", () => fail(signal.reason as Error)));
+  const slow = presses.acknowledge([press("p2")]);
+  await clock.advance(9_999);
+  expect(logged).toHaveLength(1);
+  await clock.advance(1);
+  await slow;
+  expect(logged).toEqual([
+    [{ id: "p1", error: new Error("it is down") }, "a press could not be acknowledged"],
+    [{ id: "p2", error: expect.any(Error) }, "a press could not be acknowledged"],
+  ]);
+  expect(clock.armed()).toBe(0);
+  await store.close();
+});

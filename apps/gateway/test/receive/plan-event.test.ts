@@ -22,6 +22,7 @@ interface Around {
   readonly reaction?: (event: Inbound) => object;
   readonly session?: string;
   readonly route?: (event: Inbound) => object;
+  readonly log?: object;
   readonly admit?: (inbound: Inbound, call: { isSlashCommand: boolean }) => Promise<object>;
 }
 
@@ -44,7 +45,8 @@ function planner(around: Around = {}) {
     route: around.route ?? (() => ({ agent: "main", session: around.session ?? session })),
     skillCalled: async () => (asked.push("skill"), around.skill ?? null),
     questionHere: async () => (asked.push("question"), around.question ?? null),
-    modelNamed: (agent: string, word: string) => (agent === "main" && word === "opus" ? "a/opus" : null),
+    modelNamed: (agent: string, word: string) =>
+      word === "opus" ? `a/opus-of-${agent}` : null,
     buttonPresses: {
       read: async (event: Inbound) => around.read?.(event) ?? { inbound: event, commands: true },
       claim: async (event: Inbound) => (asked.push(`claims ${event.text}`), around.claimed ?? true),
@@ -62,7 +64,7 @@ function planner(around: Around = {}) {
     bootAtMs: 10 * hour,
     queue: { mode: around.mode ?? "steer", debounceMs: 900, cap: 20, drop: "summarize" },
     contextRows: around.contextRows ?? 5,
-    log: silentLog,
+    log: { ...silentLog, ...around.log },
   } as never);
   return { ...it, asked };
 }
@@ -199,10 +201,42 @@ test("a command waits as its message would; the words behind it are a message of
     { as: { kind: "work" }, text: "hello" },
   ]);
   expect(await planned(dm("/new opus hello"), { mode: "followup" })).toMatchObject([
-    { as: { barrier: true }, command: { name: "new", args: "opus hello", model: "a/opus" } },
+    { as: { barrier: true }, command: { name: "new", args: "opus hello", model: "a/opus-of-main" } },
     { as: { kind: "work", barrier: true }, text: "hello" },
   ]);
   expect(await planned(dm("/new opus"))).toHaveLength(1);
+  // The word is one of the agent's that answers there.
+  const route = () => ({ agent: "tea", session: "agent:tea:telegram:dm:5" });
+  expect(await planned(dm("/new opus"), { route })).toMatchObject([{ command: { model: "a/opus-of-tea" } }]);
+});
+
+test("a row has the rights of whoever is let in; what only stands there, and what is refused, has none", async () => {
+  const rights = async (event: Inbound, around: Around = {}) => {
+    const rows = await planner(around).plan(event);
+    if ("command" in rows) return [rows.by.authority, rows.by.owner, rows.by.route.agent];
+    return rows.map(({ row }) => [row.authority, row.payload === "" ? null : parseRowPayload(row.payload).owner]);
+  };
+  const refused = { kind: "refused", code: "dm_disabled", reason: "no" };
+  expect([
+    await rights(dm("hi"), { admission: owner }),
+    await rights(dm("/new hello"), { admission: owner }),
+    await rights(dm("hi")),
+    await rights(inGroup("hi"), { admission: { kind: "context" } }),
+    await rights(inGroup("👍", { kind: "reaction" }), { admission: owner }),
+    await rights(dm("hi"), { admission: refused }),
+    await rights(dm("/stop"), { admission: { ...member, authority: "member:1" } }),
+  ]).toEqual([
+    [["owner", true]],
+    [
+      ["owner", true],
+      ["owner", true],
+    ],
+    [["member", false]],
+    [["none", false]],
+    [["owner", true]],
+    [["none", null]],
+    ["member:1", false, "main"],
+  ]);
 });
 
 test("a directive beside one file belongs to the message; any other command does not", async () => {
@@ -416,5 +450,35 @@ test("whoever sent what cannot be read is told in private where we answer them, 
   // A store that is away is asked again later; a flaw of ours holds nobody up.
   const away = { admit: () => Promise.reject(new Fault("unavailable", "the store is away")) };
   await expect(told(away)).rejects.toThrow("the store is away");
-  expect(await told({ admit: () => Promise.reject(new TypeError("flaw")) })).toEqual([]);
+  const logged: unknown[] = [];
+  const log = { error: (...line: readonly unknown[]) => void logged.push(line) };
+  expect(await told({ log, admit: () => Promise.reject(new TypeError("flaw")) })).toEqual([]);
+  expect(logged).toEqual([
+    [
+      { rows: ["telegram:default:9"], error: new TypeError("flaw") },
+      "the sender of an unreadable event could not be told",
+    ],
+  ]);
+  // It is let in, or not, as a message in private that called nobody by a command.
+  const asked: unknown[] = [];
+  const admit = async (
+    { id, kind, text, addressed, account, mentions, attachments }: Inbound,
+    { isSlashCommand }: { readonly isSlashCommand: boolean },
+  ) => {
+    asked.push({ id, kind, text, addressed, account, mentions, attachments, isSlashCommand });
+    return member;
+  };
+  await told({ admit });
+  expect(asked).toEqual([
+    {
+      id: "telegram:default:9",
+      kind: "message",
+      text: "",
+      addressed: true,
+      account: "default",
+      mentions: [],
+      attachments: [],
+      isSlashCommand: false,
+    },
+  ]);
 });

@@ -233,6 +233,32 @@ test("an event that meets a flaw is put aside whole and holds up nothing; a stor
   expect(away.did).toEqual([]);
 });
 
+test("what cannot be read keeps its place among the others, and is no silent refusal", async () => {
+  const { did, receive } = receiving();
+  const torn = {
+    kind: "unreadable",
+    id: "u",
+    channel: "telegram",
+    account: "default",
+    raw: "{",
+    reason: "torn",
+  } as const;
+  const { address, sender } = said("x", "");
+  expect(
+    await receive([said("a", "one"), torn, { ...torn, id: "v", from: { address, sender } }, said("b", "two")]),
+  ).toEqual({ refused: [] });
+  expect(did.slice(0, 2)).toEqual([
+    ["accepts", "a work", "u dead", "v dead", "b work"],
+    ["posts", "notice:v of v"],
+  ]);
+  expect(did.filter((each) => Array.isArray(each) && each[0] === "info")).toMatchObject([
+    ["info", "received", { rows: ["a"], lane: session }],
+    ["info", "received", { rows: ["u"], lane: "agent:main:hook:unreadable" }],
+    ["info", "received", { rows: ["v"], lane: "agent:main:hook:unreadable" }],
+    ["info", "received", { rows: ["b"], lane: session }],
+  ]);
+});
+
 test("a deleted message that waits is taken back, and what stood behind its command; one that was read is not", async () => {
   const rows = {
     m1: { id: "m1", state: "waiting", lane: "agent:main:telegram:dm:1" },
