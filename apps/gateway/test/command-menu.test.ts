@@ -165,3 +165,44 @@ test("commands that report, or show what is private, answer where nobody else se
     "why",
   ]);
 });
+
+test("an account's menu is kept under its own name; a platform that does not answer has thirty seconds, and the log says what came of it", async () => {
+  const clock = virtualClock();
+  const { cells } = await memoryStore(clock);
+  const lines: unknown[] = [];
+  const say = (level: string) => (about: object, words: string) => lines.push([level, words, about]);
+  const calls: unknown[] = [];
+  let hangs = true;
+  const channel: Channel = {
+    ...loopback({ account: "work", clock }),
+    actions: ["setCommands"],
+    act: (to, _action, { idempotencyKey, signal }) => {
+      calls.push([to, idempotencyKey.replace(/[0-9a-f]{64}$/, "HASH")]);
+      return hangs
+        ? new Promise((_done, fail) => signal.addEventListener("abort", () => fail(signal.reason as Error)))
+        : Promise.resolve(null);
+    },
+  };
+  const ending = new AbortController();
+  const log = { ...silentLog, info: say("info"), warn: say("warn") } as never;
+  const done = registerMenu({ channel, menu, cells, clock, log, signal: ending.signal });
+  await clock.advance(29_999);
+  expect(lines).toEqual([]);
+  await clock.advance(1);
+  const about = { channel: "loopback", account: "work" };
+  const late = ["warn", "could not set the menu of commands", { ...about, error: expect.any(Fault) }];
+  expect(lines).toEqual([late]);
+  hangs = false;
+  await clock.advance(60_000);
+  await done;
+  expect(lines).toEqual([late, ["info", "the menu of commands was set", { ...about, commands: 1 }]]);
+  const anywhere = { ...about, kind: "dm", peer: "0" };
+  expect(calls).toEqual([
+    [anywhere, "menu:loopback:work/HASH"],
+    [anywhere, "menu:loopback:work/HASH"],
+  ]);
+  expect((await cells.list("", 9)).map(({ key, value }) => [key, value.length])).toEqual([
+    ["menu:loopback:work", 64],
+  ]);
+  expect(clock.armed()).toBe(0);
+});

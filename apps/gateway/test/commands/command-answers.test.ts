@@ -1,7 +1,7 @@
 // What chat commands that look and set answer word for word, on both sides of their limits and with several members, and
 // what they leave behind: the ports are what a test says.
 import { Fault, type Inbound, version } from "@parley/protocol";
-import { startupDue } from "@parley/runner";
+import { canvasId, startupDue } from "@parley/runner";
 import { directMessage } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { activation } from "../../src/commands/answers/activation.ts";
@@ -56,15 +56,27 @@ const run = async (
 };
 const boss = { owner: true };
 
-/** Sessions that remember what was set. */
+/** Sessions that remember what was set. Every command is about its own, and no other. */
 function sessionsOf(fields: { [field: string]: unknown } = {}) {
   const patches: object[] = [];
+  const isOwn = (key: string): void => {
+    if (key !== lane) throw new Error(`another session: ${key}`);
+  };
   return {
     patches,
-    open: async (key: string) => ({ key, epoch: 3, fields }),
-    patch: async (_key: string, patch: object) => (patches.push(patch), { fields: { ...fields, ...patch } }),
+    open: async (key: string) => (isOwn(key), { key, epoch: 3, fields }),
+    patch: async (key: string, patch: object) => (
+      isOwn(key),
+      patches.push(patch),
+      { fields: { ...fields, ...patch } }
+    ),
   };
 }
+/** What belongs to the session that is asked for: of another one nothing. */
+const ofOwn =
+  <T>(found: readonly T[]) =>
+  async (session: string): Promise<readonly T[]> =>
+    session === lane ? found : [];
 
 describe("/subagents", () => {
   const child = (id: string, more: object = {}) => ({
@@ -93,15 +105,15 @@ describe("/subagents", () => {
     };
     const ports = {
       beside: {
-        children: async () => children,
+        children: ofOwn(children),
         kill: async (one: { readonly id: string }, why: string) => (did.push(["kill", one.id, why]), [one]),
       },
       store: {
         inbox,
         cells: { get: async (key: string) => (key.includes("wait") ? { value: "{}" } : null) },
         sessions: {
-          transcript: async (_key: string, how: object) => (
-            did.push(how),
+          transcript: async (key: string, how: object) => (
+            did.push([key, how]),
             ["x".repeat(294), "x".repeat(295)].map((text) => ({
               body: JSON.stringify({ type: "user", rows: [], content: [{ type: "text", text }], atMs: 1 }),
             }))
@@ -160,7 +172,7 @@ describe("/subagents", () => {
     const lines = ((await run(subagents, "log a", s.ports, boss)) ?? "").split("\n");
     expect(lines[0]).toBe("a label a: done, agent main, 5 s, 9 tokens");
     expect(lines.slice(1)).toEqual([`user: ${"x".repeat(294)}`, `user: ${"x".repeat(294)}…`]);
-    expect(s.did).toEqual([{ newest: true, limit: 12 }]);
+    expect(s.did).toEqual([["agent:main:subagent:a", { newest: true, limit: 12 }]]);
   });
 
   test("guides one that runs, and says why another cannot be", async () => {
@@ -194,11 +206,11 @@ test("/tasks lists what still works, sub-agents first, twenty lines of them", as
   const command = (id: string, state = "running") => ({ id, command: "make", state, startedAtMs: 4_000 });
   const ports = (children: number, commands: readonly object[]) => ({
     beside: {
-      children: async () => [
+      children: ofOwn([
         { ...child, id: "over", end: { state: "done", reason: null, atMs: 1, tokens: 1 } },
         ...Array.from({ length: children }, (_, n) => ({ ...child, id: `a${n}` })),
-      ],
-      commands: async () => commands,
+      ]),
+      commands: ofOwn(commands),
     },
     clock: { now: () => 10_000 },
   });
@@ -235,15 +247,26 @@ describe("/model", () => {
           fallbacks: agent.id === "main" ? ["lab/x", "lab/y"] : [],
           own: typeof fields.model === "string",
         }),
-        choices: () => refs,
-        find: async (_agent: object, word: string) =>
-          word === "quick" ? { ref: "lab/m1" } : { nearest: word === "quik" ? ["quick", "lab/m1"] : [] },
+        choices: ({ id }: { readonly id: string }) => (id === "main" ? refs : [{ ref: "lab/of-another" }]),
+        find: async ({ id }: { readonly id: string }, word: string) =>
+          id === "main" && word === "quick" ? { ref: "lab/m1" } : { nearest: word === "quik" ? ["quick", "lab/m1"] : [] },
       },
     };
-    return { sessions, set: (args: string) => run(model, args, ports) };
+    return { sessions, ports, set: (args: string) => run(model, args, ports) };
   };
   const usageLine = "Usage: /model list, /model NAME, or /model default.";
   const byDefault = `Model: \`lab/m1\` (the default).\nWhen it fails: \`lab/x\`, \`lab/y\`.\n${usageLine}`;
+
+  test("offers the names of the conversation's own agent, each by its alias where it has one", async () => {
+    const offered = async (agent: string) =>
+      model.suggests?.({ route: { session: lane, agent }, inbound, owner: false } as never, stage().ports as never);
+    const plain = ["default", "list"].map((value) => ({ label: value, value }));
+    expect([await offered("main"), await offered("other"), await offered("gone")]).toEqual([
+      [{ label: "lab/m0", value: "lab/m0" }, { label: "quick (lab/m1)", value: "quick" }, ...plain],
+      [{ label: "lab/of-another", value: "lab/of-another" }, ...plain],
+      plain,
+    ]);
+  });
 
   test("tells which one answers, why, and what comes when it fails", async () => {
     for (const args of ["", "status", "-s"]) expect(await stage().set(args)).toBe(byDefault);
@@ -379,16 +402,22 @@ test("/name gives sixty characters on one line as a name, tells it, and takes it
 });
 
 test("/stop says what it ended: one or several messages, of the queue and of an answer, or what runs beside", async () => {
-  const ended: string[] = [];
+  const ended: unknown[] = [];
+  const asked: unknown[] = [];
   const stopped = (turn: string | null, rows: number, beside: number, unsent: number) =>
     run(stop, "", {
       store: {
-        inbox: { stop: async () => ({ turn, rows: Array.from({ length: rows }, (_, n) => `${n}`) }) },
+        inbox: {
+          stop: async (...what: readonly unknown[]) => (
+            asked.push(what),
+            { turn, rows: Array.from({ length: rows }, (_, n) => `${n}`) }
+          ),
+        },
       },
       stop: {
         turn: (id: string) => void ended.push(id),
-        beside: async () => beside,
-        answers: async () => unsent,
+        beside: async (...what: readonly unknown[]) => (asked.push(what), beside),
+        answers: async (...what: readonly unknown[]) => (asked.push(what), unsent),
       },
     });
   expect([
@@ -409,6 +438,11 @@ test("/stop says what it ended: one or several messages, of the queue and of an 
     "Stopped. 2 waiting messages were dropped. 3 messages of my answer are not sent.",
   ]);
   expect(ended).toEqual(["t", "u"]);
+  expect(asked.slice(0, 3)).toEqual([
+    [lane, { turn: "open", rows: "all", reason: "/stop" }],
+    [lane],
+    [lane, "telegram:default:dm:7"],
+  ]);
 });
 
 test("/forget shows ten lines, each cut, asks in private alone, and tells what went after a yes in any case", async () => {
@@ -474,7 +508,7 @@ test("/export_session sends two files of the epoch that goes on, in one delivery
       },
       outbox: { post: async (deliveries: readonly unknown[]) => void posted.push(...deliveries) },
     },
-    channel: () => ({ capabilities: { media } }),
+    channel: (account: string) => (account === "telegram:default" ? { capabilities: { media } } : null),
     mediaFolder: { keep: async (bytes: Uint8Array, extension: string) => `${bytes.length > 0}.${extension}` },
     redaction: { secrets: [], stateDirs: [], workspaces: [] },
   });
@@ -505,11 +539,19 @@ test("/export_session sends two files of the epoch that goes on, in one delivery
 
 test("/unfocus is for owners and for whoever has the rights that the sub-agent works with", async () => {
   const left: string[] = [];
-  const ports = (worker: string | null, authority?: string) => ({
-    handOvers: { worker: () => worker, unbind: async (session: string) => void left.push(session) },
-    store: { inbox: { find: async () => (authority === undefined ? [] : [{ authority }]) } },
-  });
   const session = "agent:main:subagent:a";
+  const ports = (worker: string | null, authority?: string) => ({
+    handOvers: {
+      worker: (at: object) => (at === dm ? worker : null),
+      unbind: async (who: string) => void left.push(who),
+    },
+    store: {
+      inbox: {
+        find: async ({ id }: { readonly id: string }) =>
+          authority === undefined || id !== "task:a" ? [] : [{ authority }],
+      },
+    },
+  });
   expect(await run(unfocus, "", ports(null))).toBe("No sub-agent works in this thread.");
   expect(await run(unfocus, "", ports(session, "telegram:8"))).toMatch(/^Only an owner may do that/);
   expect(await run(unfocus, "", ports(session))).toMatch(/^Only an owner may do that/);
@@ -523,9 +565,10 @@ test("/unfocus is for owners and for whoever has the rights that the sub-agent w
 
 test("/cron run is one run for one message; its maker is the person, where the person is", async () => {
   const did: unknown[] = [];
+  const listed: unknown[] = [];
   const job = { id: "j", name: "n" };
   const schedules = {
-    list: async () => [job],
+    list: async (...what: readonly unknown[]) => (listed.push(...what), [job]),
     get: async (...what: readonly unknown[]) => (did.push(what[1]), { job }),
     run: async (...what: readonly unknown[]) => void did.push(what),
   };
@@ -541,7 +584,7 @@ test("/cron run is one run for one message; its maker is the person, where the p
     authority: "telegram:7",
     tools: null,
   };
-  expect(did).toEqual([maker, ["j", maker, inbound.id]]);
+  expect([listed, did]).toEqual([[maker], [maker, ["j", maker, inbound.id]]]);
   const program = { ...dm, channel: "api" };
   await run(
     cron,
@@ -651,11 +694,15 @@ test("/agents names to others only the one that answers; each by its own model, 
 
 test("/canvas links below the public address, on the page to its own, with a title that ends no link", async () => {
   const put: unknown[] = [];
+  const asked: string[] = [];
   const ports = (publicUrl: string | undefined, canvasCell: object | null) => ({
     config: { gateway: { publicUrl } },
     store: {
       cells: {
-        get: async () => (canvasCell === null ? null : { value: JSON.stringify(canvasCell), version: 1 }),
+        get: async (key: string) => (
+          asked.push(key),
+          canvasCell === null ? null : { value: JSON.stringify(canvasCell), version: 1 }
+        ),
         put: async (...what: readonly unknown[]) => void put.push(what),
       },
     },
@@ -685,6 +732,9 @@ test("/canvas links below the public address, on the page to its own, with a tit
   expect(await run(canvas, "", ports(undefined, shownCanvas), { inbound: web })).toContain("](canvas.html#");
   expect(put).toHaveLength(3);
   expect(put[0]).toMatchObject([expect.any(String), expect.any(String), { ttlMs: expect.any(Number) }]);
+  // Of this session's page, and for this chat.
+  expect(new Set(asked)).toEqual(new Set([`canvas:${canvasId(lane as never)}`]));
+  expect(JSON.stringify(put[0])).toContain("telegram:default:dm:7");
 });
 
 test("/help and /commands list each command once, for owners also theirs, and the nearest to a wrong word", async () => {
@@ -969,6 +1019,7 @@ describe("/status", () => {
   const entry = (type: string, more: object = {}) => ({
     body: JSON.stringify({ type, content: [], model: "m", stop: "stop", atMs: 1, rows: [], ...more }),
   });
+  const prompted: object[] = [];
   const ports = ({
     state = "ok",
     waiting = 0,
@@ -981,12 +1032,15 @@ describe("/status", () => {
     store: {
       sessions: { ...sessionsOf({ usage: total }), transcript: async () => entries },
       inbox: {
-        find: async ({ state: of, limit }: { readonly state: string; readonly limit: number }) =>
-          Array.from({ length: Math.min(limit, of === "waiting" ? waiting : claimed) }),
+        find: async (query: { readonly lane: string; readonly state: string; readonly limit: number }) => {
+          const { lane: of, state: which, limit } = query;
+          const there = of !== lane ? 0 : which === "waiting" ? waiting : claimed;
+          return Array.from({ length: Math.min(limit, there) });
+        },
       },
     },
     turnPreparer: {
-      prompt: async () => ({
+      prompt: async (what: object) => (prompted.push(what), {
         model: { id: "lab/m", contextWindow: 200_000 },
         facts: {
           stable: { agent: "main" },
@@ -1049,6 +1103,14 @@ describe("/status", () => {
       "Used so far: 0 tokens in, 0 out",
       `Session: \`${lane}\``,
       "Runtime: agent=main | host=the-host | repo=/the-repo | os=linux (x64) | node=v1 | shell=/bin/the-shell",
+    ]);
+    // The prompt is the one of this place.
+    prompted.length = 0;
+    await lines({}, { inbound: { ...group, guild: "g", parent: "p" } });
+    await lines({}, {});
+    expect(prompted).toMatchObject([
+      { agent: "main", session: { key: lane }, place: { address: group.address, guild: "g", parent: "p" } },
+      { agent: "main", session: { key: lane }, place: { address: dm } },
     ]);
     // What fills the context is looked for among the fifty newest entries.
     const asked: unknown[] = [];

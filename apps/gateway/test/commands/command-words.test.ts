@@ -46,9 +46,9 @@ describe("/queue", () => {
       },
       store: {
         sessions: {
-          open: async () => session,
-          patch: async (_key: string, patch: { readonly queue: object | null }) => {
-            patches.push(patch.queue);
+          open: async (key: string) => (key === lane ? session : { fields: { queue: { mode: "interrupt" } } }),
+          patch: async (key: string, patch: { readonly queue: object | null }) => {
+            patches.push(key === lane ? patch.queue : key);
             return { fields: { queue: patch.queue } };
           },
         },
@@ -355,12 +355,16 @@ describe("/handoff", () => {
           },
         },
       },
-      approvals: { follow: async () => did.push("approvals follow") },
-      questions: { follow: async () => did.push("questions follow") },
+      approvals: {
+        follow: async (...what: readonly unknown[]) => did.push(["approvals follow", ...what]),
+      },
+      questions: {
+        follow: async (...what: readonly unknown[]) => did.push(["questions follow", ...what]),
+      },
       handOvers: {
-        of: () => now,
-        handOver: async (_session: string, from: object, to: object) => did.push({ from, to }),
-        takeBack: async () => (did.push("taken back"), now !== null),
+        of: (session: string) => (session === lane ? now : null),
+        handOver: async (session: string, from: object, to: object) => did.push({ session, from, to }),
+        takeBack: async (session: string) => (did.push(`taken back ${session}`), now !== null),
       },
       accounts: () => accounts.map((channel) => ({ channel, account: "default" })),
     };
@@ -379,14 +383,22 @@ describe("/handoff", () => {
     expect(await run(handoff, "Discord", s.ports)).toBe(
       "What comes next is on discord. What I am doing now I still answer here; /handoff off brings it back.",
     );
-    expect(s.did).toEqual([{ from: inbound.address, to: discord }, "approvals follow", "questions follow"]);
+    expect(s.did).toEqual([
+      { session: lane, from: inbound.address, to: discord },
+      ["approvals follow", lane, inbound.address],
+      ["questions follow", lane, inbound.address],
+    ]);
     expect(s.posted).toEqual([[`handoff:${inbound.id}`, "discord:default:dm:70"]]);
     expect(s.whole).toEqual([
       delivery("discord", "70", "We go on here with what we talked about on telegram."),
     ]);
     const second = stage();
     await run(handoff, "SLACK", second.ports);
-    expect(second.did[0]).toEqual({ from: inbound.address, to: { ...discord, channel: "slack", peer: "S" } });
+    expect(second.did[0]).toEqual({
+      session: lane,
+      from: inbound.address,
+      to: { ...discord, channel: "slack", peer: "S" },
+    });
     const offered = await handoff.suggests?.({ inbound } as never, stage().ports as never);
     expect(offered?.map(({ value }) => value)).toEqual(["discord", "slack", "off"]);
   });
@@ -420,6 +432,7 @@ describe("/handoff", () => {
     expect(await run(handoff, "off", foreign.ports, { owner: true })).toBe("It goes on on discord again.");
     const own = stage({ from, to: inbound.address });
     expect(await run(handoff, "off", own.ports)).toBe("It goes on on discord again.");
+    expect(own.did).toEqual([`taken back ${lane}`]);
     expect(own.whole).toEqual([delivery("discord", "70", "Back again: we go on here.")]);
     const here = stage({ from: inbound.address, to: discord });
     expect([await run(handoff, "off", here.ports), here.posted]).toEqual(["It goes on here again.", []]);
@@ -440,8 +453,13 @@ describe("/usage", () => {
     ...more,
   });
   const clock = { now: () => Date.UTC(2026, 0, 31) };
+  const thirty = Array.from({ length: 30 }, (_, ago) => `2026-01-${String(31 - ago).padStart(2, "0")}`);
   const ports = (rows: readonly object[], states: readonly object[] = []) => ({
-    usage: { timeZone: "UTC", ofSession: async () => rows },
+    usage: {
+      timeZone: "UTC",
+      ofSession: async (session: string, days: readonly string[]) =>
+        session === lane && days.join() === thirty.join() ? rows : [],
+    },
     ledger: { states: async () => states },
     clock,
   });

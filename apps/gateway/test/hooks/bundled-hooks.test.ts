@@ -198,7 +198,7 @@ test("each agent follows the BOOT.md of its workspace once a start, in the name 
   await write("BOOT.md", `Look at the mail.\n${"x".repeat(20_000)}`);
   await write("other/BOOT.md", "Say hello.");
   await write("empty/BOOT.md", "# Boot\n\n");
-  const { boot, rows, lines } = await booting([
+  const { boot, rows, lines, store } = await booting([
     { id: "main", workspace },
     { id: "twin", workspace },
     { id: "bare", workspace: join(workspace, "nowhere") },
@@ -227,6 +227,27 @@ test("each agent follows the BOOT.md of its workspace once a start, in the name 
     },
   ]);
   const [first = "", second = ""] = found.map(({ text }) => text);
+  const nowMs = 1_700_000_000_000;
+  expect(
+    (await store.inbox.find({ dismissed: true, limit: 20 })).toReversed().map(({ authority, payload }) => {
+      const { owner, internal, inbound } = parseRowPayload(payload);
+      return { authority, owner, internal, atMs: inbound.atMs };
+    }),
+  ).toEqual(
+    Array.from({ length: 2 }, () => ({
+      authority: "owner",
+      owner: true,
+      internal: {
+        kind: "hook",
+        id: "boot",
+        turn: "",
+        unseen: true,
+        slot: { version: 0, instantMs: nowMs, own: true },
+        run: { label: "BOOT.md" },
+      },
+      atMs: nowMs,
+    })),
+  );
   expect(second).toMatch(/^The gateway has started\. .*\n\nSay hello\.$/);
   const [, words = ""] = first.split("do nothing.\n\n");
   expect([words.length, words.slice(0, 19)]).toEqual([20_000, "Look at the mail.\nx"]);

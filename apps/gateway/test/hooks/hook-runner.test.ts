@@ -1,4 +1,5 @@
 // What hooks are told, in which order and how often, and what one that fails or hangs costs: nothing but its own call.
+import { secret } from "@parley/config";
 import { Fault, silentLog, sleep, type HookEvent } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
@@ -35,6 +36,7 @@ async function running(
   hooks: { readonly [name: string]: Code },
   bundled: { [name: string]: BundledHook } = {},
   more: { readonly [name: string]: Partial<Hook> } = {},
+  config: object = { hooks: {} },
 ) {
   const clock = virtualClock();
   const store = await memoryStore(clock);
@@ -48,7 +50,7 @@ async function running(
     ...Object.keys(bundled).map((name) => hookNamed(name, { source: "bundled", handler: null })),
   ];
   const runner = hookRunner({
-    config: { hooks: {} } as never,
+    config: config as never,
     registry: {
       hearing: async ({ action }) => {
         if (action === "unreadable") throw new Error("the folder cannot be read");
@@ -182,6 +184,24 @@ test("one that hangs costs its limit, and after three times in a row nothing for
   expect(counted.at(-1)).toBe("hangs timed_out");
 });
 
+test("one that hung three times is left alone for ten minutes to the millisecond, and alone: others hear all", async () => {
+  const { runner, clock, counted } = await running({ hangs: never, good: () => {} });
+  const ask = async (ms: number) => {
+    const asked = runner.ask(event);
+    await clock.advance(ms);
+    await asked;
+    return counted.splice(0).toSorted();
+  };
+  const both = ["good ok", "hangs timed_out"];
+  expect([await ask(5_000), await ask(5_000), await ask(5_000)]).toEqual([both, both, both]);
+  // It hung last just now.
+  await clock.advance(599_999);
+  expect(await ask(0)).toEqual(["good ok", "hangs dropped"]);
+  await clock.advance(1);
+  expect(await ask(5_000)).toEqual(both);
+  expect(await ask(0)).toEqual(["good ok", "hangs dropped"]);
+});
+
 test("what has an id is told once, also to a process after a crash; what has none is told each time", async () => {
   const seen: string[] = [];
   const { runner } = await running({ one: ({ id }) => void seen.push(id ?? "none") });
@@ -291,6 +311,20 @@ test("a hook has its own variables and the config without its secrets, of which 
     { a: 1, cfg: { hooks: {} }, returned: ["first"], env: { OF: "two" } },
   ]);
   expect(answer).toEqual({ messages: [], context: { a: 1, returned: ["first"] } });
+});
+
+test("a hook sees what the config says, and of a secret only that there is one", async () => {
+  const seen: unknown[] = [];
+  const config = { gateway: { port: 1, token: secret("hunter2-hunter2") }, agents: { list: [{ id: "main" }] } };
+  const { runner } = await running(
+    { one: ({ context }) => void seen.push(context["cfg"]) },
+    {},
+    {},
+    config,
+  );
+  await runner.ask(event);
+  expect(seen).toMatchObject([{ gateway: { port: 1 }, agents: { list: [{ id: "main" }] } }]);
+  expect(JSON.stringify(seen)).not.toContain("hunter2");
 });
 
 test("one of Parley's own gets its settings and the event as it is", async () => {

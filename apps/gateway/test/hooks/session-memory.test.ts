@@ -104,6 +104,7 @@ test("a command saves its own conversation, as many of its last messages as the 
     7 * 86_400_000,
   ]);
   await memory.hook(event("command", "agent:main:telegram:dm:other"), {});
+  await memory.hook(event("command", key.slice(0, -1)), {});
   expect(await due()).toHaveLength(1);
   await memory.hook(event("command", key), { messages: 2.9 });
   expect(await due()).toEqual([]);
@@ -111,6 +112,39 @@ test("a command saves its own conversation, as many of its last messages as the 
   const [name = ""] = (await readdir(folder)).filter((each) => each.endsWith(".md"));
   const text = await readFile(join(folder, name), "utf8");
   expect(text.match(/^- (?:olga|assistant): .*$/gm)).toEqual(["- olga: words 3", "- assistant: noted"]);
+});
+
+test("another hook of its name, or Parley's of another name, keeps nothing; of an agent that is gone nothing is left to do", async () => {
+  s = await stage(options);
+  const body = JSON.stringify({ type: "user", rows: [], content: [{ type: "text", text: "hi" }], atMs: 1 });
+  const sessions = { transcript: async () => [{ body }] };
+  const due = async () => (await s.store().cells.list("session-memory:", 9)).map((cell) => cell.key);
+  const heard: unknown[] = [];
+  for (const hook of [
+    { name: "session-memory", source: "managed" },
+    { name: "boot-md", source: "bundled" },
+  ]) {
+    const registry = { hearing: async (of: object) => (heard.push(of), [hook]) };
+    await (await memoryOf(true, { sessions, registry })).ending(olgas, 1, "/new");
+  }
+  expect([heard, await due()]).toEqual([
+    Array.from({ length: 2 }, () => ({ type: "command", action: "new", sessionKey: olgas })),
+    [],
+  ]);
+  const memory = await memoryOf(true, { sessions });
+  for (const kind of ["main:main", "main:telegram:group:-5", "main:discord:channel:7", "gone:main"])
+    await memory.ending(`agent:${kind}` as SessionKey, 2, "daily");
+  for (const kind of ["main:cron:j1", "main:subagent:0123456789ab-1", "main:api:c:u"])
+    await memory.ending(`agent:${kind}` as SessionKey, 2, "daily");
+  expect((await due()).toSorted()).toEqual(
+    ["gone:main", "main:discord:channel:7", "main:main", "main:telegram:group:-5"].map(
+      (kind) => `session-memory:agent:${kind}:2`,
+    ),
+  );
+  await memory.hook(event("command", "agent:gone:main"), {});
+  expect(await due()).toHaveLength(3);
+  await memory.hook(event("gateway", ""), {});
+  expect(await due()).toEqual([]);
 });
 
 test("fifteen messages are kept where no number is set, a hundred at most, and the log says where they are", async () => {

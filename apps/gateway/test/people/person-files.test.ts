@@ -2,11 +2,13 @@
 // lines of the log; of others' files not a byte.
 import { createHash } from "node:crypto";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -125,6 +127,23 @@ test("lines of notes go by who had them written; folders that are theirs go whol
     false,
     false,
     true,
+  ]);
+});
+
+test("each file of notes is looked into, up to four million bytes; what is left keeps its rights", async () => {
+  for (const name of ["MEMORY.md", "USER.md"]) write(`work/${name}`, "- by zed\n- kept");
+  write("work/memory/full.md", `- by zed\n${"x".repeat(4_000_000 - 9)}`);
+  write("work/memory/more.md", `- by zed\n${"x".repeat(4_000_000 - 8)}`);
+  write("work/AGENTS.md", "- by zed");
+  chmodSync(at("work/USER.md"), 0o640);
+  const { files, notes } = await found([], { "by zed": { by: [`telegram:${zed}`] } });
+  expect(notes.map(({ path, lines }) => [path, lines])).toEqual(
+    ["MEMORY.md", "USER.md", "memory/full.md"].map((name) => [`work/${name}`, ["- by zed"]]),
+  );
+  cutFiles(files.notes);
+  expect([readFileSync(at("work/USER.md"), "utf8"), statSync(at("work/USER.md")).mode & 0o777]).toEqual([
+    "- kept",
+    0o640,
   ]);
 });
 
@@ -402,5 +421,90 @@ test("nothing is forgotten while something of theirs is at work; notes that chan
   expect(JSON.parse(readFileSync(at("imported.json"), "utf8"))).toMatchObject({
     carried: ["person telegram:default:8"],
     forgotten: { marks: { length: 2 } },
+  });
+});
+
+test("what their messages brought goes with them, and each kind of record is counted under its own name", async () => {
+  const clock = virtualClock({ startMs: 9_000 });
+  const store = await memoryStore(clock);
+  onTestFinished(store.close);
+  const { config } = await loadConfig({
+    env: {},
+    home,
+    readFile: async () =>
+      JSON.stringify({ agents: { list: [{ id: "main", workspace: at("work"), memorySearch: { enabled: false } }] } }),
+  });
+  const people = (from: Partial<typeof store> = store) =>
+    peopleStored({
+      config,
+      store: { cells: store.cells, ...from } as never,
+      memory: { reindex: () => Promise.reject(new Error("no agent searches")) },
+      home,
+      clock,
+      ids: seededIds(1),
+      log: { info: () => undefined } as never,
+    });
+  const who = `telegram:${zed}`;
+  const media = (account: string, ref: string) => `media:telegram:${account}:${sha(ref).slice(0, 32)}`;
+  const [theirs, others] = [`${"ef".repeat(32)}.png`, `${"01".repeat(32)}.png`];
+  const put = (key: string, value: unknown) => store.cells.put(key, JSON.stringify(value), {});
+  await store.inbox.accept([
+    {
+      id: "r1",
+      pool: "main",
+      lane: own,
+      conversation: `telegram:default:dm:${zed}`,
+      authority: "owner",
+      as: { kind: "closed", outcome: "refused", reason: "x" },
+      payload: JSON.stringify({
+        v: 1,
+        inbound: directMessage({
+          sender: { id: zed, name: "Zed" },
+          attachments: [{ kind: "image", ref: "ref-1" }] as never,
+        }),
+        owner: false,
+      }),
+    } as never,
+  ]);
+  await put(media("default", "ref-1"), { file: theirs });
+  // The same reference of another account is another file.
+  await put(media("work", "ref-1"), { file: others });
+  for (const name of [theirs, others]) write(`media/${name}`, name);
+  await put(`pairing:telegram:default:${zed}`, { channel: "telegram", senderId: zed, senderName: "Zed" });
+  await put("approval:a", { session: own });
+  await put("question:a", { session: own });
+  await put("prompt:turn:r1", { turn: "r1" });
+  await put("prompt:text:h", `mentions ${who}`);
+  await put("job:j1", { owner: { sender: who } });
+  await put("cronrun:j1:1", {});
+  await put("memory-note:main:x", { by: [who] });
+  await put(`usage/2026-01-01/${own}`, { lines: [] });
+  await put("other:x", { note: `for ${who}` });
+  const counts = {
+    messages: 1,
+    approvals: 1,
+    "origins of notes": 1,
+    "pairing requests": 1,
+    "prompt records": 1,
+    "prompt texts": 1,
+    questions: 1,
+    "runs of schedules": 1,
+    schedules: 1,
+    "usage records": 1,
+    records: 1,
+    "files of messages": 1,
+  };
+  const shown = await people().forget(who, false);
+  expect([shown.counts, shown.rewritten]).toEqual([counts, 1]);
+  await people().forget(who, true);
+  expect([existsSync(at("media", theirs)), existsSync(at("media", others))]).toEqual([false, true]);
+  expect((await store.cells.list("", 99)).map(({ key }) => key)).toEqual([
+    media("work", "ref-1"),
+    "other:x",
+    "person-forgotten:9000",
+  ]);
+  await expect(people({ scrub: undefined } as never).forget(who, false)).rejects.toMatchObject({
+    code: "unsupported",
+    message: "this store cannot be looked through for a person",
   });
 });
