@@ -71,9 +71,9 @@ async function found(outputs: readonly string[] = [], notes: { readonly [line: s
     outputs: new Set(outputs),
     cells: store.cells,
   });
-  const short = ({ path, ...cut }: { readonly path: string }) => ({
-    path: path.slice(home.length + 1),
+  const short = <T extends { readonly path: string }>(cut: T): T => ({
     ...cut,
+    path: cut.path.slice(home.length + 1),
   });
   return {
     files,
