@@ -249,7 +249,9 @@ describe("/model", () => {
         }),
         choices: ({ id }: { readonly id: string }) => (id === "main" ? refs : [{ ref: "lab/of-another" }]),
         find: async ({ id }: { readonly id: string }, word: string) =>
-          id === "main" && word === "quick" ? { ref: "lab/m1" } : { nearest: word === "quik" ? ["quick", "lab/m1"] : [] },
+          id === "main" && word === "quick"
+            ? { ref: "lab/m1" }
+            : { nearest: word === "quik" ? ["quick", "lab/m1"] : [] },
       },
     };
     return { sessions, ports, set: (args: string) => run(model, args, ports) };
@@ -259,7 +261,10 @@ describe("/model", () => {
 
   test("offers the names of the conversation's own agent, each by its alias where it has one", async () => {
     const offered = async (agent: string) =>
-      model.suggests?.({ route: { session: lane, agent }, inbound, owner: false } as never, stage().ports as never);
+      model.suggests?.(
+        { route: { session: lane, agent }, inbound, owner: false } as never,
+        stage().ports as never,
+      );
     const plain = ["default", "list"].map((value) => ({ label: value, value }));
     expect([await offered("main"), await offered("other"), await offered("gone")]).toEqual([
       [{ label: "lab/m0", value: "lab/m0" }, { label: "quick (lab/m1)", value: "quick" }, ...plain],
@@ -1040,21 +1045,24 @@ describe("/status", () => {
       },
     },
     turnPreparer: {
-      prompt: async (what: object) => (prompted.push(what), {
-        model: { id: "lab/m", contextWindow: 200_000 },
-        facts: {
-          stable: { agent: "main" },
-          surface: {
-            session: lane,
-            host: "the-host",
-            repo: "/the-repo",
-            os: "linux",
-            arch: "x64",
-            node: "v1",
-            shell: "/bin/the-shell",
+      prompt: async (what: object) => (
+        prompted.push(what),
+        {
+          model: { id: "lab/m", contextWindow: 200_000 },
+          facts: {
+            stable: { agent: "main" },
+            surface: {
+              session: lane,
+              host: "the-host",
+              repo: "/the-repo",
+              os: "linux",
+              arch: "x64",
+              node: "v1",
+              shell: "/bin/the-shell",
+            },
           },
-        },
-      }),
+        }
+      ),
     },
     daemon: { report: async () => ({ state }) },
     hold: { now: async () => held },

@@ -46,7 +46,8 @@ describe("/queue", () => {
       },
       store: {
         sessions: {
-          open: async (key: string) => (key === lane ? session : { fields: { queue: { mode: "interrupt" } } }),
+          open: async (key: string) =>
+            key === lane ? session : { fields: { queue: { mode: "interrupt" } } },
           patch: async (key: string, patch: { readonly queue: object | null }) => {
             patches.push(key === lane ? patch.queue : key);
             return { fields: { queue: patch.queue } };

@@ -49,7 +49,13 @@ async function compacting(args: string, around: Around = {}) {
       const words = [{ type: "text", text: around.summary ?? "They drank tea." }];
       yield around.fails === undefined
         ? { type: "end", stop: "stop", usage, content: words }
-        : { type: "end", stop: "error", usage, content: [], error: { kind: "refused", message: around.fails } };
+        : {
+            type: "end",
+            stop: "error",
+            usage,
+            content: [],
+            error: { kind: "refused", message: around.fails },
+          };
     },
   };
   const ports = {
@@ -71,7 +77,12 @@ async function compacting(args: string, around: Around = {}) {
     },
     turnPreparer: {
       forTurn: async ({ agent, session, address, guild, parent }: { [name: string]: unknown }) => {
-        did.push(["prepares", agent, (session as { readonly epoch: number }).epoch, { address, guild, parent }]);
+        did.push([
+          "prepares",
+          agent,
+          (session as { readonly epoch: number }).epoch,
+          { address, guild, parent },
+        ]);
         return {
           model,
           tools: [],
@@ -110,7 +121,9 @@ async function compacting(args: string, around: Around = {}) {
       }),
     },
     redaction: {},
-    heard: { port: { ask: async ({ action }: { readonly action: string }) => void did.push(["hooks", action]) } },
+    heard: {
+      port: { ask: async ({ action }: { readonly action: string }) => void did.push(["hooks", action]) },
+    },
     running: {
       begin: (turn: string) => (
         did.push(`begins ${turn}`),
@@ -132,7 +145,9 @@ async function compacting(args: string, around: Around = {}) {
     lease: { signal: ends.lease.signal, cover: async () => {}, renew: async () => 0 },
     log: silentLog,
   };
-  const running = Promise.resolve(compact.run(call as never, ports as never)).catch((error: unknown) => error);
+  const running = Promise.resolve(compact.run(call as never, ports as never)).catch(
+    (error: unknown) => error,
+  );
   await clock.advance(10);
   const end = (await running) as { readonly answer: string; committed?: () => void } | Error;
   expect(clock.armed()).toBe(0);
@@ -148,7 +163,8 @@ test("the beginning becomes a summary in one commit with what it cost; the answe
   if (end instanceof Error) throw end;
   const { committed, ...told } = end;
   expect(told).toEqual({
-    answer: "Compacted: 3 messages became a summary. The context takes about 106 tokens now, 2.1k before, 2.0k saved.",
+    answer:
+      "Compacted: 3 messages became a summary. The context takes about 106 tokens now, 2.1k before, 2.0k saved.",
     entries: [JSON.stringify({ type: "summary", text: "They drank tea.", throughSeq: 82, atMs: 5_005 })],
     patch: {
       contextAfterSeq: 82,
@@ -191,7 +207,8 @@ test("one message is one, a count is told in thousands, and what saved nothing s
     const { end } = await compacting("", { said, promptChars, summary });
     return end instanceof Error ? end.message : end.answer;
   };
-  const became = (tokens: string) => `Compacted: 1 message became a summary. The context takes about ${tokens}.`;
+  const became = (tokens: string) =>
+    `Compacted: 1 message became a summary. The context takes about ${tokens}.`;
   expect([
     await told(400, "s".repeat(4_000)),
     await told(3_988, "s"),

@@ -315,13 +315,11 @@ test("a hook has its own variables and the config without its secrets, of which 
 
 test("a hook sees what the config says, and of a secret only that there is one", async () => {
   const seen: unknown[] = [];
-  const config = { gateway: { port: 1, token: secret("hunter2-hunter2") }, agents: { list: [{ id: "main" }] } };
-  const { runner } = await running(
-    { one: ({ context }) => void seen.push(context["cfg"]) },
-    {},
-    {},
-    config,
-  );
+  const config = {
+    gateway: { port: 1, token: secret("hunter2-hunter2") },
+    agents: { list: [{ id: "main" }] },
+  };
+  const { runner } = await running({ one: ({ context }) => void seen.push(context["cfg"]) }, {}, {}, config);
   await runner.ask(event);
   expect(seen).toMatchObject([{ gateway: { port: 1 }, agents: { list: [{ id: "main" }] } }]);
   expect(JSON.stringify(seen)).not.toContain("hunter2");

@@ -432,7 +432,9 @@ test("what their messages brought goes with them, and each kind of record is cou
     env: {},
     home,
     readFile: async () =>
-      JSON.stringify({ agents: { list: [{ id: "main", workspace: at("work"), memorySearch: { enabled: false } }] } }),
+      JSON.stringify({
+        agents: { list: [{ id: "main", workspace: at("work"), memorySearch: { enabled: false } }] },
+      }),
   });
   const people = (from: Partial<typeof store> = store) =>
     peopleStored({

@@ -149,8 +149,15 @@ test("in a forum, where only the id is known, it is the message of this very cha
     of("discord:a:group:-1:7", "another platform"),
   ];
   const topic = { ...group, thread: "0" };
-  const found = await read([...strangers, of("telegram:a:group:-1:7", "ours")], "own", reaction({ address: topic }));
-  expect(found.got).toMatchObject({ text: 'reacted 👍 to your message "ours"', address: { ...group, thread: "7" } });
+  const found = await read(
+    [...strangers, of("telegram:a:group:-1:7", "ours")],
+    "own",
+    reaction({ address: topic }),
+  );
+  expect(found.got).toMatchObject({
+    text: 'reacted 👍 to your message "ours"',
+    address: { ...group, thread: "7" },
+  });
   expect((await read(strangers, "own", reaction({ address: topic }))).got.unwanted).toMatch(/not mine/);
 });
 

@@ -188,11 +188,17 @@ test("a press is claimed for ninety days; a platform that does not take the answ
       put: (key, value, how) => (puts.push([key, value, how]), store.cells.put(key, value, how)),
     },
     channel: () =>
-      ({ act: (_to: unknown, _action: unknown, { signal }: { signal: AbortSignal }) => answers(signal) }) as never,
+      ({
+        act: (_to: unknown, _action: unknown, { signal }: { signal: AbortSignal }) => answers(signal),
+      }) as never,
     clock,
     log: { ...silentLog, debug: (...line: readonly unknown[]) => void logged.push(line) } as never,
   });
-  const press = (id: string): Inbound => ({ ...pressed("~x", "1"), id, replyTo: { messageId: "m1" } as never });
+  const press = (id: string): Inbound => ({
+    ...pressed("~x", "1"),
+    id,
+    replyTo: { messageId: "m1" } as never,
+  });
   await presses.claim(press("p1"));
   expect(puts).toEqual([
     [

@@ -142,8 +142,18 @@ test("a day of the config's zone ends a conversation, by the first message after
 
 test("chats that sent something are open again, once it is kept; a webhook's call opens no chat that it is answered in", async () => {
   const { receive, did, away } = await receiving("{}");
-  const call: Inbound = { ...on("default", { text: "built" }), channel: "hook", sender: { id: "main/ci", name: "ci", isBot: false } };
-  const deletion = { kind: "deletion", id: "d", channel: "telegram", account: "default", messages: [] } as const;
+  const call: Inbound = {
+    ...on("default", { text: "built" }),
+    channel: "hook",
+    sender: { id: "main/ci", name: "ci", isBot: false },
+  };
+  const deletion = {
+    kind: "deletion",
+    id: "d",
+    channel: "telegram",
+    account: "default",
+    messages: [],
+  } as const;
   const events: readonly ChannelEvent[] = [
     on("default", { text: "hi" }),
     call,

@@ -45,8 +45,7 @@ function planner(around: Around = {}) {
     route: around.route ?? (() => ({ agent: "main", session: around.session ?? session })),
     skillCalled: async () => (asked.push("skill"), around.skill ?? null),
     questionHere: async () => (asked.push("question"), around.question ?? null),
-    modelNamed: (agent: string, word: string) =>
-      word === "opus" ? `a/opus-of-${agent}` : null,
+    modelNamed: (agent: string, word: string) => (word === "opus" ? `a/opus-of-${agent}` : null),
     buttonPresses: {
       read: async (event: Inbound) => around.read?.(event) ?? { inbound: event, commands: true },
       claim: async (event: Inbound) => (asked.push(`claims ${event.text}`), around.claimed ?? true),
@@ -214,7 +213,10 @@ test("a row has the rights of whoever is let in; what only stands there, and wha
   const rights = async (event: Inbound, around: Around = {}) => {
     const rows = await planner(around).plan(event);
     if ("command" in rows) return [rows.by.authority, rows.by.owner, rows.by.route.agent];
-    return rows.map(({ row }) => [row.authority, row.payload === "" ? null : parseRowPayload(row.payload).owner]);
+    return rows.map(({ row }) => [
+      row.authority,
+      row.payload === "" ? null : parseRowPayload(row.payload).owner,
+    ]);
   };
   const refused = { kind: "refused", code: "dm_disabled", reason: "no" };
   expect([

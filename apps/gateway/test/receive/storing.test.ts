@@ -245,7 +245,12 @@ test("what cannot be read keeps its place among the others, and is no silent ref
   } as const;
   const { address, sender } = said("x", "");
   expect(
-    await receive([said("a", "one"), torn, { ...torn, id: "v", from: { address, sender } }, said("b", "two")]),
+    await receive([
+      said("a", "one"),
+      torn,
+      { ...torn, id: "v", from: { address, sender } },
+      said("b", "two"),
+    ]),
   ).toEqual({ refused: [] });
   expect(did.slice(0, 2)).toEqual([
     ["accepts", "a work", "u dead", "v dead", "b work"],
