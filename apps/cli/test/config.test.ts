@@ -1,5 +1,5 @@
 // The config in an operator's hands: read, changed with its comments kept, checked; with a broken file and without a gateway.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -221,4 +221,41 @@ test("schema and file", async () => {
     title: "Parley configuration",
   });
   expect((await parley(home, ["config", "file"])).out).toBe(`${join(home, "parley.json5")}\n`);
+});
+
+test("a change is tried as a number and as a text, and of two refusals the one is told that says something", async () => {
+  const refusals = ["x.y: expected string", "x.y: is too short"];
+  const told = async (...words: readonly string[]): Promise<unknown> => {
+    const tried: unknown[] = [];
+    const gateway = await fakeGateway(({ method, params }) => {
+      if (method === "status") return { configPath: join(gateway.home, "parley.json5") };
+      tried.push((params as { changes: readonly { value: unknown }[] }).changes[0]?.value);
+      throw new Refusal("invalid", words[tried.length - 1] ?? "");
+    });
+    const { err } = await parley(gateway.home, ["config", "set", "x.y", "7"]);
+    return [tried, err.split("\n")[1]];
+  };
+  expect([await told(...refusals), await told(...refusals.toReversed())]).toEqual([
+    [[7, "7"], "x.y: is too short"],
+    [[7, "7"], "x.y: is too short"],
+  ]);
+});
+
+test("the folder of a new config is its owner's alone; where a file stands in its way, that is told", async () => {
+  const home = join(stateFolder(null, null), "new");
+  expect((await parley(home, ["config", "set", "gateway.port", "7000"])).exitCode).toBe(0);
+  expect(statSync(home).mode & 0o777).toBe(0o700);
+  const below = join(home, "parley.json5", "sub");
+  const run = await parley(below, ["config", "set", "gateway.port", "7000", "--json"]);
+  expect([run.exitCode, run.err, JSON.parse(run.out)]).toEqual([
+    1,
+    "",
+    {
+      ok: false,
+      error: {
+        code: "denied",
+        message: `${below} cannot be there: ENOTDIR: not a directory, mkdir '${below}'. What should be a folder on its way is a file: move that, or set PARLEY_HOME to another folder`,
+      },
+    },
+  ]);
 });

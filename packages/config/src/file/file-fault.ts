@@ -36,6 +36,14 @@ export function fileFault(error: unknown): Fault | null {
           cause: error,
         },
       );
+    case "ENOTDIR":
+      return new Fault(
+        "denied",
+        `${what} cannot be there: ${message}. What should be a folder on its way is a file: move that, or set PARLEY_HOME to another folder`,
+        {
+          cause: error,
+        },
+      );
     default:
       return null;
   }
