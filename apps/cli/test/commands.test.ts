@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { createServer as createSocketServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { sleep, systemClock } from "@parley/protocol";
@@ -18,6 +18,7 @@ import {
   stateFolder,
   token,
 } from "./fake-gateway.ts";
+import { pass, passUntil, stopTime } from "./passing-time.ts";
 
 const status = {
   version: "1.2.3",
@@ -122,13 +123,37 @@ describe("without a gateway", () => {
     expect(err).toMatch(/another program answers there\.\nStop that program, or set gateway\.port/);
   });
 
-  test("a token that it does not take is named by where it stands", async () => {
-    const gateway = await fakeGateway(() => ({}), "the token is wrong or was revoked");
-    const { exitCode, err } = await parley(gateway.home, ["status"]);
-    expect(exitCode).toBe(1);
-    expect(err).toMatch(
-      /does not take the token of \S+\/gateway-token: the token is wrong or was revoked\.\nAnother gateway may run/,
+  test.each(["gateway-token", "gateway.auth.token", "gateway-port"])(
+    "a token that it does not take is named by where it stands: %s",
+    async (place) => {
+      const { home, port } = await fakeGateway(() => ({}), "it was revoked");
+      if (place === "gateway.auth.token")
+        writeFileSync(
+          join(home, "parley.json5"),
+          `{ gateway: { port: ${port}, auth: { token: "a-token-of-the-config-0123456789" } } }`,
+        );
+      if (place === "gateway-port")
+        writeFileSync(join(home, place), `${port} ${process.pid} loopback ${"t".repeat(43)}\n`);
+      const from = place.includes(".") ? place : join(home, place);
+      expect(await parley(home, ["status"])).toEqual({
+        exitCode: 1,
+        out: "",
+        err: `The gateway at http://127.0.0.1:${port} does not take the token of ${from}: it was revoked.\nAnother gateway may run there, or the token changed after its start: restart it, or set gateway.port.\n`,
+      });
+    },
+  );
+
+  test("a state folder that was never used is told with what is missing", async () => {
+    const home = stateFolder(null, null);
+    expect((await parley(home, ["status"])).err).toBe(
+      `The gateway is not running at http://127.0.0.1:7275: there is no token in ${home}/gateway-token, so no gateway has started here yet.\nStart it with \`parley start\`.\n`,
     );
+    writeFileSync(join(home, "parley.json5"), "{\n gateway: { port: 8, prot: 1 }\n}");
+    const { exitCode, err } = await parley(home, ["status"]);
+    expect([exitCode, err]).toEqual([
+      78,
+      `The gateway is not running at http://127.0.0.1:7275: there is no token in ${home}/gateway-token, so no gateway has started here yet.\nMend the config, then run \`parley start\`.\n`,
+    ]);
   });
 
   test("and with a broken config the exit code is 78 and the line is named", async () => {
@@ -244,7 +269,15 @@ describe("usage", () => {
     const alone = await parley(gateway.home, [group ?? ""]);
     expect(alone).toEqual(await parley(gateway.home, [group ?? "", "list"]));
     expect(alone.exitCode).toBe(0);
-    expect((await parley(gateway.home, [group ?? "", "--help"])).out).toContain("Commands:");
+    for (const [argv, isList] of [
+      [["--help"], false],
+      [["-h"], false],
+      [["--json"], true],
+    ] as const) {
+      const { out } = await parley(gateway.home, [group ?? "", ...argv]);
+      expect([out.includes("Commands:"), out.startsWith("{")]).toEqual([!isList, isList]);
+      if (isList) expect((await parley(gateway.home, [...argv, group ?? ""])).out).toBe(out);
+    }
   });
 
   test("a mistyped command is guessed", async () => {
@@ -280,6 +313,9 @@ describe("usage", () => {
     expect([unknown.exitCode, unknown.out]).toEqual([2, ""]);
     expect(unknown.err).toContain("Did you mean status?");
     expect((await helpOf("cron", "lits")).err).toContain("unknown command 'lits'");
+    expect((await helpOf("cron", "lits", "rm")).err).toContain("unknown command 'lits'");
+    expect((await helpOf("--json", "cron", "rm")).out).toMatch(/^Usage: parley cron rm /);
+    expect((await helpOf()).out).toBe((await parley(stateFolder(null), ["--help"])).out);
   });
 
   test("help has every command under a heading that says what it is for", async () => {
@@ -360,7 +396,11 @@ describe("chat with piped input", () => {
     let restarts = 1;
     const reply = replying(["at last"]);
     const gateway = await fakeGateway((request) => {
-      if (request.method === "why" && restarts-- > 0) gateway.hangUp("the gateway restarts");
+      if (request.method === "why" && restarts-- > 0) {
+        gateway.hangUp("the gateway restarts");
+        // What was answered meanwhile stands before where the conversation is now.
+        gateway.seq = 90;
+      }
       return reply(request);
     });
     const { exitCode, out, err } = await parley(gateway.home, ["chat"], {
@@ -560,4 +600,58 @@ test("a connection that is closed without a reason is told by its code", async (
     1,
     expect.stringContaining("The gateway closed the connection: code 1012."),
   ]);
+});
+
+/** Takes every connection, and never says anything. */
+async function silent(): Promise<{ readonly port: number; readonly met: Promise<unknown> }> {
+  const sockets: Socket[] = [];
+  const server = createSocketServer((socket) => void sockets.push(socket)).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server, "listening");
+  return { port: (server.address() as AddressInfo).port, met: once(server, "connection") };
+}
+
+test.each([
+  ["the process that wrote itself down", true, `Its process ${process.pid}`],
+  ["whatever listens where the config says", false, "What listens there"],
+])("a gateway that says nothing for five seconds is told as one that hangs: %s", async (_, isKnown, who) => {
+  const { port, met } = await silent();
+  const home = stateFolder(`{ gateway: { port: ${port} } }`);
+  if (isKnown) writeFileSync(join(home, "gateway-port"), `${port} ${process.pid} loopback ${token}\n`);
+  stopTime();
+  let end: unknown = null;
+  const running = parley(home, ["reload", "--json"]).then((run) => (end = run));
+  await met;
+  await pass(4_999);
+  expect(end).toBeNull();
+  const { exitCode, out } = await passUntil(running);
+  const message = `The gateway at http://127.0.0.1:${port} does not answer. ${who} said nothing within 5 s: it hangs, or is very busy.\n\`parley stop\` ends it, and \`parley start\` goes on where it stood: nothing is lost.`;
+  expect([exitCode, JSON.parse(out)]).toEqual([1, { ok: false, error: { code: "timeout", message } }]);
+});
+
+test("one that refuses a WebSocket and does not tell its health within two seconds is none", async () => {
+  const server = createServer(() => {}).listen(0, "127.0.0.1");
+  server.on("upgrade", (_, socket) => void socket.end("HTTP/1.1 503 Service Unavailable\r\n\r\n"));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const home = stateFolder(`{ gateway: { port: ${port} } }`);
+  stopTime();
+  let end: unknown = null;
+  const running = parley(home, ["reload"]).then((run) => (end = run));
+  await once(server, "request");
+  await pass(1_999);
+  expect(end).toBeNull();
+  await pass(1);
+  expect(await running).toEqual({
+    exitCode: 1,
+    out: "",
+    err: `The gateway is not running at http://127.0.0.1:${port}: nothing answers there.\nStart it with \`parley start\`.\n`,
+  });
 });

@@ -13,9 +13,13 @@ export interface FakeGateway {
   readonly home: string;
   readonly port: number;
   readonly requests: RequestFrame[];
+  /** Where it says at a login that the conversation stands. */
+  seq: number;
   /** Sends an event to whoever is connected. */
   tell(event: string, payload: unknown): void;
   hangUp(reason: string): void;
+  /** Hangs up, and is not there any more. */
+  goAway(): void;
 }
 
 /** What to answer: a payload, or an error to throw. */
@@ -58,25 +62,36 @@ export async function fakeGateway(answer: Answer, refuses?: Refuses): Promise<Fa
     socket.on("message", (message: Buffer) => {
       const request = JSON.parse(message.toString("utf8")) as RequestFrame;
       requests.push(request);
-      socket.send(JSON.stringify(answerFrame(request, answer, refuses)));
+      socket.send(JSON.stringify(answerFrame(request, answer, refuses, gateway.seq)));
     });
   });
   const { port } = server.address() as AddressInfo;
   const home = stateFolder(`{ gateway: { port: ${port} } }`);
-  return {
+  const gateway: FakeGateway = {
     home,
     port,
     requests,
+    seq: 10,
     hangUp(reason) {
       for (const socket of sockets) socket.close(1012, reason);
+    },
+    goAway() {
+      server.close();
+      for (const socket of server.clients) socket.terminate();
     },
     tell(event, payload) {
       for (const socket of sockets) socket.send(JSON.stringify({ type: "event", event, payload }));
     },
   };
+  return gateway;
 }
 
-function answerFrame(request: RequestFrame, answer: Answer, refuses: Refuses | undefined): unknown {
+function answerFrame(
+  request: RequestFrame,
+  answer: Answer,
+  refuses: Refuses | undefined,
+  seq: number,
+): unknown {
   try {
     const isLogin = request.method === "connect";
     const why = typeof refuses === "function" ? (isLogin ? refuses(request) : undefined) : refuses;
@@ -86,7 +101,7 @@ function answerFrame(request: RequestFrame, answer: Answer, refuses: Refuses | u
       server: { version: "0", bootId: "b" },
       scopes: ["read"],
       peer: "web-x",
-      seq: 10,
+      seq,
       resync: false,
     };
     return {
@@ -113,6 +128,7 @@ export interface RunOptions {
   /** Both outputs are a terminal. */
   readonly isTTY?: boolean;
   readonly onOut?: (soFar: string) => void;
+  readonly onErr?: (soFar: string) => void;
 }
 
 /** Runs `parley <argv>` in this process. */
@@ -124,7 +140,10 @@ export async function parley(home: string, argv: readonly string[], options: Run
     outText += chunk;
     options.onOut?.(outText);
   });
-  err.setEncoding("utf8").on("data", (chunk: string) => (errText += chunk));
+  err.setEncoding("utf8").on("data", (chunk: string) => {
+    errText += chunk;
+    options.onErr?.(errText);
+  });
   const input = options.input ?? new PassThrough().end();
   const exitCode = await runCommandLine(argv, {
     env: { PARLEY_HOME: home, ...options.env },

@@ -3,6 +3,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { fakeGateway, parley } from "./fake-gateway.ts";
+import { pass, stopTime } from "./passing-time.ts";
 
 const server = {
   name: "maps",
@@ -92,4 +93,26 @@ test("--print tells the address and how it goes on, --answer goes on", async () 
   expect(fake.requests.slice(1).map(({ method, params }) => [method, params])).toEqual([
     ["mcp.login.finish", { name: "maps", answer: "http://a/?c=1" }],
   ]);
+});
+
+test("nobody has longer than ten minutes to log in", async () => {
+  const fake = await gateway();
+  stopTime();
+  const input = new PassThrough();
+  const asked = Promise.withResolvers<void>();
+  let end: unknown = null;
+  const running = parley(fake.home, ["mcp", "login", "maps", "--json"], {
+    input,
+    onErr: (soFar) => void (soFar.includes("paste the address") && asked.resolve()),
+  }).then((run) => (end = run));
+  await asked.promise;
+  await pass(599_999);
+  expect(end).toBeNull();
+  await pass(1);
+  const { exitCode, out } = await running;
+  expect([exitCode, JSON.parse(out)]).toEqual([
+    1,
+    { ok: false, error: { code: "unavailable", message: "Nobody logged in within ten minutes." } },
+  ]);
+  expect(fake.requests.map(({ method }) => method)).toEqual(["connect", "mcp.login.start"]);
 });

@@ -1,14 +1,16 @@
 // Stop and restart against a gateway that answers as the test says: what is asked, what is waited for, what is said. The real one is driven by
 // the newcomer's test.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Console } from "../src/console.ts";
-import { argumentsOf, pidInHome } from "../src/gateway-process.ts";
-import { isAlive } from "../src/is-alive.ts";
+import { argumentsOf, pidInHome, waitsFor, type Status } from "../src/gateway-process.ts";
+import { isAlive, startOf } from "../src/is-alive.ts";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
+import { passUntil, stopTime } from "./passing-time.ts";
 
 const status = {
   version: "1.2.3",
@@ -93,6 +95,7 @@ test("without a gateway there is nothing to stop, and nothing to restart", async
     exitCode: 0,
     out: "The gateway is not running.\n",
   });
+  expect((await parley(home, ["stop", "--json"])).out).toBe('{"stopped":false,"pid":null}\n');
   expect(await parley(home, ["restart"])).toMatchObject({
     exitCode: 1,
     err: expect.stringContaining("Start it with `parley start`") as string,
@@ -215,4 +218,83 @@ test("restart tells what is wrong with the one that is back, as lines and as a d
     state: "degraded",
     tookMs: expect.any(Number) as number,
   });
+});
+
+test("stop says when its time is over, and kills one that neither answers nor ends", async () => {
+  const child = spawn(process.execPath, [
+    "-e",
+    "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')",
+    "gateway",
+  ]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  const env = { PATH: "/nowhere" };
+  const gateway = await fakeGateway(() => ({ ...status, pid: child.pid }));
+  expect(await parley(gateway.home, ["stop", "--timeout", "0"], { env })).toEqual({
+    exitCode: 1,
+    out: "",
+    err: `The gateway (process ${child.pid}) still runs after 0 s. A second SIGTERM ends it at once: kill ${child.pid}\n`,
+  });
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => void sockets.push(socket)).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  await new Promise((resolve) => silent.once("listening", resolve));
+  const home = stateFolder(`{ gateway: { port: ${(silent.address() as AddressInfo).port} } }`);
+  writeFileSync(join(home, "daemon.pid"), `${child.pid}\n`);
+  stopTime();
+  expect(await passUntil(parley(home, ["stop", "--timeout", "86400"], { env }))).toEqual({
+    exitCode: 0,
+    out: `The gateway (process ${child.pid}) hung and was ended.\n`,
+    err: "It does not answer. It is killed; the next start goes on where it stood ...\n",
+  });
+});
+
+test("nobody waits for a gateway whose process is gone for ten seconds, or stops one that is elsewhere", async () => {
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  let isAsked = false;
+  const gateway = await fakeGateway(({ method }) => {
+    if (method === "restart") {
+      isAsked = true;
+      return {};
+    }
+    if (isAsked) throw new Refusal("unavailable", "not yet");
+    return { ...status, pid };
+  });
+  expect(await parley(gateway.home, ["stop"], { env: { PATH: "/nowhere" } })).toEqual({
+    exitCode: 1,
+    out: "",
+    err: `Process ${pid} of the gateway is not on this machine, or it has just ended.\n`,
+  });
+  stopTime();
+  const running = parley(gateway.home, ["restart", "--timeout", "86400"]);
+  await expect.poll(() => isAsked).toBe(true);
+  expect(await passUntil(running)).toEqual({
+    exitCode: 1,
+    out: "",
+    err: "Starting ...\nThe gateway is not back and its process is gone. Look at `parley logs`, then run `parley start`.\n",
+  });
+});
+
+test.each([
+  [0, 0, null],
+  [1, 0, "1 turn to end"],
+  [2, 0, "2 turns to end"],
+  [0, 1, "1 answer to go out"],
+  [0, 2, "2 answers to go out"],
+  [1, 1, "1 turn to end and 1 answer to go out"],
+])("with %d turns and %d answers left it waits for: %s", (turnsRunning, deliveriesWaiting, words) => {
+  expect(waitsFor({ turnsRunning, deliveriesWaiting } as Status)).toBe(words);
+});
+
+test("no process has a number that is none; the start of one is its own", () => {
+  expect([0, -1, 1.5, Number.NaN].map(isAlive)).toEqual([false, false, false, false]);
+  const own = startOf(process.pid);
+  expect([isAlive(process.pid), startOf(process.pid), startOf(2 ** 30)]).toEqual([true, own, null]);
+  if (process.platform === "linux") {
+    expect(own).toMatch(/^[\da-f-]{36} \d+$/);
+    expect(startOf(1)).not.toBe(own);
+  }
 });
