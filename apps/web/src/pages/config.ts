@@ -105,7 +105,7 @@ export class Config extends Page {
         ${isText ? this.#text(draft?.text ?? read.base.text, read, found) : this.#form(read, wrong)}
         ${this.#wrong === null ? nothing : html`<p class="trouble" role="alert"><bdi>${this.#wrong}</bdi></p>`}
       </div>
-      <div class="config-side">
+      <div>
         ${problemsView(wrong, isText && this.console.may("admin") ? (line, column) => this.#goTo(line, column) : null)}
         ${this.#change(draft)} ${this.#done()}
       </div>

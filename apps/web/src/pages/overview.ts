@@ -148,7 +148,7 @@ export class Overview extends Page {
     const now = this.console.clock.now();
     const since = this.#lookedAtMs ?? 0;
     const people = sessions.filter(({ kind }) => kind !== "cron" && kind !== "subagent");
-    return html`<section class="card wide">
+    return html`<section class="card">
       <h2>${since === 0 ? words.lately : words.happened}</h2>
       ${
         people.length === 0
@@ -204,7 +204,7 @@ export class Overview extends Page {
   #work({ status, usage, lanes }: View): TemplateResult {
     const { turnsRunning, rowsWaiting, deliveriesWaiting, memoryBytes } = status;
     const days = usage?.rows.toSorted((a, b) => a.name.localeCompare(b.name)) ?? [];
-    return html`<section class="card wide">
+    return html`<section class="card">
       <h2>${words.work}</h2>
       <p class="small number">
         ${words.turns(turnsRunning)} · ${words.rows(rowsWaiting)} · ${words.deliveries(deliveriesWaiting)} ·

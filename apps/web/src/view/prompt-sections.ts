@@ -80,7 +80,7 @@ function show(from: EventTarget | null, id: string): void {
 
 export function toolList({ tools: schemas }: Explanation): TemplateResult {
   const most = Math.max(1, ...schemas.map(({ tokens }) => tokens));
-  return html`<section class="card tools-column">
+  return html`<section class="card">
     <h2>${words.tools}</h2>
     <ul class="plain-list">
       ${schemas

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { openShelf } from "../../src/device/shelf.ts";
 import { nowMs } from "../pages/show-page.ts";
-import { fakeLine, settle, stub, wholeBrowser, type Shown } from "./browser.ts";
+import { fakeLine, refusal, settle, stub, wholeBrowser, type Shown } from "./browser.ts";
 
 /** What the worker listens to from its first moment on; it is loaded once. */
 const hearers = new Map<string, (event: object) => void>();
@@ -115,6 +115,7 @@ test("what other apps share is kept for the page: words once, ten files, none th
   form.set("url", "https://example.org");
   form.append("files", "no file");
   form.append("files", new File([new Uint8Array(1_400_001)], "large.bin"));
+  form.append("files", new File([new Uint8Array(1_400_000)], "fits.bin"));
   form.append("files", new File(["a"], "n".repeat(201), { type: `t/${"y".repeat(100)}` }));
   for (let at = 3; at < 12; at += 1)
     form.append("files", new File([String(at)], `${at}`, { type: "text/plain" }));
@@ -126,15 +127,32 @@ test("what other apps share is kept for the page: words once, ten files, none th
     "Garden\nhttps://example.org\n[large.bin is too large to be shared]",
     36,
   ]);
-  expect(kept?.files).toEqual([
+  const [fits, ...files] = kept?.files ?? [];
+  expect([fits?.name, fits?.mediaType, fits?.data.length]).toEqual(["fits.bin", "", 1_866_668]);
+  expect(files).toEqual([
     { name: "n".repeat(200), mediaType: `t/${"y".repeat(98)}`, data: "YQ==" },
-    ...[3, 4, 5, 6, 7, 8, 9].map((at) => ({
+    ...[3, 4, 5, 6, 7, 8].map((at) => ({
       name: `${at}`,
       mediaType: "text/plain",
       data: btoa(String(at)),
     })),
   ]);
   expect(told).toEqual([windows, "0 hears look"]);
+});
+
+test("a message that could not be told is told at the next push, and the line is closed each time", async () => {
+  const { line, shown, wake, shelf } = await worker();
+  await shelf.keepPaired({ token: "mine", name: "n", grants: [], most: [] });
+  const push = { data: { text: () => '{"id":"c9","command":"notify","title":"T","text":"x"}' } };
+  line.answer = (method) => (method === "device.result" ? refusal("unavailable", "later") : {});
+  await expect(wake("push", push)).rejects.toMatchObject({ code: "unavailable" });
+  await settle();
+  expect([line.open(), (await shelf.call("c9"))?.state]).toEqual([0, "done"]);
+  line.answer = () => ({});
+  await wake("push", push);
+  expect([line.open(), (await shelf.call("c9"))?.state, shown.length]).toEqual([0, "over", 2]);
+  const told = 'device.result {"id":"c9","ok":true,"text":"Shown as a notification, the page was closed."}';
+  expect(line.asked.filter((each) => each.startsWith("device.result"))).toEqual([told, told]);
 });
 
 test("nothing is told for a device that was put out meanwhile", async () => {

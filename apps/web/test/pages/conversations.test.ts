@@ -65,7 +65,12 @@ async function chat(
       ],
     }),
     "models.list": () => ({ models: [] }),
-    "canvas.list": () => ({ canvases: [{ session: "key-b", shown: true }] }),
+    "canvas.list": () => ({
+      canvases: [
+        { session: "key-c", shown: false },
+        { session: "key-b", shown: true },
+      ],
+    }),
     "canvas.link": ({ key }: { key: string }) => ({ path: `/canvas.html#${key}` }),
     "chat.history": () => ({ messages: [], hasEarlier: false }),
   };
@@ -136,6 +141,7 @@ const changes = (asked: readonly string[]): readonly string[] =>
 test("a conversation is named in its row: Enter takes it, Escape leaves it, an unchanged one asks nothing", async () => {
   const c = await chat("#/chat/b");
   await c.menu(c.row("b"), "Rename");
+  expect(document.activeElement).toBe(c.field());
   expect([
     c.field()?.value,
     c.field()?.getAttribute("placeholder"),
@@ -285,6 +291,9 @@ test("the canvas of a conversation opens beside it and closes, also when one tur
   await settled();
   await c.go("#/chat/c");
   expect(frame()).toBe(undefined);
+  // A canvas that shows nothing now is offered nobody.
+  expect(c.head()?.textContent).not.toContain("What the agent shows");
+  expect(c.head()?.querySelector('[aria-label="What the agent shows"]')).toBe(null);
   c.refused.add("canvas.link");
   await c.go("#/chat/b");
   await fire(button(), "click");
@@ -295,7 +304,7 @@ test("the canvas of a conversation opens beside it and closes, also when one tur
 test("a new conversation is begun from the line above, and not by who may only read", async () => {
   const c = await chat("#/chat/b");
   await fire(named(c.head() as Element, "New conversation"), "click");
-  expect(c.went).toEqual(["#/chat/fresh"]);
+  expect([c.went, document.activeElement?.localName]).toEqual([["#/chat/fresh"], "parley-composer"]);
   const looker = await chat("#/chat/b", { may: ["read"] });
   expect(looker.head()?.textContent).not.toContain("New conversation");
   const menu = looker.head()?.querySelector("parley-menu") as Menu | null;

@@ -269,6 +269,13 @@ function children(value: unknown): readonly unknown[] {
   return [];
 }
 
+/** Of lit's `keyed`. */
+function keyOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || !("_$litDirective$" in value)) return undefined;
+  const [key, view, more] = (value as unknown as { readonly values: readonly unknown[] }).values;
+  return typeof key === "string" && isTemplate(view) && more === undefined ? key : undefined;
+}
+
 function actsOf(value: unknown): readonly Acting[] {
   if (isTemplate(value) && value.strings[0]?.startsWith("<parley-act")) return [actOf(value)];
   if (isTemplate(value) && value.strings[0]?.startsWith("<parley-list"))
@@ -332,6 +339,9 @@ function markupOf(value: unknown): string {
   if (typeof value === "object" && "markup" in value) return String(value.markup);
   if (!isTemplate(value)) {
     const inner = children(value);
+    // What is asked of one object is never answered for another: its key says whose it is.
+    const key = keyOf(value);
+    if (key !== undefined) return `\u2039of ${escaped(key)}\u203a ${inner.map(markupOf).join("")}`;
     return typeof value === "object" && inner.length > 0
       ? inner.map(markupOf).join("")
       : escaped(plainWords(value));
@@ -422,7 +432,7 @@ export function linesOf(template: unknown): string {
       lines.push(bare);
       marked.push(`${marks}${words}`);
       marks = "";
-    }
+    } else marks += (words.match(pictured) ?? []).map((each) => `${each} `).join("");
     line = "";
   };
   const open: { readonly name: string; readonly after: string; readonly from: number }[] = [];
@@ -476,10 +486,14 @@ export function withMarks(text: string): string {
   return whole === undefined ? text : (shown.get(whole) ?? "").split("\n").slice(-lines).join("\n");
 }
 
+/** An icon, or whose a part of the page is. */
+const pictured = /\u2039[^\u203a]*\u203a/g;
+
 /** Without the marks that stand between words. */
 const bareOf = (words: string): string =>
   words
-    .replaceAll(/\u2039\w+\u203a|[\u27e8\u27e9]/g, "")
+    .replaceAll(pictured, "")
+    .replaceAll(/[\u27e8\u27e9]/g, "")
     .replaceAll(/\s+/g, " ")
     .trim();
 

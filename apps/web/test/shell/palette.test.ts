@@ -76,6 +76,25 @@ test("nothing is listed before it opens; it opens with all, the first chosen, an
     ["Chat", "choice-0"],
     "input",
   ]);
+  const told = (of: string): unknown =>
+    Object.fromEntries(
+      Array.from(p.place.querySelector(of)?.attributes ?? [], ({ name, value }) => [name, value]),
+    );
+  expect([told("input"), told("[role=listbox]")]).toEqual([
+    {
+      value: "",
+      class: "search",
+      role: "combobox",
+      "aria-expanded": "true",
+      "aria-controls": "choices",
+      "aria-activedescendant": "choice-0",
+      "aria-label": "Search pages and commands",
+      placeholder: "Search pages and commands",
+      autocomplete: "off",
+      spellcheck: "false",
+    },
+    { class: "choices", id: "choices", role: "listbox", "aria-label": "Commands", tabindex: "-1" },
+  ]);
   expect(markup(p.place.querySelector("[role=option]") as Element)).toBe(
     '<bdi>Chat</bdi><kbd class="keys">g C</kbd>',
   );
