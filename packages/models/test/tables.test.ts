@@ -221,7 +221,18 @@ test("what is known of models by their names", async () => {
     "mistral-large",
     "nobody-knows",
   ];
+  // A name falls under its longest family, also where a shorter one fits.
+  const dated = [
+    "claude-opus-4-1-20250805 claude-haiku-4-5 claude-3-haiku-20240307 claude-opus-4-7",
+    "claude-opus-5 claude-opus-4-8 claude-sonnet-5 gpt-5 gpt-5-nano gpt-5-codex gpt-5-pro",
+    "gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max gpt-5.2-codex gpt-5.3-codex gpt-5.3 gpt-5.4",
+    "gpt-5.6-x gpt-4.1 gpt-4.1-nano gpt-4o-mini gemini-2.5-pro gemini-2.5-flash-lite o1-preview",
+    "gpt-image-1 gpt-image-1-mini gpt-image-1.5 gemini-2.5-flash-image openai/gpt-oss-120b",
+    "deepseek-v4-pro glm-5 kimi-k2-thinking Claude-opus-4-5 my-gpt-5 glm",
+  ];
+  models.push(...dated.join(" ").split(" "));
   const providers = ["anthropic", "openai", "google", "openrouter", "ollama", "deepseek", "groq", "x"];
+  providers.push("mistral", "rehearsal", "toString", "OpenAI");
   await expect(answerTable(models, knownModel) + answerTable(providers, knownProvider)).toMatchFileSnapshot(
     "tables/known.txt",
   );

@@ -243,6 +243,35 @@ test("a message of another conversation is changed there and not here", async ()
   });
 });
 
+test("a poll may answer a message as words do, and a thread may begin with files or a poll alone", async () => {
+  const poll = { question: "Tea?", options: ["yes", "no"], multiple: false };
+  const file = { path: "/kept/a.png", mediaType: "image/png", bytes: 9, name: "a.png" };
+  const asked = { kind: "poll", multiple: false, anonymous: true, question: "Tea?", options: ["yes", "no"] };
+  const sent = [{ id: mine, cause: turn, lane: conversation, parts: [] }];
+  const of = async (request: object) => (await call(request, { sent })).queued[0]?.[1];
+  expect([
+    await of({ action: "reply", text: "hi", poll }),
+    await of({ action: "poll", text: "hi", poll, handle: mine }),
+    await of({ action: "poll", poll }),
+    await of({ action: "reply", poll, messageId: "9", silent: true }),
+    await of({ action: "thread", title: "T", poll }),
+    await of({ action: "thread", title: "T", files: [file] }),
+    await of({ action: "thread", title: "T", text: "" }),
+  ]).toEqual([
+    { v: 1, kind: "reply", parts: [{ kind: "text", markdown: "hi" }, asked], replyTo: "m1" },
+    { v: 1, kind: "reply", parts: [{ kind: "text", markdown: "hi" }, asked], replyTo: { delivery: mine } },
+    { v: 1, kind: "reply", parts: [asked] },
+    { v: 1, kind: "reply", parts: [asked], replyTo: "9", silent: true },
+    { v: 1, kind: "action", action: { kind: "createThread", title: "T", parts: [asked] } },
+    {
+      v: 1,
+      kind: "action",
+      action: { kind: "createThread", title: "T", parts: [{ kind: "media", media: "image", files: [file] }] },
+    },
+    { v: 1, kind: "action", action: { kind: "createThread", title: "T" } },
+  ]);
+});
+
 test("what the surface cannot do is said, and where nobody reads nothing is sent without a place", async () => {
   const loud = await call({ text: "hi", silent: true }, { capabilities: { silent: false } });
   expect(loud.said).toContain("Note: Chat has no silent messages.");

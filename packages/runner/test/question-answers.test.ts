@@ -367,6 +367,9 @@ test("a stop ends the open questions of its turn or session alone, and counts th
   await s.ask();
   await s.ask(request(), scope({ callId: "c2" }));
   await s.ask(request(), scope({ callId: "c3", turn: `${session}#2` }));
+  // Sessions and turns whose names only begin like theirs are others.
+  const beside = { session: `${session}:thread:1`, turn: `${session}#10` };
+  await s.ask(request(), scope({ callId: "c4", ...beside }));
   await s.questions.answer(questionId(`${session}#1`, "c2"), "1", olga);
   expect(await s.questions.stop({ turn: "another" })).toBe(0);
   expect(await s.questions.stop({ turn: `${session}#1` })).toBe(1);
@@ -375,6 +378,7 @@ test("a stop ends the open questions of its turn or session alone, and counts th
     "c1 stopped",
     "c2 answered",
     "c3 stopped",
+    "c4 open",
   ]);
 });
 

@@ -710,6 +710,12 @@ describe("the agent's settings", () => {
       await clock.advance(1_000);
       expect([await cells.list("restart:", 10), did]).toEqual([[], []]);
     }
+    // What else Parley wrote to the turn is no restart.
+    const scheduled = await settings({ rows: [began({ kind: "schedule", id: "x", turn: "" })] });
+    await scheduled.port.restart(scheduled.scope, "x");
+    await scheduled.clock.advance(1_000);
+    expect(scheduled.did).toEqual(["restarts"]);
+    await scheduled.cells.remove("restart:t#1:c");
     const { port, scope } = await settings({ rows: again });
     await expect(port.update(scope, undefined)).rejects.toThrow(
       "it was restarted just now; an update needs a word of the user",

@@ -34,6 +34,12 @@ test("the defaults are 20,000 per file and 60,000 in total, served in order", ()
   expect(files.map((file) => file.text.length <= 20_000)).toEqual([true, true, true, true]);
   expect(files.reduce((sum, file) => sum + file.text.length, 0)).toBeLessThanOrEqual(60_000);
   expect(files.every((file) => file.truncated)).toBe(true);
+  // What a cut leaves counts, not what the file had: the last file has what three cuts left.
+  const lengths = (...sizes: readonly number[]): readonly number[] =>
+    trimToCaps(snapshot(...sizes), { fileChars: 20_000, totalChars: 45_000 }).files.map(
+      ({ text }) => text.length,
+    );
+  expect(lengths(90_000, 90_000, 300, 90_000)).toEqual([18_054, 18_052, 300, 7_786]);
 });
 
 test("a cut never exceeds its cap, keeps both ends and cuts no surrogate pair", () => {

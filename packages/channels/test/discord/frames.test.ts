@@ -304,7 +304,11 @@ describe("one connection", () => {
 /** A loop over sockets that a test plays; chance is always one half. */
 function loop(
   session: Session | null,
-  more: { readonly identifiedAtMs?: number; readonly answer?: unknown } = {},
+  more: {
+    readonly identifiedAtMs?: number;
+    readonly answer?: unknown;
+    readonly room?: () => Promise<void>;
+  } = {},
 ) {
   const clock = virtualClock({ startMs: 1_000_000 });
   const stop = new AbortController();
@@ -339,7 +343,7 @@ function loop(
     session,
     identifiedAtMs: more.identifiedAtMs ?? 0,
     onDispatch: () => true,
-    room: async () => {},
+    room: more.room ?? (async () => {}),
     onIdentified: (_, atMs) => identified.push(atMs - 1_000_000),
     onAttempt: () => (attempts += 1),
     health,
@@ -695,6 +699,64 @@ describe("the loop", () => {
     const before = [rest.asked.length, attempts()];
     await clock.advance(600_000);
     expect([rest.asked.length, attempts()]).toEqual(before.map((count) => count + 1));
+    stop.abort();
+  });
+
+  test("counts resumes that are not taken anew after a life, and after it identified", async () => {
+    const { untilNext, lines } = loop(kept);
+    const says = (socket: Socket) => socket.gives(hello(1_000_000));
+    const hosts: unknown[] = [];
+    const plays = [says, says, goesLive, says, says, goesLive, says, says, says, says, goesLive];
+    for (const play of plays) hosts.push(((await untilNext(play)) as readonly unknown[])[0]);
+    expect(hosts).toEqual([
+      ...Array<string>(8).fill("old.test"),
+      ...["general.test", "general.test", "resume.test"],
+    ]);
+    const identifies = "the session cannot be resumed: identifying anew";
+    expect(lines.filter((line) => (line as readonly unknown[])[1] === identifies)).toHaveLength(1);
+  });
+
+  test("without a start left and without a time for it waits five seconds, as between any two", async () => {
+    const answer = { url: "wss://g.test/", session_start_limit: { remaining: 0, reset_after: 0 } };
+    const { clock, rest, stop } = loop(null, { answer });
+    await clock.advance(4_999);
+    expect(rest.asked).toHaveLength(1);
+    await clock.advance(1);
+    expect(rest.asked).toHaveLength(2);
+    stop.abort();
+  });
+
+  test("gives up where it is told that it has no right, also after a life", async () => {
+    const { untilNext, rest, isOver, health, attempts } = loop(null);
+    const last = await untilNext((socket) => {
+      goesLive(socket);
+      rest.answers.set("GET /gateway/bot", new Fault("denied", "not this bot"));
+      socket.gives({ op: 9, d: false });
+    });
+    expect([(last as readonly unknown[])[0], isOver(), health.read().reason]).toEqual([
+      "none",
+      true,
+      "not this bot",
+    ]);
+    // Live, its end, and the refusal.
+    expect(attempts()).toBe(3);
+  });
+
+  test("says when the server was last heard, at each beat, and connects when there is room for events", async () => {
+    const waits = Promise.withResolvers<void>();
+    const { clock, sockets, health, stop } = loop(kept, { room: () => waits.promise });
+    await clock.advance(1_000);
+    expect(sockets).toHaveLength(0);
+    waits.resolve();
+    await clock.advance(0);
+    const [socket] = sockets;
+    socket?.gives(hello(40_000));
+    socket?.gives(dispatched("RESUMED", 50));
+    expect(health.read().lastInboundAtMs).toBe(clock.now());
+    await clock.advance(20_000);
+    expect(health.read().lastInboundAtMs).toBe(clock.now() - 20_000);
+    socket?.gives({ op: 11 });
+    expect(health.read().lastInboundAtMs).toBe(clock.now());
     stop.abort();
   });
 });

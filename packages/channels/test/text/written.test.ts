@@ -7,6 +7,12 @@ import { healPartial, plainText, renderHtml, renderMarkdown } from "../../src/te
 const follow = ' rel="noopener noreferrer nofollow" target="_blank"';
 const id = "123456789012345";
 
+/** A table of so many columns under words of two letters, with rows of one letter. */
+const grid = (columns: number, rows: number): string =>
+  ["ab", "---", ...Array.from({ length: rows }, () => "c")]
+    .map((cell) => `|${`${cell}|`.repeat(columns)}`)
+    .join("\n");
+
 function onEverySurface(markdown: string): unknown {
   const [telegram, ...more] = renderMarkdown(markdown, {
     dialect: "telegram",
@@ -71,6 +77,7 @@ const blocks = [
   "| aaaa |\n|:-:|\n| b |\n\nafter",
   "before\n| a |\n|---|\nafter",
   `| a | b |\n|---|---|\n| ${"x".repeat(41)} | 1 |\n| ${"x".repeat(40)} | 2 |`,
+  "| abcde | abcd | 中文 |\n|:-:|--:|:--|\n| b | c | d |\n| bb | ccc | 中 |",
   "- | a |\n  |---|\n  | 1 |\n- b",
   "> | a |\n> |---|\n> | 1 |",
   "| **a** | [b](https://x.org) |\n|---|---|\n| ~~c~~ | ||d|| |",
@@ -343,4 +350,19 @@ describe("long replies, at the edges", () => {
     );
     await expect(shortened(table)).toMatchFileSnapshot("../tables/cuts.txt");
   });
+});
+
+it("a table's cells stand in columns up to four thousand of them; in a larger one they are not padded", () => {
+  const second = (columns: number, rows: number): string | undefined =>
+    renderMarkdown(grid(columns, rows), { dialect: "telegram", textChars: 1_000_000, textEntities: 100 })[0]
+      ?.text.split("\n")
+      .slice(1, 3)
+      .map((line) => line.slice(0, 8))
+      .join("/");
+  expect([second(40, 99), second(40, 100), second(4, 999), second(4, 1_000)]).toEqual([
+    "---+----/c  | c  ",
+    "--+---+-/c | c | ",
+    "---+----/c  | c  ",
+    "--+---+-/c | c | ",
+  ]);
 });
