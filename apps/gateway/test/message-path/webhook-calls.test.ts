@@ -10,7 +10,7 @@ import { configIn, stage, type Person, type Stage } from "./stage.ts";
 let s: Stage;
 afterEach(() => s.close());
 
-const keptMs = 6 * 3_600_000;
+const keptMs = 3_600_000;
 const config = { commands: { ownerAllowFrom: ["telegram:olga"] } };
 
 async function begin(): Promise<Person> {
