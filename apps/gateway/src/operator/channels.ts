@@ -29,7 +29,9 @@ export function channelMethods({ config, store, closed, wired }: ChannelPorts) {
       account,
     }: MethodParams<"channels.places">): Promise<MethodResult<"channels.places">> {
       const found = await Promise.all(config.agents.list.map(({ id }) => knownPlaces(store, id)));
-      const meant = new Map(found.flat().map((place) => [place.conversation, place]));
+      // Of two agents that know a place the one that heard of it last says how it is.
+      const known = found.flat().toSorted((a, b) => a.lastAtMs - b.lastAtMs);
+      const meant = new Map(known.map((place) => [place.conversation, place]));
       const places = [...meant.values()]
         .filter(({ address }) => !isProgram(address))
         .filter(({ address }) => channel === undefined || address.channel === channel)

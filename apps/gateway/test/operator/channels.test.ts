@@ -1,6 +1,8 @@
 // An operator's test message goes to the place that was named, once, through the outbox, and only by an account that there is.
 import { expect, test } from "vitest";
 import { unreachableChats } from "@parley/delivery";
+import { formatRowPayload } from "@parley/protocol";
+import { directMessage } from "@parley/testkit";
 import { channelMethods } from "../../src/operator/channels.ts";
 import { address, operateFixture, type OperateFixture } from "./operate-fixture.ts";
 
@@ -82,4 +84,39 @@ test("the places are those where people wrote, the newest first, of the account 
     { conversation: key, channel: "telegram", account: "default", kind: "dm", names: ["Eve"], title: null },
   ]);
   expect((await places({ channel: "telegram", account: "work" })).places).toEqual([]);
+});
+
+test("a place that two agents know is told once, as it was used last", async () => {
+  const at = await operateFixture();
+  const says = async (id: string, agent: string, name: string) => {
+    await at.clock.advance(1_000);
+    const inbound = { ...directMessage({ text: "hi" }), address, sender: { id: "7", name, isBot: false } };
+    await at.accept(id, {
+      lane: `agent:${agent}:telegram:dm:7` as never,
+      payload: formatRowPayload({ v: 1, inbound, owner: false }),
+    });
+    const turn = await at.take();
+    await at.store.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+  };
+  await says("1", "second", "Eve of old");
+  await says("2", "main", "Eve");
+  const { "channels.places": places } = channelMethods({
+    config: { agents: { list: [{ id: "main" }, { id: "second" }] } } as never,
+    store: at.store,
+    closed: unreachableChats(at.store.cells),
+    wired: { channels: new Map() },
+  });
+  expect(await places({})).toEqual({
+    places: [
+      {
+        conversation: key,
+        channel: "telegram",
+        account: "default",
+        kind: "dm",
+        names: ["Eve"],
+        title: null,
+        lastAtMs: at.clock.now(),
+      },
+    ],
+  });
 });
