@@ -572,3 +572,39 @@ test("a repeat of a call is told as known, also to whoever waits for its end", a
   });
   expect(told).toHaveLength(3);
 });
+
+test("a value in a place is cut at five hundred characters, in a session's key at two hundred; each is one line", async () => {
+  const { post, row } = await world({
+    maxBodyBytes: 5_000,
+    mappings: [
+      {
+        match: { path: "cut" },
+        signatureHeader: "x-s",
+        maxBytes: 5_000,
+        wakeMode: "now",
+        action: "agent",
+        sessionKey: "hook:{{k}}",
+        messageTemplate: "x",
+        to: "{{to}}",
+      },
+    ],
+  });
+  const keyOf = async (k: string) => {
+    expect((await post("cut", { k })).status).toBe(202);
+    return decodeURIComponent(row().lane.slice("agent:main:hook:".length));
+  };
+  const [longest, longer] = ["k".repeat(200), "k".repeat(201)];
+  expect([await keyOf(longest), await keyOf(longer), await keyOf(" a\n b ")]).toEqual([
+    longest,
+    `${longest}…`,
+    "a b",
+  ]);
+  // Without a value there is nothing behind the prefix, which names no session.
+  expect((await post("cut", {})).error).toMatch(/^sessionKey "hook:": /);
+  const place = async (to: string) => /^to "(.*)" is no conversation/.exec((await post("cut", { k: "x", to })).error)?.[1];
+  expect([await place("n".repeat(500)), await place("n".repeat(501)), await place("a\n b ")]).toEqual([
+    "n".repeat(500),
+    `${"n".repeat(500)}…`,
+    "a b",
+  ]);
+});

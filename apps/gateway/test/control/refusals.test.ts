@@ -223,6 +223,19 @@ describe("a refusal leaves a line with its reason", () => {
       (w) => w.http("POST", "/telegram/default", { "x-telegram-bot-api-secret-token": "wrong" }, "{}"),
     ],
     ["wrong_code", async (w) => (await w.client()).connect({ auth: { code: "WRONG" } })],
+    ["no_credential", (w) => w.http("POST", "/hooks/build", {}, "{}"), { webhook: "build" }],
+    ["wrong_token", (w) => w.http("POST", "/hooks/build", bearer("wrong"), "{}")],
+    ["wrong_token", (w) => w.http("POST", "/hooks/form", bearer("wrong"), "{}")],
+    [
+      "wrong_signature",
+      (w) =>
+        w.http("POST", "/hooks/build", { ...bearer("wrong"), "x-hub-signature-256": signed("other") }, "{}"),
+    ],
+    [
+      "no_credential",
+      (w) => w.http("POST", "/hooks/form", { origin: `http://127.0.0.1:${w.server.port}` }, "{}"),
+      { webhook: "form", origin: expect.stringContaining("127.0.0.1") },
+    ],
     ["wrong_signature", (w) => w.http("POST", "/hooks/build", { "x-hub-signature-256": "00" }, "{}")],
     [
       "body_too_large",

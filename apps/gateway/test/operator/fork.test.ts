@@ -334,3 +334,36 @@ test("a transcript of many entries is looked through to its end, and of a turn's
   expect(await copy("a", {})).toMatchObject({ throughSeq: 501 });
   expect(await copy("b", { before: true })).toMatchObject({ throughSeq: 500 });
 });
+
+test("a message is cut where it was said, not where somebody quoted its id, and an answer where its own turn ended", async () => {
+  const { call, store, web, said } = await talked();
+  const [first = "", answer = ""] = said;
+  const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
+  const { id } = await call["chat.send"]({ text: `about ${first}`, idempotencyKey: "2" }, caller);
+  const turn = await store.turns.take(taking);
+  if ("idle" in turn) throw new Error("there is no turn");
+  const quoting: Entry = {
+    type: "user",
+    content: [{ type: "text", text: `about ${first}` }],
+    rows: [id],
+    atMs: 2_000,
+  };
+  await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [JSON.stringify(quoting)] });
+  const cut = async (of: string) => {
+    const to = `t${of.replaceAll(/\W/g, "")}`;
+    await call["chat.fork"]({ id: of, to, idempotencyKey: to }, caller);
+    const [row] = await store.inbox.find({ lane: `${lane}:thread:${to}` as never, limit: 1 });
+    const { throughSeq } = JSON.parse(parseRowPayload(row?.payload ?? "").command?.args ?? "") as {
+      readonly throughSeq: number;
+    };
+    return throughSeq;
+  };
+  expect([await cut(first), await cut(answer)]).toEqual([1, 2]);
+  // The turn's own id names its answer too; one that only begins alike is of no turn, and cut by its time.
+  const turnId = answer.slice(0, answer.indexOf("/"));
+  const says = (of: string, atMs: number) =>
+    web.announce(address, { id: of, role: "assistant", text: of, html: "", atMs });
+  await says(turnId, 9_000);
+  await says(`${turnId}7/0/0`, 9_000);
+  expect([await cut(turnId), await cut(`${turnId}7/0/0`)]).toEqual([2, 5]);
+});

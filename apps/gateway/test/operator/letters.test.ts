@@ -1,6 +1,7 @@
 // Dead letters and answers that did not arrive: tried again as copies, once for each ask, or taken off the list.
 import { expect, test } from "vitest";
 import { unreachableChats } from "@parley/delivery";
+import { deadMethods } from "../../src/operator/dead.ts";
 import { address, lane, operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
 
 async function dead(at: OperateFixture, id: string): Promise<string> {
@@ -87,4 +88,54 @@ test("a delivery is dropped, waiting or failed, once; one conversation can be li
   expect((await at.methods["outbox.list"]({})).deliveries).toEqual([]);
   await expect(at.methods["outbox.drop"]({ id: "t/0" })).rejects.toMatchObject({ code: "conflict" });
   await expect(at.methods["outbox.drop"]({ id: "none" })).rejects.toMatchObject({ code: "missing" });
+});
+
+test("a copy is of the same pool, lane, conversation and rights as the first one, whatever these are", async () => {
+  const accepted: unknown[] = [];
+  const dismissed: unknown[] = [];
+  const at = await operateFixture();
+  const payload = { v: 1, owner: true, inbound: { channel: "discord", account: "work" } };
+  await at.accept("1");
+  const [kept] = await at.store.inbox.find({ limit: 1 });
+  const { inbound } = JSON.parse(kept?.payload ?? "") as { readonly inbound: object };
+  const text = JSON.stringify({ ...payload, inbound: { ...inbound, ...payload.inbound } });
+  const row = {
+    id: "discord:work:9~4",
+    subject: "s",
+    version: 3,
+    pool: "cron",
+    lane: "agent:second:discord:channel:5",
+    conversation: "discord:work:channel:5",
+    authority: "owner",
+    payload: text,
+    state: "ended",
+    outcome: "dead",
+    turn: "t",
+  };
+  const asked: unknown[] = [];
+  const { retry, drop } = deadMethods({
+    find: async (how: object) => (asked.push(how), [row]),
+    accept: async (rows: readonly object[]) => (accepted.push(...rows), []),
+    dismiss: async (ids: readonly string[]) => (dismissed.push(ids), 1),
+  } as never);
+  expect(await retry({ id: row.id })).toEqual({ id: "discord:work:9~5" });
+  expect(accepted).toEqual([
+    {
+      id: "discord:work:9~5",
+      pool: "cron",
+      lane: "agent:second:discord:channel:5",
+      conversation: "discord:work:channel:5",
+      authority: "owner",
+      as: { kind: "work" },
+      payload: text,
+    },
+  ]);
+  expect(await drop({ id: row.id })).toEqual({ id: row.id });
+  expect([asked, dismissed]).toEqual([
+    [
+      { id: row.id, dismissed: true, limit: 1 },
+      { id: row.id, dismissed: true, limit: 1 },
+    ],
+    [[row.id], [row.id]],
+  ]);
 });

@@ -145,6 +145,35 @@ test("the jobs of one agent are listed alone, all of them without", async () => 
   ]);
 });
 
+test("an operator asks as one of the agent main, or of the first where there is none", async () => {
+  for (const [ids, agent] of [
+    [["other", "main"], "main"],
+    [["first", "second"], "first"],
+  ] as const) {
+    const { methods, did } = stage([job("a", 9)], { ids: [...ids] });
+    await methods["cron.list"]({});
+    await methods["cron.get"]({ id: "a" });
+    await methods["cron.runs"]({ id: "a" });
+    expect(did).toEqual([
+      ["list", operatorOf(agent)],
+      ["get", "a", operatorOf(agent)],
+      ["get", "a", operatorOf(agent)],
+      ["runs", "a", 50],
+    ]);
+  }
+  expect(operatorOf("first")).toEqual({
+    agent: "first",
+    kind: "operator",
+    sender: null,
+    isOwner: true,
+    conversation: null,
+    session: null,
+    turn: null,
+    authority: "owner",
+    tools: null,
+  });
+});
+
 test("all jobs together: how many of each kind, and which one comes next", async () => {
   const jobs = [
     job("late", 18),

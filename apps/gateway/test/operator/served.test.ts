@@ -721,6 +721,20 @@ describe("the test of a model", () => {
     expect(await testing).toMatchObject({ ok: false, totalMs: 120_000, error: { kind: "timeout" } });
   });
 
+  test("of one whose stream has no end is a bug of its own, and leaves no timer", async () => {
+    const model = {
+      id: "a/one",
+      maxTokens: 1_000,
+      async *stream(): AsyncGenerator<ModelEvent> {
+        yield { type: "text", delta: "hm" };
+      },
+    } as unknown as Model;
+    await expect(testModel(model, configOf(agent("main", { tools: {} })), clock)).rejects.toThrow(
+      "a/one ended its stream without an end event",
+    );
+    expect(clock.armed()).toBe(0);
+  });
+
   test("of one that does all of it", async () => {
     const { result, asked } = await tested([called, said("harbour")]);
     expect(result).toEqual({

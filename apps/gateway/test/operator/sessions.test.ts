@@ -341,3 +341,29 @@ test("one session's tree is told with each that it spawned whole, those of other
     "1 agent:main:subagent:c",
   ]);
 });
+
+test("a search looks at twenty thousand sessions, a list at as many as it tells, a tree at a thousand, one at its own", async () => {
+  const { at } = await stage();
+  const asked: unknown[] = [];
+  await at.store.sessions.open(key);
+  const methods = sessionMethods({
+    config: { agents: { list: [] } },
+    store: {
+      ...at.store,
+      sessions: { list: async (how: never) => (asked.push(how), at.store.sessions.list(how)) },
+    },
+    clock: at.clock,
+  } as never);
+  await methods["sessions.list"]({ find: "x", limit: 5, sinceMs: 0 });
+  await methods["sessions.list"]({ limit: 5 });
+  await methods["sessions.list"]({ agent: "main", prefix: "agent:main:t" });
+  await methods["sessions.tree"]({});
+  await methods["sessions.tree"]({ key });
+  expect(asked).toEqual([
+    { limit: 20_000, sinceMs: 0 },
+    { limit: 5 },
+    { prefix: "agent:main:", limit: 100 },
+    { limit: 1_000 },
+    { prefix: key, limit: 1_000 },
+  ]);
+});

@@ -125,8 +125,18 @@ test("the list has each skill as chats have it, with why one is unused, and thos
   expect(shadowed).toEqual([
     { name: "off", source: "bundled", file: hidden, by: join(home, "work/skills/off/SKILL.md") },
   ]);
-  expect(rejected.map(({ source, file }) => [source, file])).toEqual([
-    ["workspace", join(home, "work/skills/broken/SKILL.md")],
+  expect(rejected).toEqual([
+    {
+      source: "workspace",
+      file: join(home, "work/skills/broken/SKILL.md"),
+      reason: expect.stringMatching(/./),
+    },
+  ]);
+  // A folder in which there is more than is looked at is told.
+  const few = setUp({ limits: { ...limits, maxCandidatesPerRoot: 1 } });
+  expect((await few.methods["skills.list"]({})).cut).toEqual([
+    join(home, "work/skills"),
+    join(home, "bundled"),
   ]);
 });
 

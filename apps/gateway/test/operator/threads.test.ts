@@ -2,6 +2,7 @@
 import { conversationKey, Fault, type Entry, type Inbound } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
+import { threadMethods } from "../../src/operator/sessions/threads.ts";
 import { caller, lane, stage, taking } from "./web-stage.ts";
 
 test("are listed with their first words, named, pinned, and off the list until somebody writes there again", async () => {
@@ -310,4 +311,91 @@ test("what was changed or taken back is shown so to everybody, once, and is a gu
   await expect(call["chat.edit"]({ id, text: "dos", idempotencyKey: "f" }, guest)).rejects.toThrow(
     "it is being answered already, or was; write another message",
   );
+});
+
+test("only the row that was meant is taken back, and none that something else ended or that no person of this page wrote", async () => {
+  const { store, call } = await stage();
+  const { id } = await call["chat.send"]({ text: "one", idempotencyKey: "1" }, caller);
+  const [row] = await store.inbox.find({ id, limit: 1 });
+  if (row === null || row === undefined) throw new Error("there is a row");
+  // It stands in this conversation, and is a schedule's.
+  const { conversation, lane: of, payload, pool } = row;
+  const foreign = { id: "cron:job:1", pool, lane: of, conversation, authority: "owner", payload } as const;
+  await store.inbox.accept([{ ...foreign, as: { kind: "work" } }]);
+  const none = { code: "missing", message: "there is no such message in this conversation" };
+  for (const wrong of ["cron:job:1", "nothing", `${id}x`, `web:other:${caller.peer}:1`])
+    for (const act of [
+      call["chat.cancel"]({ id: wrong }, caller),
+      call["chat.edit"]({ id: wrong, text: "x", idempotencyKey: "e" }, caller),
+    ])
+      await expect(act).rejects.toMatchObject(none);
+  const states = async () =>
+    (await store.inbox.find({ lane: of, limit: 9 })).map(({ id: each, state }) => `${each} ${state}`);
+  expect((await states()).toSorted()).toEqual(["cron:job:1 waiting", `${id} waiting`]);
+  await store.inbox.stop(of, { rows: { ids: [id] }, reason: "stopped from the web page" });
+  await expect(call["chat.cancel"]({ id }, caller)).rejects.toMatchObject({ code: "conflict" });
+  expect((await call["chat.history"]({ limit: 9 }, caller)).messages).toHaveLength(1);
+});
+
+test("words that come when the turn has just begun change nothing, and are not shown as if they had", async () => {
+  const { store, web, call } = await stage();
+  const { id } = await call["chat.send"]({ text: "one", idempotencyKey: "1" }, caller);
+  let begun = false;
+  const { "chat.edit": edit } = threadMethods({
+    wired: { web },
+    route: () => ({ agent: "main", session: lane }),
+    store: {
+      ...store,
+      inbox: {
+        ...store.inbox,
+        find: async (how: never) => {
+          const rows = await store.inbox.find(how);
+          if (!begun) await store.turns.take(taking);
+          begun = true;
+          return rows;
+        },
+      },
+    },
+    clock: virtualClock(),
+  } as never);
+  await expect(edit({ id, text: "uno", idempotencyKey: "e" }, caller)).rejects.toThrow(
+    "it is being answered already, or was; write another message",
+  );
+  const { messages } = await call["chat.history"]({ limit: 9 }, caller);
+  expect(messages.map(({ text }) => text)).not.toContain("uno");
+});
+
+test("a thread's name may hold anything, is its own person's, and one that was named first has its title with the first words", async () => {
+  const clock = virtualClock({ startMs: 1_000 });
+  const { store, call } = await stage(clock);
+  const thread = "a b/%41:é";
+  const other = { ...caller, peer: "web-1:x" };
+  await call["chat.thread"]({ thread, name: "Named", pinned: true }, caller);
+  await call["chat.send"]({ text: "beans", thread, idempotencyKey: "1" }, caller);
+  await call["chat.send"]({ text: "theirs", thread: "t", idempotencyKey: "1" }, other);
+  await store.cells.put(
+    `web-thread:work:${caller.peer}:elsewhere`,
+    JSON.stringify({ name: "of another account" }),
+    {},
+  );
+  const told = async (by: typeof caller | typeof other) =>
+    (await call["chat.threads"]({}, by)).threads.map((each) => [each.thread, each.name, each.title]);
+  expect(await told(caller)).toEqual([
+    [null, null, null],
+    [thread, "Named", "beans"],
+  ]);
+  expect(await told(other)).toEqual([
+    [null, null, null],
+    ["t", null, "theirs"],
+  ]);
+  // What is looked for may stand in the name, the title or the last words alone.
+  await call["chat.send"]({ text: "and tulips", thread, idempotencyKey: "2" }, caller);
+  const found = async (find: string) =>
+    (await call["chat.threads"]({ find }, caller)).threads.map((each) => each.thread);
+  expect([await found("NAME"), await found("bean"), await found("Tulip"), await found("x")]).toEqual([
+    [thread],
+    [thread],
+    [thread],
+    [],
+  ]);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { oldFiles, type OldFiles } from "../../src/maintenance/old-files.ts";
 import { auditMethods } from "../../src/operator/audit.ts";
 import { nextTry } from "../../src/operator/outbox.ts";
@@ -154,6 +154,24 @@ test("the status: counts, whose account is where, and what still shows while the
   expect(away.channels[1]).toMatchObject({ reason: "no node leads it yet" });
 });
 
+test("memory that cannot be measured is told as it was last; another failure of measuring is no answer", async () => {
+  const rss = vi.spyOn(process.memoryUsage, "rss");
+  onTestFinished(() => void rss.mockRestore());
+  const bytes = async () => (await statusOf({}).status()).memoryBytes;
+  rss.mockReturnValueOnce(77);
+  expect(await bytes()).toBe(77);
+  const fails = (syscall: string) =>
+    rss.mockImplementationOnce(() => {
+      throw Object.assign(new Error(`${syscall} failed`), { syscall });
+    });
+  fails("uv_resident_set_memory");
+  expect(await bytes()).toBe(77);
+  rss.mockReturnValueOnce(88);
+  expect(await bytes()).toBe(88);
+  fails("open");
+  await expect(bytes()).rejects.toThrow("open failed");
+});
+
 test("held tools make a well gateway a degraded one, and leave a worse state as it is", async () => {
   const held = { by: "Ada" };
   const words = 'all tools are held by /estop of Ada; "parley tools resume" lets them go on';
@@ -255,6 +273,7 @@ test("the calls of tools in a conversation: ended turns from the transcript, the
     entries.map((entry) => ({ turn, body: JSON.stringify(entry) }));
   const logged = (kind: string, entry: object): object => ({ kind, body: JSON.stringify({ kind, entry }) });
   let many: readonly object[] = [];
+  const looked: unknown[] = [];
   const ports = (state: string): never =>
     ({
       wired: { web: { account: "default" } },
@@ -263,16 +282,19 @@ test("the calls of tools in a conversation: ended turns from the transcript, the
       store: {
         cells: {},
         inbox: {
-          find: async ({ state: of }: { state: string }) =>
+          find: async ({ state: of, ...how }: { state: string }) => (
+            looked.push([of, how]),
             of === "claimed"
               ? [{ turn: "t2" }]
               : [
                   { id: "here", conversation: "web:default:dm:p" },
                   { id: "elsewhere", conversation: "web:default:dm:p:other" },
-                ],
+                ]
+          ),
         },
         sessions: {
-          transcript: async () => [
+          transcript: async (...what: readonly unknown[]) => [
+            ...(looked.push(what), []),
             ...many,
             ...said("t0", asks(1, call("a", { path: "x" })), gives("a", 2, "done")),
             ...said("t1", asks(3, call("b"), call("c")), gives("c", 4, "broke", true)),
@@ -298,6 +320,11 @@ test("the calls of tools in a conversation: ended turns from the transcript, the
     threadMethods(ports(state))["chat.steps"]({ limit } as never, { peer: "p", scopes: [] } as never);
   const shown = await steps("running");
   expect(shown).toMatchObject({ working: true, waiting: ["here"] });
+  expect(looked).toEqual([
+    ["waiting", { lane: "lane", limit: 200 }],
+    ["claimed", { lane: "lane", limit: 1 }],
+    ["lane", { newest: true, limit: 400 }],
+  ]);
   expect(shown.calls.map(({ args: _args, output: _output, ...rest }) => rest)).toEqual([
     { id: "a", turn: "t0", tool: "tool-a", state: "ok", startedAtMs: 1, endedAtMs: 2 },
     { id: "b", turn: "t1", tool: "tool-b", state: "running", startedAtMs: 3, endedAtMs: null },
