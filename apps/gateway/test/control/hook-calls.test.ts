@@ -601,7 +601,8 @@ test("a value in a place is cut at five hundred characters, in a session's key a
   ]);
   // Without a value there is nothing behind the prefix, which names no session.
   expect((await post("cut", {})).error).toMatch(/^sessionKey "hook:": /);
-  const place = async (to: string) => /^to "(.*)" is no conversation/.exec((await post("cut", { k: "x", to })).error)?.[1];
+  const place = async (to: string) =>
+    /^to "(.*)" is no conversation/.exec((await post("cut", { k: "x", to })).error)?.[1];
   expect([await place("n".repeat(500)), await place("n".repeat(501)), await place("a\n b ")]).toEqual([
     "n".repeat(500),
     `${"n".repeat(500)}…`,

@@ -38,8 +38,13 @@ test("every method has one handler, and each goes by the config of the moment", 
     clock: virtualClock(),
     database: { backup: () => {}, restore: () => {} },
     controlUrl: () => "http://127.0.0.1:1/",
-    skills: { survey: async () => ({ roots: [], skills: [], shelf: { shadowed: [], rejected: [], cut: [] } }) },
-    memory: { status: async () => ({ problems: [], notes: [] }), search: async () => ({ hits: [], notes: [] }) },
+    skills: {
+      survey: async () => ({ roots: [], skills: [], shelf: { shadowed: [], rejected: [], cut: [] } }),
+    },
+    memory: {
+      status: async () => ({ problems: [], notes: [] }),
+      search: async () => ({ hits: [], notes: [] }),
+    },
     talk: { upToDate: async () => [] },
     store: {
       cells: { get: async () => null, list: async () => [] },
