@@ -156,7 +156,7 @@ test("the status: counts, whose account is where, and what still shows while the
 
 test("memory that cannot be measured is told as it was last; another failure of measuring is no answer", async () => {
   const rss = vi.spyOn(process.memoryUsage, "rss");
-  onTestFinished(() => void rss.mockRestore());
+  onTestFinished(() => rss.mockRestore());
   const bytes = async () => (await statusOf({}).status()).memoryBytes;
   rss.mockReturnValueOnce(77);
   expect(await bytes()).toBe(77);
