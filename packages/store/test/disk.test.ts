@@ -339,3 +339,33 @@ test("on a full disk a call that only reads is answered, though the write beside
   expect(refused).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
   expect(answered).toMatchObject({ status: "fulfilled", value: { n: 0 } });
 });
+
+test("of calls that a full disk has tried one by one, those behind an I/O error are not begun any more", async () => {
+  const db = new DatabaseSync(":memory:");
+  db.exec("create table t (a)");
+  const told: unknown[] = [];
+  const commits = [sqliteError(13, "database or disk is full"), null, sqliteError(10, "disk I/O error")];
+  const connection = {
+    exec(sql: string) {
+      const error = sql === "commit" ? commits.shift() : undefined;
+      if (error) throw error;
+      db.exec(sql);
+    },
+    get isTransaction() {
+      return db.isTransaction;
+    },
+  };
+  const tx = transactions(connection, { clock, onFatal: (error) => told.push(error) });
+  const add = (a: number) => tx.run(() => Number(db.prepare("insert into t values (?)").run(a).changes));
+  const answers = await Promise.allSettled([add(1), add(2), add(3)]);
+  expect(answers).toMatchObject([
+    { status: "fulfilled", value: 1 },
+    { status: "rejected", reason: { code: "ambiguous" } },
+    {
+      status: "rejected",
+      reason: { code: "unavailable", message: "the store stopped after a disk error: restart Parley" },
+    },
+  ]);
+  expect(db.prepare("select a from t").all()).toMatchObject([{ a: 1 }]);
+  expect(told).toHaveLength(1);
+});

@@ -1,5 +1,5 @@
 // A store that is not the one that was there before: refused before anything is made or written, and noticed while it is in use.
-import {
+import fs, {
   appendFileSync,
   copyFileSync,
   existsSync,
@@ -9,6 +9,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -131,6 +132,29 @@ describe("while it is in use", () => {
     expect(fatal).toEqual([expect.stringMatching(words)]);
     await expect(store.inbox.accept([row("3")])).rejects.toMatchObject({ code: "unavailable" });
     expect(await store.check()).toMatchObject({ ok: false, reason: expect.stringMatching(words) as unknown });
+  });
+
+  test("one over which another disk was put is none any more, though its files have the same numbers", async () => {
+    const { statSync } = fs;
+    let disk = 0;
+    const moved = (...asked: Parameters<typeof statSync>): unknown => {
+      const found = statSync(...asked);
+      return found === undefined ? found : Object.assign(found, { dev: Number(found.dev) + disk });
+    };
+    Object.assign(fs, { statSync: moved });
+    syncBuiltinESMExports();
+    try {
+      const other = join(dir, "other.db");
+      const opened = await sqliteStore(options(other, { onFatal: (error) => fatal.push(String(error)) }));
+      await opened.inbox.accept([row("1")]);
+      disk = 1;
+      await expect(opened.inbox.accept([row("2")])).rejects.toThrow("other.db was replaced by another file");
+      expect(fatal).toEqual([expect.stringContaining("other.db was replaced by another file")]);
+      await opened.close();
+    } finally {
+      Object.assign(fs, { statSync });
+      syncBuiltinESMExports();
+    }
   });
 
   test("one that was overwritten in its place is told by the next look", async () => {

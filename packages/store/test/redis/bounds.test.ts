@@ -239,6 +239,25 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await elsewhere.close();
   });
 
+  test("fifty boots of a node are kept, the newest, and of an older one nothing is left", async () => {
+    const name = (key: string): string => `{${keyPrefix}}:${key}`;
+    const older = Array.from({ length: 60 }, (_, n) => `old-${n}`);
+    await server.command("RPUSH", name("boots:n9"), ...older);
+    for (const boot of ["old-48", "old-49", "old-59"])
+      await server.command("HSET", name(`boot:${boot}`), "started", boot.slice(4));
+    const next = await redisStore(redisOptions(server, { clock, keyPrefix, bootId: "next", node: "n9" }));
+    expect(await next.bootHistory()).toEqual([
+      { boot: "next", startedAtMs: clock.now(), stoppedAtMs: null, worked: false },
+      { boot: "old-48", startedAtMs: 48, stoppedAtMs: null, worked: false },
+    ]);
+    expect((await keys()).filter((key) => key.startsWith("boot:")).toSorted()).toEqual([
+      "boot:next",
+      "boot:old-48",
+    ]);
+    expect(await server.command("LLEN", name("boots:n9"))).toBe(":50\r\n");
+    await next.close();
+  });
+
   test("who only looks has no boots, and a list of sessions goes on behind more than a slice of newer ones", async () => {
     expect(await store.bootHistory()).toEqual([]);
     const key = (name: string): SessionKey => `agent:main:${name}` as SessionKey;
