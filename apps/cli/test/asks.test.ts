@@ -363,3 +363,27 @@ test.for([
   ).toEqual(lines);
   expect([said.exitCode, said.err]).toEqual([exitCode, ""]);
 });
+
+test("a test message is waited for while it is on its way, and no longer than was said", async () => {
+  const run = async (states: readonly string[], ...flags: readonly string[]) => {
+    let looks = 0;
+    const gateway = await fakeGateway(({ method }) => {
+      if (method === "channels.test") return { id: "test:1", conversation: "c" };
+      looks += 1;
+      return {
+        id: "test:1",
+        conversation: "c",
+        state: states[Math.min(looks, states.length) - 1],
+        parts: [{ messageId: "5" }],
+      };
+    });
+    const { exitCode, out } = await parley(gateway.home, ["channels", "test", "telegram:7", ...flags]);
+    return [exitCode, out, looks];
+  };
+  expect(await run(["waiting", "open", "sent"])).toEqual([0, "Sent to c as message 5.\n", 3]);
+  expect(await run(["waiting", "failed"], "--timeout", "0")).toEqual([
+    1,
+    'It waits to be sent to c; "parley outbox show test:1" tells how it ended.\n',
+    1,
+  ]);
+});

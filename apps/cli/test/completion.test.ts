@@ -27,6 +27,21 @@ test("zsh and fish get a script with every command in it", async () => {
   const [zsh, fish] = [await script("zsh"), await script("fish")];
   expect(zsh).toContain("#compdef parley");
   expect(zsh).toContain("'doctor:look for what is wrong or unsafe, and say how to mend it'");
+  // What a shell would take for the end of a word, or of what is said of it, stands as itself.
+  expect(zsh).toContain(
+    String.raw`'--api-key:the provider'\''s key; env\:NAME reads it from a variable each time, - from standard input once'`,
+  );
+  expect(fish).toContain(
+    String.raw`complete -c parley -n '__parley_at "setup"' -l api-key -d 'the provider\'s key; env:NAME reads it from a variable each time, - from standard input once'`,
+  );
+  for (const [text, place] of [
+    [zsh, `      "outbox") found=('list:show what waits and what is in trouble' 'show:`],
+    [fish, `complete -c parley -n '__parley_at ""' -a outbox -d 'answers that wait or did not arrive'`],
+    [fish, `complete -c parley -n '__parley_at "outbox list"' -l help -d 'show help'`],
+  ] as const)
+    expect(text).toContain(place);
+  const { out } = await parley(stateFolder(null), ["completion", "zsh", "--json"]);
+  expect(JSON.parse(out)).toEqual({ shell: "zsh", script: zsh.trimEnd() });
   expect(fish).toContain(`complete -c parley -n '__parley_at "service"' -a install`);
   expect(fish).toContain(`complete -c parley -n '__parley_at "logs"' -l follow`);
 });

@@ -254,7 +254,7 @@ test("the folder of a new config is its owner's alone; where a file stands in it
       ok: false,
       error: {
         code: "denied",
-        message: `${below} cannot be there: ENOTDIR: not a directory, mkdir '${below}'. What should be a folder on its way is a file: move that, or set PARLEY_HOME to another folder`,
+        message: `${below} cannot be there: ENOTDIR: not a directory, mkdir '${below}'. What should be a folder on its way is a file: move that, or name another place`,
       },
     },
   ]);

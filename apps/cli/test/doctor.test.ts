@@ -427,3 +427,39 @@ test("variables that are set only for the gateway are no error of its config", a
   expect([found.exitCode, idsOf(found, "error")]).toEqual([0, []]);
   expect(idsOf(found, "warn")).toContain("config.here");
 });
+
+test("the doctor says each finding in its colour, with what to do and what --fix does of it, and counts them", async () => {
+  const home = stateFolder("{ gateway: { port: 1 } }");
+  chmodSync(join(home, "gateway-token"), 0o644);
+  chmodSync(join(home, "parley.json5"), 0o600);
+  const run = (more: object, ...flags: readonly string[]) =>
+    parley(home, ["doctor", ...flags], { env: { HOME: home, PATH: "/nowhere" }, ...more });
+  const mode = `${home}/gateway-token (mode 644)`;
+  const lines = (text: string): readonly string[] => text.trimEnd().split("\n");
+  const before = lines((await run({})).out);
+  const at = before.findIndex((line) => line.includes(mode));
+  expect(before.at(at)).toMatch(/^warn {3}Others on this machine may use /);
+  expect(before.at(at + 1)).toMatch(/^ {7}\S.* \(--fix does it\)$/);
+  expect(before).toContain(`ok     ${home}/parley.json5 is valid`);
+  expect(before).toContain("warn   No language model is set up: the rehearsal answers");
+  expect(before[before.indexOf("warn   No language model is set up: the rehearsal answers") + 1]).toBe(
+    "       Run `parley setup`",
+  );
+  const warnings = before.filter((line) => line.startsWith("warn ")).length;
+  expect(warnings).toBeGreaterThan(1);
+  expect(before.at(-1)).toBe(`0 errors, ${warnings} warnings.`);
+  const shown = lines((await run({ isTTY: true }, "--fix")).out.replaceAll("\u001B[", "^"));
+  expect(shown.find((line) => line.includes(mode))).toMatch(/^\^32mfixed\^0m {2}/);
+  expect(shown).toContain("^33mwarn ^0m  No language model is set up: the rehearsal answers");
+  expect(shown).toContain(`^32mok   ^0m  ${home}/parley.json5 is valid`);
+  expect(shown.at(-1)).toBe(`0 errors, ${warnings - 1} warnings, 1 fixed.`);
+  writeFileSync(join(home, "parley.json5"), "{ gateway: { prot: 1 } }");
+  const broken = await run({ isTTY: true });
+  expect(lines(broken.out).at(-1)).toMatch(/^1 error, (?:1 warning|\d+ warnings)\.$/);
+  expect([broken.exitCode, broken.out.replaceAll("\u001B[", "^")]).toEqual([
+    78,
+    expect.stringMatching(
+      /^\^31merror\^0m {2}\S+parley\.json5:1:14 gateway\.prot: unknown key "prot"\n {7}Did you/,
+    ),
+  ]);
+});

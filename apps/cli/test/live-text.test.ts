@@ -56,3 +56,28 @@ test("control sequences of the agent do not reach the terminal", () => {
   liveText(out).settle("a\u001B[2Jb");
   expect(String(out.read())).toBe("a\\u{1b}[2Jb\n");
 });
+
+test("where no terminal is nothing is rewritten", () => {
+  const out = new PassThrough();
+  const live = liveText(out);
+  live.show("**bold");
+  live.show("bold, and more");
+  live.settle("**bold at last");
+  expect(String(out.read())).toBe("**bold at last\n");
+});
+
+test.each([
+  ["*2345\n67890", 3, "12345\n67890\n"],
+  ["*2345\n67890", 2, "*2345\n67890\n"],
+  ["*234567890", 3, "12345\n67890\n"],
+  ["*2345678901", 3, "*2345\n67890\n1\n"],
+  ["*2345678901", 4, "12345\n67890\n1\n"],
+  ["*\n\n3", 4, "1\n\n3\n"],
+  ["*\n\n3", 3, "*\n\n3\n"],
+])("%j, on a screen of five columns and %d rows, ends as %j", (text, rows, shown) => {
+  const { out, seen } = screen(5, rows);
+  const live = liveText(out);
+  live.show(text);
+  live.settle(text.replace("*", "1"));
+  expect(seen()).toBe(shown);
+});

@@ -190,3 +190,41 @@ test("a file that is cut to nothing in place is followed from its beginning", as
   expect(await running).toBe(0);
   expect([...text.matchAll(/"msg":"(\w+)"/g)].map(([, msg]) => msg)).toEqual(["m5", "m6", "m8"]);
 });
+
+test("a log folder that cannot be read is told, and one that is not there yet is followed from its first line", async () => {
+  const home = stateFolder(null);
+  writeFileSync(join(home, "logs"), "");
+  const { exitCode, err } = await parley(home, ["logs"]);
+  expect([exitCode, err]).toEqual([
+    1,
+    `${join(home, "logs")} cannot be read: ENOTDIR: not a directory, scandir '${join(home, "logs")}'. Run this as the user of the daemon.\n`,
+  ]);
+  const fresh = stateFolder(null);
+  const out = new PassThrough();
+  let text = "";
+  const seen = Promise.withResolvers<void>();
+  out.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+    if (text.includes("m2")) seen.resolve();
+  });
+  const env = { PARLEY_HOME: fresh };
+  const input = new PassThrough();
+  const running = runCommandLine(["logs", "-f", "--json"], { env, input, out, err: new PassThrough() });
+  mkdirSync(join(fresh, "logs"));
+  writeFileSync(join(fresh, "logs/parley.log"), `${entry(1)}\n${entry(2)}\n`);
+  await seen.promise;
+  out.destroy();
+  expect([await running, text]).toEqual([0, `${entry(1)}\n${entry(2)}\n`]);
+});
+
+test("of lines over many reads the last ones come, each once and in their order", async () => {
+  const { home, newest } = withLog();
+  const lines = Array.from({ length: 3_000 }, (_, n) => entry(n + 10));
+  writeFileSync(newest, lines.map((each) => `${each}\n`).join(""));
+  expect((await parley(home, ["logs", "-n", "2500", "--json"])).out).toBe(
+    lines
+      .slice(500)
+      .map((each) => `${each}\n`)
+      .join(""),
+  );
+});

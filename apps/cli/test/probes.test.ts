@@ -1,7 +1,9 @@
 // A bot's token is tried by one harmless call, and whatever comes of it is told without the token.
+import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { pass, stopTime } from "./passing-time.ts";
 import { probeDiscord, probeTelegram, type Probe } from "../src/probes.ts";
 
 const token = "123:secret-of-the-bot";
@@ -94,5 +96,27 @@ test.each<[string, RequestListener | null, Probe]>([
   expect(await tried(probeDiscord, answer)).toEqual({
     probe,
     asked: answer === null ? [] : [`GET /api/v10/users/@me Bot ${token}`],
+  });
+});
+
+test("a server that does not answer is waited for a quarter of a minute", async () => {
+  const server = createServer(() => {}).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  stopTime();
+  let end: unknown = null;
+  const running = probeTelegram(token, root).then((probe) => (end = probe));
+  await once(server, "request");
+  await pass(14_999);
+  expect(end).toBeNull();
+  await pass(1);
+  expect(await running).toEqual({
+    ok: false,
+    words: `Telegram at ${root}: no answer within 15 s`,
+    fix: telegramNet,
   });
 });

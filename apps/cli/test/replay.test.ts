@@ -1,8 +1,8 @@
 // A replay as the command line shows it, a turn that is saved, and a folder of turns with an exit code for CI.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { fakeGateway, parley } from "./fake-gateway.ts";
+import { fakeGateway, parley, Refusal } from "./fake-gateway.ts";
 
 const side = {
   model: "lab/one",
@@ -60,6 +60,20 @@ test("replay shows both sides, and saves a turn without replacing a file", async
   const file = join(home, "turns", "turn.json");
   expect((await parley(home, ["replay", "agent:main:main", "--save", file])).exitCode).toBe(0);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(saved);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, "utf8")).toMatch(/^\{\n {2}"v": 1,[^]*\n\}\n$/);
+  const other = join(home, "other.json");
+  expect(await parley(home, ["replay", "t", "--save", other, "--json"])).toEqual({
+    exitCode: 0,
+    out: `${JSON.stringify({ turn: "agent:main:main#1", path: other })}\n`,
+    err: "",
+  });
+  const below = join(other, "sub/turn.json");
+  const refused = await parley(home, ["replay", "t", "--save", below]);
+  expect([refused.exitCode, refused.err]).toEqual([
+    1,
+    expect.stringMatching(/sub\/turn\.json cannot be written: E/),
+  ]);
   const again = await parley(home, ["replay", "agent:main:main", "--save", file]);
   expect([again.exitCode, again.err]).toEqual([1, `${file} is there already\n`]);
 });
@@ -85,4 +99,58 @@ test("eval runs a folder, names what failed and ends with 1", async () => {
   expect(out).toContain("1 passed, 2 failed");
   const json = await parley(home, ["eval", folder, "--json"]);
   expect(JSON.parse(json.out)).toMatchObject({ ok: false, passed: 1, failed: 2 });
+});
+
+test("each turn of a folder is asked for in the order of the names, with what was chosen; one refusal is its own", async () => {
+  const { home, requests } = await fakeGateway(({ params }) => {
+    const { turn } = (params as { saved: typeof saved }).saved;
+    if (turn.endsWith("#a")) throw new Refusal("missing", "there is no model lab/x");
+    if (turn.endsWith("#gone")) throw new Refusal("unavailable", "it stops");
+    return { ...replayed, saved, moved: ["answer: other words", "calls: none"] };
+  });
+  const folder = join(home, "turns");
+  mkdirSync(folder);
+  const write = (name: string, turn: string): void =>
+    writeFileSync(join(folder, name), JSON.stringify({ ...saved, turn }));
+  write("b.json", "t#b");
+  write("a.json", "t#a");
+  writeFileSync(join(folder, "c.json"), "{");
+  writeFileSync(join(folder, "d.txt"), "no turn");
+  const argv = ["eval", folder, "--model", "lab/x", "--config", "other.json5"];
+  const run = await parley(home, argv);
+  expect([run.exitCode, run.err]).toEqual([1, ""]);
+  expect(run.out.replace(/(SyntaxError): .*/, "$1")).toBe(`FAIL  a.json
+      there is no model lab/x
+pass  b.json
+      answer: other words
+      calls: none
+FAIL  c.json
+      it cannot be read: SyntaxError
+1 passed, 2 failed
+`);
+  expect(requests.filter(({ method }) => method !== "connect").map(({ params }) => params)).toEqual(
+    ["t#a", "t#b"].map((turn) => ({
+      saved: { ...saved, turn },
+      model: "lab/x",
+      config: resolve("other.json5"),
+    })),
+  );
+  const { results } = JSON.parse((await parley(home, [...argv, "--json"])).out) as { results: unknown[] };
+  const { saved: _, ...replay } = { ...replayed, saved, moved: ["answer: other words", "calls: none"] };
+  expect(results.slice(0, 2)).toEqual([
+    { file: "a.json", ok: false, failures: ["there is no model lab/x"], moved: [], replay: null },
+    { file: "b.json", ok: true, failures: [], moved: replay.moved, replay },
+  ]);
+  // A gateway that is not there any more says nothing of the turns.
+  write("b.json", "t#gone");
+  expect(await parley(home, argv)).toEqual({
+    exitCode: 1,
+    out: "FAIL  a.json\n      there is no model lab/x\n",
+    err: "it stops\n",
+  });
+  const empty = join(home, "empty");
+  mkdirSync(empty);
+  const words = `${empty} has no turns: write some with \`parley replay TURN --save ${empty}/NAME.json\`\n`;
+  expect(await parley(home, ["eval", empty])).toEqual({ exitCode: 2, out: "", err: words });
+  expect((await parley(home, ["eval", join(empty, "x")])).exitCode).toBe(2);
 });

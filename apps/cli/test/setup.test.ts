@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/index.ts";
-import { parley, stateFolder } from "./fake-gateway.ts";
+import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
 
 /** Knows one Telegram and one Discord token. */
 async function platforms(): Promise<string> {
@@ -371,4 +371,119 @@ test("at a terminal a token that is refused is asked for again, or written as it
   );
   expect([exitCode, shown]).toEqual([0, expect.stringContaining("Telegram refuses the token: ")]);
   expect(readFileSync(join(home, "secrets/telegram-token"), "utf8")).toBe("2:bad\n");
+});
+
+describe("with a gateway that runs", () => {
+  const config = {
+    agents: { defaults: { model: { primary: "rehearsal/rehearsal" } } },
+    channels: { telegram: {}, discord: {} },
+  };
+  const written = {
+    hash: "h",
+    changed: ["channels", "gateway.port"],
+    backup: "/c/parley.json5.bak",
+    warnings: [],
+    restartNeeded: [] as string[],
+  };
+  /** Answers as a gateway of this folder does, with this config, and this end of a change. */
+  async function ours(found: object, set: () => object = () => written) {
+    const gateway = await fakeGateway(({ method }) => {
+      const path = join(gateway.home, "parley.json5");
+      if (method === "status") return { configPath: path, pid: 7, bootId: "b" };
+      return method === "config.get"
+        ? { path, file: {}, config, problems: [], ...found }
+        : { path, ...set() };
+    });
+    return gateway;
+  }
+  const bots = ["--telegram-token", "1:t", "--discord-token", "a.b.c", "--no-check"];
+  const setup = ["setup", "--provider", "rehearsal", ...bots, "--port", "7"];
+
+  test("it is asked for the change, and what it still waits for is told", async () => {
+    const told = async (...restartNeeded: readonly string[]) => {
+      const gateway = await ours({}, () => ({ ...written, restartNeeded }));
+      const run = await parley(gateway.home, setup);
+      return { gateway, run, text: run.out.replaceAll(gateway.home, "HOME") };
+    };
+    const { gateway, run, text } = await told();
+    expect([run.exitCode, run.err]).toEqual([0, ""]);
+    expect(text).toBe(`Wrote HOME/parley.json5: channels, gateway.port.
+The gateway runs and has taken it up.
+Write to the bot on Telegram; it answers with a code. Let yourself in with: parley pair approve CODE
+`);
+    expect((await told("gateway.port")).text).toContain(
+      "gateway.port.\nThe gateway runs; `parley restart` brings this into effect.\nWrite to the bot",
+    );
+    expect(
+      gateway.requests.flatMap(({ method, params }) => (method === "config.set" ? [params] : [])),
+    ).toEqual([
+      {
+        changes: [
+          { path: ["gateway", "port"], value: 7 },
+          { path: ["agents", "defaults", "model", "primary"], value: "rehearsal/rehearsal" },
+          { path: ["channels", "telegram", "botToken"], value: { file: "secrets/telegram-token" } },
+          { path: ["channels", "discord", "token"], value: { file: "secrets/discord-token" } },
+        ],
+      },
+    ]);
+    const { out } = await parley(gateway.home, [...setup, "--json"]);
+    expect(JSON.parse(out)).toEqual({
+      path: join(gateway.home, "parley.json5"),
+      changed: written.changed,
+      backup: written.backup,
+      checks: [],
+      running: true,
+      restartNeeded: [],
+    });
+  });
+
+  test("what it finds wrong stops the set-up with each place and fix: exit code 78", async () => {
+    const problems = [
+      { path: "a.b", message: "no such key", line: 3, column: 7, fix: "remove it" },
+      { path: "c", message: "is wrong" },
+    ];
+    const gateway = await ours({ problems });
+    const { exitCode, err } = await parley(gateway.home, setup);
+    expect([exitCode, err.replaceAll(gateway.home, "HOME")]).toEqual([
+      78,
+      "The config is broken; mend it first:\n  HOME/parley.json5:3 a.b: no such key. remove it\n  HOME/parley.json5 c: is wrong. \n",
+    ]);
+    expect(existsSync(join(gateway.home, "secrets"))).toBe(false);
+  });
+
+  test("a change that it refuses is told as one; what else goes wrong stays what it is", async () => {
+    const end = async (code: string): Promise<unknown> => {
+      const gateway = await ours({}, () => {
+        throw new Refusal(code, "gateway.port: is taken");
+      });
+      const { exitCode, out } = await parley(gateway.home, [...setup, "--json"]);
+      return [exitCode, (JSON.parse(out) as { readonly error: unknown }).error];
+    };
+    expect([await end("invalid"), await end("conflict")]).toEqual([
+      [1, { code: "invalid", message: "Nothing was written to the config:\ngateway.port: is taken" }],
+      [1, { code: "conflict", message: "gateway.port: is taken" }],
+    ]);
+  });
+});
+
+test("one secret can come on standard input, whichever it is; two, or none there, are a mistake", async () => {
+  const run = async (text: string, ...flags: readonly string[]) => {
+    const home = stateFolder(file);
+    const input = new PassThrough();
+    input.end(text);
+    const { exitCode, err } = await parley(home, ["setup", "--no-check", ...flags], { input });
+    return [exitCode, err, existsSync(join(home, "secrets")) ? readdirSync(join(home, "secrets")) : []];
+  };
+  const telegram = ["--provider", "rehearsal", "--telegram-token", "-"];
+  expect([
+    await run("1:t\n", ...telegram),
+    await run("sk-1\n", "--provider", "anthropic", "--api-key", "-"),
+    await run(" \n", ...telegram),
+    await run("1:t\n", ...telegram, "--discord-token", "-"),
+  ]).toEqual([
+    [0, "", ["telegram-token"]],
+    [0, "", ["anthropic-key"]],
+    [2, "Standard input is empty\n", []],
+    [2, "Only one secret can come on standard input\n", []],
+  ]);
 });

@@ -164,6 +164,65 @@ describe("service install", () => {
   });
 });
 
+test("a service is told in whole words, and in JSON with each of them by itself", async () => {
+  const { run, file, home } = machine(
+    'case "$*" in *show*) printf "MainPID=77\\nActiveState=active\\nSubState=running\\nUnitFileState=enabled\\n" ;; esac',
+  );
+  const service = async (...argv: readonly string[]) => {
+    const { exitCode, out, err } = await run("service", ...argv, "--manager", "systemd");
+    return [exitCode, `${out}${err}`.replaceAll(home, "<home>")];
+  };
+  const linger = `It ends when you log out, unless you let it run on: loginctl enable-linger ${userInfo().username}`;
+  const path = "<home>/.config/systemd/user/parley.service";
+  const running = "Enabled   yes\nState     active (running)  (process 77)\n";
+  const [code, text] = await service("install", "--print");
+  expect([code, existsSync(file)]).toEqual([0, false]);
+  const printed = await service("install", "--print", "--json");
+  expect([
+    printed,
+    await service("status"),
+    await service("install"),
+    await service("install", "--json"),
+    await service("status"),
+    [readFileSync(file, "utf8"), writeFileSync(file, `${readFileSync(file, "utf8")}# older\n`)],
+    await service("status"),
+    await service("install", "--no-start", "--json"),
+    await service("uninstall"),
+    await service("uninstall"),
+  ]).toEqual([
+    [0, `${JSON.stringify({ file: path, text })}\n`],
+    [0, `File      ${path}  not installed: parley service install\n${running}`],
+    [
+      0,
+      `Wrote ${path}.\nsystemd (user service parley) runs the gateway now and after each boot.\n${linger}\n`,
+    ],
+    [0, `${JSON.stringify({ file: path, changed: false, started: true, hint: linger })}\n`],
+    [0, `File      ${path}\n${running}`],
+    [String(text).replaceAll("<home>", home), undefined],
+    [0, `File      ${path}  of another version or place: parley service install renews it\n${running}`],
+    [0, `${JSON.stringify({ file: path, changed: true, started: false, hint: linger })}\n`],
+    [0, `Removed ${path}. <home> was not touched.\n`],
+    [0, `${path} is not there: nothing to remove.\n`],
+  ]);
+});
+
+test("a unit that cannot be stopped before it is removed is told; launchd has a folder for its log", async () => {
+  const broken = machine("echo 'no bus' >&2; exit 1");
+  await broken.run("service", "install", "--manager", "systemd", "--no-start");
+  const gone = await broken.run("service", "uninstall", "--manager", "systemd");
+  expect([gone.exitCode, gone.out, gone.err, existsSync(broken.file)]).toEqual([
+    0,
+    `Removed ${broken.file}. ${broken.home} was not touched.\n`,
+    expect.stringContaining("no bus"),
+    false,
+  ]);
+  const mac = machine();
+  writeFileSync(join(mac.home, "bin/launchctl"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+  const { exitCode, out } = await mac.run("service", "install", "--manager", "launchd", "--no-start");
+  expect([exitCode, out]).toEqual([0, `Wrote ${mac.home}/Library/LaunchAgents/dev.parley.gateway.plist.\n`]);
+  expect(statSync(join(mac.home, "logs")).mode & 0o777).toBe(0o700);
+});
+
 test("stop asks systemd when it is systemd that would start the gateway again", async () => {
   // Stands for the gateway, which the fake systemctl says is its own. It does not end, so the wait does.
   const gateway = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", "gateway"]);

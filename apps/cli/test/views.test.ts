@@ -1,6 +1,6 @@
 // The whole text of each command's answer, and all that it asks of the gateway, against views/*.txt. What an
 // operator is meant to see anew is taken up by `vitest run --project @parley/cli views -u`, and read in the diff.
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { fakeGateway, parley, Refusal, stateFolder, type Run, type RunOptions } from "./fake-gateway.ts";
 import { agents } from "./views/agents.ts";
 import { kept } from "./views/kept.ts";
@@ -92,19 +92,48 @@ async function commandPaths(): Promise<ReadonlySet<string>> {
 }
 
 test("with --json every command asks the same, and prints what came back or a document of its own", async () => {
+  const views = [...(await firstViews()).values()].map((each) => ({
+    ...each,
+    argv: [...each.argv, "--json"],
+  }));
+  const text = await told(views, ({ asked, last, out, err }) => {
+    const shown = out === `${last}\n` ? "prints that\n" : out;
+    return err === "" ? `${asked}${shown}` : `${asked}${shown}stderr:\n${err}`;
+  });
+  await expect(text).toMatchFileSnapshot("views/json.txt");
+});
+
+/** The path and the first view of each command that asks the gateway for something. */
+async function firstViews(): Promise<ReadonlyMap<string, View>> {
   const paths = await commandPaths();
   const views = new Map<string, View>();
   for (const each of Object.values(all).flat()) {
     const [group = "", name = ""] = each.argv;
     const path = paths.has(`${group} ${name}`) ? `${group} ${name}` : group;
     const isWhole = Object.keys(each.answers).length > 0 && !each.argv.includes("--json");
-    if (isWhole && !views.has(path)) views.set(path, { ...each, argv: [...each.argv, "--json"] });
+    if (isWhole && !views.has(path)) views.set(path, each);
   }
-  const text = await told([...views.values()], ({ asked, last, out, err }) => {
-    const shown = out === `${last}\n` ? "prints that\n" : out;
-    return err === "" ? `${asked}${shown}` : `${asked}${shown}stderr:\n${err}`;
-  });
-  await expect(text).toMatchFileSnapshot("views/json.txt");
+  return views;
+}
+
+test("where no gateway runs a command says so, or reads the records by one that it starts, or does without", async () => {
+  const program = process.execPath;
+  onTestFinished(() => void (process.execPath = program));
+  process.execPath = "/nowhere/node";
+  const ways: { [way: string]: string[] } = {};
+  for (const [path, { argv }] of await firstViews()) {
+    const { exitCode, err } = await parley(stateFolder("{ gateway: { port: 1 } }"), argv);
+    const way = err.includes("The gateway is not running at")
+      ? "say that none runs"
+      : err === "The gateway could not be started: spawn /nowhere/node ENOENT\n"
+        ? "start one for this alone"
+        : "do without";
+    (ways[`${way}, exit ${exitCode}`] ??= []).push(path);
+  }
+  const text = Object.entries(ways).map(
+    ([way, paths]) => `${way}:\n${paths.map((path) => `  ${path}\n`).join("")}`,
+  );
+  await expect(text.toSorted().join("\n")).toMatchFileSnapshot("views/without-gateway.txt");
 });
 
 test("the help of every command names its words, its options with their defaults, and what it is for", async () => {

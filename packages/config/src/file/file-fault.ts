@@ -39,7 +39,7 @@ export function fileFault(error: unknown): Fault | null {
     case "ENOTDIR":
       return new Fault(
         "denied",
-        `${what} cannot be there: ${message}. What should be a folder on its way is a file: move that, or set PARLEY_HOME to another folder`,
+        `${what} cannot be there: ${message}. What should be a folder on its way is a file: move that, or name another place`,
         {
           cause: error,
         },
