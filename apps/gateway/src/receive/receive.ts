@@ -4,13 +4,16 @@
 // Next: packages/queue/src/lane-runner.ts.
 import { isFault, openingId, type Deletion, type Inbound, type SessionKey } from "@parley/protocol";
 import type { Receive } from "@parley/channels";
-import type { Inbox, Outbox } from "@parley/store";
+import type { Accepted, Inbox, Outbox } from "@parley/store";
 import { noticeDelivery } from "@parley/delivery";
 import type { Command } from "../commands/parse-command.ts";
 import type { Admitted } from "../commands/chat-command.ts";
 import { rowOf } from "./new-rows.ts";
 import { eventPlanner, type PlanEventOptions, type PlannedRow } from "./plan-event.ts";
 import type { QueueOverflow } from "./queue-overflow.ts";
+
+/** What the store says of a message that it did not know; `closed`: talk of which no history is kept. */
+const news: ReadonlySet<Accepted["verdict"]> = new Set(["queued", "context", "closed"]);
 
 /** Runs a command that acts past the lane and resolves with its answer. It must bear repetition. */
 type RunPastLane = (command: Command, by: Admitted) => Promise<string | null>;
@@ -47,7 +50,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
       // The refusal log writes a line of its own, limited in a flood.
       const say = isRefused(planned) ? log.debug.bind(log) : log.info.bind(log);
       say({ rows: [row.id], lane: planned.row.lane, verdict: row.verdict, waiting: row.waiting }, "received");
-      if (planned.heard !== undefined && (row.verdict === "queued" || row.verdict === "context"))
+      if (planned.heard !== undefined && news.has(row.verdict))
         options.heard(planned.row.lane, planned.heard);
       if (row.verdict === "queued" && planned.settings !== undefined)
         await options.queueOverflow(planned.row, row, planned.settings);

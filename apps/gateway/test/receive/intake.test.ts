@@ -107,6 +107,7 @@ test("whoever has tool rules of their own has rights of their own; limits and hi
     by("6", "ruled"),
     by("5", "one more"),
     by("1", "owner again"),
+    by("5", "/help"),
     groupMessage({ sender: { id: "8" }, text: "to nobody" }),
   ]);
   expect(await rows()).toMatchObject([
@@ -115,9 +116,19 @@ test("whoever has tool rules of their own has rights of their own; limits and hi
     { text: "ruled", authority: expect.stringMatching(/^member:[0-9a-f]{16}$/) },
     { text: "more than limits.person lets in: 1 a minute", authority: "none", outcome: "refused" },
     { text: "owner again", authority: "owner" },
+    { text: "/help", authority: "member", outcome: "commanded" },
     { text: "to nobody", authority: "none", outcome: "context" },
   ]);
-  expect(did).toContain("person_limit");
+  expect(did).toEqual([
+    "person_limit",
+    "heard owner",
+    "heard member",
+    "heard ruled",
+    "heard owner again",
+    "command help",
+    "heard to nobody",
+    ["opens", ...["1", "5", "6", "5", "1", "5"].map((id) => `telegram ${id}`), "telegram -100"],
+  ]);
 });
 
 test("a day of the config's zone ends a conversation, by the first message after it", async () => {

@@ -110,18 +110,30 @@ const received = (id: string, waiting: number, level = "info", verdict = "queued
 ];
 
 test("a batch is written at once, and each new message is told of behind it, a repeat is not", async () => {
-  const verdicts: { readonly [id: string]: string } = { b: "duplicate", c: "context" };
+  const verdicts: { readonly [id: string]: string } = {
+    b: "duplicate",
+    c: "context",
+    d: "closed",
+    e: "replaced",
+    f: "late",
+  };
   const { did, receive } = receiving({ verdict: (id) => verdicts[id] ?? "queued" });
-  expect(await receive([said("a", "one"), said("b", "two"), said("c", "three")])).toEqual({ refused: [] });
+  const all = ["one", "two", "three", "four", "five", "six"].map((text, at) => said("abcdef"[at] ?? "", text));
+  expect(await receive(all)).toEqual({ refused: [] });
   expect(did).toEqual([
-    ["accepts", "a work", "b work", "c work"],
+    ["accepts", ..."abcdef".split("").map((id) => `${id} work`)],
     received("a", 0),
     `heard one in ${session}`,
     "overflow a 0 steer",
     received("b", 1, "info", "duplicate"),
     received("c", 2, "info", "context"),
     `heard three in ${session}`,
-    ["acknowledges", 3],
+    // Where no history of a group is kept, it was heard all the same.
+    received("d", 3, "info", "closed"),
+    `heard four in ${session}`,
+    received("e", 4, "info", "replaced"),
+    received("f", 5, "info", "late"),
+    ["acknowledges", 6],
   ]);
 });
 
