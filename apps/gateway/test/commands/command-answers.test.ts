@@ -984,6 +984,27 @@ describe("/tools", () => {
     ]);
   });
 
+  test("lists each section with its tools, as the catalogue has them", async () => {
+    const tool = (name: string) => ({ name, summary: `does ${name}`, effect: "reads" });
+    const many = stage({ tools: ["web_search", "read", "exec", "write"].map(tool), decision: { removed: [] } });
+    const told = ((await run(tools, "", many.ports)) ?? "").replace(/of \d+/, "of ALL");
+    const lines = told.split("\n");
+    expect(lines[0]).toBe("Tools that I may use here: 4 of ALL.");
+    expect(lines.at(-1)).toBe("Why, or why not: /tools NAME");
+    expect(lines.slice(1, -2).map((line) => line.replace(/: .*/, ""))).toEqual([
+      "",
+      "**fs**",
+      "- `read`",
+      "- `write`",
+      "",
+      "**runtime**",
+      "- `exec`",
+      "",
+      "**web**",
+      "- `web_search`",
+    ]);
+  });
+
   test("says why there is none at all, and that all are held", async () => {
     const none = stage({ tools: [] });
     expect(await run(tools, "", none.ports)).toBe("I may use no tool here: nobody may.");

@@ -184,6 +184,26 @@ test("turns and deliveries are worked on by the config in force, and a deliverer
   await ending;
 });
 
+test("a turn that can never succeed is buried by the config in force", async () => {
+  const { clock, did, pools, workOf, use, accept } = await stage();
+  const buries = (name: string): Partial<LaneWork> => ({
+    runTurn: async () => {
+      if (name === "first") use(workOf("second", buries("second")));
+      throw new TypeError("poison");
+    },
+    buryTurn: async (turn, error) => {
+      did.push(`${name} buries ${turn.rows.map(({ id }) => id).join(" ")}: ${String(error)}`);
+    },
+  });
+  use(workOf("first", buries("first")));
+  await accept("m1");
+  await clock.advance(1_000);
+  expect(did.filter((line) => line.includes("buries"))[0]).toBe("second buries m1: TypeError: poison");
+  const ending = pools.drain({ turnsMs: 0, flushMs: 0 });
+  await clock.advance(0);
+  await ending;
+});
+
 test("a process that runs no turns delivers, and looks at neither jobs nor heartbeats nor threads", async () => {
   const { clock, did, listening, pools, accept, post } = await stage({ turns: false });
   await accept("m1");

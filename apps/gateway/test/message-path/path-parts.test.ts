@@ -6,6 +6,7 @@ import { Fault, silentLog, type Address, type Inbound, type SessionKey } from "@
 import { directMessage, seededIds, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { pathAccess } from "../../src/message-path/path-access.ts";
+import { pathDelivery } from "../../src/message-path/path-delivery.ts";
 import { pathReach } from "../../src/message-path/path-reach.ts";
 import { pathSchedules, runLimitsOf } from "../../src/message-path/path-schedules.ts";
 import { pathStop } from "../../src/message-path/path-stop.ts";
@@ -229,6 +230,95 @@ test("schedules know each agent's home, its models, its files and the tools ther
       "payload.tools "wrte" is no tool. Fix: name tools (...), groups such as group:fs, or patterns such as web_*; without it the run has all that its maker may use",
     ]
   `);
+});
+
+test("an account's deliveries go over its own channel; trouble is told to hooks, owners and the person, an edit waits for who else edits", async () => {
+  const all = await parts({ commands: { ownerAllowFrom: ["telegram:1"] } });
+  const { store, clock } = all;
+  const did: unknown[] = [];
+  const refuses = new Set<string>();
+  const channelOf = (account: string): Channel =>
+    ({
+      name: "telegram",
+      account: account.split(":")[1],
+      capabilities: { dialect: "markdown", textChars: 100, idempotentSends: false },
+      send: async ({ account: by, peer }: Address) => {
+        did.push(`sends as ${by} to ${peer}`);
+        if (refuses.has(peer)) throw new Fault("invalid", "it cannot be read");
+        return { messageId: `m of ${peer}` };
+      },
+      act: async (_to: Address, { kind }: { readonly kind: string }) => (did.push(kind), null),
+    }) as never;
+  const deliver = pathDelivery(
+    {
+      ...all,
+      settleEdits: async (...what: readonly unknown[]) => void did.push(["settles", ...what]),
+    } as never,
+    store,
+    {
+      channel: (account) => (did.push(`asks for ${account}`), channelOf(account)),
+      closed: { reason: async () => null, close: async () => {} } as never,
+      owners: async () => ["telegram:1"],
+      heard: {
+        sent: ({ id }, part, { messageId }) => did.push(["sent", id, part, messageId]),
+        failed: ({ id }, reason) => did.push(["failed", id, reason]),
+      },
+    },
+  );
+  const post = (id: string, peer: string, more: object = {}) =>
+    store.outbox.post([
+      {
+        id,
+        pool: "telegram:work",
+        lane: `telegram:work:dm:${peer}` as never,
+        cause: `cause of ${id}`,
+        parts: [
+          {
+            content: JSON.stringify({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: "hi" }] }),
+            ...more,
+          },
+        ],
+      },
+    ]);
+  const work = async () => {
+    const batch = await store.outbox.take({
+      pool: "telegram:work",
+      holder: "boot",
+      leaseMs: 60_000,
+      maxRows: 9,
+    });
+    if ("idle" in batch) throw new Error("there is something");
+    const end = await deliver("telegram:work")(batch, {
+      signal: new AbortController().signal,
+      cover: async () => {},
+      renew: async () => 0,
+      waiting: () => 0,
+    } as never);
+    if (!("settled" in end)) await store.outbox.release(batch, end);
+    await clock.advance(0);
+    return did.splice(0);
+  };
+  await post("d1", "5");
+  expect(await work()).toEqual(["asks for telegram:work", "sends as work to 5", ["sent", "d1", 0, "m of 5"]]);
+  await post("d2", "5", { into: "d1/0" });
+  expect(await work()).toEqual([
+    "asks for telegram:work",
+    ["settles", "telegram:work", "m of 5"],
+    "edit",
+    ["sent", "d2", 0, "m of 5"],
+  ]);
+  refuses.add("6");
+  await post("d3", "6");
+  expect(await work()).toEqual([
+    "asks for telegram:work",
+    "sends as work to 6",
+    ["failed", "d3", "it cannot be read"],
+  ]);
+  const notices = await store.outbox.find({ state: "queued", limit: 9 });
+  expect(notices.map(({ id, lane, cause }) => [id.replace(/:\d+:1$/, ":PERIOD:1"), lane, cause]).toSorted()).toEqual([
+    ["failed:d3", "telegram:work:dm:6", "cause of d3"],
+    ["trouble:telegram:work:dm:6:PERIOD:1", "telegram:work:dm:1", "cause of d3"],
+  ]);
 });
 
 test("/stop ends the session's commands, sub-agents and questions, and says how many of them ran", async () => {

@@ -342,6 +342,43 @@ test("what one person said is cut out of a message of several: labels, quotes, d
   await expect(table).toMatchFileSnapshot("tables/said-by.txt");
 });
 
+test("words and names that are too short mean nobody, longer ones only where they spoke, long ones everywhere; eight sub-agents deep all is theirs", () => {
+  const [short, long24] = ["s".repeat(23), "l".repeat(24)];
+  const said = [
+    ["Zo", "abcde"],
+    ["Zoe", "abcdef"],
+    ["Zoe", short],
+    ["Zoe", long24],
+  ] as const;
+  const rows = said.map(([name, text], at) =>
+    record("row", `r${at}`, {
+      lane: group,
+      conversation: groupPlace,
+      turn: "t-both",
+      texts: payload(groupMessage({ ...inGroup, sender: { id: zed, name }, text })),
+    }),
+  );
+  const below = (n: number): string => (n === 0 ? own : `agent:main:subagent:d${n}`);
+  const chain = Array.from({ length: 9 }, (_, at) =>
+    cell(`child:d${at}`, { session: below(at + 1), parent: below(at) }),
+  );
+  const eye = surveyor(marks);
+  for (const each of [...rows, ...chain]) eye.see(each);
+  const survey = eye.end();
+  expect([...survey.sessions]).toEqual(Array.from({ length: 8 }, (_, at) => below(at + 1)));
+  expect([[...survey.names], survey.words]).toEqual([["Zoe"], [long24, short, "abcdef"]]);
+  const verdict = belongings(marks, survey, new Set());
+  const left = (lane: string): unknown => {
+    const said = `abcde abcdef ${short} ${long24} of Zo and Zoe`;
+    const after = verdict(entry("t-x", lane, { type: "assistant", content: [{ type: "text", text: said }] }));
+    return typeof after === "string" ? after : JSON.parse(after["body"] ?? "null").content[0].text;
+  };
+  expect([left(group), left("agent:main:web:dm:1")]).toEqual([
+    "abcde [removed] [removed] [removed] of Zo and [removed]",
+    `abcde abcdef ${short} [removed] of Zo and Zoe`,
+  ]);
+});
+
 test("what they said goes from the arguments of others' calls too, a single word as well; the tool's name stays", () => {
   const said = ["+491701234567", "Gesundbrunnen"].map((text, at) =>
     record("row", `r${at}`, {
