@@ -821,6 +821,19 @@ test("a send without an answer is given up after thirty seconds, and leaves no t
   expect(reasons[0]).toContain("the platform's answer");
 });
 
+test("a send ends with its lease, at once, and leaves no timer", async () => {
+  const aborted = new AbortController();
+  const { post, work, parts, clock } = await fixture(
+    (_text, signal) =>
+      new Promise((_done, fail) => signal.addEventListener("abort", () => fail(signal.reason as Error))),
+  );
+  await post({});
+  const working = work(aborted);
+  await clock.advance(10_000);
+  aborted.abort(new Fault("conflict", "another holder has it"));
+  expect([await working, await parts(), clock.armed()]).toEqual(["conflict", ["sending 1"], 0]);
+});
+
 test("a preview that was replaced, and an answer that was dropped, before they went out are not sent", async () => {
   const said: string[] = [];
   const { store, post, work, waits, clock, ends, states } = await fixture(async (text) => {

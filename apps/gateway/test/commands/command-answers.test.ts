@@ -671,7 +671,12 @@ test("/estop, /mcp and /update are an owner's word alone, and say what came of i
     expect(await run(update, args, { daemon }, boss)).toBe("1.2.3 is there.");
   for (const args of ["", "1.2.3-rc.1+b", `v${"1".repeat(63)}`])
     expect(await run(update, args, { daemon }, boss)).toBe("I update.");
-  for (const args of ["now please", "-x", `v${"1".repeat(64)}`, "1;2"])
+  for (const args of ["checkup", "recheck"]) expect(await run(update, args, { daemon }, boss)).toBe("I update.");
+  expect(asked.splice(-2)).toEqual([
+    [inbound.id, "checkup"],
+    [inbound.id, "recheck"],
+  ]);
+  for (const args of ["now please", "-x", "--checkup", "--check now", `v${"1".repeat(64)}`, "1;2"])
     expect(await run(update, args, { daemon }, boss)).toMatch(/^Write \/update/);
   expect(asked).toEqual([
     [inbound.id, undefined],

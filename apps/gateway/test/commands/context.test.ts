@@ -72,7 +72,10 @@ async function told(
           return { explanation: now, facts: { stable: { skills: Array.from({ length: skills }) } } };
         },
       },
-      prompts: { last: () => (before === null ? null : { report: "r" }), explanation: async () => before },
+      prompts: {
+        last: (of: object) => (before === null || of !== session ? null : { report: "r" }),
+        explanation: async ({ report }: { readonly report: string }) => (report === "r" ? before : null),
+      },
     } as never,
   );
   return { lines: (text ?? "").split("\n"), asked, inbound, session };

@@ -125,3 +125,33 @@ test.each([
   );
   expect(told.join()).not.toContain("secret");
 });
+
+test("what waited says behind what, a turn at which attempt it is, and what is only kept that it is kept", async () => {
+  const s = await operateFixture();
+  await s.accept("1");
+  await s.take();
+  await s.accept("2", { text: "" });
+  // The process dies, and another one takes the turn up again, two minutes later.
+  await s.clock.advance(120_000);
+  const again = await s.store.turns.take({ pool: "main", holder: "boot-2", leaseMs: 30_000, maxRows: 20 });
+  if ("idle" in again) throw new Error("there is one");
+  const first = (await ask(s, rowId("1"))).slice(2);
+  await s.clock.advance(29_400);
+  await s.store.turns.commit(again, again.id, { outcome: "answered", reason: "stop", entries: [] });
+  await s.clock.advance(60_600);
+  const next = await s.take();
+  await s.store.turns.commit(next, next.id, { outcome: "dead", reason: "a secret", entries: [] });
+  await s.accept("3", { as: { kind: "context", keep: 5 } as never });
+  const ended = (await ask(s, rowId("1"))).slice(2);
+  expect([first, ended, await ask(s, rowId("2")), (await ask(s, rowId("3"))).slice(2)]).toEqual([
+    ["- waited 0.0 s, then I worked on it", "- at attempt 2", "- it has not ended: I work on it"],
+    ["- waited 0.0 s, then I worked on it", "- at attempt 2", "- it ended: answered"],
+    [
+      "About that message:",
+      `- received ${at}0 UTC`,
+      "- waited 4 min behind an earlier message, then I worked on it",
+      "- it ended: dead (the operator can see why)",
+    ],
+    ["- it has not ended: it is kept for the next time somebody asks me"],
+  ]);
+});

@@ -235,6 +235,17 @@ test("events that come one after the other are all heard, however many", async (
   expect([seen.length, counted.filter((each) => each !== "one ok")]).toEqual([300, []]);
 });
 
+test("a hook that only bears the name of one of Parley's own runs in its own process, and is waited for", async () => {
+  const seen: string[] = [];
+  const { runner, clock, limits } = await running(
+    { own: (_event, say) => void (seen.push("theirs"), say.push("said")) },
+    { own: async () => void seen.push("Parley's") },
+  );
+  expect(await runner.ask(event)).toMatchObject({ messages: ["said"] });
+  await clock.advance(0);
+  expect([seen.toSorted(), limits]).toEqual([["Parley's", "theirs"], [5_000]]);
+});
+
 test("one of Parley's own is never waited for", async () => {
   const { runner, clock, counted } = await running({}, { own: never });
   await runner.ask(event);
