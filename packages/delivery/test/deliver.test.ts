@@ -494,6 +494,26 @@ test("while a piece waits for the pace, the one before it is stored as sent", as
   ]);
 });
 
+test("a stop ends the wait for the pace at once, and nothing more is sent", async () => {
+  const said: string[] = [];
+  const aborted = new AbortController();
+  const { post, work, parts, waits, clock } = await fixture(
+    async (text) => (said.push(text.slice(0, 1)), { messageId: "m" }),
+  );
+  await post({ parts: [{ content: reply(long) }] });
+  waits.push(0, 5_000);
+  const working = work(aborted);
+  await clock.advance(1_000);
+  aborted.abort(new Fault("aborted", "the daemon is stopping"));
+  await clock.advance(0);
+  expect([clock.armed(), await working, said, await parts()]).toEqual([
+    0,
+    "aborted",
+    ["0"],
+    ["sent 1", "queued 0", "queued 0"],
+  ]);
+});
+
 test("a piece that grew older than a day behind one that was just sent fails, and that one stays sent", async () => {
   const made = await fixture(async () => {
     made.clock.jumpWall(24 * 60 * minuteMs + 1);

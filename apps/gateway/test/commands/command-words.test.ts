@@ -333,7 +333,10 @@ describe("/cron", () => {
 });
 
 describe("/handoff", () => {
-  const identityLinks = { olga: ["telegram:7", "discord:70", "slack:S"] };
+  const identityLinks = {
+    eve: ["telegram:77", "discord:7", "slack:E"],
+    olga: ["telegram:7", "discord:70", "slack:S"],
+  };
   const discord = { channel: "discord", account: "default", kind: "dm", peer: "70" };
   const stage = (
     now: object | null = null,

@@ -187,6 +187,16 @@ test("of what several said in one message of a shared place, theirs is handed ou
   expect(new Set(asked)).toEqual(new Set(["telegram", "discord"]));
 });
 
+test("what an earlier export left of itself when it was killed is in no later one", async () => {
+  mkdirSync(join(home, ".out.parley-draft"));
+  writeFileSync(join(home, ".out.parley-draft", "half.json"), "{");
+  await exportPerson(found(), join(home, "out"), { home, clock: virtualClock() });
+  expect([readdirSync(join(home, "out")).toSorted(), readdirSync(home).toSorted()]).toEqual([
+    ["media", "person.json"],
+    ["media", "out"],
+  ]);
+});
+
 test("an export that cannot be written leaves nothing, and never takes the place of something", async () => {
   const clock = virtualClock();
   writeFileSync(join(home, "file"), "mine");
