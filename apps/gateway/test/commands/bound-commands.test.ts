@@ -211,7 +211,9 @@ describe("a skill", () => {
     expect(await list("fi`re now", ["Water"], false)).toBe(
       "There is no skill `fi re` here.\nUse one with /skill NAME and what you want:\n`Water` - Does Water.",
     );
-    expect(await list("n".repeat(65), ["Water"])).toMatch(new RegExp(`^There is no skill \`${"n".repeat(64)}\` here`));
+    expect(await list("n".repeat(65), ["Water"])).toMatch(
+      new RegExp(`^There is no skill \`${"n".repeat(64)}\` here`),
+    );
     const many = Array.from({ length: 70 }, (_, n) => `skill${100 + n}`);
     const lines = (await list("", many)).split("\n");
     const each = (lines[1]?.length ?? 0) + 1;

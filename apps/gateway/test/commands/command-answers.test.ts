@@ -671,7 +671,8 @@ test("/estop, /mcp and /update are an owner's word alone, and say what came of i
     expect(await run(update, args, { daemon }, boss)).toBe("1.2.3 is there.");
   for (const args of ["", "1.2.3-rc.1+b", `v${"1".repeat(63)}`])
     expect(await run(update, args, { daemon }, boss)).toBe("I update.");
-  for (const args of ["checkup", "recheck"]) expect(await run(update, args, { daemon }, boss)).toBe("I update.");
+  for (const args of ["checkup", "recheck"])
+    expect(await run(update, args, { daemon }, boss)).toBe("I update.");
   expect(asked.splice(-2)).toEqual([
     [inbound.id, "checkup"],
     [inbound.id, "recheck"],
@@ -991,7 +992,10 @@ describe("/tools", () => {
 
   test("lists each section with its tools, as the catalogue has them", async () => {
     const tool = (name: string) => ({ name, summary: `does ${name}`, effect: "reads" });
-    const many = stage({ tools: ["web_search", "read", "exec", "write"].map(tool), decision: { removed: [] } });
+    const many = stage({
+      tools: ["web_search", "read", "exec", "write"].map(tool),
+      decision: { removed: [] },
+    });
     const told = ((await run(tools, "", many.ports)) ?? "").replace(/of \d+/, "of ALL");
     const lines = told.split("\n");
     expect(lines[0]).toBe("Tools that I may use here: 4 of ALL.");

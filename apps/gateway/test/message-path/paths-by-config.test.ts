@@ -131,7 +131,10 @@ test("an agent whose workspace cannot be used is told and stops no other; where 
   };
   const made = await of(["main", "file"], ["tea", "good"]);
   expect(made.config.agents.list.map(({ id }) => id)).toEqual(["main", "tea"]);
-  const cannot = ["an agent cannot work", { agent: "main", workspace: join(home, "file"), error: expect.anything() }];
+  const cannot = [
+    "an agent cannot work",
+    { agent: "main", workspace: join(home, "file"), error: expect.anything() },
+  ];
   expect([lines.splice(0), readdirSync(join(home, "good")).includes("AGENTS.md")]).toEqual([[cannot], true]);
   await expect(of(["main", "file"], ["tea", "file/below"])).rejects.toMatchObject({
     code: "unavailable",

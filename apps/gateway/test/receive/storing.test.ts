@@ -118,7 +118,9 @@ test("a batch is written at once, and each new message is told of behind it, a r
     f: "late",
   };
   const { did, receive } = receiving({ verdict: (id) => verdicts[id] ?? "queued" });
-  const all = ["one", "two", "three", "four", "five", "six"].map((text, at) => said("abcdef"[at] ?? "", text));
+  const all = ["one", "two", "three", "four", "five", "six"].map((text, at) =>
+    said("abcdef"[at] ?? "", text),
+  );
   expect(await receive(all)).toEqual({ refused: [] });
   expect(did).toEqual([
     ["accepts", ..."abcdef".split("").map((id) => `${id} work`)],
