@@ -65,7 +65,7 @@ function page({ kept = "kept" as string | null, chances = [1] as readonly number
     clock,
     ids: {
       uuid: () => "u",
-      code: (_alphabet: string, chars: number) => `own-${chars}`,
+      code: (letters: string, chars: number) => `own-${new Set(letters.match(/[A-Za-z0-9]/g)).size}-${chars}`,
       chance: () => chances[(nth += 1) % chances.length] ?? 1,
     },
     onChange: (state) => void states.push(state),
@@ -211,7 +211,7 @@ test("a token that was taken back gives way to the link's code once, and then to
   expect([shelf.token, made.scopes, await waited()]).toEqual([null, [], 500]);
   last().opens();
   await settle();
-  expect(last().sent[0]?.params.auth).toEqual({ code: "code-1", deviceToken: "own-43" });
+  expect(last().sent[0]?.params.auth).toEqual({ code: "code-1", deviceToken: "own-62-43" });
   last().answers({ ok: false, error: { code: "unauthorized", message: "used before" } });
   await settle();
   expect([made.state, await waited()]).toEqual([{ kind: "logged-out", reason: "used before" }, -1]);

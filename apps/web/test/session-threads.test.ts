@@ -262,6 +262,91 @@ test("the draft of a turn that ended stands a second for its answer; another dra
   expect([p.chat().draft?.text, p.chat().working]).toEqual(["goes on", true]);
   await delta("");
   expect(p.chat().draft).toBe(null);
+  // Of the conversation that was left nothing ends in the one that is open.
+  await delta("of the first");
+  await p.tell("chat.typing", { working: false });
+  await p.open("b");
+  await delta("of b");
+  p.clock.pass(1_000);
+  expect(p.chat().draft?.text).toBe("of b");
+  await p.tell("chat.typing", { working: false });
+  p.session.end();
+  const before = p.chat();
+  p.clock.pass(60_000);
+  expect(p.chat()).toBe(before);
+});
+
+test("as much as can be sent at once is sent, and what a line never took is refused under a key of its own", async () => {
+  const p = await page();
+  p.since();
+  p.session.send("x".repeat(200_000));
+  await settle(12);
+  expect([p.chat().outgoing, p.since().map((each) => each.split(" ")[0])]).toEqual([[], ["chat.send"]]);
+  p.session.open("b");
+  p.session.send("y".repeat(200_001));
+  expect(p.chat().outgoing).toEqual([
+    {
+      key: "k2",
+      text: "y".repeat(200_001),
+      thread: "b",
+      atMs: p.clock.now(),
+      refused: "it has 200,001 characters, and 200,000 can be sent at once",
+    },
+  ]);
+});
+
+test("what was read further back stays known over a broken line; an old event told again changes no place", async () => {
+  const p = await page();
+  await p.open("b");
+  const history = (messages: readonly ChatMessage[], hasEarlier: boolean) => () => ({
+    sessionKey: "s",
+    messages,
+    working: false,
+    hasEarlier,
+  });
+  p.answers["chat.history"] = history([said(5, "b 5")], false);
+  p.session.earlier();
+  await settle(12);
+  await p.tell("chat.message", said(11, "b 11"));
+  await p.tell("chat.message", said(7, "b 7"));
+  p.answers["chat.history"] = history([said(10, "b 10"), said(11, "b 11")], true);
+  p.line.end();
+  await settle();
+  p.since();
+  p.session.hurry();
+  await settle(20);
+  expect([p.texts(), p.chat().hasEarlier, p.since()[0]]).toEqual([
+    ["b 5", "b 7", "b 10", "b 11"],
+    false,
+    'connect {"auth":{"token":"t"},"thread":"b","lastSeq":11}',
+  ]);
+});
+
+test("further back that came for what is no more shown is dropped, and one that cannot be read gives the line up", async () => {
+  const p = await page();
+  await p.open("b");
+  let answered = (): void => {};
+  const earlier = { sessionKey: "s", messages: [said(5, "b 5")], working: false, hasEarlier: false };
+  p.answers["chat.history"] = ({ thread, ...more }) => {
+    if (!("beforeSeq" in more)) return { ...earlier, messages: [said(60, `${thread} 60`)], hasEarlier: true };
+    answered();
+    return earlier;
+  };
+  // Too much was missed while it was asked for.
+  answered = () => p.line.tell("resync", {});
+  p.session.earlier();
+  await settle(20);
+  expect([p.texts(), p.chat().hasEarlier]).toEqual([["b 60"], true]);
+  // Somebody turned elsewhere.
+  answered = () => p.session.open("c");
+  p.session.earlier();
+  await settle(20);
+  expect([p.chat().thread, p.texts()]).toEqual(["c", ["c 60"]]);
+  answered = () => {};
+  p.answers["chat.history"] = () => refusal("internal", "the store is away");
+  p.session.earlier();
+  await settle(12);
+  expect([p.chat().connection.kind, p.texts(), p.chat().hasEarlier]).toEqual(["offline", ["c 60"], true]);
 });
 
 test("a token that may not read has a page without a conversation", async () => {
