@@ -175,13 +175,17 @@ describe("memory", () => {
       at: "#/memory",
       answers: {
         ...(answers as object),
-        "memory.history": { agent: "main", changes: [change("one")] },
-        "memory.proposals": { proposals: proposals.slice(0, 1) },
+        "memory.history": {
+          agent: "main",
+          changes: [change("one"), change("two"), change("three", { undoneAtMs: 1 })],
+        },
+        "memory.proposals": { proposals: [proposal("open", { id: "first" }), proposal("open")] },
       },
     });
-    expect(await page.press("Accept 2 changes")).toBe("accept: done");
-    expect(await page.press("Refuse")).toBe("refuse: done");
-    expect(await page.press("Take back")).toBe(undefined);
+    expect(await page.press("Accept 2 changes", 1)).toBe("accept: done");
+    expect(await page.press("Refuse", 1)).toBe("refuse: done");
+    expect(await page.press("Take back", 1)).toBe(undefined);
+    await expect(page.press("Take back", 2)).rejects.toThrow("2 buttons");
     const preview = await page.submit("Show what would go", { forget: "tea" });
     const forget = (text: string): string => text.slice(text.lastIndexOf("## Forget"));
     const sections = section("what would go", forget(preview));
@@ -202,7 +206,7 @@ describe("memory", () => {
       ...look,
       'memory.decide {"id":"p-open","decision":"refuse","idempotencyKey":"uuid-2"}',
       ...look,
-      'memory.undo {"id":"one","idempotencyKey":"uuid-3"}',
+      'memory.undo {"id":"two","idempotencyKey":"uuid-3"}',
       ...look,
       'memory.forget {"query":"tea"}',
       'memory.forget {"query":"tea","confirm":true}',

@@ -63,6 +63,15 @@ describe("approvals", () => {
         by: "Ada",
         atMs: nowMs - dayMs,
       },
+      {
+        id: "g2",
+        agent: "helper",
+        argv: ["git", "push"],
+        cwd: "/other",
+        sandbox: "docker",
+        by: "Bob",
+        atMs: nowMs - 2 * hourMs,
+      },
     ],
   };
   const answers = {
@@ -104,7 +113,7 @@ describe("approvals", () => {
     expect(await page.press("Allow once")).toBe("once it is");
     expect(await page.press("Deny")).toBe("deny it is");
     expect(await page.press("Always allow")).toBe("always it is");
-    expect(await page.press("Revoke")).toBe(undefined);
+    expect(await page.press("Revoke", 1)).toBe(undefined);
     expect(page.asked).toEqual([
       'approvals.list {"all":false}',
       'approvals.resolve {"id":"a-open","decision":"once","idempotencyKey":"uuid-1"}',
@@ -113,7 +122,7 @@ describe("approvals", () => {
       'approvals.list {"all":false}',
       'approvals.resolve {"id":"a-open","decision":"always","idempotencyKey":"uuid-3"}',
       'approvals.list {"all":false}',
-      'approvals.revoke {"id":"g1"}',
+      'approvals.revoke {"id":"g2"}',
       'approvals.list {"all":false}',
     ]);
     await page.go("#/approvals/a-open?all=1");
@@ -589,22 +598,27 @@ describe("channels", () => {
   });
 
   test("people are let in by their code and put out by channel, account and id", async () => {
-    const { pending, paired } = pairing;
     const page = await showPage(Channels, {
       at: "#/channels",
       answers: {
         "channels.list": { channels: accounts },
-        "pairing.list": { pending: pending.slice(0, 1), paired: paired.slice(0, 1) },
+        "pairing.list": pairing,
         "pairing.approve": {},
         "pairing.revoke": {},
       } as never,
     });
-    expect(await page.press("Let in")).toBe("Let in.");
-    expect(await page.press("Put out")).toBe(undefined);
+    expect(await page.press("Let in", 1)).toBe("Let in.");
+    expect(await page.press("Let in", 0)).toBe("Let in.");
+    expect(await page.press("Put out", 1)).toBe(undefined);
+    expect(await page.press("Put out", 0)).toBe(undefined);
     const look = ["channels.list {}", "pairing.list {}"];
     expect(page.asked).toEqual([
       ...look,
+      'pairing.approve {"code":"DEF2"}',
+      ...look,
       'pairing.approve {"code":"ABC1"}',
+      ...look,
+      'pairing.revoke {"id":"telegram:a:8"}',
       ...look,
       'pairing.revoke {"id":"discord:b:9"}',
       ...look,

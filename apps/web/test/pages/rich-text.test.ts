@@ -314,3 +314,55 @@ test("a formula in running text is wide from one sign too many on; many are draw
   drawFormulas([copy], () => {});
   expect([copy.querySelectorAll("math").length, all[2]?.querySelectorAll("math").length]).toEqual([1, 1]);
 });
+
+function drawnWith(sources: readonly string[]) {
+  const body = page("");
+  vi.stubGlobal("ShadowRoot", class {});
+  vi.stubGlobal("Document", class {});
+  vi.stubGlobal(
+    "CSSStyleSheet",
+    class {
+      replaceSync(): void {}
+    },
+  );
+  Object.assign(document, { compatMode: "CSS1Compat" });
+  return sources.map((source) => {
+    const place = document.createElement("span");
+    place.className = "math";
+    place.textContent = source;
+    body.append(place);
+    return place;
+  });
+}
+
+test("what formulas are made of is what may stand there, with looks that reach for nothing", async () => {
+  const { drawFormulas } = await import("../../src/view/rich-text/formula.ts");
+  const r = String.raw;
+  const sources = [
+    r`$\frac{a}{b_1} + \sqrt[3]{x^2} \le y$`,
+    r`$$\sum_{i=0}^n \binom{n}{i} \mathbb{R} \mathrm{d}x$$`,
+    r`$$\begin{pmatrix} a & b \\ c & d \end{pmatrix}$$`,
+    r`$$\begin{aligned} x &= 1 \\ y &= 2 \end{aligned} \tag{1}$$`,
+    r`$\cancel{y} \boxed{z} \overline{w} \hat{x} \vec v$`,
+    r`$\color{#ff0000}{a} \textcolor{red}{b} \colorbox{yellow}{c}$`,
+    r`$\Large x \, \text{ and } \rule{2em}{1em} \hspace{3em} \phantom{q}$`,
+    r`$\left( \frac12 \right] \underbrace{a+b}_{n} \xrightarrow{f} {}_1^2\mathrm{X}$`,
+  ];
+  const places = drawnWith(sources);
+  drawFormulas(places, () => {});
+  const lines = places.map((place, at) => `${sources[at]}\n${place.outerHTML}\n`);
+  await expect(lines.join("\n")).toMatchFileSnapshot("shown/formulas.txt");
+});
+
+test("a formula that is too large or too deep to be drawn stays source", async () => {
+  const { drawFormulas } = await import("../../src/view/rich-text/formula.ts");
+  const deep = (times: number): string => `$${String.raw`\sqrt{`.repeat(times)}x${"}".repeat(times)}$`;
+  const flat = (times: number): string => `$${"x".repeat(times)}$`;
+  const classes = (sources: readonly string[]): readonly string[] =>
+    drawnWith(sources).map((place) => {
+      drawFormulas([place], () => {});
+      return place.className.split(" ")[2] ?? "";
+    });
+  expect(classes([57, 58].map(deep))).toEqual(["drawn", "source"]);
+  expect(classes([2_498, 2_499].map(flat))).toEqual(["drawn", "source"]);
+});

@@ -45,8 +45,8 @@ export interface ShownPage {
   searched(): Promise<readonly string[]>;
   /** Turns to another address. */
   go(address: string): Promise<string>;
-  /** Presses a button of `act` and says what it told. */
-  press(label: string): Promise<string | undefined>;
+  /** Presses a button of `act` and says what it told; `nth`: where several are called so. */
+  press(label: string, nth?: number): Promise<string | undefined>;
   /** Sends the form that has this button. */
   submit(button: string, values: { readonly [name: string]: string }): Promise<string>;
   /** Writes into the field with this id and leaves it. */
@@ -164,11 +164,12 @@ export async function showPage(
       await settle();
       return linesOf(page.render());
     },
-    async press(label) {
+    async press(label, nth) {
       await settle();
       const found = actsOf(page.render()).filter((each) => each.label === label);
-      if (found.length !== 1) throw new Error(`${found.length} buttons are called ${label}`);
-      const told = await found[0]?.run();
+      if (nth === undefined ? found.length !== 1 : found.length <= nth)
+        throw new Error(`${found.length} buttons are called ${label}`);
+      const told = await found[nth ?? 0]?.run();
       await settle();
       return told;
     },

@@ -71,7 +71,7 @@ describe("the overview", () => {
   const busy = {
     status: status({
       state: "degraded",
-      reasons: ["telegram:default is down", "the disk is full"],
+      reasons: ["telegram:default is down", "the disk\u202e is full"],
       config: { problems: ["line 3: no such key"], restartNeeded: ["gateway.port", "store.driver"] },
       deadRows: 4,
       deliveriesTroubled: 7,
@@ -79,7 +79,7 @@ describe("the overview", () => {
         channel: "telegram",
         account: state,
         state,
-        ...(state === "down" ? { reason: "wrong token" } : {}),
+        ...(state === "down" ? { reason: "wrong\u202e token", lastInboundAtMs: nowMs - dayMs } : {}),
         ...(state === "ok" ? { lastInboundAtMs: nowMs - hourMs } : {}),
       })),
     }),
