@@ -69,7 +69,7 @@ async function chat(at: string, more: { readonly may?: readonly string[]; readon
     "chat.threads": ({ find }: { readonly find?: string }) =>
       find === undefined
         ? { threads, left: 5 }
-        : { threads: [row("old", { name: `with ${find}` })], left: 0 },
+        : { threads: [row("old", { name: `with ${find}` })], left: find === "many" ? 1_300 : 0 },
     "chat.steps": ({ call }: { readonly call?: string }) => ({
       calls:
         call === undefined
@@ -413,7 +413,17 @@ test("what is looked for among those that are not listed is asked for when one p
     const at = field?.strings.findIndex((part) => part.trimEnd().endsWith("@input=")) ?? -1;
     (field?.values[at] as ((event: object) => void) | undefined)?.({ target: { value: words } });
   };
+  const press = (words: string): void => {
+    const button = templatesOf(c.page.render()).find(
+      ({ strings, values }) => strings[0]?.startsWith("<button") === true && values.includes(words),
+    );
+    (button?.values.find((value) => typeof value === "function") as (() => void) | undefined)?.();
+  };
+  const more = (): string | undefined => /\[Show .*? more\]/.exec(c.text())?.[0];
+  expect(more()).toBe("[Show 5 more]");
   filter(" ro");
+  // How many of those that are looked for there are is not known yet.
+  expect(more()).toBe(undefined);
   c.clock.pass(199);
   filter(" rome ");
   c.clock.pass(199);
@@ -422,11 +432,29 @@ test("what is looked for among those that are not listed is asked for when one p
   c.clock.pass(1);
   await c.settle();
   expect(c.since()).toEqual(['chat.threads {"find":"rome","limit":200}']);
-  expect(c.text()).toContain("with rome");
+  expect([c.text().includes("with rome"), more()]).toEqual([true, undefined]);
   filter(" ");
+  expect([c.text().includes("with rome"), more()]).toEqual([false, "[Show 5 more]"]);
   c.clock.pass(200);
   await c.settle();
   expect([c.since(), c.text().includes("with rome")]).toEqual([[], false]);
+  filter("many");
+  c.clock.pass(200);
+  await c.settle();
+  expect([c.since(), more()]).toEqual([['chat.threads {"find":"many","limit":200}'], "[Show 200 more]"]);
+  for (let times = 0; times < 5; times += 1) {
+    press("Show 200 more");
+    await c.settle();
+  }
+  expect(c.since().filter((each) => each.includes("find"))).toEqual(
+    [400, 600, 800, 1_000, 1_000].map((limit) => `chat.threads {"find":"many","limit":${limit}}`),
+  );
+  // Whoever left looks for nothing more.
+  filter("later");
+  c.page.disconnectedCallback();
+  c.clock.pass(200);
+  await c.settle();
+  expect(c.since()).toEqual([]);
 });
 
 test("beside events it looks itself every few seconds: often for sub-agents, seldom for models", async () => {

@@ -391,7 +391,7 @@ describe("devices", () => {
   ];
   const answers = {
     "devices.list": { devices },
-    "devices.revoke": { id: "x", name: "x", closed: 1 },
+    "devices.revoke": { id: "x", name: "x", closed: 3 },
     "devices.rotate": ({ id, byHand }: { id: string; byHand?: boolean }) => {
       const made = { id, name: `device ${id}`, closed: 2 };
       if (id === "all") return { ...made, token: "the-new-token" };
@@ -432,7 +432,7 @@ describe("devices", () => {
     expect(await page.text()).not.toContain("Scan this");
     expect(await page.press("New token by a code")).toBe("The old token is void. 2 connections cut.");
     expect(await page.text()).toContain("[copy parley node run --url http://h --code CODE]");
-    expect(await page.press("Revoke")).toBe("Revoked. 1 connection cut.");
+    expect(await page.press("Revoke")).toBe("Revoked. 3 connections cut.");
     // The code of one is not shown beside another.
     expect(await page.go("#/devices/all")).not.toContain("Scan this");
     expect(await page.press("New token")).toBe("The old token is void. 2 connections cut.");

@@ -385,7 +385,7 @@ test("skills: each state and source, what one needs, and those that are not used
     ...more,
   });
   const skills = [
-    skill("one", "ready", { command: "one", emoji: "🌱" }),
+    skill("one", "ready", { command: "cmd-one", emoji: "🌱" }),
     skill("two", "disabled", { source: "managed", reason: "switched off" }),
     skill("three", "unmet", { source: "bundled", reason: "no git" }),
     skill("four", "not allowed", { source: "extra" }),
@@ -397,7 +397,8 @@ test("skills: each state and source, what one needs, and those that are not used
   }));
   const info = ({ name }: { name: string }): object => ({
     ...skills.find((each) => each.name === name),
-    key: name,
+    description: `all about ${name}`,
+    key: `key-${name}`,
     homepage: name === "one" ? "https://example.org" : null,
     primaryEnv: null,
     always: false,
@@ -480,7 +481,7 @@ test("MCP servers: what waits is shown whole with what changed, and approved by 
   ];
   const answers = {
     "mcp.list": { servers },
-    "mcp.approve": { name: "files", tools: ["a", "b"] },
+    "mcp.approve": { name: "files", tools: ["a", "b", "c"] },
     "mcp.test": ({ name }: { name: string }) =>
       name === "broken" ? servers[3] : server(name, { tools: [tool("a", "b")] }),
     "mcp.forget": ({ name }: { name: string }) => ({ name, forgotten: name === "files" }),
@@ -497,7 +498,7 @@ test("MCP servers: what waits is shown whole with what changed, and approved by 
       section("may only look", drawerOf(await looker.text())),
   ).toMatchFileSnapshot("shown/mcp.txt");
   await page.go("#/mcp/files");
-  expect(await page.press("Approve 2 tools")).toBe("2 tools approved.");
+  expect(await page.press("Approve 2 tools")).toBe("3 tools approved.");
   expect(await page.press("Try it")).toBe("running, 1 tool");
   expect(await page.press("Forget")).toBe("Forgotten.");
   await page.go("#/mcp/broken");
