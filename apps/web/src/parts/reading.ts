@@ -26,6 +26,7 @@ export class Reading<T> implements ReactiveController {
   #round = 0;
   #quit: () => void = () => {};
   #wasOnline = false;
+  #isThere = false;
 
   /** `of` names what is read: when it becomes another, what was read goes, and the other is read at once. */
   constructor(host: Host, read: () => Promise<T>, everyMs = 5_000, of: () => string = () => "") {
@@ -37,6 +38,7 @@ export class Reading<T> implements ReactiveController {
   }
 
   hostConnected(): void {
+    this.#isThere = true;
     this.#quit = this.#host.console.onChange(() => {
       const isOnline = this.#host.console.chat.connection.kind === "online";
       if (isOnline && !this.#wasOnline) void this.again();
@@ -52,6 +54,7 @@ export class Reading<T> implements ReactiveController {
   }
 
   hostDisconnected(): void {
+    this.#isThere = false;
     this.#quit();
     this.#timer?.cancel();
     this.#round += 1;
@@ -59,6 +62,8 @@ export class Reading<T> implements ReactiveController {
 
   /** Reads now: what was asked before is not waited for. */
   async again(): Promise<void> {
+    // A page that was left is read when somebody comes back.
+    if (!this.#isThere) return;
     this.#timer?.cancel();
     const round = (this.#round += 1);
     try {

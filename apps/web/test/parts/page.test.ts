@@ -191,6 +191,12 @@ test("it is read at once when the line is back, and no more once the page is gon
   expect([p.page.one.value, p.watchers.size]).toEqual(["one", 0]);
   await p.pass(60_000);
   expect(p.since()).toEqual([]);
+  // What somebody pressed before they left ends later, and has a page read that nobody sees.
+  void p.page.one.again();
+  await p.pass(60_000);
+  expect(p.since()).toEqual([]);
+  p.page.connectedCallback();
+  expect(p.since()).toEqual(["-"]);
 });
 
 /** Reads the same list whatever is open beside it. */

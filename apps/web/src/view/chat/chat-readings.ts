@@ -114,7 +114,6 @@ export class ChatReadings implements ReactiveController {
   }
 
   hostDisconnected(): void {
-    this.#look?.cancel();
     for (const quit of this.#quits) quit();
   }
 
