@@ -1,8 +1,8 @@
 // The operator's methods without a daemon, frame by frame in this process: what is served from the config, from the records
 // and from nothing, and what a broken config still lets one do.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { protocolRange, scopes, silentLog, version, type ResponseFrame } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
@@ -159,6 +159,76 @@ test("the records are those of the folder, also after a backup and after one was
     "restore",
     "update.check",
   ]);
+});
+
+test("every look without a daemon is at this home: its records, its files, its agents, and nothing that runs", async () => {
+  await recorded();
+  const old = (path: string, text: string): void => {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+    const atS = clock.now() / 1_000 - 40 * 86_400;
+    utimesSync(join(home, path), atS, atS);
+  };
+  old("logs/parley.1.log", "0123456789");
+  old("backups/parley-2023-10-05T06-07-08Z.db.sealed", "01234");
+  old("audit/audit.log", `${JSON.stringify({ atMs: 5, method: "backup", by: "web-ann", ok: true })}\n`);
+  old("workspace-helper/.parley/results/0123456789ab-call.txt", "012");
+  old("hooks/mine/HOOK.md", "---\nname: mine\nmetadata: { openclaw: { events: [message:sent] } }\n---\n");
+  old("skills/tea/SKILL.md", "---\nname: tea\ndescription: Makes tea.\n---\nBoil it.\n");
+  old("imported.json", JSON.stringify({ v: 1, carried: ["person telegram:default:7"] }));
+  const config = {
+    agents: {
+      defaults: { workspace: join(home, "workspace"), userTimezone: "Europe/Berlin" },
+      list: [{ id: "main" }, { id: "helper", workspace: join(home, "workspace-helper") }],
+    },
+    retention: { logs: { days: 7 }, backups: { days: 7 }, results: { days: 7 } },
+    backup: { everyHours: 24, keep: 2 },
+    channels: { telegram: { accounts: { work: { botToken: `700:${"w".repeat(35)}` } } } },
+    mcp: { servers: { files: { command: "/none/files" } } },
+  };
+  const job = {
+    name: "tea",
+    schedule: { kind: "every", every: "1h" },
+    payload: { kind: "agentTurn", message: "go" },
+    delivery: { kind: "none" },
+  };
+  const requests = [
+    ["audit.list"],
+    ["backups.list"],
+    ["retention.run"],
+    ["nodes.list"],
+    ["sessions.list"],
+    ["sessions.show", { key: "agent:helper:main" }],
+    ["lanes.list"],
+    ["dead.list"],
+    ["outbox.list"],
+    ["pairing.list"],
+    ["devices.list"],
+    ["devices.mint", { name: "phone", scopes: ["read"] }],
+    ["devices.list"],
+    ["canvas.list"],
+    ["approvals.list"],
+    ["questions.list"],
+    ["mcp.list"],
+    ["tools.hold", { reason: "wait" }],
+    ["tools.resume"],
+    ["cron.add", { job }],
+    ["cron.list"],
+    ["cron.status"],
+    ["usage", { days: 1 }],
+    ["memory.history", { agent: "helper" }],
+    ["memory.proposals"],
+    ["sessions.tree"],
+    ["people.forget", { person: "telegram:7" }],
+  ] as const;
+  const answers = await asked(config, ...requests);
+  const shown = answers
+    .map(({ ok, payload, error }, at) => `${JSON.stringify(requests[at])}\n  ${ok ? "" : "refused "}${JSON.stringify(payload ?? error)}`)
+    .join("\n")
+    .replaceAll(home, "HOME")
+    .replaceAll(/"(id|token|peer|nextJob)":"[^"]+"/g, '"$1":"…"')
+    .replaceAll(/:cron:[0-9a-f]{8}/g, ":cron:…");
+  await expect(`${shown}\n`).toMatchFileSnapshot("../tables/once.txt");
 });
 
 test("what a turn would run with by another config file is that file's, over the same home; the file must be there", async () => {
