@@ -18,10 +18,10 @@ import { stripVTControlCharacters } from "node:util";
 import { sanitizeOutbound } from "@parley/agent";
 import { loadConfig, type Config } from "@parley/config";
 import { virtualClock } from "@parley/testkit";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { logFile } from "../src/log/log-file.ts";
 import { logger } from "../src/log/logger.ts";
-import { wireRedaction } from "../src/wiring/wiring.ts";
+import { wireRedaction, wireTools } from "../src/wiring/wiring.ts";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "parley-log-"));
@@ -305,7 +305,37 @@ describe("the log on a terminal", () => {
   });
 });
 
-async function configOf(): Promise<Config> {
-  const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => "{}" });
-  return config;
+async function configOf(file: object = {}, home = "/nowhere"): Promise<Config> {
+  return (await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(file) })).config;
 }
+
+test("an answer shows neither the gateway's folders, by whichever name, nor a secret of the config or of this run", async () => {
+  vi.stubEnv("HOME", "/home/p");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const file = {
+    gateway: { auth: { token: "a-secret-of-the-config-0123456789" } },
+    agents: {
+      list: [{ id: "main" }, { id: "two", workspace: "/srv/two" }, { id: "three", workspace: "/home/p3/w" }],
+    },
+  };
+  const redaction = wireRedaction(
+    await configOf(file, "/home/p/.parley"),
+    "/home/p/.parley",
+    ["one", "two"],
+    () => [],
+  );
+  expect({ ...redaction, secrets: redaction.secrets.toSorted() }).toEqual({
+    secrets: ["a-secret-of-the-config-0123456789", "one", "two"],
+    stateDirs: ["/home/p/.parley", "~/.parley"],
+    workspaces: ["/home/p/.parley/workspace", "~/.parley/workspace", "/srv/two", "/home/p3/w"],
+  });
+  const elsewhere = wireRedaction(await configOf({}, "/srv/state"), "/srv/state", [], () => []);
+  expect(elsewhere.stateDirs).toEqual(["/srv/state"]);
+});
+
+test("the tools of a rehearsal are there where the config asks for them, and nowhere else", async () => {
+  const names = async (file: object) =>
+    wireTools(await configOf(file), virtualClock(), "/bin").map(({ name }) => name);
+  expect(await names({})).toEqual([]);
+  expect((await names({ tools: { rehearsal: true } })).length).toBeGreaterThan(0);
+});

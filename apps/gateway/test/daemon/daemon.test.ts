@@ -343,7 +343,16 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
 
 test("a daemon whose process died in a turn twice says so of itself, and waits before it begins that turn again", async () => {
   const file = join(folder, "parley.json5");
-  writeFileSync(file, JSON.stringify({ gateway: { port: 0, auth: { token } } }));
+  writeFileSync(join(folder, "taken"), "a file");
+  const config = (agents: readonly object[]): string =>
+    JSON.stringify({
+      gateway: { port: 0, auth: { token } },
+      agents: { list: agents },
+      tools: { deny: ["exce"] },
+      skills: { allowBundled: ["none-such"] },
+    });
+  const broken = (id: string): object => ({ id, workspace: join(folder, "taken") });
+  writeFileSync(file, config([{ id: "main" }, broken("second")]));
   const env = { PATH: process.env["PATH"], HOME: folder, PARLEY_CONFIG: file };
   mkdirSync(home, { recursive: true });
   const clock = virtualClock({ startMs: Date.now() - 60_000 });
@@ -369,22 +378,89 @@ test("a daemon whose process died in a turn twice says so of itself, and waits b
     await clock.advance(10_000);
   }
   await store.close();
-  const daemon = await startDaemon({
-    ...(await loadConfig({ env, home, wouldStart: "start" })),
-    env,
-    program: "/bin/false",
-    clock: systemClock(),
-    ids: systemIds(),
-    pretty: false,
-    onFatal,
-  });
+  const start = async (how: { readonly wouldStart?: "start" }) =>
+    startDaemon({
+      ...(await loadConfig({ env, home, ...how })),
+      env,
+      program: "/bin/false",
+      clock: systemClock(),
+      ids: systemIds(),
+      pretty: false,
+      onFatal,
+    });
+  const daemon = await start({ wouldStart: "start" });
   const url = `http://127.0.0.1:${new URL(daemon.loginUrl).port}`;
   const client = await controlClient({ url, token });
   const reasons = async () => ((await client.call("status")) as { reasons: readonly string[] }).reasons;
   await eventually(async () => (await reasons()).length > 0);
   expect(await reasons()).toEqual([
     "one turn is under suspicion: Parley died twice while it worked on each; they run one at a time, everybody else goes on (none runs now)",
+    `agent second cannot work: ${join(folder, "taken")} is a file, not a folder`,
   ]);
+  await expect(client.call("restart", { reason: "x" })).rejects.toMatchObject({
+    code: "unsupported",
+    message: "this gateway can only be stopped, and started again by hand",
+  });
   await daemon.stop("SIGTERM");
   await client.closed;
+  // What the start found wrong stands in the log, each with its place.
+  const log = readFileSync(join(home, "logs/parley.log"), "utf8");
+  const told = log
+    .trim()
+    .split("\n")
+    .map(
+      (line) => JSON.parse(line) as { readonly level: number; readonly msg: string; readonly error?: object },
+    );
+  expect(
+    told.flatMap(
+      ({ level, time: _time, msg, error, ...fields }: (typeof told)[number] & { readonly time?: string }) =>
+        level < 40
+          ? []
+          : [
+              [
+                msg.replace(/(?:It brings|The tools are) .*/, "…"),
+                { ...fields, ...(error === undefined ? {} : { error: "…" }) },
+              ],
+            ],
+    ),
+  ).toEqual([
+    [
+      `${file}:1:127 agents.list[1].workspace: ${join(folder, "taken")} is a file, not a folder. Name a folder that the user of the daemon may write to`,
+      {},
+    ],
+    ["an agent cannot work", { agent: "second", workspace: join(folder, "taken"), error: "…" }],
+    [
+      'skills.allowBundled names "none-such", which Parley does not bring. …',
+      { name: "none-such", bundled: expect.any(Array) as unknown[] },
+    ],
+    [
+      'tools names "exce", which is no tool: nothing is allowed or denied by it. …',
+      { at: "tools", pattern: "exce" },
+    ],
+    [
+      "the process died in this turn twice, watching whether it dies without it",
+      {
+        turn: expect.stringMatching(/^agent:main:main#\d+$/) as string,
+        lane: "agent:main:main",
+        rows: ["deadly"],
+        attempt: 4,
+        forMs: 30_000,
+      },
+    ],
+  ]);
+  // Where no agent can work nothing starts, and that is no crash: the store is closed.
+  writeFileSync(file, config([broken("main"), broken("second")]));
+  await expect(start({})).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining(`the workspace ${join(folder, "taken")} cannot be prepared`) as string,
+  });
+  const after = await sqliteStore({
+    path: join(home, "state.db"),
+    bootId: "after",
+    onFatal,
+    clock,
+    log: silentLog,
+  });
+  expect(after.unclean).toBe(false);
+  await after.close();
 });

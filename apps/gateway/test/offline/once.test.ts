@@ -223,7 +223,10 @@ test("every look without a daemon is at this home: its records, its files, its a
   ] as const;
   const answers = await asked(config, ...requests);
   const shown = answers
-    .map(({ ok, payload, error }, at) => `${JSON.stringify(requests[at])}\n  ${ok ? "" : "refused "}${JSON.stringify(payload ?? error)}`)
+    .map(
+      ({ ok, payload, error }, at) =>
+        `${JSON.stringify(requests[at])}\n  ${ok ? "" : "refused "}${JSON.stringify(payload ?? error)}`,
+    )
     .join("\n")
     .replaceAll(home, "HOME")
     .replaceAll(/"(id|token|peer|nextJob)":"[^"]+"/g, '"$1":"…"')
