@@ -273,6 +273,12 @@ test("a daemon is found, asked, changed and asked for a restart, and leaves noth
     restartNeeded: [],
   });
   expect((await fetch(`${url}metrics`)).status).toBe(200);
+  // So are the servers whose tools there are.
+  expect(await client.call("mcp.list")).toEqual({ servers: [] });
+  await set(["mcp", "servers", "files"], { command: join(folder, "no-program"), enabled: false });
+  expect(await client.call("mcp.list")).toMatchObject({
+    servers: [{ name: "files", enabled: false, target: join(folder, "no-program") }],
+  });
   expect(await client.call("resume")).toEqual({ resumed: false });
   expect(await client.call("usage", { days: 1, by: "agent" })).toMatchObject({
     rows: [

@@ -1,5 +1,7 @@
 // What the tools are told of the browser: whether there may be one, and what is missing for it.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { silentLog, systemClock, systemIds } from "@parley/protocol";
@@ -74,4 +76,71 @@ test("settings count as they are at each call, and what is idle starts nothing",
     "a browser is started in the daemon only",
   );
   await expect(own.render({} as never, stopped)).rejects.toThrow("a browser is started in the daemon only");
+});
+
+test("a browser is started with its agent's own profile, behind a proxy that ends with the gateway; its program is the config's of the moment", async () => {
+  const program = (name: string): string => {
+    const path = join(folder, name);
+    writeFileSync(
+      path,
+      `#!/bin/sh\nprintf '%s\\n' "$0" "HOME=$HOME" "$@" > "${folder}/${name}.started"\nexit 1\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    return path;
+  };
+  const started = (name: string): readonly string[] =>
+    readFileSync(join(folder, `${name}.started`), "utf8")
+      .trim()
+      .split("\n");
+  let browser = settings({ headless: true, noSandbox: true, executablePath: program("one") });
+  const wired = wireBrowser({
+    configNow: () =>
+      ({ browser, tools: { web: { egress: {} } } }) as unknown as ReturnType<BrowserWiring["configNow"]>,
+    home: folder,
+    path: "/usr/bin:/bin",
+    ids: systemIds(),
+    clock: systemClock(),
+    log: silentLog,
+    refused: () => undefined,
+  });
+  const run = async (profile: string): Promise<void> => {
+    const port = wired.port.port();
+    if (!("run" in port)) throw new Error("there is one");
+    const open = { action: "open", url: "http://a.test/", textChars: 100 } as const;
+    await expect(port.run(profile as never, open as never, new AbortController().signal)).rejects.toThrow();
+  };
+  await run("main");
+  expect(started("one")).toEqual(
+    expect.arrayContaining([
+      join(folder, "one"),
+      `HOME=${join(folder, "browser/main")}`,
+      `--user-data-dir=${join(folder, "browser/main")}`,
+    ]),
+  );
+  const proxyOf = (name: string): string =>
+    started(name).find((each) => each.startsWith("--proxy-server=")) ?? "none";
+  const first = proxyOf("one");
+  expect(first).toMatch(/^--proxy-server=http:\/\/127\.0\.0\.1:\d+$/);
+  browser = { ...browser, executablePath: program("other") };
+  await run("helper");
+  expect(started("other")).toContain(`--user-data-dir=${join(folder, "browser/helper")}`);
+  // One proxy serves them all.
+  expect(proxyOf("other")).toBe(first);
+  const isThere = async (): Promise<boolean> => {
+    const socket = connect(Number(first.split(":").at(-1)), "127.0.0.1");
+    const found = await Promise.race([
+      once(socket, "connect").then(() => true),
+      once(socket, "error").then(
+        () => false,
+        () => false,
+      ),
+    ]).catch(() => false);
+    socket.destroy();
+    return found;
+  };
+  expect(await isThere()).toBe(true);
+  await wired.close();
+  expect(await isThere()).toBe(false);
 });

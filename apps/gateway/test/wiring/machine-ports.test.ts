@@ -163,3 +163,58 @@ test("what gateways left that were killed is removed by the next sandbox; what o
   expect(existsSync(out?.socket ?? "")).toBe(true);
   await ports.end();
 });
+
+test("what a tool is told of this machine is the same words with a daemon and without, by each thing's own settings", async () => {
+  const told = async (file: object, env = { PATH: "/none" }) => {
+    const { wiring, store } = await world(file, env);
+    const ports = await wireMachinePorts(wiring, store);
+    onTestFinished(ports.end);
+    const words = (each: typeof ports | ReturnType<typeof idleMachinePorts>): readonly unknown[] =>
+      [
+        each.browser?.port(),
+        each.renderer?.port(),
+        each.web?.pages(),
+        each.web?.files(),
+        each.web?.search(),
+        each.speech?.voice(),
+        each.drawing?.model(),
+      ].map((port) => {
+        const { unavailable, ...facts } = (port ?? {}) as { readonly unavailable?: string };
+        const plain = Object.entries(facts).filter(([, fact]) => typeof fact !== "function");
+        return unavailable ?? (plain.length === 0 ? "there" : Object.fromEntries(plain));
+      });
+    const found = words(ports);
+    expect(words(idleMachinePorts(wiring, store))).toEqual(found);
+    return found;
+  };
+  const noProgram = "there is no Chromium on this machine (browser.executablePath)";
+  expect(
+    await told({
+      browser: { enabled: true },
+      tools: { web: { fetch: { maxChars: 900 }, search: { provider: "brave", apiKey: "k", maxResults: 3 } } },
+      models: { providers: { openai: { apiKey: "sk-x" } } },
+    }),
+  ).toEqual([
+    noProgram,
+    noProgram,
+    { maxChars: 900 },
+    "there",
+    { provider: "brave", maxResults: 3 },
+    { name: "openai" },
+    { model: expect.stringMatching(/^openai\//) as string },
+  ]);
+  expect(
+    await told({
+      browser: { enabled: false, executablePath: "/opt/chrome" },
+      tools: { web: { fetch: { enabled: false } } },
+    }),
+  ).toEqual([
+    "browser.enabled is false",
+    "there",
+    "tools.web.fetch.enabled is false",
+    "tools.web.fetch.enabled is false",
+    { provider: "duckduckgo", maxResults: 5 },
+    "nothing speaks: set messages.tts.providers, or install espeak-ng",
+    "no provider that makes images has a key (models.providers.openai, google; agents.defaults.imageGenerationModel)",
+  ]);
+});
