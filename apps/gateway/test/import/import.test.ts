@@ -1,13 +1,14 @@
 // What an import tells and leaves alone: dry runs, folders of workspace files, mistakes in the source, and what
 // a person already has or took away.
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
-import { virtualClock } from "@parley/testkit";
+import { seededIds, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { importOpenclaw } from "../../src/import/import-openclaw.ts";
 import type { ImportReport } from "../../src/import/report.ts";
@@ -231,4 +232,62 @@ test("a home that was copied from elsewhere brings the workspace that lies in it
     "it is a link or no file, which is not followed",
   ]);
   expect((await imported(from, home, true)).changes).toBe(false);
+});
+
+test("what an import leaves: the config, secrets for its user alone, files, and in the store whom it let in, what is planned and what was said", async () => {
+  const home = join(await folder("parley-"), "home");
+  const from = await source({ allowFrom: ["tg:7", "8"] });
+  const config = join(from, "openclaw.json");
+  const text = (await readFile(config, "utf8")).replace(/^.*\n/, "");
+  await writeFile(
+    config,
+    JSON.stringify({ ...JSON.parse(text), commands: { ownerAllowFrom: ["telegram:8", "telegram:7"] } }),
+  );
+  const run = () =>
+    importOpenclaw({
+      folder: from,
+      apply: true,
+      evenIfRunning: false,
+      env: { PARLEY_HOME: home },
+      clock: virtualClock({ startMs: Date.UTC(2026, 0, 5, 12) }),
+      ids: seededIds(1),
+    });
+  const fates = ({ met }: ImportReport): readonly string[] =>
+    met
+      .filter(({ what }) => what === "person" || what === "job" || what === "session")
+      .map(({ what, name, fate }) => `${what} ${name} ${fate}`);
+  const first = await run();
+  expect([first.applied, first.changes]).toEqual([true, true]);
+  const left: string[] = [];
+  for (const entry of await readdir(home, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(home.length + 1);
+    if (!entry.isFile() || /^(?:state\.db|daemon\.)|store\.json$/.test(name)) continue;
+    left.push(`${name} ${((await stat(path)).mode & 0o777).toString(8)}\n${await readFile(path, "utf8")}`);
+  }
+  const db = new DatabaseSync(join(home, "state.db"), { readOnly: true });
+  const rows = (sql: string): readonly string[] =>
+    db
+      .prepare(sql)
+      .all()
+      .map((row) => Object.values(row).join(" "));
+  const stored = [
+    ...rows("select key, value from cells order by key"),
+    ...rows("select lane, seq, body from entries order by lane, seq"),
+  ];
+  db.close();
+  const steady = [...left.toSorted(), ...stored]
+    .join("\n")
+    .replaceAll(from, "<from>")
+    .replaceAll(home, "<home>");
+  await expect(`${steady}\n`).toMatchFileSnapshot("../tables/import-left.txt");
+  const again = await run();
+  expect(again.changes).toBe(false);
+  const carried = fates(first).filter((fate) => !fate.endsWith("refused"));
+  const there = carried.map((fate) => fate.replace(/ \w+$/, " there"));
+  expect(fates(again).filter((fate) => !fate.endsWith("refused"))).toEqual(there);
+  // Also where nobody remembers the first import: what is there is found.
+  await rm(join(home, "imported.json"));
+  const anew = await run();
+  expect([anew.changes, fates(anew).filter((fate) => !fate.endsWith("refused"))]).toEqual([false, there]);
 });
