@@ -133,7 +133,7 @@ export class Channels extends Page {
         label: words.state,
         cell: ({ state }) => html`<span class="badge ${looks[state]}">${words.states[state]}</span>`,
       },
-      { label: words.reason, cell: ({ reason }) => html`<bdi>${reason ?? ""}</bdi>`, isWide: true },
+      { label: words.reason, cell: ({ reason }) => html`<bdi>${unhidden(reason ?? "")}</bdi>`, isWide: true },
       { label: words.lastInbound, cell: ({ lastInboundAtMs }) => timeOf(lastInboundAtMs, now), isWide: true },
     ];
     return list<Account>({
@@ -202,7 +202,7 @@ export class Channels extends Page {
       back,
       body: html`${facts([
           [words.state, html`<span class="badge ${looks[state]}">${words.states[state]}</span>`],
-          ...(reason === undefined ? [] : ([[words.reason, html`<bdi>${reason}</bdi>`]] as const)),
+          ...(reason === undefined ? [] : ([[words.reason, html`<bdi>${unhidden(reason)}</bdi>`]] as const)),
           [words.lastInbound, timeOf(lastInboundAtMs, this.console.clock.now())],
         ])}
         <p class="quiet-text">${words.means[state]}</p>

@@ -30,8 +30,12 @@ export class DeadLetters extends Page {
     const now = this.console.clock.now();
     const columns: readonly Column<RowStory>[] = [
       { label: words.said, cell: ({ text }) => html`<bdi>${unhidden(text) || words.noText}</bdi>` },
-      { label: words.who, cell: ({ sender }) => html`<bdi>${sender ?? words.nobody}</bdi>`, isWide: true },
-      { label: words.reason, cell: ({ reason }) => html`<bdi>${reason ?? ""}</bdi>` },
+      {
+        label: words.who,
+        cell: ({ sender }) => html`<bdi>${unhidden(sender ?? words.nobody)}</bdi>`,
+        isWide: true,
+      },
+      { label: words.reason, cell: ({ reason }) => html`<bdi>${unhidden(reason ?? "")}</bdi>` },
       { label: words.failed, cell: ({ endedAtMs }) => timeOf(endedAtMs, now), isWide: true },
     ];
     return list<RowStory>({
@@ -60,8 +64,8 @@ export class DeadLetters extends Page {
       back,
       body: html`<pre class="block" tabindex="0" aria-label=${words.said}>${unhidden(row.text)}</pre>
         ${facts([
-          [words.reason, html`<bdi>${row.reason ?? ""}</bdi>`],
-          [words.who, html`<bdi>${row.sender ?? words.nobody}</bdi>`],
+          [words.reason, html`<bdi>${unhidden(row.reason ?? "")}</bdi>`],
+          [words.who, html`<bdi>${unhidden(row.sender ?? words.nobody)}</bdi>`],
           [t.why.session, copyable(row.session, 48)],
           [t.why.conversation, copyable(row.conversation, 48)],
           [words.arrived, timeOf(row.receivedAtMs, now)],

@@ -38,7 +38,8 @@ export class Outbox extends Page {
       },
       {
         label: words.reason,
-        cell: ({ parts }) => html`<bdi>${parts.find(({ reason }) => reason !== null)?.reason ?? ""}</bdi>`,
+        cell: ({ parts }) =>
+          html`<bdi>${unhidden(parts.find(({ reason }) => reason !== null)?.reason ?? "")}</bdi>`,
         isWide: true,
       },
       { label: words.since, cell: ({ createdAtMs }) => timeOf(createdAtMs, now), isWide: true },
@@ -82,7 +83,7 @@ export class Outbox extends Page {
                 <div>
                   ${t.story.part(partState, index + 1, parts.length)} · ${t.story.attempts(attempts)}
                   ${flagged ? html`· ${t.story.twice}` : ""}
-                  <p class="quiet-text"><bdi>${reason ?? ""}</bdi></p>
+                  <p class="quiet-text"><bdi>${unhidden(reason ?? "")}</bdi></p>
                 </div>
               </li>`,
           )}

@@ -107,20 +107,20 @@ export class Schedules extends Page {
         ${
           job.paused === null
             ? nothing
-            : html`<p class="trouble" role="note">${words.pausedFor} <bdi>${job.paused}</bdi></p>`
+            : html`<p class="trouble" role="note">${words.pausedFor} <bdi>${unhidden(job.paused)}</bdi></p>`
         }
         ${facts([
           [words.when, job.words],
           [words.does, html`<span class="lines"><bdi>${doesOf(job)}</bdi></span>`],
           [words.agent, html`<bdi>${job.agent}</bdi>`],
           [words.session, copyable(job.session, 44)],
-          [words.owner, job.owner.sender ?? words.owners[job.owner.kind]],
+          [words.owner, unhidden(job.owner.sender ?? words.owners[job.owner.kind])],
           [words.misfire, words.misfires[job.misfire]],
           [words.overlap, words.overlaps[job.overlap]],
           [words.counts, words.runsAndMissed(job.runs, job.missed)],
           ...(job.last?.reason === null || job.last === null
             ? []
-            : ([[words.lastReason, html`<bdi>${job.last.reason}</bdi>`]] as const)),
+            : ([[words.lastReason, html`<bdi>${unhidden(job.last.reason)}</bdi>`]] as const)),
         ])}
         ${explained === null || explained.next.length === 0 ? nothing : instants(explained, now)}
         ${runs === null ? nothing : this.#runs(runs)}`,

@@ -2,6 +2,7 @@
 // shows such text writes them out, in a list as well as in its drawer.
 import { expect, test } from "vitest";
 import { Activity } from "../../src/pages/activity.ts";
+import { Channels } from "../../src/pages/channels.ts";
 import { DeadLetters } from "../../src/pages/dead.ts";
 import { Devices } from "../../src/pages/devices.ts";
 import { McpServers } from "../../src/pages/mcp.ts";
@@ -128,7 +129,50 @@ test.each([
     },
     ["assistant", "name", "user"],
   ],
-  ["dead letters", DeadLetters, "#/dead/r", { "dead.list": { rows: [{ ...row, sender: "E" }] } }, ["text"]],
+  [
+    "channels",
+    Channels,
+    "#/channels/telegram:a",
+    {
+      "channels.list": {
+        channels: [{ channel: "telegram", account: "a", state: "down", reason: odd("reason") }],
+      },
+      "pairing.list": {
+        pending: [
+          {
+            code: "C",
+            channel: "telegram",
+            account: "a",
+            senderId: odd("id"),
+            senderName: odd("asks"),
+            expiresAtMs: nowMs,
+          },
+        ],
+        paired: [{ channel: "telegram", account: "a", senderId: odd("in"), senderName: odd("name"), ...at }],
+      },
+      "channels.places": {
+        places: [
+          {
+            conversation: "telegram:a:group:1",
+            channel: "telegram",
+            account: "a",
+            kind: "group",
+            names: ["E", odd("member")],
+            title: odd("title"),
+            lastAtMs: 0,
+          },
+        ],
+      },
+    },
+    ["asks", "id", "in", "member", "name", "reason", "title"],
+  ],
+  [
+    "dead letters",
+    DeadLetters,
+    "#/dead/r",
+    { "dead.list": { rows: [{ ...row, reason: odd("reason") }] } },
+    ["reason", "sender", "text"],
+  ],
   [
     "devices",
     Devices,
@@ -256,7 +300,7 @@ test.each([
       "writer",
     ],
   ],
-  ["outbox", Outbox, "#/outbox/d", { "outbox.list": { deliveries: [{ ...delivery, parts: [] }] } }, ["text"]],
+  ["outbox", Outbox, "#/outbox/d", { "outbox.list": { deliveries: [delivery] } }, ["reason", "text"]],
   [
     "a prompt",
     Prompt,
@@ -299,12 +343,12 @@ test.each([
             agent: "m",
             session: "s",
             enabled: true,
-            paused: null,
+            paused: odd("paused"),
             consecutiveErrors: 0,
-            last: null,
+            last: { reason: odd("broke"), ...at },
             nextAtMs: null,
             payload: { message: odd("message") },
-            owner: { kind: "turn", sender: "E" },
+            owner: { kind: "turn", sender: odd("owner") },
             misfire: "all",
             overlap: "skip",
             runs: 0,
@@ -330,7 +374,7 @@ test.each([
         })),
       },
     },
-    ["message", "name", "reason", "said"],
+    ["broke", "message", "name", "owner", "paused", "reason", "said"],
   ],
   [
     "sessions",
