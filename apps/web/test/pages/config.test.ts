@@ -164,6 +164,40 @@ test("a text that is no JSON5 has no form; the one that was read has one again",
   expect(await c.page.text()).toContain("_=Old_");
 });
 
+test("a draft is read for the form unless it is told that the text itself cannot be read", async () => {
+  const c = await config("#/config/text");
+  let drafts = 0;
+  const isRead = async (
+    problems: readonly Problem[],
+    warnings: readonly Problem[] = [],
+  ): Promise<boolean> => {
+    Object.assign(c.found, { problems, warnings });
+    await c.type(`{ name: 'N${(drafts += 1)}' }`);
+    await c.page.pass(600);
+    return c.did().at(-1)?.startsWith("config.text") === true;
+  };
+  expect([
+    await isRead([]),
+    await isRead([problem("")]),
+    await isRead([problem("name", { line: 1 }), problem("mode", { line: 2 })]),
+    await isRead([], [problem("", { line: 1 })]),
+    await isRead([problem("", { line: 1, column: 3 })]),
+    await isRead([problem("name", { line: 1 }), problem("", { line: 1 })]),
+  ]).toEqual([true, true, true, true, false, false]);
+  // What the form filled in is known already.
+  Object.assign(c.found, { problems: [] });
+  await c.page.press("Throw away");
+  await c.page.go("#/config");
+  await c.page.fill("field-name", "A");
+  await c.page.pass(600);
+  expect(
+    c
+      .did()
+      .slice(-2)
+      .map((each) => each.split(" ")[0]),
+  ).toEqual(["config.text", "config.validate"]);
+});
+
 test("a check tells how it went, and nothing of a text that is no more the draft", async () => {
   const c = await config("#/config/text");
   await c.type("{ a: 1 }");

@@ -425,6 +425,13 @@ describe("devices", () => {
     ).toMatchFileSnapshot("shown/devices.txt");
   });
 
+  test("a device that has not said who it is, is not this browser", async () => {
+    const unknown = { "devices.list": { devices: [device("odd", { peer: "" })] } };
+    const page = await showPage(Devices, { at: "#/devices/odd", answers: unknown, peer: "" });
+    expect(await page.text()).not.toContain("this browser");
+    expect(await page.text()).not.toContain("This browser");
+  });
+
   test("a grant is taken back, a token renewed and a device revoked, each by its own call", async () => {
     const page = await showPage(Devices, { at: "#/devices/phone", answers });
     expect(await page.press("Take back camera")).toBe("Taken back.");
