@@ -40,6 +40,22 @@ test("a line that stays is not told as gone and come", () => {
   ]);
 });
 
+test("of a thousand lines each, those that stay are found", () => {
+  const text = (other: string): string =>
+    Array.from({ length: 1_000 }, (_, at) => (at % 2 === 0 ? `${other}${at}` : `same ${at}`)).join("\n");
+  const lines = diffLines(text("x"), text("y"));
+  expect(lines.filter(({ kind }) => kind === "same").map(({ text: each }) => each)).toEqual(
+    Array.from({ length: 500 }, (_, at) => `same ${2 * at + 1}`),
+  );
+  // What goes stands before what comes in its place.
+  expect(lines.slice(0, 4)).toEqual([
+    { kind: "removed", text: "x0" },
+    { kind: "added", text: "y0" },
+    { kind: "same", text: "same 1" },
+    { kind: "removed", text: "x2" },
+  ]);
+});
+
 test("texts that are too long to compare are still told whole", () => {
   const [before, after] = ["x", "y"].map((sign) =>
     Array.from({ length: 2_100 }, (_, index) => `${sign}${index}`).join("\n"),

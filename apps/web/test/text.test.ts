@@ -26,6 +26,30 @@ test("a session without a name is called by its key", () => {
   ]);
 });
 
+test("parts of a key are shown whole up to fourteen signs, and cut in the middle from there on", () => {
+  const parts = ["a".repeat(14), "b".repeat(15), "web-c", ""];
+  expect(sessionWords(`agent:helper:${parts.join(":")}`)).toBe(`${"a".repeat(14)} bbbb…bbbb web-c `);
+  expect(
+    [
+      "agent:main",
+      "agent:main:main",
+      "Agent:main:main",
+      "agent:main:web:dm:web-web-1",
+      "agent:main:web:dm",
+      "agent:main:web:group:web-1:thread:t",
+      "agent:main:web:dm:w:x:t:more",
+    ].map(sessionWords),
+  ).toEqual([
+    "agent:main",
+    "main",
+    "Agent:main:main",
+    "web web-1",
+    "web ",
+    "web group web-1 thread t",
+    "web w t",
+  ]);
+});
+
 test("names and keys of sessions that people chose turn nothing around", () => {
   const key = "agent:main:web:dm:web-1:thread:a%E2%80%AEb";
   expect(sessionWords(key)).toBe("web 1 a\\u{202e}b");
