@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -254,5 +255,155 @@ describe("a change that a running gateway takes up", () => {
       desk.change([{ set: ["messages", "audio", "transcribe"], to: "nobody/whisper" }]),
     ).rejects.toThrow(/does not exist/);
     expect([await now(), taken]).toEqual([text, []]);
+  });
+});
+
+test("what somebody saves while a change is looked at is not overwritten", async () => {
+  const theirs = "{ /* theirs */ }";
+  const env = {
+    get KEY() {
+      writeFileSync(path, theirs);
+      return "env-canary";
+    },
+  };
+  let taken = 0;
+  desk = configEditor({ env, home, takeUp: async () => ((taken += 1), []) });
+  await expect(desk.change([{ set: ["gateway", "port"], to: 1 }])).rejects.toMatchObject({
+    code: "conflict",
+    message: `${path} changed since it was read. Read it again (config.get) and repeat the change on top of it`,
+  });
+  expect([await now(), taken]).toEqual([theirs, 0]);
+});
+
+describe("a file with several mistakes", () => {
+  const wrong = `{
+  // Mine.
+  gateway: { port: "x", nonsense: 1 },
+  logging: { level: "loud" },
+}
+`;
+  let taken: number;
+  beforeEach(async () => {
+    taken = 0;
+    await writeFile(path, wrong);
+    await writeFile(`${path}.bak`, "the last good one");
+    desk = configEditor({ env: {}, home, takeUp: async () => ((taken += 1), []) });
+  });
+  const paths = (problems: readonly { readonly path: string }[]): readonly string[] =>
+    problems.map((each) => each.path);
+  const backup = (): Promise<string> => readFile(`${path}.bak`, "utf8");
+
+  test("is mended place by place: what is left is told, and the last good file stays", async () => {
+    const one = await desk.change([{ remove: ["gateway", "nonsense"] }]);
+    const { hash } = await desk.read();
+    expect({ ...one, problems: paths(one.problems) }).toEqual({
+      path,
+      hash,
+      changed: ["gateway.nonsense"],
+      backup: null,
+      warnings: [],
+      problems: ["gateway.port", "logging.level"],
+    });
+    expect([await now(), await backup(), taken]).toEqual([
+      wrong.replace(", nonsense: 1", ""),
+      "the last good one",
+      1,
+    ]);
+    const all = await desk.change(
+      [
+        { set: ["gateway", "port"], to: 7 },
+        { set: ["logging", "level"], to: "warn" },
+      ],
+      hash,
+    );
+    expect([all.changed, all.backup, all.problems]).toEqual([["gateway.port", "logging.level"], null, []]);
+    expect([await backup(), taken]).toEqual(["the last good one", 2]);
+    // From here on the file is a good one.
+    expect(await desk.change([{ set: ["gateway", "port"], to: 8 }])).toMatchObject({
+      backup: `${path}.bak`,
+      problems: [],
+    });
+    expect(await backup()).toContain("port: 7");
+  });
+
+  test("takes no change that mends nothing, makes another mistake, or is of the whole", async () => {
+    const { hash } = await desk.read();
+    await expect(desk.change([{ set: ["gateway", "bind"], to: "lan" }])).rejects.toThrow("gateway.port");
+    await expect(
+      desk.change([{ remove: ["gateway", "nonsense"] }, { set: ["logging", "other"], to: 1 }]),
+    ).rejects.toThrow("logging.other");
+    // Another mistake at the same place is none that was there before.
+    await expect(
+      desk.change([{ remove: ["gateway", "nonsense"] }, { set: ["gateway", "port"], to: -1 }]),
+    ).rejects.toThrow("gateway.port");
+    await expect(desk.patch({ gateway: { nonsense: null } }, hash)).rejects.toThrow("gateway.port");
+    await expect(desk.apply({ logging: { level: "loud" } }, hash)).rejects.toThrow("logging.level");
+    expect([await now(), await backup(), taken]).toEqual([wrong, "the last good one", 0]);
+  });
+
+  test("is shown as it is, by its lines, and means nothing; one that is no JSON5 says nothing either", async () => {
+    const { config, file, exists, problems } = await desk.read();
+    expect([config, exists, problems.map((each) => `${each.line}:${each.column} ${each.path}`)]).toEqual([
+      null,
+      true,
+      ["3:14 gateway.port", "3:25 gateway.nonsense", "4:14 logging.level"],
+    ]);
+    expect(file).toEqual({ gateway: { port: "x", nonsense: 1 }, logging: { level: "loud" } });
+    await writeFile(path, "{ oops");
+    expect(await desk.read()).toMatchObject({ file: null, config: null, exists: true, warnings: [] });
+    expect(await desk.text({})).toMatchObject({ text: null, file: null });
+  });
+
+  test("that cannot be read is told, and not taken for one that is not there", async () => {
+    const other = join(home, "other");
+    await mkdir(join(other, "parley.json5"), { recursive: true });
+    desk = configEditor({ env: {}, home: other });
+    const refused = { code: "unavailable", message: expect.stringMatching(/json5 cannot be read: EISDIR/) };
+    await expect(desk.read()).rejects.toMatchObject(refused);
+    await expect(desk.change([{ set: ["gateway", "port"], to: 1 }])).rejects.toMatchObject(refused);
+    expect((await stat(join(other, "parley.json5"))).isDirectory()).toBe(true);
+  });
+});
+
+describe("a draft", () => {
+  const masked = text
+    .replace("gateway-canary-7f3a91c05be24d68", "[secret]")
+    .replace("12:bot-canary", "[secret]")
+    .replace("url-canary", "[secret]")
+    .replace("header-canary", "[secret]")
+    .replace("skill-canary", "[secret]");
+
+  test("begins as the file with its comments and masks, and has a value in place of what it says", async () => {
+    const { hash, file } = await desk.read();
+    const own = await desk.text({});
+    expect([own.hash, own.file, own.text]).toEqual([hash, file, masked]);
+    const changed = await desk.text({ config: { gateway: { port: 1 } } });
+    expect(changed).toEqual({
+      text: "{\n  // Mine.\n  gateway: { port: 1 },\n}\n",
+      hash,
+      file: { gateway: { port: 1 } },
+    });
+    expect(await desk.text({ text: "{ // theirs\n a: 1, b: 2 }", config: { a: 3 } })).toEqual({
+      text: "{ // theirs\n a: 3 }",
+      hash,
+      file: { a: 3 },
+    });
+    expect(await desk.text({ text: "{ oops" })).toEqual({ text: "{ oops", hash, file: null });
+    expect(await now()).toBe(text);
+  });
+
+  test("is judged with the secrets that its masks stand for, and what it changes is named", async () => {
+    expect(await desk.validate(masked)).toEqual({ problems: [], warnings: [], changed: [] });
+    const next = masked.replace("port: 7275", "port: 1").replace('"1", "2"', '"1"');
+    expect(await desk.validate(next)).toEqual({
+      problems: [],
+      warnings: [],
+      changed: ["gateway.port", "channels.telegram.allowFrom"],
+    });
+    const wrong = await desk.validate("{ gateway: { port: -1 } }");
+    expect(wrong.problems).toMatchObject([{ path: "gateway.port", line: 1 }]);
+    expect(wrong.changed).toEqual(["gateway.port", "gateway.auth", "channels", "models", "skills"]);
+    expect(await desk.validate("{ oops")).toMatchObject({ problems: [{ path: "", line: 1 }], changed: [] });
+    expect(await now()).toBe(text);
   });
 });

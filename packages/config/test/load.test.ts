@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isFault } from "@parley/protocol";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { configJsonSchema, loadConfig } from "../src/index.ts";
+import { parseDocument } from "../src/file/document.ts";
 import { home, loadText, problemsOf } from "./load-text.ts";
 
 test.each([100, 100_000])(
@@ -14,6 +15,52 @@ test.each([100, 100_000])(
     expect(messages.join(" ")).not.toContain("stack");
   },
 );
+
+test("sixty-four blocks in each other are read, one more is told by its place", async () => {
+  const messages = async (depth: number) =>
+    (await problemsOf(`{env:${"[".repeat(depth)}1${"]".repeat(depth)}}`)).map(
+      ({ path, message, line, column }) => `${path} ${line}:${column} ${message}`,
+    );
+  expect((await messages(63)).join()).not.toContain("nested");
+  expect(await messages(64)).toEqual(["env[0][0] 1:70 nested more than 64 levels deep"]);
+});
+
+test("numbers that JSON5 has beside those of JSON are read as what they are", () => {
+  const { value } = parseDocument("[NaN, Infinity, -Infinity, +Infinity, -1, +2, .5, 0x10]");
+  expect(value).toEqual([Number.NaN, Infinity, -Infinity, Infinity, -1, 2, 0.5, 16]);
+});
+
+test("a secret whose file is not there, is empty, or cannot be read is told by the file, and one has no blanks around it", async () => {
+  const load = (files: { readonly [path: string]: string | Error }) =>
+    loadConfig({
+      env: {},
+      home,
+      readFile: async (path) => {
+        if (path === `${home}/parley.json5`) return '{ gateway: { auth: { token: { file: "t" } } } }';
+        const found = files[path] ?? null;
+        if (found instanceof Error) throw found;
+        return found;
+      },
+    });
+  const told = (files: { readonly [path: string]: string | Error }) =>
+    load(files).then(
+      () => "",
+      (error: Error) => error.message,
+    );
+  const file = `${home}/t`;
+  const fix = "Write the secret into it, readable only by the user of the daemon";
+  for (const [text, what] of [
+    [undefined, "does not exist"],
+    [" \n", "is empty"],
+    [new Error("EACCES: no"), "cannot be read (EACCES: no)"],
+  ] as const)
+    expect(await told(text === undefined ? {} : { [file]: text })).toContain(
+      `gateway.auth.token: the secret file ${file} ${what}. ${fix}`,
+    );
+  const { config, reads } = await load({ [file]: " \n b7Qe2xKf9sVh4TnWz8Lc1RmYp6Dg3Ju0\n" });
+  expect(config.gateway.auth.token?.reveal()).toBe("b7Qe2xKf9sVh4TnWz8Lc1RmYp6Dg3Ju0");
+  expect(reads).toEqual([`${home}/parley.json5`, file]);
+});
 
 describe("without a file", () => {
   test("people live in the time zone of the machine", async () => {

@@ -98,4 +98,8 @@ test("a file that is broken, empty or missing is left alone", async () => {
     expect(readFileSync(path, "utf8")).toBe(text);
   }
   expect(await rewriteMigrated("/nowhere/parley.json5", known)).toBeNull();
+  await expect(rewriteMigrated(home(""), known)).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/ cannot be read: EISDIR/) as string,
+  });
 });
