@@ -401,6 +401,31 @@ test("the audit log names who, about what and the end, and picks no value, code 
   });
 });
 
+test("of a call the log shows which thing, where and how, and no other field", () => {
+  const shown = {
+    id: "i",
+    key: "k",
+    name: "n",
+    path: "p",
+    decision: "allow",
+    agent: "a",
+    session: "s",
+    turn: 3,
+    scopes: ["read"],
+    lane: "l",
+    reason: "r",
+    config: "c",
+    model: "m",
+    enabled: true,
+    confirm: false,
+    grants: ["run"],
+  };
+  const hidden = { text: "t", value: "v", token: "t", code: "c", passphrase: "p", files: ["f"], person: "x", to: "y" };
+  const { about } = auditOf("config.set" as MethodName, { ...hidden, ...shown }, caller, undefined);
+  expect(about).toEqual(shown);
+  expect(auditOf("config.set" as MethodName, { id: { a: 1 }, key: null }, caller, undefined).about).toEqual({});
+});
+
 test("of one caller a hundred looks are remembered, the one not asked for the longest is recorded anew", () => {
   const clock = virtualClock();
   const goesOn = looking(clock);
@@ -462,4 +487,18 @@ test("one that signs off leaves the others counted, twice or late", () => {
   clients.join("d", () => {});
   second?.();
   expect(clients.count("d")).toBe(1);
+});
+
+test("a thousand devices that were put out are remembered, and the one that was longest ago may join again first", () => {
+  const clients = connectedClients();
+  const isOut = (device: string): boolean => {
+    const leave = clients.join(device, () => {});
+    leave?.();
+    return leave === null;
+  };
+  for (let n = 0; n < 1_000; n += 1) clients.close(`d${n}`);
+  expect([isOut("d0"), isOut("d999"), isOut("other")]).toEqual([true, true, false]);
+  clients.close("d0");
+  clients.close("one more");
+  expect([isOut("d0"), isOut("d1"), isOut("d2"), isOut("one more")]).toEqual([true, false, true, true]);
 });

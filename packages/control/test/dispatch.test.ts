@@ -1,6 +1,6 @@
 // Which calls a caller is refused, under whose name that is noted, and what of a fault goes over the wire.
 import { ConfigFault } from "@parley/config";
-import { Fault, methods, silentLog, systemIds, type Scope } from "@parley/protocol";
+import { Fault, methods, silentLog, systemIds, type Log, type Scope } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import type { Caller } from "../src/auth/authenticate.ts";
@@ -9,6 +9,8 @@ import { dispatcher } from "../src/dispatch.ts";
 function stage(answer: () => Promise<unknown> = async () => ({ done: true })) {
   const noted: (readonly unknown[])[] = [];
   const audited: unknown[] = [];
+  const lines: unknown[] = [];
+  const log: Log = { ...silentLog, error: (facts, words) => void lines.push([words, facts]) };
   const dispatch = dispatcher({
     handlers: Object.fromEntries(Object.keys(methods).map((name) => [name, answer])) as never,
     ownsSession: (_caller, key) => key === "own",
@@ -17,7 +19,7 @@ function stage(answer: () => Promise<unknown> = async () => ({ done: true })) {
     refusals: { note: (...what: readonly unknown[]) => void noted.push(what) } as never,
     clock: virtualClock(),
     ids: systemIds(),
-    log: silentLog,
+    log,
   });
   const ask = async (method: string, params: object, by: Partial<Caller>) => {
     const caller = {
@@ -29,7 +31,7 @@ function stage(answer: () => Promise<unknown> = async () => ({ done: true })) {
     };
     return dispatch({ type: "req", id: "1", method, params } as never, { device: null, ...caller } as Caller);
   };
-  return { ask, noted, audited };
+  return { ask, noted, audited, lines };
 }
 
 const all: Scope[] = ["read", "write", "approve"];
@@ -60,11 +62,15 @@ test("a fault goes out with its words and its time; of a bug nothing does but a 
     message: "too many",
     retryAfterMs: 7,
   });
-  const broken = stage(async () => {
-    throw new Error("a secret path");
-  });
-  const { error } = await broken.ask("status", {}, { scopes: ["read"] });
-  expect([error?.code, error?.message]).toEqual(["internal", expect.not.stringContaining("secret")]);
+  expect(slow.lines).toEqual([]);
+  const bug = new Error("a secret path");
+  const broken = stage(() => Promise.reject(bug));
+  const { error, ...rest } = await broken.ask("status", {}, { scopes: ["read"] });
+  const [, reference = ""] =
+    /^something went wrong inside the gateway; its log has more under (\w{8})$/.exec(error?.message ?? "") ?? [];
+  expect(rest).toEqual({ type: "res", id: "1", ok: false });
+  expect([error?.code, reference.length]).toEqual(["internal", 8]);
+  expect(broken.lines).toEqual([["a method failed", { error: bug, method: "status", reference }]]);
 });
 
 test("all that is wrong with a config goes out, and a call that failed without a reason is recorded as failed", async () => {
@@ -101,4 +107,28 @@ test("a repeated key is told by what was understood, not by how it was written",
       },
     ],
   ]);
+});
+
+test("what a caller may not, and what is none, is told by its method and what it lacks; nothing of it runs", async () => {
+  const { ask, noted } = stage(() => Promise.reject(new Error("it ran")));
+  const told = async (method: string, params: object, scopes: Scope[]) => {
+    const { error } = await ask(method, params, { scopes });
+    return `${error?.code}: ${error?.message}`;
+  };
+  expect([
+    await told("toString", {}, all),
+    await told("devices.revoke", {}, all),
+    await told("device.calls", {}, all),
+    await told("sessions.reset", { key: "other" }, all),
+    await told("sessions.reset", {}, all),
+    await told("lanes.list", { limit: "9" }, all),
+  ]).toEqual([
+    'unsupported: there is no method "toString"',
+    'denied: "devices.revoke" needs the scope "admin", which this token does not have',
+    'denied: "device.calls" needs the scope "device", which this token does not have',
+    'denied: "sessions.reset" reaches your own sessions only, and this is none of them; for others\' it needs the scope "admin"',
+    expect.stringMatching(/^invalid: params of "sessions\.reset": key: /),
+    expect.stringMatching(/^invalid: params of "lanes\.list": limit: /),
+  ]);
+  expect(noted.map(([reason]) => reason)).toEqual(["scope", "scope", "other_session"]);
 });

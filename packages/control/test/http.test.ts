@@ -1,6 +1,6 @@
 // What the control plane answers over plain HTTP, whole: code, headers, words, and what is noted as refused.
 // After a wanted change: `vitest run --project @parley/control http -u`.
-import { Fault, silentLog } from "@parley/protocol";
+import { Fault, silentLog, type Log } from "@parley/protocol";
 import { laterAnswerTable } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { httpApp, type HttpOptions } from "../src/http.ts";
@@ -138,4 +138,35 @@ test("each request has its answer, its headers and its record", async () => {
     { path: "/nothing", method: "POST" },
   ];
   await expect(await laterAnswerTable(asked, answered)).toMatchFileSnapshot("tables/http.txt");
+});
+
+test("a bug is told without a word of it and logged with its path; a client that left is neither", async () => {
+  const lines: unknown[] = [];
+  const log: Log = { ...silentLog, error: (facts, words) => void lines.push([words, facts]) };
+  const bug = new Error("a secret");
+  const options = {
+    hosts: { listenHost: "127.0.0.1", allowedHosts: [] },
+    webhook: () => null,
+    programs: { docs: () => Promise.reject(bug) },
+    webRoot: null,
+    metrics: { admit: () => Promise.reject(bug), openOnLoopback: () => false, text: async () => "" },
+    remoteOf: () => ({ address: "127.0.0.1", origin: null }),
+    refusals: { note: () => undefined },
+    log,
+  } as unknown as HttpOptions;
+  const ask = async (path: string, errored: Error | null) => {
+    const headers = { host: "127.0.0.1", ...token };
+    const incoming = { headers, url: path, method: "GET", errored };
+    const answer = await httpApp(options).request(path, { headers }, { incoming } as never);
+    return [answer.status, await answer.text()];
+  };
+  const words = "something went wrong; the log says what\n";
+  expect([await ask("/docs/a?x=1", null), await ask("/metrics", new Error("another"))]).toEqual([
+    [500, words],
+    [500, words],
+  ]);
+  expect(await ask("/docs/b", bug)).toEqual([400, ""]);
+  expect(lines).toEqual(
+    ["/docs/a", "/metrics"].map((path) => ["an HTTP request failed", { error: bug, path }]),
+  );
 });

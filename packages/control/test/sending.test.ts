@@ -116,6 +116,36 @@ test("beyond the soft limit what is only shown is dropped, beyond the hard one t
   expect(socket.log.at(-1)).toBe("cut");
 });
 
+test("unless told otherwise, one mebibyte may wait before what is only shown is dropped, eight before the end, for half a minute", async () => {
+  const [socket, clock] = [new Socket(), virtualClock()];
+  const buffer = socketSendBuffer(socket as unknown as WebSocket, clock);
+  for (const bytes of [1_048_575, 1_048_576]) {
+    socket.bufferedAmount = bytes;
+    buffer.offer(`shown at ${bytes}`);
+  }
+  for (const bytes of [8_388_608, 8_388_609]) {
+    socket.bufferedAmount = bytes;
+    buffer.send(`sent at ${bytes}`);
+  }
+  const closed = "close 1013 the client does not read";
+  expect(socket.log).toEqual(["shown at 1048575", "sent at 8388608", closed]);
+  const other = new Socket();
+  const slow = socketSendBuffer(other as unknown as WebSocket, clock);
+  slow.send("a");
+  other.bufferedAmount = 1;
+  await clock.advance(29_999);
+  slow.checkProgress();
+  expect(other.log).toEqual(["a"]);
+  await clock.advance(1);
+  slow.checkProgress();
+  expect(other.log).toEqual(["a", closed]);
+  // A frame for a socket that closes is none.
+  other.readyState = 2;
+  slow.send("b");
+  slow.offer("c");
+  expect(other.log).toHaveLength(2);
+});
+
 test("a client that answers the close is not cut", async () => {
   const { socket, clock, buffer } = sending();
   buffer.close(1000, "bye");

@@ -3,7 +3,7 @@
 // body is read up to its limit.
 import { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { Fault, silentLog } from "@parley/protocol";
+import { Fault, silentLog, type Log } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { eventHub, type Hub } from "../src/event-hub.ts";
 import { readBody, TooLarge } from "../src/read-body.ts";
@@ -50,6 +50,8 @@ function following(pages: (afterSeq: number) => Page | Promise<Page>, { looksAga
   const sent: (readonly [event: string, seq: number | undefined, payload: object])[] = [];
   const shown: string[] = [];
   const closes: unknown[] = [];
+  const errors: unknown[] = [];
+  const log: Log = { ...silentLog, error: (facts, words) => void errors.push([words, facts]) };
   const asked: (readonly [number, number])[] = [];
   const hub: Hub = { ...eventHub(), looksAgain };
   let room: () => Promise<void> = async () => {};
@@ -68,7 +70,7 @@ function following(pages: (afterSeq: number) => Page | Promise<Page>, { looksAga
     afterSeq: 3,
     hub,
     outlet,
-    log: silentLog,
+    log,
     events: {
       after: async (_stream: string, afterSeq: number, limit: number) => {
         asked.push([afterSeq, limit]);
@@ -81,6 +83,7 @@ function following(pages: (afterSeq: number) => Page | Promise<Page>, { looksAga
     sent,
     shown,
     closes,
+    errors,
     asked,
     hub,
     stop,
@@ -181,6 +184,7 @@ describe("a stream that is followed", () => {
       );
       await at.settle();
       expect(at.closes).toEqual(closed ? [[1011, "the event log could not be read"]] : []);
+      expect(at.errors).toEqual(closed ? [["could not read the event log", { error, stream: "s" }]] : []);
       fails = false;
       at.hub.appended("s");
       await at.settle();

@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync, brotliDecompressSync, gunzipSync } from "node:zlib";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
 import { webFiles } from "../src/web-files.ts";
@@ -16,7 +17,7 @@ function site() {
   const app = new Hono().get("*", webFiles(root));
   let times = 0;
   return {
-    write(path: string, text: string): void {
+    write(path: string, text: string | Buffer): void {
       writeFileSync(join(root, path), text);
       times += 1;
       utimesSync(join(root, path), times, times);
@@ -85,4 +86,58 @@ test("what lies in assets is kept for good, all else is asked for again, and the
   ]);
   for (const path of ["/.env.js", "/assets/../chat.js/x", "/assets/a/b.js", "/a.txt"])
     expect((await at.get(path)).status).toBe(404);
+});
+
+test("each kind of file has its type, and those that are compressed already stay as they are", async () => {
+  const at = site();
+  const names = ["a.html", "a.js", "a.css", "a.svg", "a.png", "a.ico", "a.woff2", "a.webmanifest"];
+  for (const name of names) at.write(name, long);
+  const told = await Promise.all(
+    names.map(async (name) => {
+      const { headers } = await at.get(`/${name}`, { "accept-encoding": "gzip, br" });
+      return [headers.get("content-type"), headers.get("content-encoding"), headers.get("vary")];
+    }),
+  );
+  expect(told).toEqual([
+    ["text/html; charset=utf-8", "br", "accept-encoding"],
+    ["text/javascript; charset=utf-8", "br", "accept-encoding"],
+    ["text/css; charset=utf-8", "br", "accept-encoding"],
+    ["image/svg+xml", "br", "accept-encoding"],
+    ["image/png", null, "accept-encoding"],
+    ["image/x-icon", null, "accept-encoding"],
+    ["font/woff2", null, "accept-encoding"],
+    ["application/manifest+json", "br", "accept-encoding"],
+  ]);
+  for (const [size, encoding] of [
+    [1_023, null],
+    [1_024, "gzip"],
+  ] as const) {
+    at.write("b.js", "x".repeat(size));
+    expect((await at.get("/b.js", { "accept-encoding": "gzip" })).headers.get("content-encoding")).toBe(encoding);
+  }
+});
+
+test("a file that a release brought compressed is whole in every encoding, however small; beside the file itself it is passed over", async () => {
+  const at = site();
+  at.write("small.css.br", brotliCompressSync("a{}"));
+  at.write("page.js.br", brotliCompressSync("old"));
+  const whole = async (path: string, accepted: string) => {
+    const answer = await at.get(path, { "accept-encoding": accepted });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const encoding = answer.headers.get("content-encoding");
+    const plain = encoding === "br" ? brotliDecompressSync(bytes) : encoding === "gzip" ? gunzipSync(bytes) : bytes;
+    return [encoding, plain.toString(), answer.headers.get("etag")?.split("-").at(-1)];
+  };
+  expect([await whole("/small.css", "br"), await whole("/small.css", "gzip"), await whole("/small.css", "")]).toEqual([
+    ["br", "a{}", 'br"'],
+    ["gzip", "a{}", 'gzip"'],
+    [null, "a{}", 'identity"'],
+  ]);
+  at.write("page.js", "new");
+  expect([await whole("/page.js", "br"), await whole("/page.js", "gzip")]).toEqual([
+    [null, "new", 'identity"'],
+    [null, "new", 'identity"'],
+  ]);
+  at.write("page.js", long);
+  expect(await whole("/page.js", "gzip")).toEqual(["gzip", long, 'gzip"']);
 });
