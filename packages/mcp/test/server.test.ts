@@ -23,8 +23,9 @@ function stage({ idleMs = 0 } = {}) {
   const hold: { call: Promise<unknown> | null } = { call: null };
   const log: Log = {
     ...silentLog,
-    debug: (_fields, message) => void logged.push(`debug ${message}`),
-    warn: (_fields, message) => void logged.push(`warn ${message}`),
+    debug: ({ server: of }, message) => void logged.push(`debug ${message} (${String(of)})`),
+    warn: ({ server: of, error }, message) =>
+      void logged.push(`warn ${message} (${[of, ...(error === undefined ? [] : [error])].map(String).join(", ")})`),
   };
   const fail = (what: keyof typeof next): void => {
     const error = next[what];
@@ -141,7 +142,9 @@ test("a start that fails waits 1, 2, 4 seconds and so on up to five minutes, and
   }
   expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
   expect(one.state()).toEqual({ state: "failed", reason: "it ended at once", starts: 11 });
-  expect(new Set(logged)).toEqual(new Set(["warn an MCP server could not be started"]));
+  expect(new Set(logged)).toEqual(
+    new Set(["warn an MCP server could not be started (s, Fault: it ended at once)"]),
+  );
   next.open = new Error("words of a library");
   await expect(one.ready()).rejects.toThrow("words of a library");
   expect(one.state().reason).toBe("it could not be started");
@@ -178,7 +181,7 @@ test("one that ends by itself waits longer each time, unless it ran for a minute
   expect(since()).toEqual(
     [1, 2, 3].flatMap((number) => [`open ${number}`, `list ${number}`, "listed 1", `close ${number}`]),
   );
-  expect(logged).toEqual(Array(3).fill("warn an MCP server ended by itself, or its connection broke"));
+  expect(logged).toEqual(Array(3).fill("warn an MCP server ended by itself, or its connection broke (s)"));
   // The end of a connection that is no more says nothing about the one that is.
   await one.ready();
   events[0]?.gone();
@@ -212,7 +215,7 @@ test("nobody's call for the time of rest ends it, one that is under way does not
   await clock.advance(1);
   expect([one.state(), logged]).toEqual([
     { state: "stopped", starts: 1 },
-    ["debug an MCP server that nobody called is ended"],
+    ["debug an MCP server that nobody called is ended (s)"],
   ]);
   since();
   const answer = Promise.withResolvers<unknown>();
@@ -253,7 +256,7 @@ test("tools that change often are listed once in half a second, and not after it
   await clock.advance(500);
   expect([since(), logged]).toEqual([
     ["list 1"],
-    ["warn the changed tools of an MCP server could not be listed"],
+    ["warn the changed tools of an MCP server could not be listed (s, Error: no)"],
   ]);
   events[0]?.toolsChanged();
   await one.stop();

@@ -2,7 +2,7 @@
 // which calls are refused by what was approved and configured since, and what people see and change.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isFault, type JsonObject } from "@parley/protocol";
+import { isFault, type JsonObject, type Log } from "@parley/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import type { McpSettings, ServerSettings } from "../src/index.ts";
 import { onHost, plain, stage, textOf, type Stage } from "./stage.ts";
@@ -57,6 +57,7 @@ const refusal = (error: unknown): string =>
   isFault(error) ? `${error.code}: ${error.message}` : `not a fault: ${String(error)}`;
 
 interface World {
+  readonly lines: readonly unknown[];
   readonly s: Stage;
   use(servers: { readonly [name: string]: Partial<ServerSettings> }, approveFirst?: boolean): McpSettings;
   /** Names of the tools that a turn has, then those that it has not with the reason. */
@@ -65,9 +66,19 @@ interface World {
 }
 
 function world(): World {
-  const s = stage();
+  const lines: unknown[] = [];
+  const logOf = (by: object): Log => {
+    const keep =
+      (level: string) =>
+      (fields: object, message: string): void =>
+        void lines.push([`${level} ${message}`, { ...by, ...fields }]);
+    const [debug, info, warn, error] = ["debug", "info", "warn", "error"].map(keep);
+    return { debug, info, warn, error, child: (more: object) => logOf({ ...by, ...more }) } as Log;
+  };
+  const s = stage({}, { log: logOf({}) });
   return {
     s,
+    lines,
     use(servers, approveFirst = false) {
       const own = Object.entries(servers).map(
         ([name, more]) => [name, { ...plain, transport: "http", ...more }] as const,
@@ -120,9 +131,10 @@ test("a turn has the tools of all servers that are on, by their names in order; 
 
 test("a tool that is new or says something else waits for its code, and no call of an older turn is made meanwhile", async () => {
   const { url, state, called } = await site({ a: "Does a", b: "Does b" });
-  const { s, use, at, call } = world();
+  const { s, lines, use, at, call } = world();
   const settings = use({ own: { url } });
   expect(await at(settings)).toEqual(["own__a", "own__b"]);
+  expect(lines).toEqual([]);
   const turn = await s.tools(settings);
   state.tools = { a: "Does something else", c: "Is new" };
   const seen = await s.servers.test("own");
@@ -140,6 +152,15 @@ test("a tool that is new or says something else waits for its code, and no call 
     ],
   });
   expect(s.told).toMatchObject([{ server: "own", tools: [{ name: "a" }, { name: "c" }], code: seen.code }]);
+  expect(lines).toEqual([
+    [
+      "warn tools of an MCP server are new or say something else: they wait for an approval (parley mcp approve)",
+      { server: "own", tools: ["a", "c"], code: seen.code },
+    ],
+  ]);
+  // The same that waits already is told no second time.
+  await s.servers.test("own");
+  expect([s.told.length, lines.length]).toEqual([1, 1]);
   const approve = "an owner has to approve it (parley mcp approve own)";
   expect(await at(settings)).toEqual([
     `own__a: it says something else than before: ${approve}`,
@@ -160,6 +181,9 @@ test("a tool that is new or says something else waits for its code, and no call 
   expect([await late("own__a"), await late("own__b"), called]).toEqual([otherwise("a"), otherwise("b"), []]);
   expect(await s.servers.approve("own", "00000000").catch(refusal)).toMatch(/^conflict: /);
   expect(await s.servers.approve("own", seen.code)).toEqual({ tools: ["a", "c"] });
+  expect(lines.slice(1)).toEqual([
+    ["info tools of an MCP server were approved", { server: "own", tools: ["a", "c"] }],
+  ]);
   expect(await at(settings)).toEqual(["own__a", "own__c"]);
   expect(await call(settings, "own__a")).toBe("did a");
   // What the operator took away since is gone for a turn that began before.

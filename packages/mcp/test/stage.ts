@@ -58,6 +58,7 @@ interface StageOptions {
   readonly rules: AddressRules;
   readonly refused: (refusal: Refusal) => void;
   readonly hide: (secrets: readonly string[]) => void;
+  readonly log: Log;
   /** Another process of this gateway: the same home, the same store. */
   readonly beside: Stage;
 }
@@ -92,7 +93,7 @@ export function stage(behaviour: object = {}, options: Partial<StageOptions> = {
     onWaiting: (server, tools, code) => told.push({ server, tools, code }),
     clock: systemClock(),
     ids: systemIds(),
-    log: quiet,
+    log: options.log ?? quiet,
   });
   onTestFinished(async () => {
     await servers.close();
