@@ -103,6 +103,18 @@ test("a version that is here is not brought again; one that is nowhere is missin
   await expect(prepare("3.0.0")).rejects.toThrow("there is no version 3.0.0 here");
 });
 
+test("what is brought is named with its size in megabytes; of another size it is not taken", async () => {
+  const large = release("tarball", "2.0.0");
+  const { said, prepare, there } = made(installed("tarball"), {
+    ...large,
+    files: large.files.map((each) => ({ ...each, bytes: 12_345_678 })),
+  });
+  await expect(prepare("2.0.0")).rejects.toThrow(
+    /^file\.tgz is not the file of the release: it has \d+ bytes, not 12345678$/,
+  );
+  expect([said, there()]).toEqual([["Bringing file.tgz (12.3 MB) ..."], ["1.0.0"]]);
+});
+
 test.each([
   ["says that it is another", "2.0.1", "file.tgz says that it is 2.0.1, not 2.0.0"],
   ["says more than its version", "2.0.0-rc", "file.tgz says that it is 2.0.0-rc, not 2.0.0"],

@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import type { Config } from "@parley/config";
 import { expect, test } from "vitest";
+import { isNear } from "../src/doctor/security/near.ts";
 import { securityFindings } from "../src/doctor/security/security.ts";
 
 const hidden = (value: string) => ({ reveal: () => value });
@@ -274,6 +275,11 @@ test.each<readonly [string, object, readonly string[]]>([
   ["the newest by its tag", server("bunx", "b@latest"), ["warn mcp.unpinned"]],
   ["the newest of Python", server("uvx", "b"), ["warn mcp.unpinned"]],
   ["a version of Python", server("uvx", "b==1.0"), ["safe"]],
+  ["a version of Python, by its sign", server("uvx", "b@1.0"), ["safe"]],
+  ["the newest by pnpm", server("pnpx", "b"), ["warn mcp.unpinned"]],
+  ["a version by pnpm", server("pnpx", "@a/b@2"), ["safe"]],
+  ["the newest of a scope, by bun", server("bunx", "@a/b@next"), ["warn mcp.unpinned"]],
+  ["options alone", server("npx", "-y"), ["safe"]],
   ["a program that is there", server("/usr/bin/node", "server.js"), ["safe"]],
   [
     "a server that is off",
@@ -290,6 +296,21 @@ test.each<readonly [string, object, readonly string[]]>([
     "one main session and whoever pairs",
     { session: { dmScope: "main" }, ...telegram({ dmPolicy: "pairing", allowFrom: [] }) },
     ["error session.shared"],
+  ],
+  [
+    "one main session and all of a list of one",
+    { session: { dmScope: "main" }, ...telegram({ allowFrom: ["*"] }), ...held, ...agents() },
+    ["warn channel.dm-open", "error session.shared"],
+  ],
+  [
+    "one main session and strangers on Discord alone",
+    {
+      session: { dmScope: "main" },
+      channels: { telegram: {}, discord: { default: { ...open, allowFrom: [] } } },
+      ...held,
+      ...agents(),
+    },
+    ["warn channel.dm-open", "error session.shared"],
   ],
   [
     "a binding to it",
@@ -320,11 +341,39 @@ test.each<readonly [string, object, readonly string[]]>([
 });
 
 test.each([
+  [true, ["http://localhost:1", "http://redis", "http://127.0.0.1", "http://127.255.0.1", "http://10.9.8.7"]],
+  [
+    true,
+    ["http://192.168.0.1", "http://172.16.0.1", "http://172.31.255.1", "http://172.20.0.1", "/run/x.sock"],
+  ],
+  [true, ["http://[::1]:1", "http://[fc00::1]", "http://[fd12::1]", "http://[fe80::1]", "nowhere"]],
+  [
+    false,
+    ["http://a.example", "http://128.0.0.1", "http://11.0.0.1", "http://192.169.0.1", "http://1.10.0.1"],
+  ],
+  [
+    false,
+    ["http://172.15.0.1", "http://172.32.0.1", "http://10.example.org", "http://127.0.0.1.example.org"],
+  ],
+  [false, ["http://[::2]", "http://[2001:db8::1]", "http://[fe00::1]"]],
+])("near is %s of %j", (near, urls) => {
+  expect(urls.map((url) => [url, isNear(url)])).toEqual(urls.map((url) => [url, near]));
+});
+
+test.each([
   ["/home/olga/.parley", "safe"],
   ["/home/olga/Dropbox/parley", "warn home.synced"],
   ["/home/olga/OneDrive - Work/parley", "warn home.synced"],
   ["/Users/olga/Library/Mobile Documents/x", "warn home.synced"],
   ["/home/olga/Nextcloud", "warn home.synced"],
+  ["/home/olga/OneDrive", "warn home.synced"],
+  ["/home/olga/Google Drive/x", "warn home.synced"],
+  ["/home/olga/GoogleDrive", "warn home.synced"],
+  ["/home/olga/iCloudDrive/x", "warn home.synced"],
+  ["/home/olga/Syncthing/x", "warn home.synced"],
+  ["/home/olga/pCloudDrive/x", "warn home.synced"],
+  ["/home/olga/Library/Other/x", "safe"],
+  ["/home/olga/Nextcloud2", "safe"],
   ["/home/olga/MyDropbox/parley", "safe"],
 ])("a state folder at %s is %s", (home, id) => {
   expect(ids({}, {}, home)).toEqual([id]);
@@ -409,4 +458,91 @@ test("each finding says what is so, where, and what to do", () => {
     warn backup.plain: The backups in /b are not encrypted: they hold all chats
       Set backup.passphrase, as { file: "secrets/backup" }"
   `);
+});
+
+test("each of the other findings says so, too", () => {
+  const hooks = {
+    token: hidden(strong),
+    endpoints: { ci: { token: hidden("short") } },
+    mappings: [{ secret: hidden("password") }],
+  };
+  const all = found(
+    {
+      ...gateway({ publicUrl: "https://a.example" }),
+      hooks,
+      channels: { telegram: {}, discord: { default: open } },
+      ...agents(
+        { ...agent, id: "bare" },
+        {
+          ...full,
+          id: "free",
+          tools: { exec: { mode: "full", ask: "off" } },
+          sandbox: { mode: "all", network: false },
+        },
+      ),
+      ...tools({
+        rehearsal: true,
+        taint: "off",
+        web: {
+          fetch: { enabled: true },
+          search: { enabled: false },
+          egress: { allow: ["10.0.0.0/8", "0.0.0.0/0"] },
+        },
+        sessions: { visibility: "all" },
+        agentToAgent: { enabled: true },
+        message: { crossContext: "all" },
+      }),
+      ...browser({ enabled: true, evaluateEnabled: true, noSandbox: true, cdpUrl: "ws://far.example" }),
+      ...traces({ includeContent: true }),
+      store: { redis: { url: hidden("redis://db.example") } },
+    },
+    {},
+    "/home/olga/Dropbox",
+  );
+  const unasked = found(agents({ ...full, tools: { exec: { mode: "full", ask: "off" } } }));
+  const bare = found({ ...telegram({ groupPolicy: "open" }), ...held });
+  const told = [...all, ...unasked, ...bare.slice(-1), ...found({})];
+  expect(told.map(({ level, id, message, fix }) => `${level} ${id}: ${message}\n  ${fix}`).join("\n"))
+    .toMatchInlineSnapshot(`
+      "error hooks.token.reused: hooks.token is gateway.auth.token: who may call a webhook may do everything
+        Write what \`openssl rand -hex 32\` prints
+      error hooks.token.weak: hooks.endpoints.ci.token lets other machines make the agent work, and can be guessed: it has 5 characters, fewer than 16
+        Write what \`openssl rand -hex 32\` prints
+      error hooks.token.weak: hooks.mappings[0].secret lets other machines make the agent work, and can be guessed: it has 8 characters, fewer than 16
+        Write what \`openssl rand -hex 32\` prints
+      warn channel.dm-open: discord:default: dmPolicy is "open": anybody who finds the bot may talk to the agent, at your cost
+        Set channels.discord.dmPolicy to "pairing" or "allowlist"
+      warn channel.open-unlimited: discord:default is open to strangers, and nothing limits what one of them may spend
+        Set limits.person, for example { messagesPerMinute: 10, dayUsd: 1 }
+      error channel.open-exec: discord:default is open to strangers, and free may run any command
+        Close the channel, or set tools.exec.mode to "allowlist"
+      warn tools.rehearsal: The rehearsal tools are on
+        Run \`parley config unset tools.rehearsal\`
+      warn tools.taint: Agents that read the web send and spend outside without asking: a page can tell them to
+        Run \`parley config unset tools.taint\`
+      warn sessions.visible: tools.sessions.visibility "all" shows an owner's turn the sessions of other agents too
+        Use "tree" or "agent", unless one person owns all agents
+      warn message.everywhere: tools.message.crossContext is "all": whoever talks to the agent can have it write to other people
+        Use "owner"
+      warn browser.evaluate: Agents may run scripts of their own in pages where they are logged in
+        Run \`parley config unset browser.evaluateEnabled\`
+      warn browser.no-sandbox: Chromium runs without its own sandbox: a page that breaks out has the daemon's rights
+        Run the gateway as a user that is not root, then \`parley config unset browser.noSandbox\`
+      warn egress.wide: tools.web.egress.allow opens 10.0.0.0/8, 0.0.0.0/0: pages can lead an agent to every machine there
+        List the hosts that are needed, with their ports
+      warn transport.traces: Traces with what was said, or with a key, travel unencrypted to http://far.example
+        Use https
+      warn transport.browser: The browser of agents is steered unencrypted over browser.cdpUrl: whoever is between reads its logins
+        Use wss or https, or a browser on this machine
+      warn transport.redis: Chats travel unencrypted to Redis on another machine
+        Use "rediss://", or a network of their own
+      warn home.synced: The state folder /home/olga/Dropbox is copied by a sync program: chats and keys leave this machine, and the database can break
+        Set PARLEY_HOME to a folder that is not synced
+      error exec.unasked: main may run any command on this machine, and nobody is asked
+        Set tools.exec.mode to "allowlist", or agents.defaults.sandbox.mode to "all"
+      warn channel.open-unsandboxed: telegram:default is open to strangers, and the tools of main run on this machine itself
+        Set agents.defaults.sandbox.mode to "non-main" or "all", or take tools away by tools.toolsBySender
+      ok security: Nothing in the config lets more in than it should
+        "
+    `);
 });

@@ -420,10 +420,21 @@ test("of a call the log shows which thing, where and how, and no other field", (
     confirm: false,
     grants: ["run"],
   };
-  const hidden = { text: "t", value: "v", token: "t", code: "c", passphrase: "p", files: ["f"], person: "x", to: "y" };
+  const hidden = {
+    text: "t",
+    value: "v",
+    token: "t",
+    code: "c",
+    passphrase: "p",
+    files: ["f"],
+    person: "x",
+    to: "y",
+  };
   const { about } = auditOf("config.set" as MethodName, { ...hidden, ...shown }, caller, undefined);
   expect(about).toEqual(shown);
-  expect(auditOf("config.set" as MethodName, { id: { a: 1 }, key: null }, caller, undefined).about).toEqual({});
+  expect(auditOf("config.set" as MethodName, { id: { a: 1 }, key: null }, caller, undefined).about).toEqual(
+    {},
+  );
 });
 
 test("of one caller a hundred looks are remembered, the one not asked for the longest is recorded anew", () => {

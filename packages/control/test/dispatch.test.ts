@@ -67,7 +67,8 @@ test("a fault goes out with its words and its time; of a bug nothing does but a 
   const broken = stage(() => Promise.reject(bug));
   const { error, ...rest } = await broken.ask("status", {}, { scopes: ["read"] });
   const [, reference = ""] =
-    /^something went wrong inside the gateway; its log has more under (\w{8})$/.exec(error?.message ?? "") ?? [];
+    /^something went wrong inside the gateway; its log has more under (\w{8})$/.exec(error?.message ?? "") ??
+    [];
   expect(rest).toEqual({ type: "res", id: "1", ok: false });
   expect([error?.code, reference.length]).toEqual(["internal", 8]);
   expect(broken.lines).toEqual([["a method failed", { error: bug, method: "status", reference }]]);

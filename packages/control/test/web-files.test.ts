@@ -113,7 +113,9 @@ test("each kind of file has its type, and those that are compressed already stay
     [1_024, "gzip"],
   ] as const) {
     at.write("b.js", "x".repeat(size));
-    expect((await at.get("/b.js", { "accept-encoding": "gzip" })).headers.get("content-encoding")).toBe(encoding);
+    expect((await at.get("/b.js", { "accept-encoding": "gzip" })).headers.get("content-encoding")).toBe(
+      encoding,
+    );
   }
 });
 
@@ -125,10 +127,15 @@ test("a file that a release brought compressed is whole in every encoding, howev
     const answer = await at.get(path, { "accept-encoding": accepted });
     const bytes = Buffer.from(await answer.arrayBuffer());
     const encoding = answer.headers.get("content-encoding");
-    const plain = encoding === "br" ? brotliDecompressSync(bytes) : encoding === "gzip" ? gunzipSync(bytes) : bytes;
+    const plain =
+      encoding === "br" ? brotliDecompressSync(bytes) : encoding === "gzip" ? gunzipSync(bytes) : bytes;
     return [encoding, plain.toString(), answer.headers.get("etag")?.split("-").at(-1)];
   };
-  expect([await whole("/small.css", "br"), await whole("/small.css", "gzip"), await whole("/small.css", "")]).toEqual([
+  expect([
+    await whole("/small.css", "br"),
+    await whole("/small.css", "gzip"),
+    await whole("/small.css", ""),
+  ]).toEqual([
     ["br", "a{}", 'br"'],
     ["gzip", "a{}", 'gzip"'],
     [null, "a{}", 'identity"'],

@@ -25,7 +25,9 @@ function stage({ idleMs = 0 } = {}) {
     ...silentLog,
     debug: ({ server: of }, message) => void logged.push(`debug ${message} (${String(of)})`),
     warn: ({ server: of, error }, message) =>
-      void logged.push(`warn ${message} (${[of, ...(error === undefined ? [] : [error])].map(String).join(", ")})`),
+      void logged.push(
+        `warn ${message} (${[of, ...(error === undefined ? [] : [error])].map(String).join(", ")})`,
+      ),
   };
   const fail = (what: keyof typeof next): void => {
     const error = next[what];

@@ -114,6 +114,8 @@ describe("folders of versions", () => {
     put("draft/old");
     expect(readdirSync(freshFolder(join(folder, "draft"), folder))).toEqual([]);
     expect(() => freshFolder(join(folder, "draft/old/x"), folder)).not.toThrow();
+    put("file");
+    expect(() => freshFolder(join(folder, "file/x"), folder)).toThrow("ENOTDIR");
   });
 });
 

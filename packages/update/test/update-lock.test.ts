@@ -1,7 +1,17 @@
 // One update of a state folder runs at a time, whatever a process left that died.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -82,4 +92,39 @@ test("a version that knows the file alone is waited for while its process is the
   writeFileSync(file, "4194305");
   expect(isUpdating(home)).toBe(false);
   lockUpdate(home)();
+});
+
+test("its files are for their owner alone, in a home that is made so; a place that cannot be locked is told", async () => {
+  const fresh = join(home, "new");
+  const unlock = lockUpdate(fresh);
+  await aloneWithDatabase(fresh, async () => {});
+  const modes = ["", "update.guard", "restore.guard", "update.lock"].map(
+    (name) => statSync(join(fresh, name)).mode & 0o777,
+  );
+  expect(modes).toEqual([0o700, 0o600, 0o600, 0o600]);
+  unlock();
+  chmodSync(join(fresh, "update.guard"), 0o644);
+  lockUpdate(fresh)();
+  expect(statSync(join(fresh, "update.guard")).mode & 0o777).toBe(0o600);
+  mkdirSync(join(home, "update.guard"));
+  expect(() => lockUpdate(home)).toThrow(
+    expect.objectContaining({
+      code: "unavailable",
+      message: `${join(home, "update.guard")} cannot be locked: unable to open database file`,
+    }) as Error,
+  );
+});
+
+test.skipIf(process.getuid?.() !== 0)("what root writes belongs to whoever the home belongs to", () => {
+  chownSync(home, 12_345, 12_346);
+  const unlock = lockUpdate(home);
+  const owners = ["update.guard", "update.lock"].map((name) => {
+    const { uid, gid } = statSync(join(home, name));
+    return [uid, gid];
+  });
+  unlock();
+  expect(owners).toEqual([
+    [12_345, 12_346],
+    [12_345, 12_346],
+  ]);
 });
