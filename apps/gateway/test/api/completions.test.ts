@@ -333,3 +333,32 @@ test("whoever names itself has a conversation that is kept, so only its new word
     ["once-", whole],
   ]);
 });
+
+test("what was used is the last event of a stream where it is asked for, and is left out where it is not", async () => {
+  const used = { ...noUsage, inputTokens: 5, outputTokens: 2, cacheReadTokens: 3 };
+  const { complete } = world(async () => ({ ...answered, usage: used }));
+  const last = async (stream_options?: object | null) => {
+    const text = await (await complete({ stream: true, stream_options }, { "idempotency-key": "k" })).text();
+    const events = text.split("\n\n").filter((each) => each.startsWith("data: "));
+    expect(events.pop()).toBe("data: [DONE]");
+    return JSON.parse(events.at(-1)?.slice("data: ".length) ?? "") as object;
+  };
+  const head = { id: "chatcmpl-k", created: 1_700_000_000, model: "main", object: "chat.completion.chunk" };
+  const end = { ...head, choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: "stop" }] };
+  expect([await last(), await last(null), await last({}), await last({ include_usage: false })]).toEqual([
+    end,
+    end,
+    end,
+    end,
+  ]);
+  expect(await last({ include_usage: true })).toEqual({
+    ...head,
+    choices: [],
+    usage: {
+      prompt_tokens: 8,
+      completion_tokens: 2,
+      total_tokens: 10,
+      prompt_tokens_details: { cached_tokens: 3 },
+    },
+  });
+});

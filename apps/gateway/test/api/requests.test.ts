@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { callPace } from "../../src/api/call-pace.ts";
 import { errorBody } from "../../src/api/completion-error.ts";
 import { agentNamed, completionRequest, saidIn } from "../../src/api/completion-request.ts";
+import { jsonDepth, jsonOf, valueAt } from "../../src/api/hook-body.ts";
 import { agentOf, ownSession, placeOf, sessionOf } from "../../src/api/hook-place.ts";
 
 const world = {
@@ -69,6 +70,20 @@ test("a webhook reaches the agent, session and place that it names and may", asy
         { to: "web:default:dm:w" },
         { to: "telegram:work:group:-5" },
         { to: "telegram:x" },
+        { to: "5" },
+        { to: "telegram:5:topic:7" },
+        { to: "telegram:5:7" },
+        { to: "telegram:5:topic:" },
+        { to: "telegram:5x" },
+        { to: "x telegram:5" },
+        { to: "discord:guild:5" },
+        { to: "discord:user:5" },
+        { to: "discord:5x" },
+        { to: "discord:channel:" },
+        { to: "telegram:5", channel: "discord" },
+        { to: "telegram:work:dm:5", channel: "telegram" },
+        { deliver: true, to: "telegram:5", channel: "last" },
+        { deliver: false },
         { to: "666", channel: "telegram" },
       ],
       (asked) => placeOf(world, { agent: "main", asked, fixed: false }),
@@ -101,6 +116,17 @@ test("of a chat request the new words are said, with the rules at the beginning,
     [says("user", [{ type: "text", text: "a" }, { type: "text" }, { type: "text", text: "b" }])],
     [says("user", [{ type: "text", text: "a" }, { type: "image_url" }])],
     [says("tool", "x")],
+    [
+      says("developer", "First."),
+      says("user", "one"),
+      says("assistant", "1"),
+      says("system", "Later."),
+      says("function", "f"),
+      says("user", "two"),
+    ],
+    [says("assistant", "Welcome."), says("user", "one")],
+    [says("user", "one"), says("assistant"), says("user", "two"), says("user", " ")],
+    [says("user", [])],
   ].map((messages) => ({ messages }));
   const more = [
     { ...talks[0], n: 2 },
@@ -205,4 +231,87 @@ test("a program has its calls at once, then one as each is due; others have thei
   expect(take()).toBe(10_000);
   take("one more");
   expect(take()).toBe(0);
+});
+
+test("how deep a body is nested counts brackets outside of strings, and a value is found by its path alone", () => {
+  const depths = [
+    "1",
+    "{}",
+    "[[]]",
+    "[{}]",
+    "[] []",
+    '{"a":{"b":[1]}}',
+    '["[[[["]',
+    '["\\"[["]',
+    '["\\\\",[]]',
+    '["\\\\\\"[["]',
+    '{"[":1}',
+    "]][[",
+    '["[',
+  ];
+  const json = {
+    a: { b: ["zero", { c: 5 }], "": "empty" },
+    n: null,
+    t: "",
+    f: false,
+    list: [[1, [2]], "x"],
+    "a.b": "dotted",
+  };
+  const paths = [
+    "a.b.0",
+    "a.b[0]",
+    "a.b[1].c",
+    "a.b.1",
+    "a.b[2]",
+    "a.b.length",
+    "a.",
+    "n",
+    "n.x",
+    "t",
+    "f",
+    "list[0][1][0]",
+    "list[0]",
+    "list[1][0]",
+    "a.b[x]",
+    "",
+  ];
+  expect(depths.map((text) => `${text} ${jsonDepth(text)}`)).toEqual([
+    "1 0",
+    "{} 1",
+    "[[]] 2",
+    "[{}] 2",
+    "[] [] 1",
+    '{"a":{"b":[1]}} 3',
+    '["[[[["] 1',
+    '["\\"[["] 1',
+    '["\\\\",[]] 2',
+    '["\\\\\\"[["] 1',
+    '{"[":1} 1',
+    "]][[ 0",
+    '["[ 1',
+  ]);
+  expect(Object.fromEntries(paths.map((path) => [path, valueAt(json, path) ?? null]))).toEqual({
+    "a.b.0": "zero",
+    "a.b[0]": "zero",
+    "a.b[1].c": "5",
+    "a.b.1": '{"c":5}',
+    "a.b[2]": null,
+    "a.b.length": "2",
+    "a.": "empty",
+    n: "null",
+    "n.x": null,
+    t: "",
+    f: "false",
+    "list[0][1][0]": "2",
+    "list[0]": "[1,[2]]",
+    "list[1][0]": null,
+    "a.b[x]": null,
+    "": null,
+  });
+  expect([valueAt("text", "length"), valueAt([7], "0"), valueAt(undefined, "a"), jsonOf("{")]).toEqual([
+    undefined,
+    "7",
+    undefined,
+    undefined,
+  ]);
 });

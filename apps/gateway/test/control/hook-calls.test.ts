@@ -609,3 +609,33 @@ test("a value in a place is cut at five hundred characters, in a session's key a
     "a b",
   ]);
 });
+
+test("a mapping's own words say whether and where its answer goes, and which agent is woken and when", async () => {
+  const caller = { signatureHeader: "x-s", maxBytes: 5_000, wakeMode: "now", messageTemplate: "x" };
+  const work = { ...caller, action: "agent" };
+  const { post, row, told } = await world({
+    allowedAgentIds: ["home", "main"],
+    mappings: [
+      { ...work, match: { path: "owner" }, deliver: true },
+      { ...work, match: { path: "silent" }, deliver: false, to: "telegram:8" },
+      { ...work, match: { path: "half" }, deliver: true, channel: "telegram" },
+      { ...work, match: { path: "bare" }, to: "8", channel: "telegram" },
+      { ...caller, match: { path: "rouse" }, action: "wake", agentId: "home", wakeMode: "next-heartbeat" },
+      { ...work, match: { path: "foreign" }, agentId: "second" },
+    ],
+  });
+  expect((await post("owner", {})).error).toMatch(/^there is no owner to deliver to/);
+  expect((await post("half", {})).error).toMatch(/^to is missing: say to whom on telegram/);
+  expect((await post("foreign", {})).error).toBe('agentId: "second" is none of home, main');
+  expect(told).toEqual([]);
+  await post("silent", {});
+  expect(row()).toMatchObject({ lane: "agent:main:hook:silent", conversation: "hook:default:dm:main%2Fsilent" });
+  await post("bare", {});
+  expect(row()).toMatchObject({ lane: "agent:main:hook:bare", conversation: "telegram:default:dm:8" });
+  expect(await post("rouse", {})).toMatchObject({
+    status: 202,
+    json: { session: "agent:home:main", mode: "next-heartbeat" },
+  });
+  expect(told.at(-1)).toMatchObject({ agent: "home", mode: "next-heartbeat", own: false, wait: false });
+  expect(row().conversation).toBe("hook:default:dm:home%2Frouse");
+});

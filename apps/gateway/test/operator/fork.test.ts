@@ -1,6 +1,7 @@
 // A conversation that begins with what was said in another one: what people see, and what the lane is told to copy.
-import { conversationKey, parseRowPayload, type Entry } from "@parley/protocol";
+import { conversationKey, parseRowPayload, systemClock, type Address, type Entry } from "@parley/protocol";
 import { expect, test } from "vitest";
+import { forkMethods } from "../../src/operator/sessions/fork.ts";
 import { caller, lane, stage, taking } from "./web-stage.ts";
 
 const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -366,4 +367,69 @@ test("a message is cut where it was said, not where somebody quoted its id, and 
   await says(turnId, 9_000);
   await says(`${turnId}7/0/0`, 9_000);
   expect([await cut(turnId), await cut(`${turnId}7/0/0`)]).toEqual([2, 5]);
+});
+
+test("a fork that broke off goes on where it was, doubling nothing; what somebody else said there, or said otherwise, stands in its way", async () => {
+  const { call, store, web, said, shown } = await talked();
+  const [, answer = ""] = said;
+  let breaks = true;
+  const { "chat.fork": fork } = forkMethods({
+    wired: { web },
+    route: ({ address: { thread } }: { readonly address: Address }) => ({
+      agent: "main",
+      session: thread === undefined ? lane : `${lane}:thread:${thread}`,
+    }),
+    store: {
+      ...store,
+      inbox: {
+        ...store.inbox,
+        accept: (rows: never) =>
+          breaks ? Promise.reject(new Error("the disk is full")) : store.inbox.accept(rows),
+      },
+    },
+    clock: systemClock(),
+    config: { agents: { list: [] } },
+  } as never);
+  const asked = { id: answer, to: "f", before: false, again: false, idempotencyKey: "k" };
+  await expect(fork(asked, caller)).rejects.toThrow("the disk is full");
+  expect(await shown("f")).toHaveLength(2);
+  breaks = false;
+  expect(await fork(asked, caller)).toMatchObject({ messages: 2 });
+  expect((await shown("f")).map(({ text }) => text)).toEqual(["one", "answer to one"]);
+  const address = { channel: "web", account: "default", kind: "dm", peer: caller.peer } as const;
+  const [first] = (await call["chat.history"]({ limit: 9 }, caller)).messages;
+  if (first === undefined) throw new Error("there is a first message");
+  const there = async (thread: string, ...messages: readonly object[]) => {
+    for (const [nth, message] of messages.entries())
+      await store.events.append(
+        conversationKey({ ...address, thread }),
+        `${thread}${nth}`,
+        JSON.stringify({ ...first, ...message }),
+      );
+    return fork({ ...asked, to: thread, idempotencyKey: thread }, caller).then(
+      () => "goes on",
+      ({ code }: { readonly code: string }) => code,
+    );
+  };
+  expect([
+    await there("a", {}),
+    await there("b", { text: "other" }),
+    await there("c", { atMs: first.atMs + 1 }),
+    await there("d", {}, { text: "answer to one", atMs: 1 }, { text: "more" }),
+    await there("e", {}, { text: "more" }),
+  ]).toEqual(["goes on", "conflict", "conflict", "conflict", "conflict"]);
+});
+
+test("a voice message is said again as one, under its name and type", async () => {
+  const { store, call } = await stage();
+  const voice = { name: "v.ogg", mediaType: "audio/ogg", voice: true, data: Buffer.from("hm").toString("base64") };
+  const plain = { name: "a.txt", mediaType: "text/plain", data: Buffer.from("hello").toString("base64") };
+  const { id } = await call["chat.send"]({ text: "", files: [voice, plain], idempotencyKey: "1" }, caller);
+  await call["chat.fork"]({ id, to: "f", again: true, idempotencyKey: "k" }, caller);
+  const found = await store.inbox.find({ lane: `${lane}:thread:f` as never, limit: 9 });
+  const [again] = found.map(({ payload }) => parseRowPayload(payload)).filter(({ command }) => !command);
+  expect(again?.inbound.attachments).toEqual([
+    { kind: "voice", ref: "v.ogg", name: "v.ogg", mediaType: "audio/ogg", bytes: 2 },
+    { kind: "file", ref: "a.txt", name: "a.txt", mediaType: "text/plain", bytes: 5 },
+  ]);
 });

@@ -33,16 +33,32 @@ test("a dead message is dropped once; what is not dead, not there or not readabl
   const at = await operateFixture();
   const id = await dead(at, "1");
   expect(await at.methods["dead.drop"]({ id })).toEqual({ id });
-  await expect(at.methods["dead.drop"]({ id })).rejects.toMatchObject({ code: "conflict" });
+  await expect(at.methods["dead.drop"]({ id })).rejects.toMatchObject({
+    code: "conflict",
+    message: `"${id}" was dropped or retried before`,
+  });
   await at.accept("2");
-  await expect(at.methods["dead.retry"]({ id: rowId("2") })).rejects.toThrow("it is waiting");
-  await expect(at.methods["dead.retry"]({ id: "none" })).rejects.toMatchObject({ code: "missing" });
+  for (const act of ["dead.retry", "dead.drop"] as const) {
+    await expect(at.methods[act]({ id: rowId("2") })).rejects.toMatchObject({
+      code: "conflict",
+      message: `"${rowId("2")}" is not dead: it is waiting`,
+    });
+    await expect(at.methods[act]({ id: "none" })).rejects.toMatchObject({
+      code: "missing",
+      message: 'there is no message "none" (any more); "parley dead list" shows them',
+    });
+  }
   await at.accept("3", {
     payload: '{"strange":',
     as: { kind: "closed", outcome: "dead", reason: "unreadable" },
   });
   expect((await at.methods["dead.list"]({})).rows).toMatchObject([{ text: '{"strange":', sender: null }]);
-  await expect(at.methods["dead.retry"]({ id: rowId("3") })).rejects.toMatchObject({ code: "unsupported" });
+  await expect(at.methods["dead.retry"]({ id: rowId("3") })).rejects.toMatchObject({
+    code: "unsupported",
+    message: `"${rowId("3")}" cannot be retried: it is of a form that this version cannot read. "parley dead drop" takes it off the list`,
+  });
+  // It may be dropped all the same.
+  expect(await at.methods["dead.drop"]({ id: rowId("3") })).toEqual({ id: rowId("3") });
 });
 
 async function failed(at: OperateFixture): Promise<void> {
@@ -73,7 +89,10 @@ test("only what did not arrive is sent again, and asking twice sends it once; a 
   expect(deliveries).toMatchObject([
     { id: "t/0~2", cause: "t", state: "waiting", text: "two three", parts: { length: 2 } },
   ]);
-  await expect(at.methods["outbox.retry"]({ id: "t/0~2" })).rejects.toThrow("still being delivered");
+  await expect(at.methods["outbox.retry"]({ id: "t/0~2" })).rejects.toMatchObject({
+    code: "conflict",
+    message: '"t/0~2" is still being delivered; it needs no retry',
+  });
 });
 
 test("a delivery is dropped, waiting or failed, once; one conversation can be listed alone", async () => {
@@ -86,8 +105,15 @@ test("a delivery is dropped, waiting or failed, once; one conversation can be li
   expect((await at.methods["outbox.list"]({ lane: "telegram:default:dm:8" })).deliveries).toEqual([]);
   for (const id of ["t/0", "u/0"]) expect(await at.methods["outbox.drop"]({ id })).toEqual({ id });
   expect((await at.methods["outbox.list"]({})).deliveries).toEqual([]);
-  await expect(at.methods["outbox.drop"]({ id: "t/0" })).rejects.toMatchObject({ code: "conflict" });
-  await expect(at.methods["outbox.drop"]({ id: "none" })).rejects.toMatchObject({ code: "missing" });
+  await expect(at.methods["outbox.drop"]({ id: "t/0" })).rejects.toMatchObject({
+    code: "conflict",
+    message: '"t/0" was sent or dropped before',
+  });
+  for (const act of ["outbox.drop", "outbox.retry", "outbox.show"] as const)
+    await expect(at.methods[act]({ id: "none" })).rejects.toMatchObject({
+      code: "missing",
+      message: 'there is no delivery "none" (any more); "parley outbox list" shows them',
+    });
 });
 
 test("a copy is of the same pool, lane, conversation and rights as the first one, whatever these are", async () => {

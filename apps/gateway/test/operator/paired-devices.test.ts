@@ -1,5 +1,5 @@
 // What a paired device may ask and is told, and how an operator pairs one: over real records, without a socket.
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@parley/config";
@@ -257,6 +257,13 @@ test("a person is only looked at where nothing says that it is to be forgotten, 
   const ports = { store, config, home, clock, ids: systemIds(), log: silentLog };
   const people = peopleMethods(ports as unknown as Parameters<typeof peopleMethods>[0]);
   expect(await people["people.forget"]({ person: "telegram:7" })).toMatchObject({ done: false });
+  expect(await people["people.forget"]({ person: "telegram:7", confirm: false })).toMatchObject({
+    done: false,
+  });
+  expect(await people["people.forget"]({ person: "telegram:7", confirm: true })).toMatchObject({ done: true });
+  const path = join(home, "seven.tar");
+  const written = await people["people.export"]({ person: "telegram:7", path });
+  expect([written.path, existsSync(path)]).toEqual([path, true]);
   await expect(people["people.export"]({ person: "telegram:7", path: "here.tar" })).rejects.toThrow(
     "not an absolute path",
   );

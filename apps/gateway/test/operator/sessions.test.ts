@@ -48,7 +48,17 @@ const text = (words: string): object => ({ type: "text", text: words });
 
 test("one is shown with its counts and settings, and the newest of its transcript in words", async () => {
   const { methods, says, sessions } = await stage();
-  await expect(methods["sessions.show"]({ key })).rejects.toThrow(`there is no session ${key}`);
+  for (const act of [
+    methods["sessions.show"]({ key }),
+    methods["sessions.reset"]({ key }),
+    methods["sessions.forget"]({ key }),
+    methods["sessions.patch"]({ key, thinking: "low" }),
+    methods["sessions.tree"]({ key }),
+  ])
+    await expect(act).rejects.toMatchObject({
+      code: "missing",
+      message: `there is no session ${key}; "parley sessions" shows those that there are`,
+    });
   await expect(methods["sessions.show"]({ key: "no key" })).rejects.toThrow();
   await says(
     { type: "user", rows: ["r"], content: [text("look"), { type: "image", path: "p" }] },
@@ -136,7 +146,10 @@ test("what is forgotten is gone with its canvas and from what is searched, unles
   );
   await at.accept("now");
   const turn = await at.take();
-  await expect(methods["sessions.forget"]({ key })).rejects.toMatchObject({ code: "conflict" });
+  await expect(methods["sessions.forget"]({ key })).rejects.toMatchObject({
+    code: "conflict",
+    message: `${key} is at work: stop it with /stop, or wait until it has ended, then forget it`,
+  });
   expect([did, (await sessions.transcript(key, { epoch: 1, limit: 9 })).length]).toEqual([[], 2]);
   await at.store.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
   await at.clock.advance(1_000);

@@ -63,6 +63,12 @@ test("backups on a schedule are listed newest first with the time of their name,
       shown("parley-2026-01-02T03-04-05Z.db", 1, Date.UTC(2026, 0, 2, 3, 4, 5)),
     ],
   });
+  const many = join(home, "many");
+  mkdirSync(many);
+  const name = (n: number) => `parley-2026-01-01T00-${`${n}`.padStart(4, "0").replace(/..$/, "-$&")}Z.db`;
+  for (let n = 0; n < 501; n += 1) writeFileSync(join(many, name(n)), "");
+  const newest = (await list({ keep: 1, folder: many })).backups;
+  expect([newest.length, newest[0]?.name, newest.at(-1)?.name]).toEqual([500, name(500), name(1)]);
   writeFileSync(join(home, "file"), "");
   await expect(list({ keep: 1, folder: join(home, "file") })).rejects.toThrow("ENOTDIR");
 });

@@ -171,7 +171,10 @@ test("the newest match is told, and words are found as they were written", async
   await accept("2", { text: "say nothing" });
   expect((await methods.why({ query: "say " })).row.id).toBe(rowId("2"));
   expect((await methods.why({ query: '"hi"\nto ü' })).row.id).toBe(rowId("1"));
-  await expect(methods.why({ query: "unsaid" })).rejects.toMatchObject({ code: "missing" });
+  await expect(methods.why({ query: "unsaid" })).rejects.toMatchObject({
+    code: "missing",
+    message: 'no message, turn or delivery is known by "unsaid"; what ended is kept for five days',
+  });
 });
 
 test("a place is known by its key or by the id of its chat or thread; ids of messages come first, words last", async () => {

@@ -44,6 +44,10 @@ test("of very many the pinned ones and those that were used last are listed, the
   expect(await list({ limit: 2, find: "about a" })).toEqual([["a"], 0]);
   expect(await list({ limit: 2, find: "about" })).toEqual([["z", "b", "m"], 1]);
   expect(await list({ find: "nothing of the kind" })).toEqual([[], 0]);
+  // The one that is open stays on the list while another is looked for, wherever it stands.
+  expect(await list({ find: "gard", thread: "m" })).toEqual([["z", "m"], 0]);
+  expect(await list({ limit: 2, find: "gard", thread: "a" })).toEqual([["z", "a"], 0]);
+  expect(await list({ limit: 2, find: "about", thread: "m" })).toEqual([["z", "b", "m"], 1]);
   // Whoever writes again in the oldest one finds it at the top; not each message is written down for that.
   await clock.advance(600_000);
   await call["chat.send"]({ text: "more", thread: "a", idempotencyKey: "again" }, caller);

@@ -151,6 +151,7 @@ test("the status: counts, whose account is where, and what still shows while the
   const away = await statusOf({ isDown: true }).status();
   expect(away).toMatchObject({ rowsWaiting: 0, deliveriesWaiting: 0, deadRows: 0, deliveriesTroubled: 0 });
   expect(away).not.toHaveProperty("subagents");
+  expect([away.state, away.reasons, away.turnsRunning, away.channels[0]]).toEqual(["ok", [], 8, channels[0]]);
   expect(away.channels[1]).toMatchObject({ reason: "no node leads it yet" });
 });
 
