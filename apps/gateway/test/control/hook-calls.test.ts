@@ -629,7 +629,10 @@ test("a mapping's own words say whether and where its answer goes, and which age
   expect((await post("foreign", {})).error).toBe('agentId: "second" is none of home, main');
   expect(told).toEqual([]);
   await post("silent", {});
-  expect(row()).toMatchObject({ lane: "agent:main:hook:silent", conversation: "hook:default:dm:main%2Fsilent" });
+  expect(row()).toMatchObject({
+    lane: "agent:main:hook:silent",
+    conversation: "hook:default:dm:main%2Fsilent",
+  });
   await post("bare", {});
   expect(row()).toMatchObject({ lane: "agent:main:hook:bare", conversation: "telegram:default:dm:8" });
   expect(await post("rouse", {})).toMatchObject({

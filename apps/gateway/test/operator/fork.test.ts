@@ -422,7 +422,12 @@ test("a fork that broke off goes on where it was, doubling nothing; what somebod
 
 test("a voice message is said again as one, under its name and type", async () => {
   const { store, call } = await stage();
-  const voice = { name: "v.ogg", mediaType: "audio/ogg", voice: true, data: Buffer.from("hm").toString("base64") };
+  const voice = {
+    name: "v.ogg",
+    mediaType: "audio/ogg",
+    voice: true,
+    data: Buffer.from("hm").toString("base64"),
+  };
   const plain = { name: "a.txt", mediaType: "text/plain", data: Buffer.from("hello").toString("base64") };
   const { id } = await call["chat.send"]({ text: "", files: [voice, plain], idempotencyKey: "1" }, caller);
   await call["chat.fork"]({ id, to: "f", again: true, idempotencyKey: "k" }, caller);

@@ -260,7 +260,9 @@ test("a person is only looked at where nothing says that it is to be forgotten, 
   expect(await people["people.forget"]({ person: "telegram:7", confirm: false })).toMatchObject({
     done: false,
   });
-  expect(await people["people.forget"]({ person: "telegram:7", confirm: true })).toMatchObject({ done: true });
+  expect(await people["people.forget"]({ person: "telegram:7", confirm: true })).toMatchObject({
+    done: true,
+  });
   const path = join(home, "seven.tar");
   const written = await people["people.export"]({ person: "telegram:7", path });
   expect([written.path, existsSync(path)]).toEqual([path, true]);
