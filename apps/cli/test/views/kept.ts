@@ -140,6 +140,10 @@ export const kept: readonly View[] = [
   view("threads show --json", {
     "chat.history": { sessionKey: "s", messages: [message], working: true, hasEarlier: true },
   }),
+  ...["-n x", "-n 0", "-n 1.5", "--limit 1001"].map((flags) => view(`threads show ${flags}`, {})),
+  view("threads show -n 1000", {
+    "chat.history": { sessionKey: "s", messages: [], working: false, hasEarlier: false },
+  }),
   view("threads fork web:1 t9", { "chat.fork": { thread: "t9", messages: 1 } }),
   view("threads fork web:1 t9 --thread trip --before --again --text other_words --model lab/deep", {
     "chat.fork": { thread: "t9", messages: 2 },

@@ -61,6 +61,8 @@ export const settings: readonly View[] = [
   with_("config set gateway.port 7 --string", { "config.set": written }),
   with_("config set x.y _7_", { "config.set": written }),
   with_("config set x.y 1e3", { "config.set": written }),
+  with_("config set x.y _{_a:_[1,]_}", { "config.set": written }),
+  with_("config set x.y _[1,_'a']", { "config.set": written }),
   with_("config set x.y null", { "config.set": written }),
   with_("config set x.y 12345678901234567890", { "config.set": written }),
   with_('config set x.y "seven"', { "config.set": written }),

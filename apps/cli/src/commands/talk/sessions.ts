@@ -161,7 +161,7 @@ function epochOf(text: string): number {
   throw new CommandFailure("invalid", `--epoch takes a number from 1 on, not "${text}"`, exitCodes.usage);
 }
 
-function limitOf(text: string): number {
+export function limitOf(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit;
   throw new CommandFailure(

@@ -3,6 +3,7 @@ import { systemIds } from "@parley/protocol";
 import { document, line, result, type Console } from "../../console.ts";
 import { exitCodes, type ExitCode } from "../../exit.ts";
 import { withGateway } from "../../with-gateway.ts";
+import { limitOf } from "./sessions.ts";
 
 export interface ThreadFlags {
   readonly thread?: string;
@@ -52,7 +53,7 @@ export async function threadsShow(
   terminal: Console,
   { limit, ...place }: ThreadFlags & { readonly limit: string },
 ): Promise<ExitCode> {
-  const asked = { ...place, limit: Number(limit) };
+  const asked = { ...place, limit: limitOf(limit) };
   const found = await withGateway(terminal, (client) => client.request("chat.history", asked));
   if (terminal.json) {
     document(terminal.out, found);
