@@ -68,11 +68,11 @@ test("replay shows both sides, and saves a turn without replacing a file", async
     out: `${JSON.stringify({ turn: "agent:main:main#1", path: other })}\n`,
     err: "",
   });
-  const below = join(other, "sub/turn.json");
+  const below = join(other, "turn.json");
   const refused = await parley(home, ["replay", "t", "--save", below]);
   expect([refused.exitCode, refused.err]).toEqual([
     1,
-    expect.stringMatching(/sub\/turn\.json cannot be written: E/),
+    expect.stringMatching(/other\.json\/turn\.json cannot be written: E/),
   ]);
   const again = await parley(home, ["replay", "agent:main:main", "--save", file]);
   expect([again.exitCode, again.err]).toEqual([1, `${file} is there already\n`]);

@@ -43,7 +43,9 @@ function saveTurn(terminal: Console, { saved, turn }: Replayed, path: string): E
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, `${JSON.stringify(saved, null, 2)}\n`, { flag: "wx", mode: 0o600 });
   } catch (cause) {
-    const isThere = (cause as NodeJS.ErrnoException).code === "EEXIST";
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    // A file in the place of its folder is no turn that is there.
+    const isThere = code === "EEXIST" && syscall === "open";
     throw new CommandFailure(
       isThere ? "conflict" : "unavailable",
       isThere
