@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { createServer as createSocketServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { sleep, systemClock } from "@parley/protocol";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { gatewayAddress } from "../src/gateway-address.ts";
+import { probeTelegram } from "../src/probes.ts";
 import manifest from "../package.json" with { type: "json" };
 import {
   type Answer,
@@ -123,7 +124,7 @@ describe("without a gateway", () => {
     expect(err).toMatch(/another program answers there\.\nStop that program, or set gateway\.port/);
   });
 
-  test.each(["gateway-token", "gateway.auth.token", "gateway-port"])(
+  test.each(["gateway-token", "gateway.auth.token", "gateway-port", "gateway-port of before"])(
     "a token that it does not take is named by where it stands: %s",
     async (place) => {
       const { home, port } = await fakeGateway(() => ({}), "it was revoked");
@@ -132,9 +133,12 @@ describe("without a gateway", () => {
           join(home, "parley.json5"),
           `{ gateway: { port: ${port}, auth: { token: "a-token-of-the-config-0123456789" } } }`,
         );
-      if (place === "gateway-port")
-        writeFileSync(join(home, place), `${port} ${process.pid} loopback ${"t".repeat(43)}\n`);
-      const from = place.includes(".") ? place : join(home, place);
+      const [file = ""] = place.split(" ");
+      if (file === "gateway-port")
+        writeFileSync(join(home, file), `${port} ${process.pid} loopback ${"t".repeat(43)}\n`);
+      // The config was changed since.
+      if (file !== place) utimesSync(join(home, file), 1, 1);
+      const from = place.includes(".") ? place : join(home, file);
       expect(await parley(home, ["status"])).toEqual({
         exitCode: 1,
         out: "",
@@ -654,4 +658,28 @@ test("one that refuses a WebSocket and does not tell its health within two secon
     out: "",
     err: `The gateway is not running at http://127.0.0.1:${port}: nothing answers there.\nStart it with \`parley start\`.\n`,
   });
+});
+
+test("no wait for a gateway or a platform keeps the program back once it has what it came for", async () => {
+  const began = vi.spyOn(globalThis, "setTimeout");
+  const ended = vi.spyOn(globalThis, "clearTimeout");
+  onTestFinished(() => void vi.restoreAllMocks());
+  const gateway = await fakeGateway(() => status);
+  await parley(gateway.home, ["status"]);
+  const server = createServer((_, response) => void response.end('{"ok":true}')).listen(0, "127.0.0.1");
+  server.on("upgrade", (_, socket) => void socket.end("HTTP/1.1 503 Service Unavailable\r\n\r\n"));
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await parley(stateFolder(`{ gateway: { port: ${port} } }`), ["reload"]);
+  await probeTelegram("1:t", `http://127.0.0.1:${port}`);
+  const cancelled = new Set<unknown>(ended.mock.calls.map(([handle]) => handle));
+  const waits = began.mock.calls.map(([, ms], n) => [ms, cancelled.has(began.mock.results[n]?.value)]);
+  // For an answer, twice; for its health; for a platform's answer.
+  expect(waits.filter(([ms]) => [5_000, 2_000, 15_000].includes(Number(ms)))).toEqual([
+    [5_000, true],
+    [5_000, true],
+    [2_000, true],
+    [15_000, true],
+  ]);
 });

@@ -259,3 +259,21 @@ test("the folder of a new config is its owner's alone; where a file stands in it
     },
   ]);
 });
+
+test("what is wrong with the file is told once, by the gateway that has it, and not again for the way there", async () => {
+  const problem = { path: "gateway.prot", message: 'unknown key "prot"', line: 1, column: 3 };
+  const gateway = await fakeGateway(({ method }) =>
+    method === "status"
+      ? { configPath: join(gateway.home, "parley.json5") }
+      : { problems: [problem], warnings: [] },
+  );
+  writeFileSync(join(gateway.home, "parley.json5"), `{ gateway: { port: ${gateway.port} }, loging: {} }`);
+  const { exitCode, out, err } = await parley(gateway.home, ["config", "validate"]);
+  expect([exitCode, out, err]).toEqual([
+    78,
+    "",
+    `${gateway.home}/parley.json5:1:3 gateway.prot: unknown key "prot"\n`,
+  ]);
+  const { err: warned } = await parley(gateway.home, ["resume"]);
+  expect(warned).toMatch(/^config: \S+parley\.json5:1:\d+ loging: unknown key/);
+});

@@ -18,7 +18,10 @@ const met: Imported["met"] = [
   { what: "file", name: "SOUL.md", fate: "carried", to: "SOUL.md" },
   { what: "file", name: "USER.md", fate: "there" },
   { what: "file", name: "exec.json", fate: "refused", why: "it lets everything run" },
+  { what: "person", name: "ada", fate: "changed", to: "telegram:2", why: "it has an id" },
   { what: "owner", name: "telegram:1", fate: "there" },
+  { what: "variable", name: "OPENAI_API_KEY", fate: "carried", to: "env" },
+  { what: "variable", name: "HOME", fate: "there" },
   { what: "job", name: "daily", fate: "carried" },
   { what: "other", name: "plugins", fate: "unknown", why: "nobody looked" },
 ];
@@ -28,11 +31,16 @@ test("kind by kind in their order; of files and keys that are as they were only 
   changed  agent.model -> agents.defaults.model: it moved
   unknown  gateway.mode: no such key
   1 as they are (--all shows them)
+Variables
+  carried  OPENAI_API_KEY -> env
+  there    HOME
 Files
   refused  exec.json: it lets everything run
   2 as they are (--all shows them)
 Owners
   there    telegram:1
+People
+  changed  ada -> telegram:2: it has an id
 Schedules
   carried  daily
 Conversations
@@ -52,11 +60,27 @@ test("with --all each is a line, in the order in which it was met", () => {
   carried  agents.defaults
   changed  agent.model -> agents.defaults.model: it moved
   unknown  gateway.mode: no such key
+Variables
+  carried  OPENAI_API_KEY -> env
+  there    HOME
 Files
   carried  SOUL.md
   there    USER.md
   refused  exec.json: it lets everything run
 `);
+});
+
+test("headings are bold on a terminal", () => {
+  const out = Object.assign(new PassThrough(), { isTTY: true });
+  const job = { what: "job", name: "daily", fate: "carried" } as const;
+  tellImport(
+    { out, env: {} },
+    { from: "/old", home: "/new", applied: true, changes: true, met: [job], todo: [] },
+    false,
+  );
+  expect(String(out.read())).toBe(
+    "\u001B[1mSchedules\u001B[0m\n  carried  daily\nCarried into /new. Start it: parley start\n",
+  );
 });
 
 test("one that wrote says where, one with nothing to carry says so, whether it might write or not", () => {

@@ -120,12 +120,7 @@ test.runIf(process.platform === "linux")(
 
 /** A process that passes for a gateway. */
 async function passing(...words: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [
-    "-e",
-    "setInterval(() => {}, 1000); console.log('up')",
-    "gateway",
-    ...words,
-  ]);
+  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000); console.log('up')", ...words]);
   onTestFinished(() => void child.kill("SIGKILL"));
   await new Promise((resolve) => child.stdout.once("data", resolve));
   return child.pid ?? 0;
@@ -133,7 +128,7 @@ async function passing(...words: readonly string[]): Promise<number> {
 
 test("a gateway that takes no connection is shown as it last wrote itself down, if that was this process", async () => {
   const home = stateFolder("{ gateway: { port: 1 } }");
-  const pid = await passing();
+  const pid = await passing("parley");
   const last = {
     ...status,
     pid,
@@ -158,6 +153,10 @@ test("a gateway that takes no connection is shown as it last wrote itself down, 
       `^The gateway is not running at http://127\\.0\\.0\\.1:1: [^]*\\nIts process ${pid} runs\\. This is what it wrote down 0 seconds ago:\\n$`,
     ),
   );
+  write(Date.now() - 90_400, pid);
+  const old = await parley(home, ["status", "--json"]);
+  expect([old.exitCode, JSON.parse(old.out)]).toEqual([1, { ...last, ...more }]);
+  expect(old.err).toMatch(/ wrote down 9[01] seconds ago:\n$/);
   // Of another process, cut off, or with nobody there: it tells nothing.
   const nothing = async (): Promise<readonly unknown[]> => {
     const { exitCode, out, err } = await parley(home, ["status"]);
@@ -176,7 +175,10 @@ test("a gateway that takes no connection is shown as it last wrote itself down, 
 test("of nodes that share a folder the one of this machine is meant, and nobody where there are two", async () => {
   const home = stateFolder("{ gateway: { port: 1 } }");
   const terminal = { env: { PARLEY_HOME: home }, json: false } as unknown as Console;
-  const pids = [await passing("--role", "edge", "--node=n1", "--port", "7"), await passing()];
+  const pids = [
+    await passing("gateway", "--role", "edge", "--node=n1", "--port", "7"),
+    await passing("parley"),
+  ];
   const node = (name: string, pid: number, host: string | null): void => {
     mkdirSync(join(home, "nodes", name), { recursive: true });
     writeFileSync(join(home, "nodes", name, "daemon.pid"), `${pid}\n`);

@@ -487,3 +487,13 @@ test("one secret can come on standard input, whichever it is; two, or none there
     [2, "Only one secret can come on standard input\n", []],
   ]);
 });
+
+test("what the config may not be is told without a gateway too, and nothing of it is written", async () => {
+  const home = stateFolder(file);
+  const { exitCode, err } = await parley(home, ["setup", "--provider", "rehearsal", "--owner", "a b"]);
+  expect([exitCode, err, textIn(home)]).toEqual([
+    1,
+    expect.stringMatching(/^Nothing was written to the config:\n.*commands\.ownerAllowFrom/),
+    file,
+  ]);
+});

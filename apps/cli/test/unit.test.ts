@@ -186,7 +186,9 @@ test("a service is told in whole words, and in JSON with each of them by itself"
     await service("status"),
     [readFileSync(file, "utf8"), writeFileSync(file, `${readFileSync(file, "utf8")}# older\n`)],
     await service("status"),
+    await service("status", "--json"),
     await service("install", "--no-start", "--json"),
+    await service("status"),
     await service("uninstall"),
     await service("uninstall"),
   ]).toEqual([
@@ -200,7 +202,12 @@ test("a service is told in whole words, and in JSON with each of them by itself"
     [0, `File      ${path}\n${running}`],
     [String(text).replaceAll("<home>", home), undefined],
     [0, `File      ${path}  of another version or place: parley service install renews it\n${running}`],
+    [
+      0,
+      `${JSON.stringify({ manager: "systemd", file: path, installed: true, stale: true, enabled: true, running: true, pid: 77, told: "active (running)" })}\n`,
+    ],
     [0, `${JSON.stringify({ file: path, changed: true, started: false, hint: linger })}\n`],
+    [0, `File      ${path}\n${running}`],
     [0, `Removed ${path}. <home> was not touched.\n`],
     [0, `${path} is not there: nothing to remove.\n`],
   ]);
@@ -240,6 +247,13 @@ test("stop asks systemd when it is systemd that would start the gateway again", 
   const { exitCode, err } = await run("stop", "--timeout", "0.3");
   expect([exitCode, err]).toEqual([1, expect.stringContaining("still runs after 0.3 s")]);
   expect(asked()).toEqual(["--user stop parley.service"]);
+  const systemctl = `case "$*" in *show*) printf "MainPID=%s\\n" ${gateway.pid} ;; *stop*) kill -9 ${gateway.pid} ;; esac`;
+  writeFileSync(join(home, "bin/systemctl"), `#!/bin/sh\n${systemctl}\n`);
+  expect(await run("stop")).toEqual({
+    exitCode: 0,
+    out: `The gateway (process ${gateway.pid}) has stopped. systemd (user service parley) starts it again at the next boot.\n`,
+    err: "",
+  });
 });
 
 test("a number that is another program's by now is left alone", async () => {

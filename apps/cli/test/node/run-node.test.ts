@@ -6,7 +6,7 @@ import { systemClock, type Clock, type RequestFrame } from "@parley/protocol";
 import { expect, test } from "vitest";
 import { startOf } from "../../src/is-alive.ts";
 import { runNode, type NodeOptions } from "../../src/node/run-node.ts";
-import { fakeGateway, Refusal, stateFolder, type FakeGateway } from "../fake-gateway.ts";
+import { fakeGateway, parley, Refusal, stateFolder, type FakeGateway } from "../fake-gateway.ts";
 
 const call = (letter: string, text: string) => ({
   id: letter.repeat(32),
@@ -302,4 +302,53 @@ test("where nothing answers it tries again later and later, up to half a minute;
   flaky.end();
   await running;
   expect(near.waits.slice(0, 3)).toEqual([500, 500, 500]);
+});
+
+test("the command offers what its flags say, has its state where they say, and ends with 0 by either signal", async () => {
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  const listening = (): readonly Function[][] => signals.map((signal) => process.listeners(signal));
+  const before = listening();
+  const run = async (signal: number, ...flags: readonly string[]) => {
+    const { gateway } = await stage();
+    const home = stateFolder(null, null);
+    writeFileSync(join(home, "scrot"), "", { mode: 0o755 });
+    const at = (path: string): string => path.replace("HOME", home);
+    const argv = ["--url", `http://127.0.0.1:${gateway.port}`, "--code", "AB", ...flags.map(at)];
+    // What the command alone hears of the signal: the program of the tests has its own.
+    const end = (): void =>
+      listening()
+        [signal]?.filter((each) => before[signal]?.includes(each) === false)
+        .forEach((each) => each());
+    const onOut = (soFar: string): void => void (soFar.endsWith("\n") && end());
+    const { exitCode, out, err } = await parley(home, ["node", "run", ...argv], {
+      env: { PATH: home },
+      onOut,
+    });
+    const asked = gateway.requests.find(({ method }) => method === "device.calls")?.params;
+    const {
+      host: _,
+      platform: __,
+      ...offers
+    } = (asked as { readonly about: { [name: string]: unknown } }).about;
+    const kept = ["device", "mine"].filter((name) => existsSync(join(home, name, "device.json")));
+    return [exitCode, out, err, offers, kept];
+  };
+  const shown = "Connected as laptop; granted: notify, run.\n";
+  const all = ["notify", "run", "file_read", "file_list", "file_write", "screenshot"];
+  const flags = [
+    "--allow",
+    "git *",
+    "--allow",
+    "ls",
+    "--folder",
+    "HOME",
+    "--screenshot",
+    "--state",
+    "HOME/mine",
+  ];
+  expect([await run(0), await run(1, ...flags)]).toEqual([
+    [0, shown, "", { commands: ["notify"] }, ["device"]],
+    [0, shown, "", { commands: all, allow: ["git *", "ls"] }, ["mine"]],
+  ]);
+  expect(listening()).toEqual(before);
 });
