@@ -50,13 +50,25 @@ async function call(request: object, { rows, sent = [], scope = {}, capabilities
       find: async ({ turn: of }: { readonly turn?: string }) => (of === undefined ? groups : own),
     },
     outbox: {
-      find: async ({ id, lane, receipt }: { id?: string; lane?: string; receipt?: string }) =>
-        sent.filter((each) =>
-          id === undefined
-            ? (each as { lane: string }).lane === lane &&
-              JSON.stringify(each).includes(receipt?.slice(1, -1) ?? "?")
-            : (each as { id: string }).id === id,
-        ),
+      find: async ({
+        id,
+        lane,
+        receipt,
+        limit,
+      }: {
+        id?: string;
+        lane?: string;
+        receipt?: string;
+        limit?: number;
+      }) =>
+        sent
+          .filter((each) =>
+            id === undefined
+              ? (each as { lane: string }).lane === lane &&
+                JSON.stringify(each).includes(receipt?.slice(1, -1) ?? "?")
+              : (each as { id: string }).id === id,
+          )
+          .slice(0, limit),
     },
     channel: () => ({
       name: "Chat",
@@ -397,6 +409,8 @@ test("of what was sent the agent changes its own, an owner's turn what others wr
     receipt: JSON.stringify({ messageId, ...more }),
   });
   const sent = [
+    // It names another message, and is no answer to whose that is.
+    { id: "notice:q", cause: "u", lane: conversation, parts: [receipt("71", { extra: { quotes: "22" } })] },
     { id: mine, cause: turn, lane: conversation, parts: [receipt("21"), receipt("22")] },
     {
       id: `message:${turn}/c0`,

@@ -82,6 +82,12 @@ test("what was read while it grew is not read again, and a model that forgot its
     ],
   };
   expect(visibleOf(reader().parser(), entry as never)).not.toMatch(/hunter2-secret/);
+  // Thoughts between two pieces of a text part it nowhere.
+  const whole = ["On", "e two."].flatMap((text) => [
+    { type: "text", text },
+    { type: "thinking", text: "hm" },
+  ]);
+  expect(visibleOf(reader().parser(), { content: whole } as never)).toBe("One two.");
 });
 
 test("silence is no answer where somebody waits, and words that cannot be shown are none anywhere", () => {

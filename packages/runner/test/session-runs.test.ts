@@ -219,6 +219,19 @@ test("a suspect runs free, waits, runs alone a row at a time and frees its place
   ]);
   await expect(failing.run()).rejects.toThrow("a bug");
   expect(ends).toEqual(["freed", "freed"]);
+  // Whoever lives a minute with it is no suspect, and others may have the place while it works on.
+  const during: number[] = [];
+  const long = alone([
+    status(async () => {
+      for (const forMs of [59_999, 1]) {
+        await clock.advance(forMs);
+        during.push(ends.length);
+      }
+      return "fine";
+    }),
+  ]);
+  await long.run();
+  expect([during, ends.length, long.did.includes("lived")]).toEqual([[2, 3], 4, true]);
   const stuck = alone(commands, async () => {
     throw new Error("no store");
   });

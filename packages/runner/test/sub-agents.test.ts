@@ -23,6 +23,7 @@ import {
   type AskedRow,
 } from "../src/sessions/asked-rows.ts";
 import { childCounts } from "../src/sessions/child-counts.ts";
+import { handingTo } from "../src/sessions/child-ending.ts";
 import {
   childIn,
   childOf,
@@ -919,4 +920,41 @@ describe("the list of sessions", () => {
     );
     expect(lines[1]).toBe(`  note: ${"x".repeat(494)}…`);
   });
+});
+
+test("an end goes where its asker goes on, says that it was asked before, and begins nothing where that one is over", async () => {
+  const place = { channel: "discord", account: "default", kind: "dm", peer: "9" } as const;
+  const to = async (above: Child | null, of: object = {}, moved: object | null = null) => {
+    const seen: unknown[] = [];
+    const handed = await handingTo(
+      { ...asker, ...of } as never,
+      { conversation: "telegram:default:dm:7" as never },
+      {
+        children: { get: async (name: string) => (seen.push(name), above) },
+        sessions: { open: async (key: string) => (seen.push(key), { epoch: 1 }) },
+        placeOf: (key: string, from: { readonly peer: string }) => (seen.push([key, from.peer]), moved),
+        clock: virtualClock({ startMs: 5 }),
+      } as never,
+    );
+    return [handed, seen];
+  };
+  const open = { nowMs: 5, forgotten: false, place: null, over: null };
+  const over = { ...open, over: "the sub-agent that asked has ended" };
+  const below = { session };
+  const ended = { state: "answered", reason: null, tokens: 1, atMs: 2 } as const;
+  expect([
+    await to(null),
+    (await to(null, { epoch: 0 }, place))[0],
+    await to(childWith(), below),
+    (await to(childWith({ killed: true }), below))[0],
+    (await to(childWith({ end: ended }), below))[0],
+    (await to(null, below))[0],
+  ]).toEqual([
+    [open, [parent, [parent, "7"]]],
+    { ...open, forgotten: true, place },
+    [open, [session, id, [session, "7"]]],
+    over,
+    over,
+    open,
+  ]);
 });
