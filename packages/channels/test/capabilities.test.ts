@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { discordActions, discordCapabilities, telegramActions, telegramCapabilities } from "@parley/channels";
 import * as discordLimits from "../src/discord/capabilities.ts";
 import * as telegramLimits from "../src/telegram/capabilities.ts";
+import { webCapabilities } from "../src/web.ts";
 
 const all = {
   media: true,
@@ -97,4 +98,20 @@ test("Telegram's capabilities and limits are those of the Bot API", () => {
     "😡",
     false,
   ]);
+});
+
+test("a page of the console shows text and what stands below it, and takes files of two mebibytes", () => {
+  const never = Object.keys(all).filter((name) => !["albumFiles", "threads"].includes(name));
+  expect(webCapabilities).toEqual({
+    ...Object.fromEntries(never.map((name) => [name, false])),
+    dialect: "html",
+    textChars: 1_000_000,
+    captionChars: 1_000_000,
+    uploadBytes: 0,
+    downloadBytes: 2_097_152,
+    threads: true,
+    menus: false,
+    forms: false,
+    idempotentSends: true,
+  });
 });

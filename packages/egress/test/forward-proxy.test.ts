@@ -313,6 +313,28 @@ describe("the forward proxy", () => {
     expect(clock.armed()).toBe(0);
   });
 
+  it("gives up a connection that is not accepted in its time, and says so by the name that was asked for", async () => {
+    const server = await site((_asked, response) => response.end("x"));
+    const given: number[] = [];
+    const by = await forwardProxy({
+      // Each time is over before a connection can stand.
+      clock: {
+        ...virtualClock(),
+        after: (afterMs, run) => (given.push(afterMs), run(), { cancel: () => {} }),
+      },
+      ids: systemIds(),
+      rules: () => ({ allowedHosts: [`open.test:${server.port}`] }),
+      resolve: async () => ["127.0.0.1"],
+      limits: { connections: 9, idleMs: 60_000, connectMs: 2_000 },
+    });
+    afterTest(by.close);
+    const words = "Parley: open.test did not accept a connection in time.\n";
+    expect(await get(by, `${server.at("open.test")}/x`)).toEqual({ status: 502, body: words });
+    const told = await said(by, `open.test:${server.port}`);
+    expect([told.split("\r\n")[0], told.endsWith(words)]).toEqual(["HTTP/1.1 502 Bad Gateway", true]);
+    expect([given, server.seen.length]).toEqual([[2_000, 2_000], 0]);
+  });
+
   it("on a socket of the file system serves who is let to it, without a password, until it is closed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "parley-proxy-"));
     afterTest(async () => rmSync(folder, { recursive: true }));

@@ -201,6 +201,9 @@ test("what is missing of a model is said with what to add, and the same id is th
     far: { baseUrl: elsewhere },
     proxied: { api: "anthropic-messages", baseUrl: elsewhere },
     keyed: { api: "openai-completions", apiKey: "k", baseUrl: elsewhere },
+    // What is declared of a provider that is known counts before what is known of it.
+    groq: { api: "rehearsal" },
+    mistral: { baseUrl: elsewhere },
   });
   const why = async (id: string) =>
     models.get(id).then(
@@ -223,6 +226,8 @@ test("what is missing of a model is said with what to add, and the same id is th
     ["proxied/m", "proxied/m"],
     ["keyed/a/b", "keyed/a/b"],
     ["ollama/m", "ollama/m"],
+    ["groq/m", "groq/m"],
+    ["mistral/m", "mistral/m"],
     ["rehearsal", "rehearsal/rehearsal"],
     ["rehearsal/any", "rehearsal/rehearsal"],
   ];

@@ -236,6 +236,10 @@ describe("a shared place", () => {
     await expect(gateway?.run({}, {} as never)).rejects.toThrow("only owners may use gateway");
     await expect(gateway?.run({}, {} as never)).rejects.toBeInstanceOf(Fault);
     expect(theirs.execPolicy.owner).toBe(false);
+    const named = async (session: string) =>
+      (await at({ by: guest, session })).tools.some(({ name }) => name === "gateway");
+    const places = ["group:-5", "channel:55", "dm:9"].map((place) => `agent:main:telegram:${place}`);
+    expect(await Promise.all(places.map(named))).toEqual([true, true, false]);
     const dm = await at({ by: guest, session: "agent:main:telegram:dm:9" });
     expect(dm.tools.map(({ name }) => name)).not.toContain("gateway");
     expect(dm.tools.map(({ name }) => name)).not.toContain("read");

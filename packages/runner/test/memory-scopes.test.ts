@@ -66,6 +66,8 @@ test("talk is searched of the session itself, and in private of the same person'
   const keys = [
     "agent:main:telegram:dm:7",
     "agent:main:telegram:group:-5",
+    "agent:main:telegram:group:-55",
+    "agent:main:telegram:dm:77",
     "agent:main:telegram:work:dm:7",
     "agent:main:telegram:dm:8",
     "agent:main:discord:dm:9",

@@ -133,6 +133,7 @@ test("it says who said what, in one line each, the newest of it, and nothing tha
       ["task", "a sub-agent's result"],
       ["", "of somebody without a name"],
       ["Olga", "  "],
+      ["agent", " \n"],
       ["agent", "x".repeat(700)],
     ],
     { most: 3 },
