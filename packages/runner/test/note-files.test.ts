@@ -35,7 +35,13 @@ test("a line that came is stamped with its turn and people, kept in the history,
   const { clock, cells, files } = await setUp();
   const written = { path: "MEMORY.md", before: "- old\r\n- gone", after: "- old\r\n- new\n", tool: "edit" };
   await files.writing({ ...scope, untrusted: "a.example" } as never, written);
-  const stamp = { session: scope.session, turn: "t#1", by: ["telegram:7", "telegram:8"], atMs: 5_000, tool: "edit" };
+  const stamp = {
+    session: scope.session,
+    turn: "t#1",
+    by: ["telegram:7", "telegram:8"],
+    atMs: 5_000,
+    tool: "edit",
+  };
   expect(await stampOf(cells, "main", "- new")).toEqual({ ...stamp, untrusted: "a.example" });
   expect([await stampOf(cells, "main", "- old"), await stampOf(cells, "main", "- gone")]).toEqual([
     null,

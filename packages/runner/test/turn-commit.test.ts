@@ -562,7 +562,10 @@ describe("the close of a stopped turn", () => {
     const other = await closed({ stop: "interrupted by a newer message", left: "half" });
     expect([other.commit.entries.map(({ type }) => type), other.commit.deliveries]).toEqual([["user"], []]);
     // Of what grew the newest is taken away, and the answer that it grew into is over.
-    const previews = ["t/0", "t/1"].map((delivery) => ({ kind: "preview", body: JSON.stringify({ delivery }) }));
+    const previews = ["t/0", "t/1"].map((delivery) => ({
+      kind: "preview",
+      body: JSON.stringify({ delivery }),
+    }));
     const grew = await closed({ log: previews });
     expect(sent(grew.commit)).toEqual([
       { id: `${id}/stopped`, ...at, closes: "t/1", parts: [[{ v: 1, kind: "remove" }, "t/1/0"]] },
