@@ -34,9 +34,11 @@ function withDecided(
   const { state } = job;
   const ran = outcome === "ok" || outcome === "silent" || outcome === "failed";
   if (!ran || id !== slotId(job.id, instantMs) || instantMs <= state.decidedMs) return { job, missed: [] };
-  const nextMs = instantsOfSchedule(job.schedule).next(instantMs);
+  const runs = state.runs + 1;
+  const hasRunsLeft = job.maxRuns === null || runs < job.maxRuns;
+  const nextMs = hasRunsLeft ? instantsOfSchedule(job.schedule).next(instantMs) : null;
   const missed = missedBeside(job, [instantMs]);
-  const decided = { decidedMs: instantMs, nextMs, runs: state.runs + 1, missed: state.missed + sum(missed) };
+  const decided = { decidedMs: instantMs, nextMs, runs, missed: state.missed + sum(missed) };
   return { job: { ...job, state: { ...state, ...decided } }, missed };
 }
 
