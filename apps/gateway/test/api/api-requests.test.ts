@@ -322,3 +322,42 @@ test("a stream hears the text of its own user's turns, and nothing else of what 
   stop();
   expect([heard, followed.size]).toEqual([["On", ""], 0]);
 });
+
+test("a call in its own session begins it anew, and what calls before it left goes after its time, with a record of it", async () => {
+  const nowMs = 1_700_000_000_000;
+  const did: unknown[] = [];
+  const left = (lastSeq: number, entries: number) =>
+    apiRequests({
+      isOpen: () => true,
+      inbox: { find: async () => [] },
+      wake: async () => void did.push("wake"),
+      sessions: {
+        open: async (lane: string) => (did.push(["open", lane]), { lastSeq }),
+        reset: async (lane: string) => (
+          did.push(["reset", lane]),
+          { epoch: 9, fields: {} }
+        ),
+        trim: async (...what: readonly unknown[]) => (did.push(["trim", ...what]), entries),
+        patch: async (...what: readonly unknown[]) => void did.push(["patch", ...what]),
+      },
+      hookRetentionMs: () => 0,
+      clock: virtualClock({ startMs: nowMs }),
+    } as never);
+  const payload = formatRowPayload({ v: 1, inbound: directMessage({ text: "x" }), owner: false });
+  const row = { id: "a", lane: "agent:main:hook:ci", payload } as never;
+  const call: HookCall = { row, agent: "main", mode: "now", own: true, wait: false };
+  await left(0, 0).tell(call);
+  expect(did.splice(0)).toEqual([["open", "agent:main:hook:ci"], "wake"]);
+  await left(3, 5).tell(call);
+  const [open, reset, trim, patch, wake] = did.splice(0) as unknown[][];
+  expect([open, reset, trim, wake]).toEqual([
+    ["open", "agent:main:hook:ci"],
+    ["reset", "agent:main:hook:ci"],
+    ["trim", "agent:main:hook:ci", 9],
+    "wake",
+  ]);
+  expect(patch?.slice(0, 2)).toEqual(["patch", "agent:main:hook:ci"]);
+  expect(patch?.[2]).toMatchObject({ forgotten: { atMs: nowMs, entries: 5 } });
+  await left(3, 0).tell(call);
+  expect(did.find((each) => Array.isArray(each) && each[0] === "patch")).not.toHaveProperty("2.forgotten");
+});

@@ -110,6 +110,15 @@ test("a viewer without news waits 25 seconds, hears a change within one, and not
   expect((await waits.answer).body).toEqual(first);
   expect(waits.took()).toBe(25_000);
 
+  // A clock on the wall that is set ahead shortens no wait.
+  const patient = ask("1.0");
+  await clock.advance(1_000);
+  clock.jumpWall(600_000);
+  await clock.advance(23_000);
+  expect(patient.took()).toBeNull();
+  await clock.advance(1_000);
+  expect((await patient.answer).status).toBe(200);
+
   const hears = ask("1.0");
   await clock.advance(2_500);
   await shows({ title: "Shop 2" }, { scripts: ["a()", "b()"] });

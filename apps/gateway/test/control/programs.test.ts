@@ -475,3 +475,38 @@ test("an endpoint tells main where it names no agent, else the first; without an
   expect([none.status, none.json()]).toEqual([503, { ok: false, error: "no agent is configured" }]);
   expect(calls.map(({ agent }) => agent)).toEqual(["main", "first"]);
 });
+
+test("what stands in braces is a path of at most two hundred characters without spaces; anything else is the operator's own words", async () => {
+  const texts: string[] = [];
+  const [longest, longer] = ["p".repeat(200), "p".repeat(201)];
+  const message = `{{${longest}}}|{{${longer}}}|{{ a }}|{{a b}}|{{a}|{ {a}}|{{{a}}}|{{}}`;
+  const { http } = await world(
+    {
+      call: async ({ text }) => (texts.push(text), { id: "row", duplicate: false }),
+      tell: async ({ row }) => (
+        texts.push((JSON.parse(row.payload) as { inbound: { text: string } }).inbound.text),
+        { id: "row", duplicate: false }
+      ),
+    },
+    {
+      endpoints: { form: { ...form, message } },
+      mappings: [
+        {
+          ...form,
+          signatureHeader: "x-sig",
+          match: { path: "words" },
+          wakeMode: "now",
+          action: "wake",
+          textTemplate: message,
+        },
+      ],
+    },
+    { world: { homeOf: async () => ({ session: "agent:main:main" as never, place: null }) } as never },
+  );
+  for (const name of ["form", "words"])
+    expect((await http("POST", `/hooks/${name}`, '{"a":"A"}', byToken)).status).toBe(202);
+  const [first = "", second = ""] = texts;
+  const rest = `|{{${longer}}}|A|{{a b}}|{{a}|{ {a}}|{A}|{{}}`;
+  expect(first).toBe(`[no ${longest}]${rest}`);
+  expect(second.split("\n").at(-1)).toBe(rest);
+});

@@ -1,8 +1,11 @@
 // The chat of a page: what it sends, reads back, puts in and stops, each in the conversation and session that are meant.
+import { webSender } from "@parley/access";
 import { conversationKey, systemClock, type Address } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { chatMethods, type ChatPorts } from "../../src/operator/sessions/chat.ts";
+import { forkMethods } from "../../src/operator/sessions/fork.ts";
+import { threadMethods } from "../../src/operator/sessions/threads.ts";
 import { memoryStore } from "../receive/store.ts";
 
 const peer = "web-1";
@@ -178,4 +181,48 @@ test("what is put into a conversation waits there as a command of its own, once 
       { owner: false, inbound: { atMs: 5, address, messageId: "web-1:inject:k" } },
     ],
   ]);
+});
+
+test("every method finds the session of the conversation that it names, as its caller's own, with the caller's rights", async () => {
+  const store = await memoryStore(systemClock());
+  const routed: unknown[] = [];
+  const ports = {
+    wired: { web: { account: "work", submit: async () => {}, announce: async () => {} } },
+    route: (how: object) => (routed.push(how), { agent: "main", session: `agent:main:web:dm:x${routed.length}` }),
+    store,
+    stop: { turn: () => {}, beside: async () => 0, answers: async () => 0 },
+    clock: virtualClock(),
+    config: { agents: { list: [] } },
+  } as never;
+  const call = { ...chatMethods(ports), ...threadMethods(ports), ...forkMethods(ports) };
+  const text = { text: "x", idempotencyKey: "k" };
+  for (const by of [
+    { peer, scopes: ["read", "write"] },
+    { peer: "web-2", scopes: ["admin"] },
+  ] as const) {
+    const at = (thread?: string) => ({
+      address: {
+        channel: "web",
+        account: "work",
+        kind: "dm",
+        peer: by.peer,
+        ...(thread === undefined ? {} : { thread }),
+      },
+      sender: webSender(by),
+    });
+    for (const place of [{}, { thread: "t" }]) {
+      await call["chat.send"]({ ...text, ...place } as never, by);
+      await call["chat.history"](place, by);
+      await call["chat.inject"]({ ...text, ...place }, by);
+      await call["chat.abort"](place, by);
+      await call["chat.steps"](place as never, by);
+      await expect(call["chat.fork"]({ ...place, id: "no", to: "f", idempotencyKey: "f" }, by)).rejects.toThrow(
+        "there is no such message",
+      );
+      const here = at((place as { readonly thread?: string }).thread);
+      expect(routed.splice(0)).toEqual([here, here, here, here, here, here, at("f")]);
+    }
+    await call["chat.threads"]({}, by);
+    expect(routed.splice(0)).toEqual([at(), at("t")]);
+  }
 });

@@ -2,7 +2,7 @@
 // taken back.
 import { createHash } from "node:crypto";
 import type { MemoryEngine } from "@parley/memory";
-import { noteHistory } from "@parley/runner";
+import { noteHistory, restoreMarks } from "@parley/runner";
 import { virtualClock } from "@parley/testkit";
 import { beforeEach, expect, test } from "vitest";
 import { forgetMethods, memoryMethods } from "../../src/operator/agent/memory.ts";
@@ -199,6 +199,11 @@ test("taking a change back marks the lines that strangers had a hand in anew, an
 test("notes are searched for all scopes, not what was forgotten last; told with what could not be looked through", async () => {
   const store = await memoryStore(virtualClock());
   await store.cells.put("memory-last-forgotten:other", "77", {});
+  // Strangers had a hand in this line of the other agent's notes.
+  const mark = createHash("sha256").update("tea").digest("hex").slice(0, 32);
+  const stamp = { session: "s", turn: "t", by: [], atMs: 5, tool: "write", untrusted: "a page" };
+  await store.cells.put(`memory-note:other:${mark}`, JSON.stringify(stamp), {});
+  await restoreMarks(store.cells, "other", "/w/other", "MEMORY.md", "tea");
   const searched: unknown[] = [];
   const { "memory.search": search } = forgetMethods({
     config: {
@@ -228,7 +233,7 @@ test("notes are searched for all scopes, not what was forgotten last; told with 
     agent: "other",
     mode: "words",
     notes: ["n1", "talk of other"],
-    results: [{ source: "memory", path: "MEMORY.md", snippet: "tea" }],
+    results: [{ source: "memory", path: "MEMORY.md", snippet: "tea", untrusted: "a page" }],
   });
   expect(searched).toMatchObject([
     [{ workspace: "/w/other" }, { query: "tea", scopes: "all", nowMs: 5, forgottenMs: 77 }],
@@ -236,7 +241,9 @@ test("notes are searched for all scopes, not what was forgotten last; told with 
   expect(searched).toMatchObject([[{}, { maxResults: 3 }]]);
   await search({ query: "tea", maxResults: 4, minScore: 0.5 } as never);
   expect(searched.splice(1)).toMatchObject([[{ workspace: "/w/main" }, { maxResults: 4, minScore: 0.5 }]]);
-  await search({ query: "tea" } as never);
+  expect((await search({ query: "tea" } as never)).results).toEqual([
+    { source: "memory", path: "MEMORY.md", snippet: "tea" },
+  ]);
   expect(searched[1]).toMatchObject([{ workspace: "/w/main" }, { query: "tea" }]);
   expect(JSON.stringify(searched[1])).not.toContain("forgottenMs");
 });

@@ -71,6 +71,12 @@ describe("agents", () => {
     });
     const key = "agent:main:main";
     expect(await namedModel(config, catalog([]), key, "one")).toBe("a/one");
+    // The words are those of the session's own agent.
+    const asked: unknown[] = [];
+    const find = async ({ id }: AgentConfig, word: string) => (asked.push([id, word]), { ref: `${id}/x` });
+    const two = configOf(agent("main"), agent("second"));
+    expect(await namedModel(two, { find } as never, "agent:second:telegram:dm:1", "one")).toBe("second/x");
+    expect(asked).toEqual([["second", "one"]]);
     expect(await refusal(namedModel(config, catalog([]), key, "x"))).toBe(
       'invalid: no model is called "x": "parley models list" shows all',
     );

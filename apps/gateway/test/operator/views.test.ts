@@ -107,11 +107,13 @@ function statusOf({ report = { state: "ok", reasons: [] }, held = null, isDown =
     wired: { channels: new Map(wired.map((each, at) => [at, each])) },
     work: { heartbeats: { counts: new Map([["sent", 2]]) } },
   } as never);
-  return { ...methods, asked };
+  return { ...methods, asked, clock };
 }
 
 test("the status: counts, whose account is where, and what still shows while the store is away", async () => {
-  const { status, health, "channels.list": list, asked } = statusOf({});
+  const { status, health, "channels.list": list, asked, clock } = statusOf({});
+  // It began when it was made, not when it is asked.
+  await clock.advance(1_000);
   const shown = await status();
   expect(asked).toEqual([
     ["turns", undefined, 1_000],
