@@ -333,10 +333,7 @@ test("a call in its own session begins it anew, and what calls before it left go
       wake: async () => void did.push("wake"),
       sessions: {
         open: async (lane: string) => (did.push(["open", lane]), { lastSeq }),
-        reset: async (lane: string) => (
-          did.push(["reset", lane]),
-          { epoch: 9, fields: {} }
-        ),
+        reset: async (lane: string) => (did.push(["reset", lane]), { epoch: 9, fields: {} }),
         trim: async (...what: readonly unknown[]) => (did.push(["trim", ...what]), entries),
         patch: async (...what: readonly unknown[]) => void did.push(["patch", ...what]),
       },

@@ -188,7 +188,10 @@ test("every method finds the session of the conversation that it names, as its c
   const routed: unknown[] = [];
   const ports = {
     wired: { web: { account: "work", submit: async () => {}, announce: async () => {} } },
-    route: (how: object) => (routed.push(how), { agent: "main", session: `agent:main:web:dm:x${routed.length}` }),
+    route: (how: object) => (
+      routed.push(how),
+      { agent: "main", session: `agent:main:web:dm:x${routed.length}` }
+    ),
     store,
     stop: { turn: () => {}, beside: async () => 0, answers: async () => 0 },
     clock: virtualClock(),
@@ -216,9 +219,9 @@ test("every method finds the session of the conversation that it names, as its c
       await call["chat.inject"]({ ...text, ...place }, by);
       await call["chat.abort"](place, by);
       await call["chat.steps"](place as never, by);
-      await expect(call["chat.fork"]({ ...place, id: "no", to: "f", idempotencyKey: "f" }, by)).rejects.toThrow(
-        "there is no such message",
-      );
+      await expect(
+        call["chat.fork"]({ ...place, id: "no", to: "f", idempotencyKey: "f" }, by),
+      ).rejects.toThrow("there is no such message");
       const here = at((place as { readonly thread?: string }).thread);
       expect(routed.splice(0)).toEqual([here, here, here, here, here, here, at("f")]);
     }
