@@ -100,6 +100,26 @@ async function composer(more: { readonly thread?: string | null; readonly storag
   };
 }
 
+test("its parts say what they are, also to whoever does not see them", async () => {
+  const c = await composer();
+  const form = (stop: string): string =>
+    '<form><input type="file" multiple aria-label="Add files">' +
+    '<button type="button" class="quiet attach" aria-label="Add files" title="Add files">(icon)</button>' +
+    '<label class="sr-only" for="text">Message</label>' +
+    '<textarea id="text" rows="1" dir="auto" placeholder="Write a message" enterkeyhint="send" autofocus></textarea>' +
+    `${stop}<button>Send</button></form>`;
+  expect(markup(c.place).replaceAll(/<svg.*?<\/svg>/g, "(icon)")).toBe(form(""));
+  await c.set({ working: true, rewrite: { id: null, text: "old" } });
+  await c.give(file("a.txt"));
+  await c.set({ wrong: "no" });
+  expect(markup(c.place).replaceAll(/<svg.*?<\/svg>/g, "(icon)")).toBe(
+    '<p class="rewriting"> You write an earlier message anew; it goes out as another one. <button class="quiet">Leave it</button></p>' +
+      '<p class="wrong" role="alert">no</p>' +
+      '<ul class="files" aria-label="Files"><li><bdi>a.txt</bdi><button class="quiet" aria-label="Take a.txt out"> × </button></li></ul>' +
+      form('<button type="button" class="quiet"> Stop </button>').replace("></textarea>", ">old</textarea>"),
+  );
+});
+
 test("Enter sends what was written and keeps nothing of it; a line break, a composition and nothing at all do not", async () => {
   const c = await composer();
   expect(await c.key("Enter")).toBe(true);

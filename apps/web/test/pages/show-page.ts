@@ -458,6 +458,8 @@ export function linesOf(template: unknown): string {
     };
     // Every id that can be copied tells so at the same place.
     if (of("class") !== "copied") marks += toldOf(of);
+    // Other parts are named where they stand.
+    if (name === "div" && of("aria-label") !== undefined) marks += `«${of("aria-label")}» `;
     const [before, after] = drawn(name, of);
     const label = name === "aside" || name === "div" ? undefined : of("aria-label");
     line += label === undefined ? before : `«${label}» ${before}`;

@@ -138,6 +138,7 @@ test("an empty conversation says hello once it is known to be empty; one that wo
   const t = await transcript({});
   const isEmpty = (): boolean => t.place.querySelector("p.empty") !== null;
   const story = [isEmpty()];
+  const hello = t.place.querySelector("p.empty")?.textContent;
   await t.give({ connection: { kind: "connecting" } });
   story.push(isEmpty());
   await t.give({ connection: { kind: "online" }, draft: { turn: "t", text: "Hel", html: "" } as never });
@@ -146,6 +147,13 @@ test("an empty conversation says hello once it is known to be empty; one that wo
   story.push(isEmpty());
   await t.give({ outgoing: [], messages: [said(1)] });
   story.push(isEmpty());
+  const names = ["class", "tabindex", "role", "aria-label"];
+  const scroll = t.place.querySelector(".scroll");
+  expect([names.map((name) => scroll?.getAttribute(name)), hello]).toEqual([
+    ["scroll", "0", "region", "Transcript"],
+    "Say hello.",
+  ]);
+  expect(t.place.querySelector("[role=log]")?.getAttribute("aria-relevant")).toBe("additions");
   expect(story).toEqual([true, false, false, false, false]);
 });
 
