@@ -163,6 +163,32 @@ describe("memory", () => {
     expect(page.asked).toContain('memory.why {"agent":"main","line":"MEMORY.md#3"}');
   });
 
+  test("of what was forgotten the texts of conversations are counted where some were rewritten, and the lines that went", async () => {
+    let done: object = { lines: lines(3), history: 2 };
+    const page = await showPage(Memory, {
+      at: "#/memory",
+      answers: {
+        ...(answers as object),
+        "memory.forget": ({ confirm }: MethodParams<"memory.forget">) =>
+          confirm === true ? { done: true, notes: [], ...done } : { done: false, notes: [], lines: lines(1) },
+      } as never,
+    });
+    const forget = async (): Promise<string | undefined> => {
+      await page.submit("Show what would go", { forget: "tea" });
+      await page.press("Forget 1 line");
+      return /Forgotten: .*/.exec(await page.text())?.[0];
+    };
+    const told = [await forget()];
+    for (done of [{ lines: lines(2), history: 0 }, { lines: lines(1) }, { lines: [], history: 1 }])
+      told.push(await forget());
+    expect(told).toEqual([
+      "Forgotten: 3 lines, and 2 texts of conversations rewritten.",
+      "Forgotten: 2 lines, and 0 texts of conversations rewritten.",
+      "Forgotten: 1 line, and 0 texts of conversations rewritten.",
+      "Forgotten: 0 lines, and 1 text of conversations rewritten.",
+    ]);
+  });
+
   test("a search goes to an address with the words and the agent", async () => {
     const page = await showPage(Memory, { at: "#/memory?q=old", answers });
     await page.submit("Search", { q: "a b", agent: "helper" });
@@ -324,6 +350,25 @@ describe("a prompt", () => {
       'prompt.explain {"turn":3}',
       'prompt.show {"turn":3}',
     ]);
+  });
+
+  test("a session without a turn, and a turn whose text is kept no longer, have nothing to compare with", async () => {
+    const page = await showPage(Prompt, {
+      at: "#/prompt?turn=5&since=2",
+      answers: {
+        ...(answers as object),
+        "prompt.explain": ({ turn }: { turn?: number }) => {
+          if (turn === -1 || turn === 2) throw page.refusal("invalid", `no turn ${turn}`);
+          return explained(turn ?? null, "cc");
+        },
+      } as never,
+    });
+    const text = await page.text();
+    expect(text.slice(text.indexOf("Prompt of"), text.indexOf("1,234 tokens"))).toBe(
+      "Prompt of\nnow=\nCompared with\nthe turn before=\n",
+    );
+    expect(text).toContain("There is no turn to compare with, or its text is kept no longer.");
+    expect(text).not.toContain("! ");
   });
 
   test("an address with no such number means now", async () => {

@@ -486,6 +486,12 @@ test("a gateway of another version that answers less leaves the conversation usa
   await c.settle();
   expect(c.text()).not.toContain("! ");
   expect([c.valueOf("parley-messages", ".calls"), c.valueOf("parley-messages", ".models")]).toEqual([[], []]);
+  for (const method of Object.keys(c.answers)) c.refused.add(method);
+  await c.tell("chat.message");
+  await c.tell("chat.typing");
+  c.clock.pass(60_000);
+  await c.settle();
+  expect(c.text()).not.toContain("! ");
   await c.hear("parley-composer", "send", { text: "hello", files: [], rewrite: null });
   expect(c.did.at(-1)).toBe('send ["hello",[]]');
 });

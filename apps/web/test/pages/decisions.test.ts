@@ -175,7 +175,7 @@ describe("schedules", () => {
   const jobs = [
     job("on", { last: last(null) }),
     job("off", { enabled: false, misfire: "all", overlap: "queue", nextAtMs: null }),
-    job("held", { enabled: false, paused: "too dear", consecutiveErrors: 2, misfire: "none" }),
+    job("held", { paused: "too dear", consecutiveErrors: 2, misfire: "none" }),
     job("once", { consecutiveErrors: 1, overlap: "replace", runs: 2, missed: 1_000, last: last("broke") }),
     job("thrice", {
       consecutiveErrors: 3,
@@ -291,6 +291,25 @@ describe("schedules", () => {
     ]);
   });
 
+  test("a job whose times cannot be told any more has its runs all the same, and none where those cannot be read", async () => {
+    const page = await showPage(Schedules, {
+      at: "#/schedules/on",
+      answers: {
+        ...(answers as object),
+        "cron.explain": () => {
+          throw page.refusal("invalid", "its instant has passed");
+        },
+      },
+    });
+    const shown = drawerOf(await page.text());
+    expect([shown.includes("### Next times"), shown.includes("### Runs"), shown.includes("said ok")]).toEqual(
+      [false, true, true],
+    );
+    const { "cron.runs": _, ...unread } = answers as { readonly "cron.runs": unknown };
+    const other = await showPage(Schedules, { at: "#/schedules/on", answers: unread as never });
+    expect(await other.text()).not.toMatch(/### (?:Next times|Runs)/);
+  });
+
   test("a new job is made of exactly what was shown with its times", async () => {
     const page = await showPage(Schedules, { at: "#/schedules?new=1", answers });
     const asks = async (values: { readonly [name: string]: string }): Promise<string | undefined> => {
@@ -313,6 +332,7 @@ describe("schedules", () => {
       'cron.add {"job":{"name":"tea","schedule":{"kind":"cron","expression":"0 9 * * *","zone":"UTC"},"payload":{"kind":"agentTurn","message":"make tea"}},"idempotencyKey":"uuid-1"}',
     );
     expect(page.went).toEqual(["#/schedules/made"]);
+    expect(page.asked.slice(-2).map((each) => each.split(" ")[0])).toEqual(["cron.add", "cron.list"]);
     expect(await page.text()).not.toContain("Make it");
   });
 
