@@ -7,6 +7,7 @@ import { silentLog, type Log, Fault } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { databaseJob } from "../../src/maintenance/database-job.ts";
+import { databaseJobs } from "../../src/maintenance/database-jobs.ts";
 import { fullCheck } from "../../src/maintenance/full-check.ts";
 import { isSealed, unsealFile } from "../../src/maintenance/sealed-file.ts";
 
@@ -133,4 +134,58 @@ test.each<[string, () => Promise<readonly string[]>, readonly string[]]>([
   fullCheck({ check }, "/s.db", log);
   await new Promise((resolve) => setImmediate(resolve));
   expect(told).toEqual(lines);
+});
+
+test("the daemon's side of a job: what the helper is given and answers, what it dies of, and a stop that ends all of them", async () => {
+  const program = at("helper.mjs");
+  writeFileSync(
+    program,
+    `import { text } from "node:stream/consumers";
+     const [, , mode, job, from, to] = process.argv;
+     const say = (answer) => process.stdout.write(JSON.stringify(answer));
+     if (job === "check" && from === "waits") setInterval(() => {}, 1_000);
+     else if (job === "check" && from === "dies") process.exit(3);
+     else if (job === "check" && from === "torn") process.stdout.write('{"ok":tr');
+     else if (job === "check" && from === "bug") say({ ok: false, code: "internal", message: "a bug" });
+     else if (job === "check" && from === "damaged") say({ ok: false, code: "invalid", message: "it is damaged" });
+     else {
+       const given = [mode, job, from, to ?? "-", await text(process.stdin), Object.keys(process.env).length, process.execArgv.join()];
+       say({ ok: true, findings: given.map(String), bytes: job === "seal" ? 2 : 1 });
+     }`,
+  );
+  const jobs = databaseJobs(program);
+  const ended = (work: Promise<unknown>) =>
+    work.then(
+      (found) => found,
+      (error: unknown) => [error instanceof Fault ? error.code : "no fault", (error as Error).message],
+    );
+  const answers = await Promise.all(
+    [
+      jobs.check("/a.db"),
+      jobs.backup("/a.db", "/b.db"),
+      jobs.backup("/a.db", "/b.db", "correct horse"),
+      jobs.check("dies"),
+      jobs.check("torn"),
+      jobs.check("bug"),
+      jobs.check("damaged"),
+      databaseJobs(at("none.mjs")).check("/a.db"),
+    ].map(ended),
+  );
+  expect(answers).toEqual([
+    // Nothing of the gateway's environment: no secret of it is in the helper.
+    ["--database-job", "check", "/a.db", "-", "", "0", "--disable-sigusr1"],
+    1,
+    2,
+    ["unavailable", "the database job ended with 3"],
+    ["unavailable", "the database job's answer cannot be read"],
+    ["no fault", "a bug"],
+    ["invalid", "it is damaged"],
+    ["unavailable", "the database job ended with 1"],
+  ]);
+  const waiting = [jobs.check("waits"), jobs.backup("waits", "/b.db").then(() => "done")].map(ended);
+  jobs.stop();
+  expect(await Promise.all(waiting)).toEqual([
+    ["aborted", "the gateway stops"],
+    ["aborted", "the gateway stops"],
+  ]);
 });
