@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { saidLog } from "./daemon/said-log.ts";
 import { watchFiles, type FileWatcher } from "../src/reload/watch-files.ts";
 
 let home: string;
@@ -170,4 +171,29 @@ test("an event of the system tells sooner: of a file, of a link that moves above
   write("else/b.json", "b");
   await hears();
   expect(await changes(150)).toBe(4);
+});
+
+test("a folder that cannot be watched is told, and its files are looked at all the same", async () => {
+  const clock = virtualClock({ settle });
+  const { log, said } = saidLog();
+  const folder = join(home, "later");
+  let changes = 0;
+  watcher = watchFiles({ files: [join(folder, "a.json")], onChange: () => void (changes += 1), clock, log });
+  await clock.advance(0);
+  await settle();
+  expect([changes, said]).toEqual([
+    1,
+    [
+      [
+        "debug",
+        "a folder cannot be watched; its files are looked at",
+        { folder, error: expect.objectContaining({ code: "ENOENT" }) as object },
+      ],
+    ],
+  ]);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "a.json"), "1");
+  await clock.advance(2_150);
+  await settle();
+  expect(changes).toBe(2);
 });

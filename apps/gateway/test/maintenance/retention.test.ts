@@ -3,12 +3,13 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileS
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadConfig, type Config } from "@parley/config";
-import { silentLog, type Clock } from "@parley/protocol";
+import type { Clock } from "@parley/protocol";
 import { applyRetentionRegularly } from "../../src/daemon/periodic-work.ts";
 import { oldTalk, removeTalk, type OldTalk } from "../../src/maintenance/old-talk.ts";
 import { retention } from "../../src/maintenance/retention.ts";
 import { threadIndex } from "../../src/operator/sessions/thread-index.ts";
 import { virtualClock } from "@parley/testkit";
+import { saidLog } from "../daemon/said-log.ts";
 import { stage, type Stage } from "../message-path/stage.ts";
 
 const dayMs = 86_400_000;
@@ -253,19 +254,24 @@ test("the daemon does it by itself, by the config as it is now", async () => {
   let config = await configIn(at.home, {});
   await at.person("ann").says("hello").gets("re: hello");
   const own = virtualClock({ settle: () => at.clock.advance(0) });
+  const { log, said } = saidLog();
   const stop = applyRetentionRegularly({
     configNow: () => config,
     store: at.store(),
     home: at.home,
     clock: { ...own, now: () => at.clock.now() + 3 * dayMs },
-    log: silentLog,
+    log,
   });
   await own.advance(1_800_000);
   expect(await at.transcript(dm("ann"))).toHaveLength(2);
   config = await configIn(at.home, { retention: { transcripts: { days: 2 } } });
   await own.advance(3_600_000);
   await expect.poll(() => at.transcript(dm("ann"))).toEqual([]);
+  await expect
+    .poll(() => said)
+    .toEqual([["info", "what was past its time went", { what: "transcripts", count: 2, unit: "entries" }]]);
   stop();
+  expect(own.armed()).toBe(0);
 });
 
 /** Every rule as an operator reads it, with what it would take. */

@@ -5,10 +5,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig, type Config } from "@parley/config";
-import { silentLog } from "@parley/protocol";
+import { Fault, silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { draw } from "@parley/media";
 import { expect, onTestFinished, test } from "vitest";
+import { saidLog } from "../daemon/said-log.ts";
 import { idleDrawing, wireDrawing } from "../../src/wiring/drawing.ts";
 
 const png = Buffer.from("89504e470d0a1a0a00", "hex").toString("base64");
@@ -129,18 +130,16 @@ test.each<[string, number, readonly string[], string]>([
       },
     },
   });
-  const port = wireDrawing({
-    configNow: () => config,
-    mediaPath: "/nowhere",
-    clock: virtualClock(),
-    log: silentLog,
-  });
+  const { log, said } = saidLog();
+  const port = wireDrawing({ configNow: () => config, mediaPath: "/nowhere", clock: virtualClock(), log });
   const request = { prompt: "a cat", count: 1, images: [] };
   const found = await port
     .draw(request, new AbortController().signal)
     .catch((error: { code: string }) => error.code);
   expect(at.asked.map(({ path }) => path)).toEqual(asked.map((name) => `/${name}/images/generations`));
   expect(port.model()).toEqual({ model: "one/m1" });
+  const failed = ["warn", "a picture was not made", { model: "one/m1", error: expect.any(Fault) as Fault }];
+  expect(said).toEqual(typeof found === "string" ? [] : [failed]);
   if (typeof found === "string") return expect(found).toBe(end);
   expect(at.asked.map(({ model, key, own }) => [model, key, own])).toEqual([
     ["m1", "Bearer key-one", ""],

@@ -167,6 +167,36 @@ test("a store of one's own is read once, and nothing fires while schedules are o
   await timer.stop();
 });
 
+test("a list that cannot be read is told, and read again within half a minute", async () => {
+  const clock = virtualClock();
+  const { log, lines } = keptLog();
+  let listed = 0;
+  const timer = jobTimer({
+    cells: {
+      async list() {
+        listed += 1;
+        if (listed === 1) throw new Error("the store is away");
+        return [];
+      },
+    },
+    isOn: () => true,
+    fire: async () => null,
+    pace: { leftMs: () => null, began: () => {} },
+    isShared: false,
+    clock,
+    log,
+  });
+  await clock.advance(29_999);
+  expect(listed).toBe(1);
+  await clock.advance(1);
+  expect([listed, lines, clock.armed()]).toEqual([
+    2,
+    [["warn", "the schedules could not be looked at, trying again", { error: "the store is away" }]],
+    0,
+  ]);
+  await timer.stop();
+});
+
 test("a change while a job is looked at wants another look, and the end waits for what is under way", async () => {
   const { clock, startMs, timer, looked, answers } = await over(false);
   await clock.advance(1);

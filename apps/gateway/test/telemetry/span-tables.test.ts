@@ -403,6 +403,7 @@ test("an address with a path of its own is taken as it is", async () => {
 
 test("which answers are tried again, and which drop what was sent", async () => {
   const table: string[] = [];
+  const said: { [status: number]: readonly string[] } = {};
   for (const status of [200, 202, 302, 400, 401, 408, 413, 429, 500, 501, 502, 503, 504, 505]) {
     const at = exporting(
       (nth) => new Response(nth === 1 && status >= 300 ? "x" : "{}", { status: nth === 1 ? status : 200 }),
@@ -412,7 +413,17 @@ test("which answers are tried again, and which drop what was sent", async () => 
     const first = at.counts.join(", ") || "waits";
     await at.clock.advance(2_000);
     table.push(`${status} ${first}; ${at.posts.length} posts, ${at.counts.join(", ")}`);
+    said[status] = at.logged;
   }
+  const url = '"url":"http://c:4318/v1/traces"';
+  expect([said[200], said[401], said[429]]).toEqual([
+    [],
+    [`warn the collector refused traces {${url},"reason":"it answered with status 401","spans":2}`],
+    [
+      `warn traces cannot be sent; it is tried again {${url},"reason":"it answered with status 429"}`,
+      `info traces are sent again {${url}}`,
+    ],
+  ]);
   const dropped = (status: number): string => `${status} dropped 2; 1 posts, dropped 2`;
   const again = (status: number): string => `${status} waits; 2 posts, sent 2`;
   expect(table).toEqual([

@@ -16,6 +16,8 @@ let told: string[];
 let runs: (readonly string[])[];
 /** Level and sentence of each line of the log. */
 let logged: string[];
+/** The same with its fields. */
+let loggedLines: [level: string, message: string, fields: object][];
 /** For how long each answer is kept. */
 let kept: (number | undefined)[];
 /** So many reads of a cell fail. */
@@ -27,15 +29,17 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), "parley-"));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   clock = virtualClock();
-  [told, runs, logged, kept, failures] = [[], [], [], [], 0];
+  [told, runs, logged, loggedLines, kept, failures] = [[], [], [], [], [], 0];
   cells.clear();
 });
 
 const line =
   (level: string) =>
-  (_fields: object, message: string): void =>
-    void logged.push(`${level}: ${message}`);
-const log: Log = { ...silentLog, warn: line("warn"), error: line("error") };
+  (fields: object, message: string): void => {
+    logged.push(`${level}: ${message}`);
+    loggedLines.push([level, message, fields]);
+  };
+const log: Log = { ...silentLog, info: line("info"), warn: line("warn"), error: line("error") };
 
 function boot(node = "one"): SelfUpdate {
   return selfUpdate({
@@ -125,6 +129,8 @@ test("an update whose process died is gone on with, twice and no oftener", async
   await boot().look();
   await clock.advance(60_000);
   expect(runs).toEqual([["--resume"], ["--resume"]]);
+  const once = ["warn", "an update was not finished; it is gone on with", { update: "one", to: "2.0.0" }];
+  expect(loggedLines).toEqual([once, once]);
 });
 
 test("a request whose program never ran is begun again after a crash, and told when it comes to nothing", async () => {
@@ -137,6 +143,13 @@ test("a request whose program never ran is begun again after a crash, and told w
   ]);
   await clock.advance(400_000);
   expect(told).toEqual([expect.stringContaining("it did not begin")]);
+  const began = ["info", "an update was asked for", { askedBy: "a", to: "2.0.0" }];
+  expect(loggedLines.slice(0, 2)).toEqual([began, began]);
+  expect(loggedLines.slice(2)).toContainEqual([
+    "error",
+    "an update did not begin: logs/update.log of the state folder says why",
+    { askedBy: "a" },
+  ]);
 });
 
 test("whoever asked hears after five minutes that it did not begin, however often the process starts meanwhile", async () => {

@@ -63,6 +63,20 @@ test("an answer becomes a row of the session and the conversation whose turn ask
   expect(await s.told()).toHaveLength(1);
 });
 
+test("an answer to a turn of which nothing is known any more is told in the log, and becomes nobody's row", async () => {
+  const s = await stage();
+  const device = await s.pair("phone", "notify");
+  const turn = await s.turn();
+  const id = await s.invoke(device, turn, { text: "tea" });
+  const { store } = s.at;
+  const calls = wireDevices(s.wiring, { ...store, inbox: { ...store.inbox, find: async () => [] } });
+  await calls.finish(device, id, { ok: true, text: "shown" });
+  expect([await s.told(), s.said]).toEqual([
+    [],
+    [["warn", "a device answered, and nobody is known any more", { call: id, turn }]],
+  ]);
+});
+
 test("a call is handed out while its turn goes on: not of one that is gone, was stopped, or has ended", async () => {
   const s = await stage();
   const device = await s.pair("phone", "notify");

@@ -7,6 +7,7 @@ import { secret } from "@parley/config";
 import { parseContent, silentLog, type Address } from "@parley/protocol";
 import { fakeMcp, seededIds, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
+import { saidLog } from "../daemon/said-log.ts";
 import { mcpSettings, wireMcp } from "../../src/wiring/mcp.ts";
 import { operateFixture } from "../operator/operate-fixture.ts";
 
@@ -139,4 +140,43 @@ test("each owner is told once of tools that wait, with a button, in words that c
     ["- `t01` (changed)\n  before: Does 1.\n  now: Does  more  now."],
     ["- `t01` (changed)\n  before: Does 1.\n  now: Does  more  now."],
   ]);
+});
+
+test("owners who cannot be told of tools that wait are told of in the log", async () => {
+  const { store } = await operateFixture();
+  const home = await mkdtemp(join(tmpdir(), "parley-mcp-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const { log, said } = saidLog();
+  const fake = fakeMcp(join(home, "fake.json"), {
+    tools: [{ name: "t", description: "Does.", inputSchema: { type: "object" } }],
+  });
+  const servers = wireMcp({
+    store,
+    home,
+    env: { HOME: home },
+    learn: () => undefined,
+    configNow: () => ({ tools: { web: { egress: { allow: [], deny: [] } } } }) as never,
+    refused: () => undefined,
+    deciders: () => Promise.reject(new Error("the store is away")),
+    clock: virtualClock(),
+    ids: seededIds(1),
+    log,
+  });
+  onTestFinished(() => servers.close());
+  servers.use(
+    mcpSettings({
+      approve: "all",
+      servers: {
+        files: { ...server, ...fake.server, enabled: true, transport: "stdio", tools: {}, sandbox: "auto" },
+      },
+    } as never),
+  );
+  await servers.test("files");
+  await expect.poll(() => said.length).toBeGreaterThan(0);
+  expect(said).toContainEqual([
+    "warn",
+    "the owners could not be told of the tools of an MCP server",
+    { server: "files", error: new Error("the store is away") },
+  ]);
+  expect(await store.outbox.find({ limit: 9 })).toEqual([]);
 });

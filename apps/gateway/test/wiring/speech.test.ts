@@ -8,6 +8,7 @@ import { secret } from "@parley/config";
 import { silentLog } from "@parley/protocol";
 import { oggOpusFile, virtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { saidLog } from "../daemon/said-log.ts";
 import { idleSpeech, wireSpeech } from "../../src/wiring/speech.ts";
 import { operateFixture } from "../operator/operate-fixture.ts";
 
@@ -133,6 +134,7 @@ test("the same words in the same voice are bought once a day, as long as their r
 test("where one fails the next one that is set up speaks; a call that was given up asks nobody else", async () => {
   const { asked, it, baseUrl } = await service();
   const { store } = await operateFixture();
+  const { log, said } = saidLog();
   const quiet = join(home, "quiet");
   await writeFile(quiet, "#!/bin/sh\necho no voice >&2; exit 1\n");
   await chmod(quiet, 0o755);
@@ -146,11 +148,18 @@ test("where one fails the next one that is set up speaks; a call that was given 
     env: { PATH: "/usr/bin:/bin" },
     cells: store.cells,
     clock: virtualClock(),
-    log: silentLog,
+    log,
   });
   onTestFinished(close);
   const given = new AbortController();
   expect(await port.speak("hello", given.signal)).toHaveLength(1);
+  expect(said).toEqual([
+    [
+      "warn",
+      "speaking failed",
+      { by: quiet, code: "unavailable", reason: expect.stringContaining("no voice") as string },
+    ],
+  ]);
   expect(asked).toMatchObject([{ key: undefined, body: { input: "hello" } }]);
   it.status = 500;
   await expect(port.speak("other", given.signal)).rejects.toThrow();

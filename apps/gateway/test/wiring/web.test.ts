@@ -3,8 +3,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { loadConfig, type Config } from "@parley/config";
-import { silentLog, systemClock } from "@parley/protocol";
+import { systemClock } from "@parley/protocol";
 import { expect, onTestFinished, test } from "vitest";
+import { saidLog } from "../daemon/said-log.ts";
 import { idleWeb, wireWeb } from "../../src/wiring/web.ts";
 
 const signal = new AbortController().signal;
@@ -34,10 +35,11 @@ async function site(answer: (path: string, key: string) => readonly [status: num
 async function web(settings: object, port: number) {
   let config = await configOf({ egress: { allow: [`site.test:${port}`] }, ...settings });
   const refused: string[] = [];
+  const { log, said } = saidLog();
   const wired = wireWeb({
     configNow: () => config,
     clock: systemClock(),
-    log: silentLog,
+    log,
     refused: (reason) => void refused.push(reason),
     dialling: { resolve: async () => ["127.0.0.1"], allowedPorts: [port] },
   });
@@ -45,6 +47,7 @@ async function web(settings: object, port: number) {
   return {
     wired,
     refused,
+    said,
     change: async (to: object) => void (config = await configOf(to)),
   };
 }
@@ -107,7 +110,7 @@ test("a file is fetched whole up to its limit, and what is no answer is told wit
 
 test("what an operator closes is closed at once, and counted by its reason", async () => {
   const { seen, port, root } = await site(() => [200, "ok"]);
-  const { wired, refused, change } = await web({}, port);
+  const { wired, refused, said, change } = await web({}, port);
   await there(wired.port.files()).fetch(`${root}/a`, 10, signal);
   await change({ egress: { allow: [] } });
   await expect(there(wired.port.files()).fetch(`${root}/b`, 10, signal)).rejects.toMatchObject({
@@ -115,6 +118,9 @@ test("what an operator closes is closed at once, and counted by its reason", asy
   });
   await expect(wired.dial({ url: `${root}/c` }, signal)).rejects.toMatchObject({ code: "denied" });
   expect([seen, refused.length]).toEqual([["/a"], 2]);
+  // The log says where to, and why; not which page it was.
+  const words = "an address was not dialled: it is closed to agents";
+  expect(said).toEqual(refused.map((reason) => ["warn", words, { host: "site.test", reason }]));
   await change({ fetch: { enabled: false } });
   expect(wired.port.pages()).toEqual({ unavailable: "tools.web.fetch.enabled is false" });
 });
