@@ -9,7 +9,13 @@ import { PassThrough } from "node:stream";
 import { writeRecord, type Installed, type UpdateRecord } from "@parley/update";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { check, plan } from "../src/commands/update/update-target.ts";
-import { checkoutInForce, checkoutNow, ownWork } from "../src/update/checkout.ts";
+import {
+  checkoutInForce,
+  checkoutNow,
+  checkoutTarget,
+  ownWork,
+  standing,
+} from "../src/update/checkout.ts";
 
 const git = (root: string, ...args: readonly string[]): string =>
   execFileSync("git", ["-C", root, "-c", "user.name=t", "-c", "user.email=t@example.com", ...args], {
@@ -250,4 +256,36 @@ test("what git cannot do is told in its own words, and that there is none", () =
       message: "git could not look: there is no git on the PATH",
     }) as Error,
   );
+});
+
+test("a name is a version's tag before a branch before a commit, here or in the repository that is named", () => {
+  const { here } = clone();
+  const other = mkdtempSync(join(work, "other-"));
+  git(work, "clone", "-q", join(work, "origin"), other);
+  git(other, "checkout", "-q", refs.middle);
+  const target = (to?: string, from?: string): string => checkoutTarget(here, to, from).ref;
+  expect([
+    target(),
+    target("side"),
+    target("0.1.5"),
+    target("v0.1.5"),
+    target(refs.old.slice(0, 12)),
+    target(undefined, other),
+    target("side", join(work, "origin")),
+  ]).toEqual([refs.next, refs.side, refs.middle, refs.middle, refs.old, refs.middle, refs.side]);
+  expect(checkoutTarget(here, "side", undefined).version).toBe(named("0.9.0", refs.side));
+  expect(checkoutNow(here)).toEqual({ ref: refs.old, version: named("0.1.0", refs.old) });
+  expect(
+    [
+      [refs.old, refs.old],
+      [refs.old, refs.next],
+      [refs.next, refs.middle],
+      [refs.middle, refs.side],
+    ].map(([now = "", then = ""]) => standing(here, now, then)),
+  ).toEqual(["same", "newer", "older", "apart"]);
+  git(here, "checkout", "-q", refs.old);
+  expect(() => target()).toThrow(
+    expect.objectContaining({ code: "missing", message: "git knows no branch that this one follows" }) as Error,
+  );
+  expect(() => target("none", join(work, "origin"))).toThrow(/^git could not look: fatal: /);
 });

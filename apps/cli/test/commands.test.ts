@@ -376,7 +376,16 @@ describe("chat with piped input", () => {
       input: new PassThrough().end("hi\n"),
     });
     expect([exitCode, out, err]).toEqual([0, "first\nsecond\n", ""]);
-    expect(gateway.requests[1]).toMatchObject({ method: "chat.send", params: { text: "hi" } });
+    // It looks until nothing is worked on any more: what came with the last look is told, too.
+    const [connect, ...asked] = gateway.requests.map(({ method, params }) => [method, params]);
+    expect(connect).toEqual(["connect", expect.not.objectContaining({ follows: false }) as unknown]);
+    expect(asked).toEqual([
+      ["chat.send", { text: "hi", idempotencyKey: expect.any(String) as string }],
+      ...[1, 2, 3].flatMap(() => [
+        ["why", { query: "x" }],
+        ["chat.history", { limit: 200 }],
+      ]),
+    ]);
   });
 
   test("with --json is one document", async () => {
@@ -385,7 +394,14 @@ describe("chat with piped input", () => {
       input: new PassThrough().end("hi"),
     });
     expect(JSON.parse(out)).toMatchObject({ messages: [{ text: "yes" }] });
-    expect(gateway.requests.map(({ params }) => (params as { thread?: string }).thread)).toContain("work");
+    expect(gateway.requests.map(({ method, params }) => [method, (params as { thread?: string }).thread])).toEqual([
+      ["connect", "work"],
+      ["chat.send", "work"],
+      ...[1, 2].flatMap(() => [
+        ["why", undefined],
+        ["chat.history", "work"],
+      ]),
+    ]);
   });
 
   test("that the agent answers by silence leaves, also when that was quicker than the first look", async () => {

@@ -497,3 +497,30 @@ test("what the config may not be is told without a gateway too, and nothing of i
     file,
   ]);
 });
+
+test("at a terminal a model that does not do is told with what to mend, and asked for again or taken as it is", async () => {
+  const home = stateFolder(file);
+  const answered = [
+    ["Its address", `http://127.0.0.1:1/v1|${enter}`],
+    ["Its API key, if it wants one", enter],
+    ["Which model?", `big|${enter}`],
+  ] as const;
+  const { exitCode, shown } = await typed(
+    home,
+    ["--provider", "mine", "--api", "smoke"],
+    [
+      ...answered,
+      ["Try again? (No writes it as it is)", enter],
+      ["Which language model should answer?", `${up}|${enter}`],
+      ...answered,
+      ["Try again? (No writes it as it is)", "n"],
+      ["Connect Telegram?", "n"],
+      ["Connect Discord?", enter],
+      ["Write this? Model: local/big, Telegram: not connected", `${up}|${enter}`],
+    ],
+  );
+  expect([exitCode, textIn(home)]).toEqual([1, file]);
+  const words = shown.replaceAll(/\s+/g, " ");
+  for (const name of ["mine", "local"]) expect(words).toContain(`models.providers.${name}.api: "smoke"`);
+  expect(words).toContain("Mend what the message names.");
+});

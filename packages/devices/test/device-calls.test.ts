@@ -329,3 +329,48 @@ test("an answer that could not be told is told when the device repeats it", asyn
   expect(ended.map(({ call }) => call.result?.text)).toEqual(["shown"]);
   expect(await store.cells.list("device-open:", 9)).toEqual([]);
 });
+
+test("a turn hears that its device is asked, then until when the answer comes by itself; both stand in what it writes", async () => {
+  const id = await pair("laptop", "notify");
+  const who = by("c");
+  const what = { node: "LAPTOP", command: "notify", text: "hi", timeoutSeconds: 60 } as const;
+  const begunMs = clock.now();
+  const asked = await calls.invoke(who, what);
+  const ticket = asked.waitsFor?.ticket ?? "";
+  const untilMs = begunMs + 60_000;
+  const stored = {
+    v: 1,
+    id: ticket,
+    device: id,
+    name: "laptop",
+    session: who.session,
+    turn: who.turn,
+    request: { command: "notify", text: "hi" },
+    untilMs,
+    state: "open",
+    later: false,
+  };
+  const week = 7 * 86_400_000;
+  const shown = (cells: readonly CellWrite[] = []): readonly unknown[] =>
+    cells.map(({ key, value, ...how }) => [key, key.startsWith("device-call:") ? JSON.parse(value ?? "") : value, how]);
+  expect(asked).toEqual({
+    text: "laptop is asked.",
+    cells: expect.any(Array) as unknown,
+    waitsFor: { ticket, untilMs },
+  });
+  expect(shown(asked.cells)).toEqual([
+    [`device-call:${ticket}`, stored, { ttlMs: 60_000 + week, expect: 0 }],
+    [`device-open:${id}:${ticket}`, ticket, { ttlMs: 60_000 + 86_400_000 }],
+  ]);
+  await write(asked.cells);
+  await clock.advance(1_000);
+  const again = await calls.invoke(who, what);
+  expect(again).toEqual({
+    text: `laptop has not answered yet. If it does before ${new Date(untilMs).toISOString()}, its answer comes here by itself as a [System Message].`,
+    cells: expect.any(Array) as unknown,
+    waitsFor: { ticket, untilMs },
+  });
+  expect(shown(again.cells)).toEqual([
+    [`device-call:${ticket}`, { ...stored, later: true }, { ttlMs: 59_000 + week, expect: expect.any(Number) as number }],
+  ]);
+});

@@ -174,3 +174,31 @@ test("a login that cannot begin is told in one line and keeps nothing open; the 
     redirect,
   ]);
 });
+
+test("where the config names no scope the one counts that the server's refusal names, and what it says of its login is asked", async () => {
+  const asked: string[] = [];
+  const scopeOf = async (settings: LoginTarget["settings"], says: string): Promise<string | null> => {
+    const { made, target, site } = await stage({}, settings);
+    const told = async (to: string | URL | Request, init?: RequestInit): Promise<Response> => {
+      const { pathname, search } = new URL(String(to));
+      asked.push(`${pathname}${search}`);
+      const answer = await fetch(to, init);
+      const header = answer.headers.get("www-authenticate");
+      if (header === null) return answer;
+      return new Response(null, {
+        status: answer.status,
+        headers: { "www-authenticate": `${header.replace("/mcp\"", "/mcp?told\"")}${says}` },
+      });
+    };
+    const open = async () => ({ fetch: told as typeof fetch, close: async () => {} });
+    const url = await made.start(target(), redirect, open);
+    expect(url.startsWith(site.issuer)).toBe(true);
+    await made.logout("s");
+    return new URL(url).searchParams.get("scope");
+  };
+  expect([
+    await scopeOf({}, ', scope="told"'),
+    await scopeOf({ scope: "own" }, ', scope="told"'),
+  ]).toEqual(["told", "own"]);
+  expect(asked[1]).toBe("/.well-known/oauth-protected-resource/mcp?told");
+});

@@ -313,6 +313,30 @@ describe("a server", () => {
       "invalid: http://HOST/releases.json is no JSON",
     ],
     [
+      "that lists what leads out of its folder",
+      (_, response) =>
+        void response.end(JSON.stringify({ releases: [{ version: "1.0.0", path: "a/../b" }] })),
+      "invalid: http://HOST/releases.json is not what a release has at releases.0.path",
+    ],
+    [
+      "that lists what is no version",
+      (_, response) =>
+        void response.end(
+          JSON.stringify({ releases: [{ version: "1.0.0", path: "a" }, { version: "v1", path: "b" }] }),
+        ),
+      "invalid: http://HOST/releases.json is not what a release has at releases.1.version",
+    ],
+    [
+      "whose list is as long as may be",
+      (_, response) => void response.end(" ".repeat(4_000_000)),
+      "invalid: http://HOST/releases.json is no JSON",
+    ],
+    [
+      "that says that nothing changed",
+      (_, response) => void response.writeHead(304).end(),
+      "unavailable: http://HOST/releases.json answered 304",
+    ],
+    [
       "that never ends its list",
       (_, response) => void response.end(" ".repeat(4_000_001)),
       "invalid: http://HOST/releases.json is too long",
