@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { changeConfig, checkConfig } from "../src/config-editor.ts";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
 
 const file = `// mine
@@ -180,6 +181,44 @@ describe("config set", () => {
       params: { changes: [{ path: ["gateway", "port"], value: 8000 }] },
     });
     expect(out).toContain("`parley restart` brings it into effect: gateway.port.");
+  });
+
+  test("brings what a running gateway says of a change whole, and what is to be removed as a place alone", async () => {
+    const more: { problems?: readonly object[] } = {};
+    const told = { path: "models.x", message: "is odd", line: 3, column: 9, fix: "mend it" };
+    const done = { path: "/x", changed: ["models"], backup: "/x.bak", restartNeeded: ["gateway"] };
+    const gateway = await fakeGateway(({ method }) => {
+      if (method === "status") return { configPath: join(gateway.home, "parley.json5") };
+      return { ...done, warnings: [told, { path: "a", message: "b" }], ...more };
+    });
+    const terminal = { env: { PARLEY_HOME: gateway.home } } as never;
+    const changes = [
+      { path: ["models", 0, "key"], value: null },
+      { path: ["gateway", "port"] },
+      { path: ["a"], value: false },
+    ];
+    const warnings = [told, { path: "a", message: "b" }];
+    expect(await changeConfig(terminal, changes)).toEqual({ ...done, warnings, problems: [], live: true });
+    expect(gateway.requests.at(-1)?.params).toEqual({ changes });
+    more.problems = [told];
+    expect(await changeConfig(terminal, changes)).toEqual({ ...done, warnings, problems: [told], live: true });
+  });
+
+  test.each([
+    ["denied", true],
+    ["unauthorized", true],
+    ["timeout", true],
+    ["unavailable", true],
+    ["invalid", false],
+    ["internal", false],
+  ])("where a gateway answers with %s the file here is read: %s", async (code, isRead) => {
+    const gateway = await fakeGateway(() => {
+      throw new Refusal(code, "not now");
+    });
+    const asked = checkConfig({ env: { PARLEY_HOME: gateway.home } } as never);
+    if (isRead) expect(await asked).toEqual({ problems: [], warnings: [] });
+    else await expect(asked).rejects.toMatchObject({ code, message: "not now" });
+    expect(gateway.requests.map(({ method }) => method)).toEqual(["connect", "status"]);
   });
 
   test("does not go to the gateway of another folder", async () => {

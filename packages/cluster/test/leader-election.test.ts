@@ -140,6 +140,12 @@ test("a leader that could not begin, because the store was away just then, begin
   const second = stand("b");
   await pass(10_000, () => expect(second.term()).toBeNull());
   expect([told, times]).toEqual([["a ended", "a leads"], 2]);
+  expect(logged).toEqual([
+    "info: leads the account",
+    "error: could not begin to lead",
+    "warn: leads the account no longer (could not begin)",
+    "info: leads the account",
+  ]);
   expect(first.term()).not.toBeNull();
 });
 
@@ -173,6 +179,7 @@ test("made anew, a leader ends and begins in the same term, and one who stands b
     throw new Error("no such config");
   });
   expect([told.slice(-2), first.term()]).toEqual([["a ended", "a leads"], term]);
+  expect(logged).toEqual(["info: leads the account", "error: could not be made anew"]);
 });
 
 test("a lost term leaves one look a second, not one more for each loss", async () => {

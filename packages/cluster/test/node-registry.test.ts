@@ -1,5 +1,5 @@
 // The roll of a process that is alone on its store lets the disk rest, and is right all the same when somebody looks.
-import { silentLog } from "@parley/protocol";
+import { silentLog, type Log } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { sqliteStore } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
@@ -139,4 +139,32 @@ test("who leaves leads nothing any more in the list, whatever it led", async () 
   await registry.leave();
   const shown = (more: Partial<NodeLine>): string => `node:here ${JSON.stringify({ ...line, ...more })}`;
   expect(written).toEqual([shown({ leads: ["telegram:a"] }), shown({ state: "gone", leads: [] })]);
+});
+
+test("a line that cannot be written is told to the log and written three seconds later; who left writes no more", async () => {
+  const clock = virtualClock();
+  const away = new Error("the store is away");
+  const lines: unknown[] = [];
+  const puts: unknown[] = [];
+  const log: Log = { ...silentLog, debug: (fields, words) => void lines.push([words, fields]) };
+  const registry = keepNodeRegistry({
+    alone: false,
+    cells: {
+      list: async () => [],
+      put: async (key, _value, how) => {
+        puts.push([clock.mono(), key, how]);
+        throw away;
+      },
+    },
+    line: () => line,
+    clock,
+    log,
+  });
+  for (let at = 0; at < 6_000; at += 500) await clock.advance(500);
+  const day = { ttlMs: 86_400_000 };
+  expect(puts).toEqual([0, 3_000, 6_000].map((at) => [at, "node:here", day]));
+  await registry.leave();
+  await clock.advance(9_000);
+  const told = ["the roll of nodes could not be written", { error: away }];
+  expect([puts.length, lines, clock.armed()]).toEqual([4, [told, told, told, told], 0]);
 });

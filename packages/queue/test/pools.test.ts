@@ -1,6 +1,6 @@
 // The pools of a process: how much one lease brings, how long it lasts, how many run at once, and who delivers for whom.
 import { expect, onTestFinished, test } from "vitest";
-import { conversationKey, silentLog, sleep, type SessionKey } from "@parley/protocol";
+import { conversationKey, silentLog, sleep, type Log, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type Lease } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { startPools, turnPools, type PoolsOptions } from "../src/index.ts";
@@ -276,7 +276,11 @@ async function partsOf(store: Awaited<ReturnType<typeof fixture>>["store"]): Pro
 
 test("a bug in delivery fails what is open of the first answer that is not sent, and the next ones go out", async () => {
   const batches: (readonly string[])[] = [];
+  const bug = new TypeError("no such thing");
+  const lines: unknown[] = [];
+  const log: Log = { ...silentLog, error: (fields, words) => void lines.push([words, fields]) };
   const { clock, store, start } = await fixture({
+    log,
     deliver: () => async (batch) => {
       batches.push(batch.deliveries.map(({ id }) => id));
       if (batches.length > 1) {
@@ -293,7 +297,7 @@ test("a bug in delivery fails what is open of the first answer that is not sent,
         { delivery: "second", part: 0, to: "sent", receipt: "r" },
         { delivery: "second", part: 1, to: "sending", attempt: 1 },
       ]);
-      throw new TypeError("no such thing");
+      throw bug;
     },
   });
   await store.outbox.post(
@@ -315,6 +319,12 @@ test("a bug in delivery fails what is open of the first answer that is not sent,
     "third done: sent",
   ]);
   expect(batches).toEqual([["first", "second", "third"], ["third"]]);
+  expect(lines).toEqual([
+    [
+      "work can never succeed, burying it",
+      { lane: conversation(1), deliveries: ["first", "second", "third"], error: bug },
+    ],
+  ]);
 });
 
 test("a bug after everything was sent fails nothing and frees the conversation", async () => {
@@ -469,4 +479,31 @@ test("who leads an account again is not ended by the end of its first term", asy
   await clock.advance(1);
   await ended;
   expect(pools.deliveriesRunning()).toBe(0);
+});
+
+test("a turn that is buried is named by its id, its lane and its rows, and is held by this process until then", async () => {
+  const lines: unknown[] = [];
+  const buried: unknown[] = [];
+  const holders: unknown[] = [];
+  const bug = new TypeError("no such thing");
+  const log: Log = { ...silentLog, error: (fields, words) => void lines.push([words, fields]) };
+  const { store, rows, start } = await fixture({
+    log,
+    runTurn: async () => {
+      holders.push((await store.turns.list(undefined, 9)).map(({ holder }) => holder));
+      throw bug;
+    },
+    buryTurn: async (turn, error) => void buried.push([turn.lane, error]),
+  });
+  await rows(2, "main", 1);
+  start();
+  await settle();
+  const lane = "agent:main:loopback:dm:main-1";
+  expect([holders, buried]).toEqual([[["test"]], [[lane, bug]]]);
+  expect(lines).toEqual([
+    [
+      "work can never succeed, burying it",
+      { turn: expect.any(String) as string, lane, rows: ["main-1-0", "main-1-1"], error: bug },
+    ],
+  ]);
 });
