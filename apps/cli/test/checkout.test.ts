@@ -9,13 +9,7 @@ import { PassThrough } from "node:stream";
 import { writeRecord, type Installed, type UpdateRecord } from "@parley/update";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { check, plan } from "../src/commands/update/update-target.ts";
-import {
-  checkoutInForce,
-  checkoutNow,
-  checkoutTarget,
-  ownWork,
-  standing,
-} from "../src/update/checkout.ts";
+import { checkoutInForce, checkoutNow, checkoutTarget, ownWork, standing } from "../src/update/checkout.ts";
 
 const git = (root: string, ...args: readonly string[]): string =>
   execFileSync("git", ["-C", root, "-c", "user.name=t", "-c", "user.email=t@example.com", ...args], {
@@ -285,7 +279,10 @@ test("a name is a version's tag before a branch before a commit, here or in the 
   ).toEqual(["same", "newer", "older", "apart"]);
   git(here, "checkout", "-q", refs.old);
   expect(() => target()).toThrow(
-    expect.objectContaining({ code: "missing", message: "git knows no branch that this one follows" }) as Error,
+    expect.objectContaining({
+      code: "missing",
+      message: "git knows no branch that this one follows",
+    }) as Error,
   );
   expect(() => target("none", join(work, "origin"))).toThrow(/^git could not look: fatal: /);
 });

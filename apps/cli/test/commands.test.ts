@@ -394,7 +394,9 @@ describe("chat with piped input", () => {
       input: new PassThrough().end("hi"),
     });
     expect(JSON.parse(out)).toMatchObject({ messages: [{ text: "yes" }] });
-    expect(gateway.requests.map(({ method, params }) => [method, (params as { thread?: string }).thread])).toEqual([
+    expect(
+      gateway.requests.map(({ method, params }) => [method, (params as { thread?: string }).thread]),
+    ).toEqual([
       ["connect", "work"],
       ["chat.send", "work"],
       ...[1, 2].flatMap(() => [

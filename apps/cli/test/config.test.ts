@@ -201,7 +201,12 @@ describe("config set", () => {
     expect(await changeConfig(terminal, changes)).toEqual({ ...done, warnings, problems: [], live: true });
     expect(gateway.requests.at(-1)?.params).toEqual({ changes });
     more.problems = [told];
-    expect(await changeConfig(terminal, changes)).toEqual({ ...done, warnings, problems: [told], live: true });
+    expect(await changeConfig(terminal, changes)).toEqual({
+      ...done,
+      warnings,
+      problems: [told],
+      live: true,
+    });
   });
 
   test.each([

@@ -352,7 +352,11 @@ test("a turn hears that its device is asked, then until when the answer comes by
   };
   const week = 7 * 86_400_000;
   const shown = (cells: readonly CellWrite[] = []): readonly unknown[] =>
-    cells.map(({ key, value, ...how }) => [key, key.startsWith("device-call:") ? JSON.parse(value ?? "") : value, how]);
+    cells.map(({ key, value, ...how }) => [
+      key,
+      key.startsWith("device-call:") ? JSON.parse(value ?? "") : value,
+      how,
+    ]);
   expect(asked).toEqual({
     text: "laptop is asked.",
     cells: expect.any(Array) as unknown,
@@ -371,6 +375,10 @@ test("a turn hears that its device is asked, then until when the answer comes by
     waitsFor: { ticket, untilMs },
   });
   expect(shown(again.cells)).toEqual([
-    [`device-call:${ticket}`, { ...stored, later: true }, { ttlMs: 59_000 + week, expect: expect.any(Number) as number }],
+    [
+      `device-call:${ticket}`,
+      { ...stored, later: true },
+      { ttlMs: 59_000 + week, expect: expect.any(Number) as number },
+    ],
   ]);
 });

@@ -179,7 +179,7 @@ test("where the config names no scope the one counts that the server's refusal n
   const asked: string[] = [];
   const scopeOf = async (settings: LoginTarget["settings"], says: string): Promise<string | null> => {
     const { made, target, site } = await stage({}, settings);
-    const told = async (to: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const told = async (to: string | URL, init?: RequestInit): Promise<Response> => {
       const { pathname, search } = new URL(String(to));
       asked.push(`${pathname}${search}`);
       const answer = await fetch(to, init);
@@ -187,18 +187,18 @@ test("where the config names no scope the one counts that the server's refusal n
       if (header === null) return answer;
       return new Response(null, {
         status: answer.status,
-        headers: { "www-authenticate": `${header.replace("/mcp\"", "/mcp?told\"")}${says}` },
+        headers: { "www-authenticate": `${header.replace('/mcp"', '/mcp?told"')}${says}` },
       });
     };
-    const open = async () => ({ fetch: told as typeof fetch, close: async () => {} });
+    const open = async () => ({ fetch: told, close: async () => {} });
     const url = await made.start(target(), redirect, open);
     expect(url.startsWith(site.issuer)).toBe(true);
     await made.logout("s");
     return new URL(url).searchParams.get("scope");
   };
-  expect([
-    await scopeOf({}, ', scope="told"'),
-    await scopeOf({ scope: "own" }, ', scope="told"'),
-  ]).toEqual(["told", "own"]);
+  expect([await scopeOf({}, ', scope="told"'), await scopeOf({ scope: "own" }, ', scope="told"')]).toEqual([
+    "told",
+    "own",
+  ]);
   expect(asked[1]).toBe("/.well-known/oauth-protected-resource/mcp?told");
 });

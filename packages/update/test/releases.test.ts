@@ -322,7 +322,12 @@ describe("a server", () => {
       "that lists what is no version",
       (_, response) =>
         void response.end(
-          JSON.stringify({ releases: [{ version: "1.0.0", path: "a" }, { version: "v1", path: "b" }] }),
+          JSON.stringify({
+            releases: [
+              { version: "1.0.0", path: "a" },
+              { version: "v1", path: "b" },
+            ],
+          }),
         ),
       "invalid: http://HOST/releases.json is not what a release has at releases.1.version",
     ],
