@@ -40,14 +40,17 @@ const reasonOf = (error: unknown): string =>
 export function listFiles(workspace: string): Listing {
   const files: MemoryFile[] = [];
   const problems: { path: string; reason: string }[] = [];
+  let isFull = false;
   const look = (path: string): void => {
     const scope = scopeOfFile(path);
     if (scope === null) return;
     const stat = statOf(join(workspace, path));
     if (stat === null) return;
     if (files.length >= mostFiles) {
-      if (files.length === mostFiles)
+      // Once, for all that are left out.
+      if (!isFull)
         problems.push({ path, reason: `more than ${mostFiles} files: this one and others are left out` });
+      isFull = true;
       return;
     }
     if (!stat.isFile() && !stat.isSymbolicLink()) problems.push({ path, reason: "it is not a regular file" });

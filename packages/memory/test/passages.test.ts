@@ -1,6 +1,15 @@
 // What stands in an index after each change: which passages come, move and go, in which slices, under which
 // numbers, what of talk is kept, and what a reader is told of it.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { tmpdir } from "node:os";
@@ -11,6 +20,7 @@ import { notesOf, statusOf } from "../src/index-status.ts";
 import type { OpenIndex } from "../src/open-index.ts";
 import { putFile, removeFile, type FileRow, type PassageWatch } from "../src/passages.ts";
 import { passagesFrom, rangeOf } from "../src/scope-ranges.ts";
+import { listFiles } from "../src/read-file.ts";
 import { syncFiles } from "../src/sync.ts";
 import { dropAllTalk, dropTalk, knownTalks, takeTalk } from "../src/talk.ts";
 import { talkScope } from "../src/scope.ts";
@@ -446,4 +456,39 @@ describe("the file of an index", () => {
     ])
       expect(isDamage(other)).toBe(false);
   });
+});
+
+test("of more files than are looked at the first are taken, and the first that is left out is named", () => {
+  const folder = mkdtempSync(join(tmpdir(), "parley-many-"));
+  mkdirSync(join(folder, "memory"));
+  writeFileSync(join(folder, "memory", "one.md"), "a");
+  const { readdirSync: list, lstatSync: look } = fs;
+  const [entry] = list(join(folder, "memory"), { withFileTypes: true });
+  const one = look(join(folder, "memory", "one.md"), { bigint: true });
+  const named = (count: number) =>
+    Array.from({ length: count }, (_, n) =>
+      Object.assign(Object.create(entry ?? null) as object, { name: `n${String(n).padStart(5, "0")}.md` }),
+    );
+  const listed = (count: number) => {
+    Object.assign(fs, {
+      readdirSync: () => named(count),
+      lstatSync: (path: string, how: object) => (path.includes("/memory/n") ? one : look(path, how)),
+    });
+    syncBuiltinESMExports();
+    try {
+      const { files, problems } = listFiles(folder);
+      return [files.length, files.at(-1)?.path, problems];
+    } finally {
+      Object.assign(fs, { readdirSync: list, lstatSync: look });
+      syncBuiltinESMExports();
+    }
+  };
+  const reason = "more than 20000 files: this one and others are left out";
+  const last = "memory/n19999.md";
+  expect([listed(20_000), listed(20_001), listed(20_003)]).toEqual([
+    [20_000, last, []],
+    [20_000, last, [{ path: "memory/n20000.md", reason }]],
+    [20_000, last, [{ path: "memory/n20000.md", reason }]],
+  ]);
+  rmSync(folder, { recursive: true });
 });
