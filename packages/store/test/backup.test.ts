@@ -233,6 +233,35 @@ test("a restore that cannot be written says where and what to do, and leaves not
   expect([readFileSync(`${path}.replaced-9`, "utf8"), await rowsIn(path)]).toEqual(["precious", 1]);
 });
 
+test("a backup for which there is no room, or of a file that is none, says so and leaves nothing", async () => {
+  await (await sqliteStore(options(path))).close();
+  const { prototype } = DatabaseSync;
+  const { exec } = prototype;
+  prototype.exec = function (this: DatabaseSync, sql: string) {
+    const full = { code: "ERR_SQLITE_ERROR", errcode: 13 };
+    if (sql === "pragma journal_mode = delete") throw Object.assign(new Error("disk is full"), full);
+    exec.call(this, sql);
+  };
+  try {
+    await expect(backupDatabase(path, copy)).rejects.toMatchObject({
+      code: "unavailable",
+      message: `${copy} cannot be written, the disk is full: free some space, then try again`,
+    });
+  } finally {
+    prototype.exec = exec;
+  }
+  writeFileSync(path, "not a database".repeat(99));
+  await expect(backupDatabase(path, copy)).rejects.toThrow(`${path} is damaged or not a database`);
+  const backups = (): readonly string[] => readdirSync(dir).filter((name) => name.startsWith("backup"));
+  expect(backups()).toEqual([]);
+  // What an interrupted one left is in nobody's way.
+  for (const side of ["", "-wal", "-shm"]) rmSync(path + side, { force: true });
+  await (await sqliteStore(options(path))).close();
+  writeFileSync(`${copy}.partial`, "half", { mode: 0o644 });
+  await backupDatabase(path, copy);
+  expect([backups(), statSync(copy).mode & 0o777]).toEqual([["backup.db"], 0o600]);
+});
+
 test("a doctor reads of a file how large it is with its log, and what does not hold together in it", async () => {
   const store = await sqliteStore(options(path));
   await store.inbox.accept([row("1")]);
