@@ -46,6 +46,13 @@ export interface WebhookOptions {
 type In = Context<{ Bindings: HttpBindings }>;
 type Status = 202 | 200 | 400 | 401 | 404 | 409 | 413 | 415 | 429 | 503;
 
+interface Taken {
+  readonly status: Status;
+  /** The call was known already. */
+  readonly duplicate: boolean;
+  readonly body: object;
+}
+
 /** By what the callers of one webhook prove themselves, and what their calls are. */
 interface Door {
   readonly caller: Pick<WebhookConfig, "token" | "secret" | "idHeader" | "signatureHeader" | "maxBytes">;
@@ -82,7 +89,7 @@ export function webhooks({
   log,
 }: WebhookOptions): (context: In) => Promise<Response> {
   const answers = hookAnswers({ requests, closing, clock });
-  async function take(context: In): Promise<{ readonly status: Status; readonly body: object }> {
+  async function take(context: In): Promise<Taken> {
     const { incoming } = context.env;
     const { headers } = incoming;
     const from = remoteOf(incoming);
@@ -131,7 +138,7 @@ export function webhooks({
         text: textOf(name, kind.hook, body),
         ...(deliver === undefined ? {} : { deliver: parseConversationKey(deliver) }),
       });
-      return { status: duplicate ? 200 : 202, body: { ok: true, id, duplicate } };
+      return { status: duplicate ? 200 : 202, duplicate, body: { ok: true, id, duplicate } };
     }
     // A page of another site can send JSON as a form's type, and never the header that opened this.
     if (!isJson(headers["content-type"]) && jsonOf(body.toString("utf8")) === undefined)
@@ -146,9 +153,9 @@ export function webhooks({
     const { id, duplicate } = await requests.tell(call);
     const { mode, row } = call;
     const taken = { ok: true, id, duplicate, session: row.lane, mode };
-    if (!call.wait) return { status: duplicate ? 200 : 202, body: taken };
+    if (!call.wait) return { status: duplicate ? 200 : 202, duplicate, body: taken };
     const answer = await answers.of(id, context.req.raw.signal);
-    return { status: answer.status === "pending" ? 202 : 200, body: { ...taken, ...answer } };
+    return { status: answer.status === "pending" ? 202 : 200, duplicate, body: { ...taken, ...answer } };
   }
 
   /** A request without a credential is no guess, so it does not count as a login attempt. */
@@ -168,8 +175,8 @@ export function webhooks({
     // Only names of the config become labels: callers cannot make new ones.
     const shown = doorOf(hooks(), name) === null ? "none" : name;
     try {
-      const { status, body } = await take(context);
-      counted(shown, status === 200 ? "repeated" : "taken");
+      const { status, duplicate, body } = await take(context);
+      counted(shown, duplicate ? "repeated" : "taken");
       return context.json(body, status);
     } catch (error) {
       const status =

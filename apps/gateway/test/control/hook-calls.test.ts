@@ -223,8 +223,10 @@ test("a delivery is named by its header, else by its body, else by chance, and s
 
 test("whoever waits for the end hears what became of the turn, or that it goes on", async () => {
   const body = { message: "Look", waitForCompletion: true, idempotencyKey: "k-1" };
-  const { post } = await world({}, { outcome: "answered", text: "Fine", reason: null, usage: noUsage });
+  const { post, counts } = await world({}, { outcome: "answered", text: "Fine", reason: null, usage: noUsage });
   const { status, json } = await post("agent", body);
+  // It was taken, whatever the status of its answer.
+  expect(counts).toEqual(["agent taken"]);
   expect({ status, json }).toMatchObject({
     status: 200,
     json: { ok: true, id: "hook:default:agent:k-1", status: "ok", outcome: "answered", text: "Fine" },
@@ -233,6 +235,9 @@ test("whoever waits for the end hears what became of the turn, or that it goes o
   expect((await dead.post("agent", body)).json).toMatchObject({ status: "error", reason: "no model" });
   const late = await (await world()).post("agent", body);
   expect(late).toMatchObject({ status: 202, json: { status: "pending" } });
+  const again = await world({}, undefined, true);
+  expect(await again.post("agent", body)).toMatchObject({ status: 202, json: { duplicate: true } });
+  expect(again.counts).toEqual(["agent repeated"]);
 });
 
 test("sessionMode says whether a call goes on where the one before ended", async () => {
