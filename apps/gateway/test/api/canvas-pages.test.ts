@@ -2,7 +2,14 @@
 // every refusal whole.
 import { Readable } from "node:stream";
 import { guestRole } from "@parley/channels";
-import { canvasPolicy, Fault, systemIds, type ConversationKey, type Inbound } from "@parley/protocol";
+import {
+  canvasPolicy,
+  Fault,
+  systemIds,
+  withBridge,
+  type ConversationKey,
+  type Inbound,
+} from "@parley/protocol";
 import { canvasId, canvasLink } from "@parley/runner";
 import { virtualClock } from "@parley/testkit";
 import { Hono } from "hono";
@@ -295,6 +302,7 @@ test("the longest key and value are taken; the page has its policy also where no
     "cross-origin-resource-policy": "same-origin",
   };
   const shown = await send("GET", `/canvas/page/${page}`);
+  expect(shown.body).toBe(withBridge("<h1>Shop</h1>"));
   expect([shown.status, Object.fromEntries(shown.headers)]).toMatchObject([
     200,
     { ...policy, "content-type": "text/html; charset=UTF-8" },

@@ -90,6 +90,7 @@ test("the page comes in a sandbox without a network, and only into its frame", a
   const html = await answer.text();
   expect(html).toContain("<h1>Shop</h1>");
   // The bridge stands before the page's own scripts.
+  expect(html).toContain("parley-canvas-send");
   expect(html.indexOf("parley-canvas-send")).toBeLessThan(html.indexOf("<h1>"));
   expect((await w.get(`/canvas/page/${page}`, { "sec-fetch-dest": "document" })).status).toBe(403);
   expect((await w.get("/canvas/page/none-of-them")).status).toBe(404);

@@ -73,11 +73,10 @@ test("a client and the gateway agree on a revision: the client's where it is kno
     };
     return result.protocolVersion;
   };
-  expect([await agreed("2025-06-18"), await agreed("2024-11-05"), await agreed("2030-01-01")]).toEqual([
-    "2025-06-18",
-    "2024-11-05",
-    "2025-11-25",
-  ]);
+  const known = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+  expect(await Promise.all(known.map(agreed))).toEqual(known);
+  for (const other of ["2030-01-01", "2025-06-1", "", 20_250_618, null])
+    expect(await agreed(other)).toBe("2025-11-25");
   expect(await says("initialize")).toEqual({
     jsonrpc: "2.0",
     id: 7,
