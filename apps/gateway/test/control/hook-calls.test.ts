@@ -223,7 +223,10 @@ test("a delivery is named by its header, else by its body, else by chance, and s
 
 test("whoever waits for the end hears what became of the turn, or that it goes on", async () => {
   const body = { message: "Look", waitForCompletion: true, idempotencyKey: "k-1" };
-  const { post, counts } = await world({}, { outcome: "answered", text: "Fine", reason: null, usage: noUsage });
+  const { post, counts } = await world(
+    {},
+    { outcome: "answered", text: "Fine", reason: null, usage: noUsage },
+  );
   const { status, json } = await post("agent", body);
   // It was taken, whatever the status of its answer.
   expect(counts).toEqual(["agent taken"]);
