@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { protocolRange } from "@parley/protocol";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { fakeGateway, parley, Refusal, stateFolder, token, type FakeGateway } from "./fake-gateway.ts";
 import { passUntil, stopTime } from "./passing-time.ts";
 
@@ -202,4 +202,36 @@ test("a gateway that is not there is not waited for; one that went away is, for 
   // It never was there: nothing was said that could be kept.
   const never = await parley(gateway.home, ["send", "hi"]);
   expect([never.exitCode, never.err]).toEqual([1, expect.stringMatching(/^The gateway is not running at /)]);
+});
+
+test("each absence is told and is one of its own, and nothing is said twice", async () => {
+  let [absences, isThere, hasEnded] = [2, false, false];
+  const gateway = await fakeGateway(({ method }) => {
+    isThere = true;
+    if (method === "why" && absences-- > 0) {
+      isThere = false;
+      gateway.hangUp("the gateway restarts");
+    }
+    return method === "chat.history"
+      ? { messages: [{ seq: 12, role: "assistant", text: "at last" }], working: false }
+      : { id: "web:1", now: null };
+  });
+  stopTime();
+  let told = 0;
+  const running = parley(gateway.home, ["send", "hi"], {
+    onErr(soFar) {
+      const times = soFar.split("The gateway went away").length - 1;
+      // It waits once it has said so.
+      if (times > told) setImmediate(() => void vi.advanceTimersByTime(1_000));
+      told = times;
+    },
+  }).finally(() => void (hasEnded = true));
+  while (!hasEnded) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (isThere) vi.advanceTimersByTime(250);
+  }
+  const away = "The gateway went away; what was said is kept. Waiting for it to be back ...\n";
+  expect(await running).toEqual({ exitCode: 0, out: "at last\n", err: away.repeat(2) });
+  const sent = gateway.requests.filter(({ method }) => method === "chat.send").map(({ params }) => params);
+  expect(sent).toEqual([sent[0], sent[0], sent[0]]);
 });

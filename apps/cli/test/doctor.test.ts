@@ -463,3 +463,22 @@ test("the doctor says each finding in its colour, with what to do and what --fix
     ),
   ]);
 });
+
+test("a config that names a place which one of several agents cannot have is wrong, as a change to it would be", async () => {
+  const home = stateFolder(null);
+  const workspace = join(home, "gateway-token", "notes");
+  const agents = JSON.stringify({ list: [{ id: "main" }, { id: "two", workspace }] });
+  writeFileSync(join(home, "parley.json5"), `{ gateway: { port: 1 }, agents: ${agents} }`);
+  const found = await doctor(home);
+  const config = found.findings.filter(({ id }) => id.startsWith("config"));
+  expect([found.exitCode, config]).toMatchObject([
+    78,
+    [
+      {
+        level: "error",
+        message: expect.stringMatching(/parley\.json5:1:\d+ agents\.list\[1\]\.workspace: /) as string,
+        fix: "Name a folder that the user of the daemon may write to",
+      },
+    ],
+  ]);
+});
