@@ -143,9 +143,7 @@ export function hookProcesses({ clock, log }: { readonly clock: Clock; readonly 
           one.child.unref();
           one.child.channel?.unref();
           one.idle?.cancel();
-          one.idle = clock.after(idleMs, () => {
-            if (one.waiting.size === 0) end(hook.file, one, "it rests");
-          });
+          one.idle = clock.after(idleMs, () => end(hook.file, one, "it rests"));
         } else if (one.waiting.size === 0) one.child.kill("SIGKILL");
       }
     },

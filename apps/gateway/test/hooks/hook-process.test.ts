@@ -95,6 +95,26 @@ test("a process is used again until its module or its variables change, or it re
   expect([fourth === third, anew]).toEqual([false, 1]);
 });
 
+test("a process that is called again before its minute is over works on as long as it takes", async () => {
+  const go = join(folder, "go");
+  const slow = await hook(
+    "slow",
+    `import { existsSync } from "node:fs";
+    export default async ({ context }) => {
+      while (context.waits && !existsSync(${JSON.stringify(go)})) await new Promise((done) => setTimeout(done, 5));
+      context.pid = process.pid;
+    };`,
+  );
+  const pid = async (waits: boolean) =>
+    (await processes.call(slow, env, event({ waits }), 300_000)).context["pid"];
+  const first = await pid(false);
+  await clock.advance(59_999);
+  const waiting = pid(true);
+  await clock.advance(120_000);
+  await writeFile(go, "");
+  expect(await waiting).toBe(first);
+});
+
 test("what throws says why, in short; what hangs is killed with its process, and others that wait in it are told", async () => {
   const odd = await hook(
     "odd",

@@ -56,6 +56,8 @@ export interface StageOptions {
   readonly skills?: (config: Config) => SkillRegistry;
   /** Hooks that run while a turn is prepared. They may put another channel in an account's place, as a reload does. */
   readonly hooks?: (channels: Map<string, Channel>) => MessagePathParts["hooks"];
+  /** Hooks that hear what happens; absent: there are none. */
+  readonly hookParts?: NonNullable<MessagePathParts["hookParts"]>;
   /** In place of the scripted model. */
   readonly models?: () => MessagePathParts["models"];
   /** Files for chats are kept; absent: none can be. */
@@ -217,6 +219,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
           }
         : {}),
       ...(options.mediaFolder === undefined ? {} : { mediaFolder: options.mediaFolder }),
+      ...(options.hookParts === undefined ? {} : { hookParts: options.hookParts }),
       daemon: options.daemon ?? noDaemon,
       showProgress: (conversation) => {
         const tell =
