@@ -155,3 +155,13 @@ test("what waited says behind what, a turn at which attempt it is, and what is o
     ["- it has not ended: it is kept for the next time somebody asks me"],
   ]);
 });
+
+test("the last message is looked for among the fifty newest rows", async () => {
+  const s = await operateFixture();
+  await s.accept("1");
+  const command = { as: { kind: "closed", outcome: "commanded", reason: "" } as never };
+  for (let n = 0; n < 49; n += 1) await s.accept(`c${n}`, command);
+  expect((await ask(s))[0]).toBe('About "words 1":');
+  await s.accept("one more", command);
+  expect(await ask(s)).toEqual(["I know of no such message in this conversation (any more)."]);
+});

@@ -379,6 +379,13 @@ test("words and names that are too short mean nobody, longer ones only where the
   ]);
 });
 
+test("what only begins with Parley's mark is no person's; what has it in the middle is theirs", () => {
+  const eye = surveyor(marks);
+  for (const [at, text] of ["[System Message] wake up", "I saw [System Message] yesterday", " [System Message]x"].entries())
+    eye.see(entry(`t-${at}`, own, user(text)));
+  expect(eye.end().words).toEqual(["I saw [System Message] yesterday", "[System Message]x"]);
+});
+
 test("what they said goes from the arguments of others' calls too, a single word as well; the tool's name stays", () => {
   const said = ["+491701234567", "Gesundbrunnen"].map((text, at) =>
     record("row", `r${at}`, {
