@@ -126,6 +126,20 @@ test("a folder that is no hook is refused with its reason", async () => {
   expect(found["workspace/hooks/linked/HOOK.md"]).toBe("its folder is a link");
 });
 
+test("hooks of one more folder alone, or of one entry alone, are heard without a folder of the state's own", async () => {
+  await hook("more", "extra", {});
+  await hook("workspace/hooks", "local", {});
+  const names = async (internal: object) =>
+    (await (await registry(internal)).hearing(received)).map(({ name }) => name);
+  const load = { extraDirs: [join(home, "more")] };
+  expect([
+    await names({}),
+    await names({ load }),
+    await names({ entries: { local: { enabled: true } } }),
+    await names({ entries: { local: { enabled: false } } }),
+  ]).toEqual([[], ["extra"], ["local"], []]);
+});
+
 test("hooks of the family come before those of the event", async () => {
   await hook("hooks", "b-exact", {});
   await hook("hooks", "c-family", { events: ["message"] });

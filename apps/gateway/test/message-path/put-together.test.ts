@@ -67,6 +67,17 @@ test("hooks hear a talk from its first word to its last in order, add to the pro
   );
 });
 
+test("a newer message ends the running answer at once where the config says so", async () => {
+  s = await stage({ config: { ...config, messages: { queue: { mode: "interrupt" } } } });
+  s.model.answers(({ text }) => (text === "one" ? { afterMs: 600_000, says: ["late"] } : `re: ${text}`));
+  const olga = s.person("olga");
+  olga.says("one");
+  await s.until(() => s.model.asked.length === 1, "the first question");
+  const from = s.clock.mono();
+  await olga.says("two").gets(/two$/);
+  expect(s.clock.mono() - from).toBe(0);
+});
+
 test("what speaks here is what the machine has", async () => {
   const speech = { voice: () => ({ unavailable: "the voice is hoarse" }) };
   s = await stage({ config, catalogue: true, ports: () => ({ speech }) as never });

@@ -31,7 +31,7 @@ async function receiving(file: string) {
     policy: () => ({
       dmPolicy: "open",
       allowFrom: ["*"],
-      allowBots: false,
+      allowBots: true,
       rules: () => ({ policy: "open", served: true, enabled: true, senders: null, requireMention: true }),
     }),
     isOwner: async ({ sender }) => sender.id === "1",
@@ -128,6 +128,19 @@ test("whoever has tool rules of their own has rights of their own; limits and hi
     "command help",
     "heard to nobody",
     ["opens", ...["1", "5", "6", "5", "1", "5"].map((id) => `telegram ${id}`), "telegram -100"],
+  ]);
+});
+
+test("a bot that goes on and on is cut, over batches, and nobody else", async () => {
+  const { receive, did, clock } = await receiving("{}");
+  const bot = (n: number) =>
+    on("default", { text: `beep ${n}`, sender: { id: "9", name: "bot", isBot: true }, atMs: clock.now() });
+  for (let n = 0; n < 21; n += 1) await receive([bot(n)]);
+  await receive([on("default", { text: "hello" })]);
+  expect(did.filter((each) => typeof each === "string").slice(19)).toEqual([
+    "heard beep 19",
+    "bot_loop",
+    "heard hello",
   ]);
 });
 
