@@ -81,7 +81,10 @@ test("a newer message ends the running answer at once where the config says so",
 test("what speaks here is what the machine has", async () => {
   const speech = { voice: () => ({ unavailable: "the voice is hoarse" }) };
   s = await stage({ config, catalogue: true, ports: () => ({ speech }) as never });
-  await s.person("olga").says("/tts").gets(/^Replies here are not spoken\.\nBut the voice is hoarse\.\n/);
+  await s
+    .person("olga")
+    .says("/tts")
+    .gets(/^Replies here are not spoken\.\nBut the voice is hoarse\.\n/);
 });
 
 test("/stop ends the background commands of its own session, /estop those of all", async () => {

@@ -203,7 +203,10 @@ test("with cron.enabled false no job fires, though it can be made and seen", asy
   const olga = await begin({ cron: { enabled: false } });
   const job = await add({ name: "look", schedule: { kind: "every", every: "10m" }, message: "look" });
   await s.pass(60 * minuteMs);
-  expect([olga.sees(), (await s.core().schedules.list(operator)).map(({ id }) => id)]).toEqual([[], [job.id]]);
+  expect([olga.sees(), (await s.core().schedules.list(operator)).map(({ id }) => id)]).toEqual([
+    [],
+    [job.id],
+  ]);
 });
 
 describe("a job that was changed", () => {

@@ -381,7 +381,11 @@ test("words and names that are too short mean nobody, longer ones only where the
 
 test("what only begins with Parley's mark is no person's; what has it in the middle is theirs", () => {
   const eye = surveyor(marks);
-  for (const [at, text] of ["[System Message] wake up", "I saw [System Message] yesterday", " [System Message]x"].entries())
+  for (const [at, text] of [
+    "[System Message] wake up",
+    "I saw [System Message] yesterday",
+    " [System Message]x",
+  ].entries())
     eye.see(entry(`t-${at}`, own, user(text)));
   expect(eye.end().words).toEqual(["I saw [System Message] yesterday", "[System Message]x"]);
 });
