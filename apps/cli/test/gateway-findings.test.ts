@@ -1,7 +1,9 @@
 // What the doctor says of the daemon, of the service that is to bring it back, and of hooks and MCP servers, word by
 // word.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { placesIn, secret, type Config } from "@parley/config";
@@ -23,10 +25,11 @@ const env = (home: string, more: { readonly [name: string]: string } = {}) => ({
 async function findings(
   home: string,
   more: { readonly [name: string]: string } = {},
+  config: object | null = null,
 ): Promise<readonly string[]> {
   const [input, out, err] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const terminal = { env: env(home, more), input, out, err, json: true };
-  const found = await gatewayFindings(terminal, placesIn(terminal.env), null);
+  const found = await gatewayFindings(terminal, placesIn(terminal.env), config as Config | null);
   return found.map(
     ({ id, level, message, fix }) => `${level} ${id}: ${message}${fix === "" ? "" : ` -> ${fix}`}`,
   );
@@ -118,6 +121,31 @@ test("one that lets nobody in is told with its words; one that runs and does not
   expect(await findings(home)).toEqual([
     `error gateway.silent: The gateway (process ${child.pid}) runs and does not answer where the config says -> Restart it; if it still does not answer, look at \`parley logs\``,
   ]);
+});
+
+test("of one that does not run it is told how to start it, and who has its port on whatever address", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const home = stateFolder("{ gateway: { port: 1 } }", null);
+  const of = (bind: string, driver = "redis"): Promise<readonly string[]> =>
+    findings(home, {}, { gateway: { bind, port }, store: { driver }, agents: { list: [] } });
+  const stopped =
+    "warn gateway.stopped: The gateway is not running -> Run `parley start`, or `parley service install`";
+  const taken = expect.stringMatching(
+    new RegExp(
+      `^error gateway\\.port: A.* listens on port ${port} -> Stop it, or run \`parley config set gateway\\.port <n>\`$`,
+    ),
+  ) as string;
+  expect([
+    await findings(home),
+    await of("loopback"),
+    await of("lan"),
+    await of("127.0.0.9"),
+    // There is no database yet, which is nobody's trouble.
+    await of("127.0.0.9", "sqlite"),
+  ]).toEqual([[stopped], [stopped, taken], [stopped, taken], [stopped], [stopped]]);
 });
 
 const own = "wanted";

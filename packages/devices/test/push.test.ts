@@ -87,8 +87,6 @@ let sentAtMs: number[];
 let answers: (number | Fault | { readonly status: number; readonly retryAfterMs: number })[];
 let waiting: { request: DeviceRequest; untilMs: number } | null;
 let connected: boolean;
-let contact: string | undefined;
-let lines: unknown[];
 
 beforeEach(async () => {
   store = await sqliteStore({
@@ -100,7 +98,7 @@ beforeEach(async () => {
       throw error;
     },
   });
-  [sent, sentAtMs, answers, connected, contact, lines] = [[], [], [], false, undefined, []];
+  [sent, sentAtMs, answers, connected] = [[], [], [], false];
   const begunMs = clock.now();
   waiting = { request: { command: "notify", text: "tea" }, untilMs: clock.now() + 600_000 };
   push = pushCalls({
@@ -119,14 +117,10 @@ beforeEach(async () => {
       return typeof answer === "number" ? { status: answer } : answer;
     },
     isConnected: () => connected,
-    contact: () => contact,
+    contact: () => undefined,
     clock,
     ids: systemIds(),
-    log: {
-      ...silentLog,
-      info: (fields, words) => void lines.push([words, fields]),
-      warn: (fields, words) => void lines.push([words, fields]),
-    },
+    log: silentLog,
   });
   await push.subscribe("phone", subscription);
 });
@@ -344,42 +338,4 @@ test("calls that wait at the start are told to their own devices, also where an 
     "c7 to /other",
     "c8 to nd/abc",
   ]);
-});
-
-test("a service that is away is asked again after 2 s, 10 s, a minute and then every five, or later where it says so", async () => {
-  waiting = { request: { command: "notify", text: "tea" }, untilMs: clock.now() + 86_400_000 };
-  const later = (retryAfterMs: number) => ({ status: 503, retryAfterMs });
-  answers = [503, later(9_999), later(61_000), 500, 503, later(300_001), 201];
-  push.made("phone", "c1");
-  const waits = [2_000, 10_000, 61_000, 300_000, 300_000, 300_001];
-  for (const ms of waits) {
-    await clock.advance(ms - 1);
-    const before = sent.length;
-    await clock.advance(1);
-    expect([ms, sent.length - before]).toEqual([ms, 1]);
-  }
-  await clock.advance(3_600_000);
-  expect([sent.length, clock.armed(), lines]).toEqual([7, 0, []]);
-});
-
-test("what a service does not take is logged by its host alone; the sender is named where it has an address", async () => {
-  answers = [403, 410];
-  push.made("phone", "c1");
-  await clock.advance(10);
-  contact = "https://gateway.example/";
-  push.made("phone", "c2");
-  await clock.advance(10);
-  expect(lines).toEqual([
-    ["a push was refused", { host: "push.example", status: 403 }],
-    ["a browser takes no pushes any more", { host: "push.example" }],
-  ]);
-  expect(Object.fromEntries(push.counts)).toEqual({ refused: 1, gone: 1 });
-  const claims = sent.map(({ headers }) => {
-    const [, part = ""] = headers["authorization"]?.split(".") ?? [];
-    return (JSON.parse(Buffer.from(part, "base64url").toString()) as { sub?: string }).sub;
-  });
-  expect(claims).toEqual([undefined, "https://gateway.example/"]);
-  expect(sent.map(({ headers }) => [headers["urgency"], headers["content-type"], headers["ttl"]])).toEqual(
-    Array(2).fill(["high", "application/octet-stream", expect.stringMatching(/^599$|^600$/) as string]),
-  );
 });
