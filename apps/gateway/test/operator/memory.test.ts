@@ -133,6 +133,9 @@ test("changes are listed newest first, of one file where it is named, and the ne
   for (let n = 0; n < 25; n += 1) await change(`many-${n}.md`, "write", "other");
   expect(await list({ agent: "other" })).toHaveLength(20);
   expect(await list({ agent: "other", limit: 26 })).toHaveLength(26);
+  // One file's changes are looked for behind all those of others.
+  expect(await list({ agent: "other", path: "many-0.md" })).toHaveLength(1);
+  expect(await list({ agent: "other", path: "c.md", limit: 1 })).toHaveLength(1);
   const [shown] = (await handlers["memory.history"]({ path: "b.md" } as never)).changes;
   expect(Object.keys(shown ?? {}).toSorted()).toEqual([
     "added",
