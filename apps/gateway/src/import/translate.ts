@@ -77,8 +77,18 @@ export function translate(source: Source): Translated {
   const folderWhy = "the files are copied into the agent's workspace in Parley's state folder";
   if (has(["agents", "defaults", "workspace"]))
     leave(["agents", "defaults", "workspace"], "changed", folderWhy);
-  for (const [index, agent] of agents.entries()) {
+  // OpenClaw takes capitals for small letters, as what is read of sessions and schedules does.
+  const small = (path: Path): void => {
+    const id = at(file, path);
+    if (typeof id === "string" && id !== id.toLowerCase())
+      set(path, id.toLowerCase(), "ids of agents have small letters here");
+  };
+  const bindings = at(file, ["bindings"]);
+  for (const index of Array.isArray(bindings) ? bindings.keys() : []) small(["bindings", index, "agentId"]);
+  for (const index of agents.keys()) {
     const here: Path = ["agents", "list", index];
+    small([...here, "id"]);
+    const agent = blockAt(file, here);
     if (has([...here, "workspace"])) leave([...here, "workspace"], "changed", folderWhy);
     if (has([...here, "agentDir"]))
       leave([...here, "agentDir"], "refused", "keys of providers are looked for there, see variables");

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
@@ -290,4 +291,55 @@ test("what an import leaves: the config, secrets for its user alone, files, and 
   await rm(join(home, "imported.json"));
   const anew = await run();
   expect([anew.changes, fates(anew).filter((fate) => !fate.endsWith("refused"))]).toEqual([false, there]);
+});
+
+test("each agent's files go into its own workspace here, whatever letters its id has and whichever is the usual one", async () => {
+  const [from, home] = [await folder("agents-"), join(await folder("parley-"), "home")];
+  const write = async (path: string, text: string): Promise<void> => {
+    await mkdir(join(from, path, ".."), { recursive: true });
+    await writeFile(join(from, path), text);
+  };
+  await write(
+    "openclaw.json",
+    JSON.stringify({
+      agents: {
+        list: [
+          { id: "helper" },
+          { id: "Main", default: true },
+          { id: "third", workspace: join(from, "own") },
+        ],
+      },
+      bindings: [
+        { agentId: "Helper", match: { channel: "telegram" } },
+        { agentId: "third", match: { channel: "discord" } },
+      ],
+    }),
+  );
+  for (const [path, soul] of [
+    ["workspace-helper", "helps"],
+    ["workspace", "usual"],
+    ["own", "third"],
+  ] as const)
+    await write(`${path}/SOUL.md`, soul);
+  const { met } = await imported(from, home, true);
+  expect(
+    met.flatMap(({ what, name, fate, to }) =>
+      what === "file" && fate === "carried"
+        ? [[name.slice(from.length + 1), to?.slice(home.length + 1)]]
+        : [],
+    ),
+  ).toEqual([
+    // Here the first one of the list has the usual folder.
+    ["workspace/SOUL.md", "workspace-main/SOUL.md"],
+    ["workspace-helper/SOUL.md", "workspace/SOUL.md"],
+    ["own/SOUL.md", "workspace-third/SOUL.md"],
+  ]);
+  expect(met.filter(({ name, fate }) => name.startsWith("agents") && fate === "refused")).toEqual([]);
+  expect(met.find(({ name }) => name === "agents.list[1].id")).toMatchObject({
+    fate: "changed",
+    why: "ids of agents have small letters here",
+  });
+  const { config } = await loadConfig({ env: { PARLEY_HOME: home } });
+  expect(config.agents.list.map(({ id }) => id)).toEqual(["helper", "main", "third"]);
+  expect(config.bindings).toMatchObject([{ agentId: "helper" }, { agentId: "third" }]);
 });
