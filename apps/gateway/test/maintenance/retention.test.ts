@@ -262,7 +262,25 @@ test("the daemon does it by itself, by the config as it is now", async () => {
     clock: { ...own, now: () => at.clock.now() + 3 * dayMs },
     log,
   });
-  await own.advance(1_800_000);
+  // A starting daemon has more urgent work; two minutes later it looks, and an hour after each look.
+  let looks = 0;
+  const counted = (): Config => ((looks += 1), config);
+  const other = applyRetentionRegularly({
+    configNow: counted,
+    store: at.store(),
+    home: at.home,
+    clock: { ...own, now: at.clock.now },
+    log,
+  });
+  await own.advance(119_999);
+  expect(looks).toBe(0);
+  await own.advance(1);
+  await expect.poll(() => own.armed()).toBe(2);
+  await own.advance(3_599_999);
+  expect(looks).toBe(1);
+  await own.advance(1);
+  expect(looks).toBe(2);
+  other();
   expect(await at.transcript(dm("ann"))).toHaveLength(2);
   config = await configIn(at.home, { retention: { transcripts: { days: 2 } } });
   await own.advance(3_600_000);
