@@ -8,6 +8,7 @@ import { virtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { forgetMedia, forgetMediaRegularly } from "../../src/maintenance/media-retention.ts";
 import { mediaFolder } from "@parley/runner";
+import { saidLog } from "../daemon/said-log.ts";
 import { stage } from "../message-path/stage.ts";
 
 let store: Store;
@@ -187,4 +188,43 @@ test("what is referenced is read once a day while nothing can go, and at the nex
   expect(await pass(1)).toBe(4);
   stop();
   expect(clock.armed()).toBe(0);
+});
+
+test("a look that fails is told to who looks closely, takes nothing, and the next one comes an hour later", async () => {
+  const clock = virtualClock({ startMs: nowMs });
+  const folder = folderWith({ a: 40 });
+  const { log, said } = saidLog();
+  let isAway = true;
+  const stop = forgetMediaRegularly({
+    folder,
+    store: {
+      ...store,
+      outbox: {
+        ...store.outbox,
+        find: async (filter) => {
+          if (isAway) throw new Error("the store is away");
+          return store.outbox.find(filter);
+        },
+      },
+    },
+    limits: () => ({ keepDays: 30, maxMegabytes: 100 }),
+    clock,
+    log,
+  });
+  await clock.advance(60_000);
+  const away = [
+    "debug",
+    "the media folder could not be looked through",
+    { error: new Error("the store is away") },
+  ];
+  await expect.poll(() => said).toEqual([away]);
+  expect(left(folder)).toEqual(["a"]);
+  await expect.poll(() => clock.armed()).toBe(1);
+  isAway = false;
+  await clock.advance(3_600_000);
+  await expect
+    .poll(() => said.slice(1))
+    .toEqual([["info", "old files were removed from media", { files: 1 }]]);
+  expect(left(folder)).toEqual([]);
+  stop();
 });

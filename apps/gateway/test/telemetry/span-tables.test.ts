@@ -6,6 +6,7 @@ import { version, type Entry } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import type { Store } from "@parley/store";
 import { afterEach, expect, test, vi } from "vitest";
+import { saidLog } from "../daemon/said-log.ts";
 import { messageTraces } from "../../src/telemetry/message-traces.ts";
 import { spanExporter, type Span } from "../../src/telemetry/span-exporter.ts";
 import { isSampled, root, spanId } from "../../src/telemetry/span-ids.ts";
@@ -248,6 +249,36 @@ test("a message, its turn and its answer as spans, with and without the words", 
   expect(reasons).toEqual([
     [undefined, "a bug"],
     ["well", "a bug"],
+  ]);
+});
+
+test("what cannot be made a span of costs the span alone: what was stored stays stored, and is answered", async () => {
+  const clock = virtualClock();
+  const { log, said } = saidLog();
+  const spans: Span[] = [];
+  const { turns } = messageTraces({
+    sampleRatio: 1,
+    includeContent: false,
+    secrets: [],
+    add: (span) => void spans.push(span),
+    clock,
+    log,
+  }).store({
+    inbox: {},
+    turns: { commit: async () => "done", checkpoint: async () => 7 },
+    outbox: {},
+  } as unknown as Store);
+  const row = { id: "r", conversation: "c", acceptedAtMs: 1, payload: "no JSON" };
+  const held = { ...turn, pool: "main", attempt: 1, rows: [row] };
+  const answers = [
+    await turns.commit(held as never, turn.id as never, { outcome: "answered", entries: ["{"] } as never),
+    await turns.checkpoint(held as never, 0 as never, { steps: [{ kind: "intent", body: "{" }] } as never),
+  ];
+  expect(answers).toEqual(["done", 7]);
+  const lost = ["debug", "a span could not be made", { error: expect.any(Error) as Error }];
+  expect([said, spans.map(({ name }) => name)]).toEqual([
+    [lost, lost],
+    ["received", "waited"],
   ]);
 });
 

@@ -1,6 +1,7 @@
 // What tools get of this machine: by which name this process knows its own, what ends with it, and that looking without a
 // daemon starts nothing.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { request } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "@parley/config";
@@ -134,6 +135,11 @@ test("a process among others answers for its commands; the way out of sandboxes 
     node: process.execPath,
   });
   expect(existsSync(out?.socket ?? "")).toBe(true);
+  // What is closed to agents is closed to a sandbox, and counted by its reason.
+  const asking = request({ socketPath: out?.socket, method: "CONNECT", path: "10.0.0.1:80" });
+  asking.on("error", () => undefined).end();
+  await expect.poll(() => alone.did).toEqual([expect.stringMatching(/\S/)]);
+  asking.destroy();
   // The same one for the next sandbox.
   expect(await own.wayOut?.()).toEqual(out);
   await own.end();
