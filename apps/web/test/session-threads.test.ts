@@ -401,6 +401,31 @@ test("a history that cannot be read gives the line up, and the next one follows 
   ]);
 });
 
+test("whoever turns to another conversation while the line comes up is there once it has", async () => {
+  const p = await page();
+  p.line.end();
+  await settle();
+  const history = p.answers["chat.history"];
+  let turns = 1;
+  p.answers["chat.history"] = (params) => {
+    if (turns-- > 0) p.session.open("b");
+    return history?.(params);
+  };
+  p.since();
+  p.session.hurry();
+  await settle(24);
+  expect([p.chat().thread, p.texts(), p.since()]).toEqual([
+    "b",
+    ["b 10"],
+    [
+      'connect {"auth":{"token":"t"},"lastSeq":2}',
+      'chat.history {"limit":200}',
+      'chat.follow {"thread":"b"}',
+      'chat.history {"thread":"b","limit":200}',
+    ],
+  ]);
+});
+
 test("a conversation of more than two thousand messages is cut to its newest thousand", async () => {
   const p = await page();
   const many = (count: number): void =>

@@ -223,7 +223,7 @@ export class Chat extends Page {
     const hasCanvas = this.#reads.canvases.value?.has(row.sessionKey) === true;
     const isOpen = this.canvasPath !== null;
     const acts = this.#threadActs;
-    const isNaming = acts.naming?.isInList === false && acts.naming.thread === row.thread;
+    const isNaming = acts.naming?.isInList === false;
     return chatHead({
       named: row.sessionKey === "" ? words.unnamed : titleOf(row),
       naming: isNaming ? (row.name ?? "") : null,

@@ -274,7 +274,7 @@ describe("a prompt", () => {
       sections: [
         part("now", "volatile", last),
         part("who", "stable", "aaaa"),
-        part("left", "stable", ""),
+        part("left", "stable", turn === 3 ? "zz" : ""),
         part("how", "stable", "bbbb"),
       ],
       files: [

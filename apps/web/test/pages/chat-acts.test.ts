@@ -74,18 +74,16 @@ async function chat(at: string, more: { readonly may?: readonly string[]; readon
       calls:
         call === undefined
           ? []
-          : [
-              {
-                id: call,
-                turn: "t",
-                tool: "exec",
-                args: "{}",
-                state: "ok",
-                output: "whole",
-                startedAtMs: nowMs,
-                endedAtMs: nowMs,
-              },
-            ],
+          : ["other", call].map((id) => ({
+              id,
+              turn: "t",
+              tool: "exec",
+              args: "{}",
+              state: "ok",
+              output: "whole",
+              startedAtMs: nowMs,
+              endedAtMs: nowMs,
+            })),
       waiting: ["u5"],
     }),
     "sessions.tree": () => ({ sessions: [] }),
@@ -345,6 +343,8 @@ test("another conversation forgets what belonged to the one before, and is read"
     ...(c.valueOf("parley-messages", ".wholeCalls") as Map<string, object>).keys(),
   ];
   expect(open()).toEqual(["x", "y"]);
+  const whole = c.valueOf("parley-messages", ".wholeCalls") as Map<string, { readonly id: string }>;
+  expect([...whole.values()].map(({ id }) => id)).toEqual(["x", "y"]);
   // One that the gateway knows no more changes nothing.
   const steps = c.answers["chat.steps"];
   c.answers["chat.steps"] = () => ({ calls: [], waiting: [] });

@@ -276,6 +276,8 @@ test("a session's settings are changed one by one, and a refusal is told until o
       },
     },
   });
+  // One that was never begun anew has one beginning.
+  expect(await page.text()).not.toMatch(/Since it was begun anew \(|The one before|The next one/);
   // What the session asks for stands there, also where the config has it no more.
   expect(await page.text()).toContain("as the agent has it= >gone=gone m1=m1 m2=m2");
   model = "m2";

@@ -299,6 +299,19 @@ test("fields that are filled in one after the other are put into one text, the n
   expect(c.did().find((each) => each.startsWith("config.apply"))).toContain('"baseHash":"h1"');
 });
 
+test("a save waits for what was filled in last", async () => {
+  const c = await config("#/config");
+  await c.page.text();
+  c.hold();
+  await c.page.fill("field-name", "A");
+  const saving = c.page.press("Save");
+  await c.page.text();
+  expect(c.did().some((each) => each.startsWith("config.apply"))).toBe(false);
+  await c.release();
+  await saving;
+  expect(c.did().find((each) => each.startsWith("config.apply"))).toContain('{\\"name\\":\\"A\\"} over');
+});
+
 test("a field that cannot be put into the text says why, until something else is changed", async () => {
   const c = await config("#/config");
   await c.page.text();

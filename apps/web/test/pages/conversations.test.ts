@@ -182,6 +182,8 @@ test("one is named in the line above it alone where its own menu was used", asyn
   c.since();
   await c.key("Enter");
   expect(changes(c.since())).toEqual(['chat.thread {"thread":"b","name":"Named"}']);
+  const first = await chat("#/chat", { threads: [] });
+  expect(first.place.querySelector("h1.chat-name")?.textContent).toBe("New conversation");
   const unwritten = await chat("#/chat/new");
   expect(unwritten.place.querySelector("h1.chat-name")?.textContent).toBe("New conversation");
 });

@@ -176,7 +176,10 @@ describe("usage", () => {
           ]
         : [{ name: `agent:main:${by}:x`, ...amounts(days, 12.345) }],
     total: amounts(43, 0.00001, by === "day" ? 1 : 0),
-    caps: by === "day" ? [cap(0.79, 1), cap(0.8, 1), cap(1, 1), cap(5, 0), cap(999, 1_000, "tokens")] : [],
+    caps:
+      by === "day"
+        ? [cap(0.79, 1), cap(0.8, 1), cap(1, 1), cap(3, 2), cap(5, 0), cap(999, 1_000, "tokens")]
+        : [],
   });
   const answers = {
     usage: ({ by, days }: { by: string; days: number }) => answer(by, days),
@@ -365,6 +368,12 @@ test("tools: which are there and why the others are not; the emergency stop tell
   isHeld = false;
   expect(await page.press("Stop all tools")).toBe("They were stopped already.");
   expect(await page.press("Let tools run")).toBe("They were not stopped.");
+  expect(page.asked.slice(-4)).toEqual([
+    "tools.hold {}",
+    "tools.resume {}",
+    "tools.hold {}",
+    "tools.resume {}",
+  ]);
 });
 
 test("skills: each state and source, what one needs, and those that are not used", async () => {
@@ -497,6 +506,15 @@ test("MCP servers: what waits is shown whole with what changed, and approved by 
       section("gone", drawerOf(await page.go("#/mcp/none"))) +
       section("may only look", drawerOf(await looker.text())),
   ).toMatchFileSnapshot("shown/mcp.txt");
+  // Who may only approve starts nothing, who may only administer approves nothing.
+  const buttons = async (scope: "approve" | "admin"): Promise<readonly string[]> => {
+    const other = await showPage(McpServers, { at: "#/mcp/files", answers, may: ["read", scope] });
+    return [...(await other.text()).matchAll(/\[([^|\]]+) \|/g)].map(([, label = ""]) => label);
+  };
+  expect([await buttons("approve"), await buttons("admin")]).toEqual([
+    ["Approve 2 tools", "Forget"],
+    ["Try it"],
+  ]);
   await page.go("#/mcp/files");
   expect(await page.press("Approve 2 tools")).toBe("3 tools approved.");
   expect(await page.press("Try it")).toBe("running, 1 tool");
