@@ -502,6 +502,23 @@ describe("an archive", () => {
     );
   });
 
+  test("that says of itself that it is larger than a gigabyte is given up before any of it is written", async () => {
+    const saying = async (size: number): Promise<string> => {
+      const tar = pack();
+      tar.entry({ name: "p/a", size });
+      const chunks: Buffer[] = [];
+      for await (const chunk of tar) {
+        chunks.push(chunk as Buffer);
+        break;
+      }
+      writeFileSync(join(folder, "a.tgz"), gzipSync(Buffer.concat(chunks)));
+      return refusal(unpackVersion(join(folder, "a.tgz"), "p/", join(folder, "to"), ""));
+    };
+    expect(await saying(1_000_000_001)).toBe("invalid: F/a.tgz unpacks to too much");
+    expect(existsSync(join(folder, "to"))).toBe(false);
+    expect(await saying(1_000_000_000)).not.toContain("too much");
+  });
+
   test("gets its name when it is whole; one that is there already stays", () => {
     put("draft/new", "new");
     settleFolder(join(folder, "draft"), join(folder, "1.0.0"));
