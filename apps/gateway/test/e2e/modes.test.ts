@@ -1,5 +1,5 @@
-// The gateway's program by its first word: what it answers on standard output, what it says of a refusal, and with which
-// code it ends, by which a supervisor knows whether another start is worth it.
+// The gateway's program by its first word: what it answers on standard output, what it says of a refusal, and
+// with which code it ends, by which a supervisor knows whether another start is worth it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync, writeFileSync } from "node:fs";
