@@ -322,6 +322,31 @@ test("an account's deliveries go over its own channel; trouble is told to hooks,
   ]);
 });
 
+test("an account's pace is kept over a reload; one without pacing has none", async () => {
+  const all = await parts({
+    channels: {
+      telegram: {
+        accounts: { work: { botToken: "1:x", pacing: "on" }, home: { botToken: "2:x", pacing: "off" } },
+      },
+    },
+  });
+  const path = () =>
+    pathDelivery(all as never, all.store, {
+      channel: () => null,
+      closed: {} as never,
+      owners: async () => [],
+      heard: {} as never,
+    });
+  path()("telegram:work");
+  const kept = all.kept.rateLimits.get("telegram:work");
+  path()("telegram:work");
+  path()("telegram:home");
+  expect([[...all.kept.rateLimits.keys()], all.kept.rateLimits.get("telegram:work") === kept]).toEqual([
+    ["telegram:work"],
+    true,
+  ]);
+});
+
 test("/stop ends the session's commands, sub-agents and questions, and says how many of them ran", async () => {
   const { store } = await parts();
   const did: unknown[] = [];

@@ -78,6 +78,33 @@ test("a newer message ends the running answer at once where the config says so",
   expect(s.clock.mono() - from).toBe(0);
 });
 
+test("a platform that shows that an answer is awaited hears it of a message that /stop drops, of its own command alone", async () => {
+  const settled: unknown[] = [];
+  s = await stage({
+    config: { ...config, messages: { queue: { mode: "followup" } } },
+    hooks: (channels) => {
+      const channel = channels.get("telegram:default");
+      if (channel === undefined) throw new Error("there is one");
+      const settle = async (events: readonly string[]) => void settled.push(events);
+      channels.set("telegram:default", Object.assign(Object.create(channel) as typeof channel, { settle }));
+      return [];
+    },
+  });
+  s.model.answers(() => ({ afterMs: 600_000, says: ["late"] }));
+  const olga = s.person("olga");
+  olga.says("one");
+  await s.until(() => s.model.asked.length === 1, "the first question");
+  const { event } = olga.says("/dance", { kind: "command" });
+  olga.says("plain words");
+  await s.pass(100);
+  await olga.says("/stop").gets("Stopped. 2 waiting messages were dropped.");
+  await s.pass(5_000);
+  expect((await s.deliveries()).map(({ id }) => id).filter((id) => id.endsWith("/unanswered"))).toEqual([
+    `${event.id}/unanswered`,
+  ]);
+  expect(settled).toContainEqual([event.id]);
+});
+
 test("what speaks here is what the machine has", async () => {
   const speech = { voice: () => ({ unavailable: "the voice is hoarse" }) };
   s = await stage({ config, catalogue: true, ports: () => ({ speech }) as never });
