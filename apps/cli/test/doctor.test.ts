@@ -425,7 +425,11 @@ test("variables that are set only for the gateway are no error of its config", a
   );
   const found = await doctor(gateway.home);
   expect([found.exitCode, idsOf(found, "error")]).toEqual([0, []]);
-  expect(idsOf(found, "warn")).toContain("config.here");
+  expect(found.findings.find(({ id }) => id === "config.here")).toMatchObject({
+    level: "warn",
+    message: "The config is right for the running gateway and not in this environment",
+    fix: "Set the same variables here to check the rest",
+  });
 });
 
 test("the doctor says each finding in its colour, with what to do and what --fix does of it, and counts them", async () => {
@@ -480,5 +484,48 @@ test("a config that names a place which one of several agents cannot have is wro
         fix: "Name a folder that the user of the daemon may write to",
       },
     ],
+  ]);
+});
+
+test("of the config, the model and the accounts the doctor says what is well and what is odd", async () => {
+  const told = async (text: string, env: object = {}): Promise<unknown> => {
+    const home = stateFolder(text);
+    const { out } = await parley(home, ["doctor", "--json"], {
+      env: { HOME: home, PATH: "/nowhere", ...env },
+    });
+    return (JSON.parse(out) as Told).findings.flatMap(({ id, level, message, fix }) =>
+      /^(?:config|model|channel)/.test(id)
+        ? [[id, level, message.replaceAll(home, "HOME").replace(/:1:\d+ /, ":1 "), fix]]
+        : [],
+    );
+  };
+  const valid = ["config", "ok", "HOME/parley.json5 is valid", ""];
+  expect(await told("{}")).toEqual([
+    valid,
+    ["model.rehearsal", "warn", "No language model is set up: the rehearsal answers", "Run `parley setup`"],
+    [
+      "channel.none",
+      "warn",
+      "Neither Telegram nor Discord is set up: only the web chat works",
+      "Run `parley setup`",
+    ],
+  ]);
+  const model =
+    "agents: { defaults: { model: 'ollama/m' } }, models: { providers: { ollama: { models: [{ id: 'm' }] } } }";
+  expect(await told(`{ ${model}, channels: { telegram: { botToken: 'odd' } } }`)).toEqual([
+    valid,
+    [
+      "config.warning",
+      "warn",
+      "HOME/parley.json5:1 channels.telegram.botToken: this is no token of a bot, so the account stays down",
+      "Copy it again from @BotFather: <number>:<secret>",
+    ],
+    ["model", "ok", "The model is ollama/m", ""],
+  ]);
+  expect(await told(`{ ${model}, channels: { discord: { token: 'a.b.c' } } }`)).toContainEqual([
+    "model",
+    "ok",
+    "The model is ollama/m",
+    "",
   ]);
 });

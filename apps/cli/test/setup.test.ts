@@ -75,9 +75,13 @@ describe("without a terminal", () => {
       { input },
     );
     expect(exitCode).toBe(0);
-    expect(out).toContain("telegram: @good_bot");
-    expect(out).toContain("client_id=77");
-    expect(out).toContain("parley pair approve CODE");
+    expect(out.replaceAll(home, "HOME")).toBe(`telegram: @good_bot
+discord: goodbot
+Wrote HOME/parley.json5: agents, channels, commands.
+Start it with \`parley start\`, or let it run always: \`parley service install\`.
+Write to the bot on Telegram; it answers with a code. Let yourself in with: parley pair approve CODE
+Invite the bot: https://discord.com/oauth2/authorize?client_id=77&scope=bot+applications.commands&permissions=274877975552
+`);
     expect(textIn(home)).toContain("// mine");
     expect(textIn(home)).not.toMatch(/1:good|good\.token/);
     expect(JSON.parse((await parley(home, ["config", "get", "--file", "--json"])).out)).toMatchObject({
