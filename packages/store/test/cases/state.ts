@@ -1,6 +1,6 @@
 // Contract of sessions, cells and events, and of the store as a whole.
 import { expect } from "vitest";
-import { chat, lane, row, type StoreCase, takeTurn } from "../subject.ts";
+import { chat, delivery, lane, row, type StoreCase, takeDeliveryBatch, takeTurn } from "../subject.ts";
 
 export const stateCases: readonly StoreCase[] = [
   {
@@ -259,6 +259,47 @@ export const stateCases: readonly StoreCase[] = [
       expect((await store.inbox.find({ limit: 9 })).map(({ id }) => id)).toEqual(["telegram:default:4"]);
       expect(await store.sessions.transcript(lane("a"), { limit: 9 })).toHaveLength(1);
       expect((await takeTurn(store)).rows).toHaveLength(1);
+    },
+  },
+  {
+    title: "turns and deliveries leave a moment after five days, lanes that stood idle a moment after seven",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.turns.commit(turn, turn.id, {
+        outcome: "answered",
+        entries: [],
+        deliveries: [delivery("d")],
+      });
+      const batch = await takeDeliveryBatch(store);
+      await store.outbox.record(
+        batch,
+        [
+          { delivery: "d", part: 0, to: "sending", attempt: 1 },
+          { delivery: "d", part: 0, to: "sent", receipt: "r" },
+        ],
+        { afterMs: 0, reason: "sent" },
+      );
+      const left = async () => {
+        expect(await store.sweep(100)).toBe(false);
+        return {
+          turn: (await store.turns.find(turn.id))?.state,
+          rows: (await store.inbox.find({ limit: 9 })).length,
+          deliveries: (await store.outbox.find({ limit: 9 })).length,
+          lanes: [...(await store.turns.list(undefined, 9)), ...(await store.outbox.list(undefined, 9))]
+            .length,
+        };
+      };
+      const all = { turn: "done", rows: 1, deliveries: 1, lanes: 2 };
+      expect(await left()).toEqual(all);
+      clock.advance(5 * 86_400_000);
+      expect(await left()).toEqual(all);
+      clock.advance(1);
+      expect(await left()).toEqual({ turn: undefined, rows: 0, deliveries: 0, lanes: 2 });
+      clock.advance(2 * 86_400_000 - 1);
+      expect(await left()).toMatchObject({ lanes: 2 });
+      clock.advance(1);
+      expect(await left()).toMatchObject({ lanes: 0 });
     },
   },
   {
