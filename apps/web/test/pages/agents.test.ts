@@ -1,11 +1,11 @@
 // What an operator reads of an agent: its notes and who wrote them, its prompt and what changed, and the config,
 // as whole pages. After a wanted change: `vitest run --project @parley/web pages/ -u`.
-import type { MethodParams, MethodResult } from "@parley/protocol";
+import type { MethodParams, MethodResult, Scope } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { Config } from "../../src/pages/config.ts";
 import { Memory } from "../../src/pages/memory.ts";
 import { Prompt } from "../../src/pages/prompt.ts";
-import { nowMs, section, showPage } from "./show-page.ts";
+import { nowMs, offeredTo, section, showPage } from "./show-page.ts";
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
 
@@ -186,6 +186,15 @@ describe("memory", () => {
       "Forgotten: 2 lines, and 0 texts of conversations rewritten.",
       "Forgotten: 1 line, and 0 texts of conversations rewritten.",
       "Forgotten: 0 lines, and 1 text of conversations rewritten.",
+    ]);
+  });
+
+  test("each button is offered to whoever has its scope alone", async () => {
+    const at = (scope: Scope) => offeredTo(scope, Memory, { at: "#/memory", answers });
+    expect([await at("write"), await at("approve"), await at("admin")]).toEqual([
+      ["Search"],
+      ["Search"],
+      ["Search", "Accept 2 changes", "Refuse", "Take back", "Show what would go"],
     ]);
   });
 

@@ -7,7 +7,7 @@ import { Channels } from "../../src/pages/channels.ts";
 import { Devices } from "../../src/pages/devices.ts";
 import { Schedules } from "../../src/pages/schedules.ts";
 import { Sessions } from "../../src/pages/sessions.ts";
-import { nowMs, section, showPage } from "./show-page.ts";
+import { nowMs, offeredTo, section, showPage } from "./show-page.ts";
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
@@ -106,6 +106,15 @@ describe("approvals", () => {
         section("may only look", await looker.text()) +
         section("none", await none.text()),
     ).toMatchFileSnapshot("shown/approvals.txt");
+  });
+
+  test("each button is offered to whoever has its scope alone", async () => {
+    const at = (scope: Scope) => offeredTo(scope, Approvals, { at: "#/approvals/a-open", answers });
+    expect([await at("write"), await at("approve"), await at("admin")]).toEqual([
+      [],
+      ["Revoke", "Revoke", "Allow once", "Deny", "Always allow"],
+      [],
+    ]);
   });
 
   test("each button decides what it says, of the approval that is open, and tells what the gateway said", async () => {
@@ -257,6 +266,15 @@ describe("schedules", () => {
         section("may only look", drawerOf(await looker.text())) +
         section("none", await none.text()),
     ).toMatchFileSnapshot("shown/schedules.txt");
+  });
+
+  test("each button is offered to whoever has its scope alone", async () => {
+    const at = (scope: Scope) => offeredTo(scope, Schedules, { at: "#/schedules/on", answers });
+    expect([await at("write"), await at("approve"), await at("admin")]).toEqual([
+      [],
+      [],
+      ["Run now", "Pause", "Remove"],
+    ]);
   });
 
   test("a job is run, paused with the version that was seen, taken up again and removed", async () => {
@@ -624,6 +642,15 @@ describe("channels", () => {
     ).toMatchFileSnapshot("shown/channels.txt");
   });
 
+  test("each button is offered to whoever has its scope alone", async () => {
+    const at = (scope: Scope) => offeredTo(scope, Channels, { at: "#/channels/telegram:starting", answers });
+    expect([await at("write"), await at("approve"), await at("admin")]).toEqual([
+      [],
+      ["Let in", "Let in", "Put out", "Put out"],
+      ["Send a test message"],
+    ]);
+  });
+
   test("people are let in by their code and put out by channel, account and id", async () => {
     const page = await showPage(Channels, {
       at: "#/channels",
@@ -802,6 +829,16 @@ describe("sessions", () => {
         ) +
         section("unreadable", await trouble.text()),
     ).toMatchFileSnapshot("shown/sessions.txt");
+  });
+
+  test("each button is offered to whoever has its scope alone", async () => {
+    const at = (scope: Scope) =>
+      offeredTo(scope, Sessions, { at: "#/sessions/agent%3Amain%3Agroup%3Ax", answers });
+    expect([await at("write"), await at("approve"), await at("admin")]).toEqual([
+      [],
+      [],
+      ["Begin anew", "Compact", "Forget"],
+    ]);
   });
 
   test("one is begun anew under a key that says which beginning, compacted, and forgotten with a count", async () => {

@@ -216,6 +216,15 @@ export async function showPage(
   };
 }
 
+/** The buttons that a page has for a token with this scope beside `read`. */
+export async function offeredTo(
+  scope: Scope,
+  ...[Kind, parts]: Parameters<typeof showPage>
+): Promise<readonly string[]> {
+  const text = await (await showPage(Kind, { ...parts, may: ["read", scope] })).text();
+  return [...text.matchAll(/\[(?!copy )([^|\]]+?)(?: \|[^\]]*)?\]/g)].map(([, label = ""]) => label);
+}
+
 /** A clock that a test moves; the timers that are due then run in their order. */
 export function stoppedClock(): Clock & { pass(ms: number): void } {
   let now = nowMs;

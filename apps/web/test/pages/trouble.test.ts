@@ -1,12 +1,12 @@
 // What an operator reads of messages, answers, schedules and people in trouble: whole pages, with every state.
 // After a wanted change: `vitest run --project @parley/web pages/ -u`, and read the difference.
-import type { DeliveryStory, RowStory, Story } from "@parley/protocol";
+import type { DeliveryStory, RowStory, Scope, Story } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { Activity } from "../../src/pages/activity.ts";
 import { DeadLetters } from "../../src/pages/dead.ts";
 import { Outbox } from "../../src/pages/outbox.ts";
 import { MessageStory } from "../../src/pages/story.ts";
-import { nowMs, section, showPage } from "./show-page.ts";
+import { nowMs, offeredTo, section, showPage } from "./show-page.ts";
 
 const row = (id: string, more: Partial<RowStory> = {}): RowStory => ({
   id,
@@ -80,6 +80,15 @@ describe("dead letters", () => {
         section("may only look", await looker.text()) +
         section("none", await none.text()),
     ).toMatchFileSnapshot("shown/dead.txt");
+  });
+
+  test("each button is offered to whoever has its scope alone", async () => {
+    const at = (scope: Scope) => offeredTo(scope, DeadLetters, { at: "#/dead/r1", answers });
+    expect([await at("write"), await at("approve"), await at("admin")]).toEqual([
+      [],
+      [],
+      ["Try again", "Drop"],
+    ]);
   });
 
   test("the buttons ask for the message that is open, and the list is read again", async () => {
@@ -163,6 +172,15 @@ describe("the outbox", () => {
       const other = await showPage(Outbox, { at: `#/outbox/${each.id}`, answers });
       expect(await other.text()).toContain("[Send again | Parts of it may have arrived");
     }
+  });
+
+  test("each button is offered to whoever has its scope alone", async () => {
+    const at = (scope: Scope) => offeredTo(scope, Outbox, { at: "#/outbox/d-failed", answers });
+    expect([await at("write"), await at("approve"), await at("admin")]).toEqual([
+      [],
+      [],
+      ["Send again", "Give up"],
+    ]);
   });
 
   test("the buttons ask for the answer that is open", async () => {
