@@ -1,5 +1,6 @@
-// What /compact answers, stores and lets go of: with a summary, without one, refused by a limit, and ended in between. The
-// context and the transcript's reader are real; the model and the store say what a test wants.
+// What /compact answers, stores and lets go of: with a summary, without one, refused by a limit, and ended
+// in between. The context and the transcript's reader are real; the model and the store say what a test
+// wants.
 import { Fault, noUsage, silentLog, type Usage } from "@parley/protocol";
 import { directMessage, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";

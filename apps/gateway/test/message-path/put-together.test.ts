@@ -1,5 +1,5 @@
-// How the message path is put together: what hooks hear of one talk and what they say into it, what /stop and /estop reach
-// beside the turns, what a failed parent leaves, and what a start looks through.
+// How the message path is put together: what hooks hear of one talk and what they say into it, what /stop
+// and /estop reach beside the turns, what a failed parent leaves, and what a start looks through.
 import type { HookEvent } from "@parley/protocol";
 import { afterEach, expect, test } from "vitest";
 import type { Answer } from "./scripted-model.ts";

@@ -1,5 +1,5 @@
-// The receiving side as it is put together: what of the config each account and person is asked by, and what an event opens
-// again. The store is real.
+// The receiving side as it is put together: what of the config each account and person is asked by, and what
+// an event opens again. The store is real.
 import { botLoops } from "@parley/access";
 import type { Config } from "@parley/config";
 import { Fault, parseRowPayload, silentLog, type ChannelEvent, type Inbound } from "@parley/protocol";
