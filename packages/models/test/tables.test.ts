@@ -94,6 +94,58 @@ test("kinds of failure, by words and by status, and how long to wait", async () 
   );
 });
 
+test("what vendors say decides where their status says another thing, or nothing", () => {
+  const rows: readonly (readonly [kind: string, status: number | undefined, message: string])[] = [
+    ["context_overflow", 400, "the request exceeds the available context size, try increasing it"],
+    ["context_overflow", 400, "input length and `max_tokens` exceed context limit: 199999 + 64000 > 200000"],
+    ["context_overflow", 400, "This model's maximum context length is 8192 tokens"],
+    ["context_overflow", 422, "prompt does not fit the context window"],
+    ["context_overflow", 400, "Input is too long for requested model."],
+    ["context_overflow", 400, "prompt is too long: 210000 tokens"],
+    ["context_overflow", 422, "too many tokens in the request"],
+    ["context_overflow", 400, "Too many input tokens"],
+    ["context_overflow", 400, "The input token count (1200000) exceeds the maximum number of tokens allowed"],
+    ["context_overflow", 400, "the prompt exceeds the maximum of 4096 tokens"],
+    ["context_overflow", undefined, "request_too_large"],
+    ["rate_limited", 429, "too many tokens in this minute"],
+    ["billing", undefined, "Insufficient Balance"],
+    ["billing", 429, "insufficient credits: add more"],
+    ["billing", 429, "You exceeded your current quota (insufficient_quota)"],
+    ["billing", 400, "Your credit balance is too low to access the API"],
+    ["billing", 403, "payment required"],
+    ["auth", 400, "API key not valid. Please pass a valid API key. [reason: API_KEY_INVALID]"],
+    ["auth", 400, "reason: API_KEY_INVALID"],
+    ["auth", undefined, "permission_error"],
+    ["auth", undefined, "authentication_error"],
+    ["auth", undefined, "PERMISSION_DENIED"],
+    ["auth", undefined, "UNAUTHENTICATED"],
+    ["not_found", undefined, "not_found_error"],
+    ["not_found", 400, "model 'llama9' not found, try pulling it first"],
+    ["invalid", 400, "the tool was not found"],
+    ["unavailable", 500, "the model 'x' does not exist on this replica"],
+    ["refused", 400, "Your request was rejected as a result of our safety system"],
+    ["refused", 400, "The response was filtered due to Azure OpenAI's content management policy"],
+    ["refused", 400, "content_policy_violation"],
+    ["refused", 403, "responsible ai"],
+    ["refused", 422, "ResponsibleAIPolicyViolation"],
+    ["overloaded", 500, "We are over capacity"],
+    ["overloaded", 503, "Model is currently loading"],
+    ["rate_limited", 400, "Rate limit reached for requests"],
+    ["timeout", undefined, "timeout_error"],
+    ["timeout", 400, "DEADLINE_EXCEEDED"],
+    ["unavailable", undefined, "api_error"],
+    ["unavailable", undefined, "internal_error"],
+    ["unavailable", 400, "code: INTERNAL"],
+  ];
+  expect(
+    rows.map(([, statusCode, message]) => [
+      classify({ message, statusCode }, { nowMs: 0, answering: false }).kind,
+      statusCode,
+      message,
+    ]),
+  ).toEqual(rows);
+});
+
 test("counts: which are believed, and what stands in for those that are not", async () => {
   const usage = (
     total?: number,

@@ -69,6 +69,8 @@ test("each name that is guarded, and its neighbours that are not", async () => {
     "hooks/a/xhandler.ts",
     "a/hooks/b/handler.ts",
     "hooks/a/hook.mdx",
+    "hooks/a/handler.ts/x",
+    "hooks/a/HOOK.md/b/c",
     "HOOKS/a/Hook.md",
     "git~1",
     "git~12/x",

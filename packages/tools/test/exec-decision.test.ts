@@ -372,6 +372,13 @@ describe("a command line", () => {
     });
     expect(readCommandLine("a & b")).toMatchObject({ kind: "shell", parts: null });
     expect(readCommandLine("a |& b")).toMatchObject({ kind: "shell", parts: null });
+    // What only a shell knows is nowhere taken for a program.
+    const shells =
+      "if then else elif fi for while until do done case esac select function in time coproc eval exec source . alias builtin command set trap";
+    for (const word of shells.split(" "))
+      for (const line of [`${word} x`, `a && ${word} x`, `a | ${word}`])
+        expect([line, readCommandLine(line)]).toEqual([line, { kind: "shell", parts: null, writes: [] }]);
+    expect(readCommandLine("a time if")).toEqual({ kind: "words", argv: ["a", "time", "if"] });
   });
 
   test("tells where its output is sent", () => {

@@ -8,6 +8,7 @@ import {
   type SkillRoot,
   type LoadedSkills,
 } from "../../src/skills/skill-loader.ts";
+import { skillFolders } from "../../src/skills/skill-folders.ts";
 import { home, put, skill } from "./home.ts";
 
 async function roots(): Promise<{
@@ -156,6 +157,28 @@ describe("the shelf", () => {
     const shelf = await load(all);
     expect(names(shelf)).toEqual(["alone extra"]);
     expect(shelf.rejected).toEqual([]);
+  });
+
+  test("beside a root that is a skill itself the folders below are looked into, and a folder that links to itself once", async () => {
+    const root = await home();
+    for (const name of ["nested", "group/one", "group/more/two"]) await skill(root, name);
+    await put(join(root, "SKILL.md"), "---\nname: alone\ndescription: x\n---\n");
+    await symlink(".", join(root, "group", "again"));
+    await symlink("../..", join(root, "group", "more", "up"));
+    await symlink("../nested", join(root, "group", "beside"));
+    const { files, ...found } = await skillFolders(root, 100);
+    const below = ["", "group/beside/", "group/more/two/", "group/one/", "nested/"];
+    expect(files).toEqual(below.map((folder) => join(root, folder, "SKILL.md")));
+    expect(found).toEqual({
+      refused: [
+        {
+          file: join(root, "group", "more", "up"),
+          reason:
+            "it is a link that leads out of its root; name the folder in skills.load.extraDirs instead",
+        },
+      ],
+      cut: false,
+    });
   });
 
   test("what cannot be read is refused with its reason and hides nothing", async () => {
