@@ -173,8 +173,7 @@ describe("the shelf", () => {
       refused: [
         {
           file: join(root, "group", "more", "up"),
-          reason:
-            "it is a link that leads out of its root; name the folder in skills.load.extraDirs instead",
+          reason: "it is a link that leads out of its root; name the folder in skills.load.extraDirs instead",
         },
       ],
       cut: false,
