@@ -47,6 +47,9 @@ const parts = {
   channels: () => [
     channel("default", { state: "ok", lastInboundAtMs: 1_500 }),
     channel("work", { state: "down" }),
+    channel("slow", { state: "degraded" }),
+    channel("new", { state: "starting" }),
+    channel("over", { state: "stopped" }),
   ],
   state: { phase: () => "draining", ready: () => ({ ok: true }), store: () => false },
   turnsRunning: () => 11,

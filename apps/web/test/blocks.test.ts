@@ -49,6 +49,15 @@ test("a block in which nothing changed is the same object; one whose message was
   expect(after[1]).not.toBe(next[1]);
 });
 
+test("a block whose messages stayed is another where the one before them was edited: it says whom it goes on", () => {
+  const blocks = blocksOf(all.slice(0, 130), []);
+  const last = blockMessages;
+  const edited = all.slice(0, 130).map((each) => (each.seq === last ? { ...each, text: "x" } : each));
+  const after = blocksOf(edited, blocks);
+  expect(after[1]?.messages).toEqual(blocks[1]?.messages);
+  expect([blocks[1]?.after?.text, after[1]?.after?.text]).toEqual([`t${last - 1}`, "x"]);
+});
+
 test("a message that went leaves the others where they were", () => {
   const blocks = blocksOf(all.slice(0, 120), []);
   const without = blocksOf(

@@ -51,8 +51,10 @@ test("no other header counts", () => {
   expect(addressOf(["10.0.0.1"], "10.0.0.1", undefined, more)).toBe("10.0.0.1");
 });
 
-test("a socket without an address is no proxy", () => {
-  expect(isProxy(["10.0.0.0/8"])("unknown")).toBe(false);
+test("a proxy is known as a socket of both families spells it, too; one without an address is none", () => {
+  const known = isProxy(["10.0.0.0/8", "fd00::/8"]);
+  const spelled = ["10.1.2.3", "::ffff:10.1.2.3", "::ffff:11.1.2.3", "fd00:0::1%eth0", "fe80::1", "unknown"];
+  expect(spelled.map(known)).toEqual([true, true, false, true, false, false]);
 });
 
 test("lines of the header count together, the last first; a page's origin is kept, no longer than 200 characters", () => {

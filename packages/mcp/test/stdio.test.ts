@@ -24,7 +24,7 @@ function program(script: string, more: Partial<StdioRequest> = {}) {
     ...more,
   });
   transport.onmessage = (message) => void messages.push(message);
-  transport.onerror = (error) => void failures.push(error.message);
+  transport.onerror = (error) => void failures.push(`${isFault(error) ? `${error.code}: ` : ""}${error.message}`);
   transport.onclose = () => void (closed += 1);
   onTestFinished(async () => {
     const closing = transport.close();
@@ -125,7 +125,7 @@ test("a program that writes without end what is no message is ended, and why is 
   const { transport, clock, failures, closed } = program("yes junk; sleep 60", { limits });
   await transport.start();
   const says = "it writes without end what is no message";
-  await expect.poll(() => failures).toEqual([says]);
+  await expect.poll(() => failures).toEqual([`unavailable: ${says}`]);
   await clock.advance(500);
   await expect.poll(closed).toBe(1);
   expect(transport.ended()).toBe(says);

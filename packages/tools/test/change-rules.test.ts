@@ -7,6 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { guardOf, type Sandbox, type ToolContext } from "../src/index.ts";
 import { turnRules } from "../src/files/change-rules.ts";
 import { guardedRoot } from "../src/files/guarded-paths.ts";
+import { refusePrivate } from "../src/files/private-notes.ts";
 import { applyPatch } from "../src/tools/apply-patch.ts";
 import { edit } from "../src/tools/edit.ts";
 import { write } from "../src/tools/write.ts";
@@ -266,4 +267,27 @@ test("who wrote what enters prompts is kept before it is written; other guarded 
     `${line("a?b????c")}é`,
     `${line("x".repeat(200))}text ${line("c")}`,
   ]);
+});
+
+test("private notes are asked for by their place in the workspace, from wherever the root of the files is", async () => {
+  const asked: string[] = [];
+  const notes = {
+    refusal: async (_scope: object, path: string) => {
+      asked.push(path);
+      return path === "memory/a.md" ? "it is private" : null;
+    },
+  } as unknown as NonNullable<ToolContext["notes"]>;
+  const refused = (root: string, path: string): Promise<string> =>
+    refusePrivate({ notes }, scopeOf("/home/w"), { root }, path).then(
+      () => "shown",
+      (error: Error) => error.message,
+    );
+  expect([
+    await refused("/home/w", "memory/a.md"),
+    await refused("/home", "w/memory/a.md"),
+    await refused("/home/w/memory", "a.md"),
+    await refused("/home", "memory/a.md"),
+    await refused("/home", "w/a.md"),
+  ]).toEqual(["it is private", "it is private", "it is private", "shown", "shown"]);
+  expect(asked).toEqual(["memory/a.md", "memory/a.md", "memory/a.md", "a.md"]);
 });

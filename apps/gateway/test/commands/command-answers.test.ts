@@ -792,6 +792,8 @@ test("/start and /whoami say who is who, and a session's name in private alone",
   expect(await run(start, "", {}, { inbound: group, route: { agent: "ops" } })).toMatch(
     /^Hello! I am "ops", an AI agent, here.*Mention me/,
   );
+  const channel = { address: { ...group.address, kind: "channel" as const } };
+  expect(await run(start, "", {}, { inbound: channel })).toMatch(/Mention me, or reply to me, and I answer/);
   expect(await run(whoami, "", {}, boss)).toBe(
     `You are \`telegram:7\`, an owner.\nThis chat is \`7\`.\nSession: \`${lane}\``,
   );

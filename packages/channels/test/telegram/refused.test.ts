@@ -157,6 +157,16 @@ test("a text whose entities are refused goes once more without them, where it th
     ["sent", "bold words|1", "bold words|0"],
     ["invalid", "bold words|1"],
   ]);
+  // A label in code: the mark that was opened last is closed first, and the address stands behind both.
+  const nested = [
+    { type: "text_link", offset: 0, length: 2, url: "https://a.test/" },
+    { type: "code", offset: 0, length: 2 },
+  ];
+  expect(await attempts({ text: "ab", entities: nested, plain: "ab" }, 100, entities)).toEqual([
+    "sent",
+    "ab|2",
+    "`ab` (https://a.test/)|0",
+  ]);
   const [, , spelled = ""] = await attempts(link, 100, entities);
   expect(spelled).toContain("https://a.test/");
   const chars = spelled.length - "|0".length;
