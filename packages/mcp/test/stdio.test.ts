@@ -24,7 +24,8 @@ function program(script: string, more: Partial<StdioRequest> = {}) {
     ...more,
   });
   transport.onmessage = (message) => void messages.push(message);
-  transport.onerror = (error) => void failures.push(`${isFault(error) ? `${error.code}: ` : ""}${error.message}`);
+  transport.onerror = (error) =>
+    void failures.push(`${isFault(error) ? `${error.code}: ` : ""}${error.message}`);
   transport.onclose = () => void (closed += 1);
   onTestFinished(async () => {
     const closing = transport.close();
