@@ -1,5 +1,6 @@
-// Commands that start the gateway's program themselves: for its records while none runs, to put a copy back, to try
-// a model, to import, and to run it. What the program is told, what becomes of its answer, and how each ends.
+// Commands that start the gateway's program themselves: for its records while none runs, to put a copy back,
+// to try a model, to import, and to run it. What the program is told, what becomes of its answer, and how
+// each ends.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";

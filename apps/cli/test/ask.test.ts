@@ -1,5 +1,5 @@
-// Saying one thing and waiting for what comes back: all that is asked of the gateway, when the answer is whole, and
-// what becomes of a gateway that goes away meanwhile.
+// Saying one thing and waiting for what comes back: all that is asked of the gateway, when the answer is
+// whole, and what becomes of a gateway that goes away meanwhile.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";

@@ -1,5 +1,5 @@
-// What the command line says to a gateway and makes of its frames, over a wire that the test holds and over a program
-// that is run for one command.
+// What the command line says to a gateway and makes of its frames, over a wire that the test holds and over a
+// program that is run for one command.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// A program in the place of the gateway's own, for commands that start one: it writes down how it was called, and
-// answers as the test says. Node loads it before the program that it was told to run, which never begins.
+// A program in the place of the gateway's own, for commands that start one: it writes down how it was called,
+// and answers as the test says. Node loads it before the program that it was told to run, which never begins.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

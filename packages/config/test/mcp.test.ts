@@ -1,5 +1,5 @@
-// Servers of the Model Context Protocol as the rest of Parley reads them: how each is spoken to, from where, and
-// what of its settings is hidden.
+// Servers of the Model Context Protocol as the rest of Parley reads them: how each is spoken to, from where,
+// and what of its settings is hidden.
 import { homedir } from "node:os";
 import { expect, test } from "vitest";
 import { isSecret } from "../src/index.ts";

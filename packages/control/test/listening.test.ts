@@ -1,5 +1,5 @@
-// Where the port listens and how a browser reaches it, and a client's socket until it is a WebSocket: what it may ask
-// for, what it is told instead, and how much it may send before anybody knows it.
+// Where the port listens and how a browser reaches it, and a client's socket until it is a WebSocket: what it
+// may ask for, what it is told instead, and how much it may send before anybody knows it.
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

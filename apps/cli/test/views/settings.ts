@@ -101,7 +101,7 @@ export const settings: readonly View[] = [
   // Of another state folder, or of none.
   view("config get logging.level", { status: { configPath: "/elsewhere/parley.json5" } }),
   view("config get --file --json", { status: new Error("it does not say") }),
-  // One that lets nobody in, or does not get to an answer, is none for the file: what it lacks of the rest is told.
+  // One that lets nobody in, or does not get to an answer, is none for the file; any other refusal is told.
   ...["unavailable", "timeout", "unauthorized", "denied", "conflict"].map((code) =>
     view("config get logging.level", { status: new Refusal(code, `for now: ${code}`) }),
   ),
