@@ -169,7 +169,7 @@ export const schedules: readonly View[] = [
   }),
   view("cron explain @hourly", { "cron.explain": explained }),
   view("cron explain _morning_", { "cron.explain": explained }),
-  view("cron explain 0_9_*_*_* --every 1h", { "cron.explain": explained }),
+  view("cron explain 0_9_*_*_* --every 1h", {}),
   view("cron explain --every 1h", { "cron.explain": { ...explained, next } }),
   view("cron explain --at 5m --tz UTC", { "cron.explain": { ...explained, next } }),
   view("cron explain --watch inbox/*", { "cron.explain": { ...explained, files: 0 } }),

@@ -153,6 +153,8 @@ export async function cronExplain(
   const isExpression = schedule !== undefined && (/\s/.test(schedule.trim()) || schedule.startsWith("@"));
   if (named === undefined && schedule === undefined)
     throw wrongUsage('name a job, or a schedule: parley cron explain "0 9 * * 1-5" --tz Europe/Berlin');
+  if (named !== undefined && schedule !== undefined)
+    throw wrongUsage(`name "${schedule}", or a schedule by its flag, not both`);
   const written = {
     ...(cron !== undefined ? { kind: "cron", expression: cron } : {}),
     ...(every !== undefined ? { kind: "every", every } : {}),
