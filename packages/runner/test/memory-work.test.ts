@@ -323,6 +323,7 @@ describe("the job of the nightly upkeep", () => {
       [{ job: "memory-upkeep-main", agent: "main" }, "the notes' nightly upkeep is scheduled"],
     ]);
     expect(upkeepSession("main")).toBe("agent:main:cron:memory-upkeep-main");
+    expect(upkeepSession("my-2nd")).toBe("agent:my-2nd:cron:memory-upkeep-my-2nd");
   });
 
   test("stays as it is where the config did; a changed cap keeps its instants, a changed time begins anew; what is off is gone", async () => {
