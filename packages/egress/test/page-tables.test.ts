@@ -201,6 +201,8 @@ test("which rules of a sheet apply to an element, and in which order they count"
     ["@container (width>1px){li{color:red}}"],
     ["@keyframes k{from{color:red}to{color:blue}} li{color:green}"],
     ["@font-face{font-family:x} li{color:green}"],
+    [".menu{color:red;li{color:blue}}"],
+    [".menu{li{color:blue}color:red}"],
     ["li{color:red"],
     ["li color:red}"],
     [`${".q{color:red}".repeat(1_999)}li{color:red}`],

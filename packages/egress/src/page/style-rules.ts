@@ -175,7 +175,8 @@ export function styleRules(sheets: readonly string[]): StyleRules {
     if (opens < 0) continue;
     const body = block.slice(opens + 1);
     const before = block.slice(0, opens);
-    const selectors = before.slice(before.lastIndexOf(";") + 1).trim();
+    // A rule inside another one counts as one that stands alone.
+    const selectors = (before.split(/[;{]/).at(-1) ?? "").trim();
     if (selectors.startsWith("@") || !telling.test(body)) continue;
     const declares = declarations(body);
     for (const selector of selectors.split(",")) {
