@@ -39,6 +39,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       ...ownOr("reasoningDefault", agent, defaults),
       ...ownOr("spend", agent, defaults),
       contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
+      ...(agent.subagents === undefined ? {} : { subagents: agent.subagents }),
       ...skillsOfAgent(agent, defaults),
       tools: toolsOfAgent(agent, tools),
       heartbeat: { ...defaults.heartbeat, ...agent.heartbeat },

@@ -134,6 +134,20 @@ test("whatever the file says is in the config, each at its own place", async () 
   const { config, warnings } = await loadText(JSON.stringify(file), { OPENAI_API_KEY: "k" });
   const told = warnings.map(({ path, message }) => `${path}: ${message}`);
   await expect([...leaves(config), ...told, ""].join("\n")).toMatchFileSnapshot("tables/every-key.txt");
+  // Whatever the table says, every word has its place: but the schema's name, what this agent has of its own in
+  // place of the defaults, and the key of a search that takes none.
+  const words = new Set([...leaves(config), ...told].flatMap((leaf) => leaf.match(/\bt\d+\b/g) ?? []));
+  const lost = leaves(file).flatMap((leaf) => {
+    const [, path = "", word = ""] = /^(.*) = "(t\d+)"$/.exec(leaf) ?? [];
+    return word === "" || words.has(word) ? [] : [path];
+  });
+  expect(lost).toEqual([
+    ".$schema",
+    ".agents.defaults.memorySearch.model",
+    ".agents.defaults.memorySearch.remote.apiKey",
+    ".agents.defaults.memorySearch.upkeep.model",
+    ".tools.web.search.apiKey",
+  ]);
   // What a running gateway cannot take up of all that.
   const changed = changedKeys((await loadText("{}")).config, config);
   expect(restartKeys(changed)).toMatchInlineSnapshot(`
