@@ -78,16 +78,25 @@ export function translate(source: Source): Translated {
   if (has(["agents", "defaults", "workspace"]))
     leave(["agents", "defaults", "workspace"], "changed", folderWhy);
   // OpenClaw takes capitals for small letters, as what is read of sessions and schedules does.
+  const smallWhy = "ids of agents have small letters here";
   const small = (path: Path): void => {
     const id = at(file, path);
-    if (typeof id === "string" && id !== id.toLowerCase())
-      set(path, id.toLowerCase(), "ids of agents have small letters here");
+    if (typeof id === "string" && id !== id.toLowerCase()) set(path, id.toLowerCase(), smallWhy);
   };
-  const bindings = at(file, ["bindings"]);
-  for (const index of Array.isArray(bindings) ? bindings.keys() : []) small(["bindings", index, "agentId"]);
+  const allSmall = (path: Path): void => {
+    const ids = listAt(file, path);
+    const lower = ids.map((id) => (typeof id === "string" ? id.toLowerCase() : id));
+    if (lower.some((id, index) => id !== ids[index])) set(path, lower, smallWhy);
+  };
+  for (const list of [["bindings"], ["hooks", "mappings"]])
+    for (const index of listAt(file, list).keys()) small([...list, index, "agentId"]);
+  allSmall(["hooks", "allowedAgentIds"]);
+  allSmall(["tools", "agentToAgent", "allow"]);
+  allSmall(["agents", "defaults", "subagents", "allowAgents"]);
   for (const index of agents.keys()) {
     const here: Path = ["agents", "list", index];
     small([...here, "id"]);
+    allSmall([...here, "subagents", "allowAgents"]);
     const agent = blockAt(file, here);
     if (has([...here, "workspace"])) leave([...here, "workspace"], "changed", folderWhy);
     if (has([...here, "agentDir"]))
@@ -246,6 +255,11 @@ export function translate(source: Source): Translated {
 function blockAt(value: Json, path: Path): JsonObject {
   const found = at(value, path);
   return isBlock(found) ? found : {};
+}
+
+function listAt(value: Json, path: Path): readonly Json[] {
+  const found = at(value, path);
+  return Array.isArray(found) ? (found as readonly Json[]) : [];
 }
 
 function resetOfMinutes(minutes: Json | undefined): Json | undefined {

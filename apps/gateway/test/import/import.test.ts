@@ -304,7 +304,7 @@ test("each agent's files go into its own workspace here, whatever letters its id
     JSON.stringify({
       agents: {
         list: [
-          { id: "helper" },
+          { id: "helper", subagents: { allowAgents: ["Main", "*"] } },
           { id: "Main", default: true },
           { id: "third", workspace: join(from, "own") },
         ],
@@ -313,6 +313,12 @@ test("each agent's files go into its own workspace here, whatever letters its id
         { agentId: "Helper", match: { channel: "telegram" } },
         { agentId: "third", match: { channel: "discord" } },
       ],
+      hooks: {
+        token: "a-token-of-all-the-hooks-0123456789",
+        allowedAgentIds: ["Helper"],
+        mappings: [{ match: { path: "tea" }, action: "wake", agentId: "Helper", textTemplate: "tea" }],
+      },
+      tools: { agentToAgent: { enabled: true, allow: ["Third", "*"] } },
     }),
   );
   for (const [path, soul] of [
@@ -342,4 +348,10 @@ test("each agent's files go into its own workspace here, whatever letters its id
   const { config } = await loadConfig({ env: { PARLEY_HOME: home } });
   expect(config.agents.list.map(({ id }) => id)).toEqual(["helper", "main", "third"]);
   expect(config.bindings).toMatchObject([{ agentId: "helper" }, { agentId: "third" }]);
+  expect([
+    config.hooks.allowedAgentIds,
+    config.hooks.mappings.map(({ agentId }) => agentId),
+    config.tools.agentToAgent.allow,
+    config.agents.list[0]?.subagents,
+  ]).toEqual([["helper"], ["helper"], ["third", "*"], { allowAgents: ["main", "*"] }]);
 });
