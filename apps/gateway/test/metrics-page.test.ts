@@ -256,8 +256,8 @@ test("counts rows by what was made of them, turns by how they ended and how long
       .join("\n");
   const before = await counted();
   await expect(before).toMatchFileSnapshot("tables/counted-store.txt");
-  // How long a message waited is counted at the first begin alone: not where its process died, nor where a turn
-  // is gone on with.
+  // How long a message waited is counted at the first begin alone: not where its process died, nor where a
+  // turn is gone on with.
   await store.inbox.accept([row("f"), row("g", "cron")]);
   const waits = async () =>
     [...(await counted()).matchAll(/^parley_turn_wait_seconds_count\{pool="(\w+)"\} (\d+)$/gm)].map(

@@ -134,8 +134,8 @@ test("whatever the file says is in the config, each at its own place", async () 
   const { config, warnings } = await loadText(JSON.stringify(file), { OPENAI_API_KEY: "k" });
   const told = warnings.map(({ path, message }) => `${path}: ${message}`);
   await expect([...leaves(config), ...told, ""].join("\n")).toMatchFileSnapshot("tables/every-key.txt");
-  // Whatever the table says, every word has its place: but the schema's name, what this agent has of its own in
-  // place of the defaults, and the key of a search that takes none.
+  // Whatever the table says, every word has its place: but the schema's name, what this agent has of its own
+  // in place of the defaults, and the key of a search that takes none.
   const words = new Set([...leaves(config), ...told].flatMap((leaf) => leaf.match(/\bt\d+\b/g) ?? []));
   const lost = leaves(file).flatMap((leaf) => {
     const [, path = "", word = ""] = /^(.*) = "(t\d+)"$/.exec(leaf) ?? [];

@@ -1,6 +1,6 @@
 // A story that calls every verb of a store, and after each what it answered and what became of each stored
-// record: a field in the wrong place, a time from the wrong clock, an index that keeps what left are lines that
-// differ. Two people, accounts, pools and lanes stand beside each other throughout.
+// record: a field in the wrong place, a time from the wrong clock, an index that keeps what left are lines
+// that differ. Two people, accounts, pools and lanes stand beside each other throughout.
 import type { Change, Store, StoredRecord, Verdict } from "../src/index.ts";
 import type { TestClock } from "./clock.ts";
 import {
@@ -39,7 +39,7 @@ export function steady(value: unknown): string {
   );
 }
 
-/** A text as JSON is shown as what it holds; times count from the beginning of the story. */
+/** A text as JSON is shown as what it holds. */
 export function fieldsOf(value: unknown, path: string, into: Map<string, string>): Map<string, string> {
   let held = value;
   if (typeof value === "string" && /^[[{"]/.test(value))
@@ -78,7 +78,10 @@ function differences(before: Stored, after: Stored): readonly string[] {
   return lines.toSorted();
 }
 
-/** What the verbs answered, which is the same of every driver, and what they left. */
+/**
+ * What the verbs answered, which is the same of every driver, and what they left. Times count from the
+ * beginning of the story.
+ */
 export async function wholeStory({
   store,
   clock,

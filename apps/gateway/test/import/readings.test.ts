@@ -205,7 +205,8 @@ test("a transcript is its last branch after the last /new, in whole pairs, and s
       at("6", "5", { type: "custom_message", content: "noted", timestamp: "no time" }),
     ],
     Array.from({ length: 7 }, () => "{"),
-    // Words in several parts, arguments by their older name, and ids of calls that another provider may refuse.
+    // Words in several parts, arguments by their older name, and ids of calls that another provider may
+    // refuse.
     [
       message("1", null, "user", [
         { type: "text", text: "one" },

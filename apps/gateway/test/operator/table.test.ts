@@ -1,5 +1,5 @@
-// Every method of the table has its handler, and each group of them goes by the config of the moment: a change is in force
-// with the next call, also for methods that were made before it.
+// Every method of the table has its handler, and each group of them goes by the config of the moment: a
+// change is in force with the next call, also for methods that were made before it.
 import { loadConfig, type Config } from "@parley/config";
 import { methods } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";

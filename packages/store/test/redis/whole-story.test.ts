@@ -1,4 +1,5 @@
-// Every key of the store after each verb. A wanted change: `vitest run --project @parley/store whole-story -u`.
+// Every key of the store after each verb, but its identity. A wanted change:
+// `vitest run --project @parley/store whole-story -u`.
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
