@@ -715,7 +715,6 @@ describe("the agent's settings", () => {
     await scheduled.port.restart(scheduled.scope, "x");
     await scheduled.clock.advance(1_000);
     expect(scheduled.did).toEqual(["restarts"]);
-    await scheduled.cells.remove("restart:t#1:c");
     const { port, scope } = await settings({ rows: again });
     await expect(port.update(scope, undefined)).rejects.toThrow(
       "it was restarted just now; an update needs a word of the user",
